@@ -1,0 +1,77 @@
+//! A model's call of a tool.
+
+use crate::json::{Json, JsonText};
+
+/// One call. Its place among the parts of a message is its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// What the outcome refers to; some vendors pair by name and order and send none
+    pub id: Option<String>,
+    /// The tool's name
+    pub name: String,
+    /// What the model sent
+    pub arguments: Arguments,
+}
+
+impl Call {
+    /// A call with an id.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Arguments) -> Call {
+        Call { id: Some(id.into()), name: name.into(), arguments }
+    }
+}
+
+/// The arguments of a call, exactly as the model wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arguments {
+    /// One JSON document
+    Json(JsonText),
+    /// Text that should have been JSON and is not
+    Malformed(String),
+    /// The free text of a custom tool
+    Free(String),
+}
+
+impl Arguments {
+    /// Reads what a dialect carries as a string. Nothing at all means no arguments (case 2); any
+    /// other text that is not JSON stays what it is.
+    pub fn from_text(text: impl Into<String>) -> Arguments {
+        let text = text.into();
+        if text.trim().is_empty() {
+            return Arguments::none();
+        }
+        match JsonText::new(text) {
+            Ok(json) => Arguments::Json(json),
+            Err(text) => Arguments::Malformed(text),
+        }
+    }
+
+    /// Reads what a dialect carries as a value.
+    pub fn from_json(value: &Json) -> Arguments {
+        Arguments::Json(JsonText::of(value))
+    }
+
+    /// `{}`.
+    pub fn none() -> Arguments {
+        Arguments::from_json(&Json::Object(crate::json::Object::new()))
+    }
+
+    /// The text for a dialect that carries arguments as a string.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Arguments::Json(json) => json.as_str(),
+            Arguments::Malformed(text) | Arguments::Free(text) => text,
+        }
+    }
+
+    /// The value for a dialect that carries arguments as an object; `None` if they are no object.
+    /// [`fit`](crate::fit) leaves nothing else for such a dialect.
+    pub fn to_object(&self) -> Option<crate::json::Object> {
+        match self {
+            Arguments::Json(json) => match json.to_json() {
+                Json::Object(object) => Some(object),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The dialects, and the two traits through which each is spoken.
+//!
+//! A folder below this file holds one wire format: `wire.rs` (words and paths), `tool.rs`,
+//! `part.rs`, `request.rs`, `response.rs`, `stream.rs`, `fault.rs` and `quirks.rs` (profile and
+//! known oddities). No folder imports another.
+
+pub mod anthropic;
+mod error;
+mod fields;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::{DecodeError, DecodeErrorKind};
+pub use fields::{Fields, elements};
+
+use crate::event::Event;
+use crate::fault::Fault;
+use crate::fit::Profile;
+use crate::frame::{Frame, Framing};
+use crate::json::{Json, Object};
+use crate::part::Part;
+use crate::request::Request;
+use crate::response::Response;
+use crate::tool::Tool;
+
+/// A wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// `OpenAI` Chat Completions
+    OpenaiChat,
+    /// `OpenAI` Responses
+    OpenaiResponses,
+    /// Anthropic Messages
+    Anthropic,
+    /// AWS Bedrock Converse
+    Bedrock,
+    /// `DeepSeek`, a row on `OpenAI` Chat
+    Deepseek,
+    /// Google Gemini `generateContent`
+    Gemini,
+    /// Ollama `/api/chat`
+    Ollama,
+    /// Mistral
+    Mistral,
+    /// Cohere v2
+    Cohere,
+    /// Model Context Protocol: tools only
+    Mcp,
+}
+
+impl Dialect {
+    /// All dialects, in the order of the documentation.
+    pub const ALL: [Dialect; 10] = [
+        Dialect::OpenaiChat,
+        Dialect::OpenaiResponses,
+        Dialect::Anthropic,
+        Dialect::Bedrock,
+        Dialect::Deepseek,
+        Dialect::Gemini,
+        Dialect::Ollama,
+        Dialect::Mistral,
+        Dialect::Cohere,
+        Dialect::Mcp,
+    ];
+
+    /// The id used in commands, configuration, routes and headers.
+    pub fn id(self) -> &'static str {
+        match self {
+            Dialect::OpenaiChat => "openai-chat",
+            Dialect::OpenaiResponses => "openai-responses",
+            Dialect::Anthropic => "anthropic",
+            Dialect::Bedrock => "bedrock",
+            Dialect::Deepseek => "deepseek",
+            Dialect::Gemini => "gemini",
+            Dialect::Ollama => "ollama",
+            Dialect::Mistral => "mistral",
+            Dialect::Cohere => "cohere",
+            Dialect::Mcp => "mcp",
+        }
+    }
+
+    /// Whether extra fields of one dialect mean the same in another.
+    pub fn shares_wire(self, other: Dialect) -> bool {
+        self.parent() == other.parent()
+    }
+
+    /// Whether a signature made in one dialect can be read in another: Claude's are the same at
+    /// Anthropic and on Bedrock.
+    pub fn shares_signatures(self, other: Dialect) -> bool {
+        let maker =
+            |dialect| if dialect == Dialect::Bedrock { Dialect::Anthropic } else { dialect };
+        maker(self) == maker(other)
+    }
+
+    fn parent(self) -> Dialect {
+        if self == Dialect::Deepseek { Dialect::OpenaiChat } else { self }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = ();
+
+    fn from_str(id: &str) -> Result<Dialect, ()> {
+        Dialect::ALL.into_iter().find(|dialect| dialect.id() == id).ok_or(())
+    }
+}
+
+/// For whom a request is fitted: rules differ by model and API version.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Target<'t> {
+    /// The model's id
+    pub model: Option<&'t str>,
+    /// The API version that the request will name
+    pub version: Option<&'t str>,
+}
+
+/// A request on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WireRequest {
+    /// The path with its query, as the vendor's own SDK sends it; empty if unknown
+    pub path: String,
+    /// Headers that carry meaning, names in lower case; credentials are never among them
+    pub headers: Vec<(String, String)>,
+    /// The body
+    pub body: Json,
+}
+
+/// A reply on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WireReply {
+    /// The HTTP status
+    pub status: u16,
+    /// Headers that carry meaning, names in lower case
+    pub headers: Vec<(String, String)>,
+    /// The body
+    pub body: Json,
+}
+
+impl WireReply {
+    /// A body that was received with status 200.
+    pub fn ok(body: impl Into<Json>) -> WireReply {
+        WireReply { status: 200, headers: Vec::new(), body: body.into() }
+    }
+
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What an encoder of replies must know of the request it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// The model that the client named
+    pub model: Option<String>,
+    /// The time of the reply in seconds since 1970, for dialects that say it
+    pub created: u64,
+    /// Whether the client wants usage in the stream, where its dialect lets it choose
+    pub stream_usage: bool,
+    /// Fields of the request that the dialect repeats in its reply
+    pub echo: Object,
+}
+
+/// Speaks tools, calls and outcomes. MCP stops here.
+pub trait ToolCodec: Send + Sync {
+    /// Which dialect this is.
+    fn dialect(&self) -> Dialect;
+    /// What the dialect can say to a target.
+    fn profile(&self, target: &Target<'_>) -> Profile;
+    /// A definition, as an element of the dialect's list of tools.
+    fn encode_tool(&self, tool: &Tool) -> Json;
+    /// Reads an element of a list of tools, in this dialect's shape or a neighbour's.
+    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError>;
+    /// A call, as the dialect places it in an assistant's turn.
+    fn encode_call(&self, part: &Part) -> Json;
+    /// Reads a call.
+    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError>;
+    /// An outcome, as the dialect sends it back.
+    fn encode_outcome(&self, part: &Part) -> Json;
+    /// Reads an outcome.
+    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError>;
+}
+
+/// Speaks whole conversations.
+///
+/// Encoding cannot fail: what the dialect cannot say, [`fit`](crate::fit) has removed and reported.
+pub trait ChatCodec: ToolCodec {
+    /// How bytes of a stream are cut.
+    fn framing(&self) -> Framing;
+    /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
+    /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
+    fn spelling(&self) -> &'static [(&'static str, &'static str)];
+    /// Writes a request.
+    fn encode_request(&self, request: Request) -> WireRequest;
+    /// Reads a request.
+    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError>;
+    /// What a reply encoder must know of a request in this dialect.
+    fn asked(&self, request: &Request) -> Asked {
+        Asked { model: request.model.clone(), ..Asked::default() }
+    }
+    /// Writes a response.
+    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply;
+    /// Reads a response.
+    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError>;
+    /// Writes a fault.
+    fn encode_fault(&self, fault: &Fault) -> WireReply;
+    /// Reads a fault; whatever came, this gives one.
+    fn decode_fault(&self, wire: WireReply) -> Fault;
+    /// A writer for one stream.
+    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder>;
+    /// A reader for one stream.
+    fn stream_decoder(&self) -> Box<dyn StreamDecoder>;
+}
+
+/// What a stream decoder made of a frame. What to do with an unknown one is the driver's choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// It was understood, whether or not it gave events
+    Known,
+    /// It is well formed and of a kind that this dialect does not have
+    Unknown,
+}
+
+/// Reads the frames of one stream.
+pub trait StreamDecoder: Send {
+    /// Takes a frame and appends its events.
+    fn decode(&mut self, frame: &Frame, events: &mut Vec<Event>) -> Result<Seen, DecodeError>;
+    /// Takes the end of the bytes. Completes what the vendor left unsaid if the answer was
+    /// complete, and gives a fault if it was not.
+    fn finish(&mut self, events: &mut Vec<Event>);
+}
+
+/// Writes the frames of one stream.
+pub trait StreamEncoder: Send {
+    /// Takes an event and appends its frames.
+    fn encode(&mut self, event: Event, frames: &mut Vec<Frame>);
+}

@@ -1,0 +1,38 @@
+//! Calls held back until they are whole, for clients whose dialect cannot say half a call.
+
+use std::collections::BTreeMap;
+
+use crate::event::join::Open;
+use crate::event::{Event, Head, Tail};
+use crate::extra::Extra;
+
+/// Turns the events of each call into one [`Head::Whole`] part; all other events pass.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    calls: BTreeMap<usize, Open>,
+}
+
+impl Gatherer {
+    /// Takes an event and gives what may go out now. Indexes stay those of the source stream.
+    pub fn push(&mut self, event: Event, out: &mut Vec<Event>) {
+        match event {
+            Event::PartStart { index, head: head @ Head::Call { .. }, extra } => {
+                self.calls.insert(index, Open::new(head, extra));
+            }
+            Event::PartDelta { index, delta } if self.calls.contains_key(&index) => {
+                if let Some(open) = self.calls.get_mut(&index) {
+                    open.grow(delta);
+                }
+            }
+            Event::PartEnd { index, tail } => match self.calls.remove(&index) {
+                Some(open) => {
+                    let whole = Head::Whole(Box::new(open.close(tail)));
+                    out.push(Event::PartStart { index, head: whole, extra: Extra::NONE });
+                    out.push(Event::PartEnd { index, tail: Tail::default() });
+                }
+                None => out.push(Event::PartEnd { index, tail }),
+            },
+            event => out.push(event),
+        }
+    }
+}

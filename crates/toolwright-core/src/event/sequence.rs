@@ -1,0 +1,55 @@
+//! Interleaved parts, one after another.
+//!
+//! Some dialects let the fragments of several calls alternate; in others a block must close before
+//! the next opens (case 18). The oldest open part streams on; events of later parts wait.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::event::Event;
+
+/// Reorders the events of parts so that only one is open at a time.
+#[derive(Debug, Default)]
+pub struct Sequencer {
+    current: Option<usize>,
+    waiting: BTreeMap<usize, VecDeque<Event>>,
+}
+
+impl Sequencer {
+    /// Takes an event and appends what may go out now.
+    pub fn push(&mut self, event: Event, out: &mut Vec<Event>) {
+        // What has no index (a stop, say) comes when all parts are closed; a fault or a ping passes.
+        let Some(index) = index_of(&event) else {
+            out.push(event);
+            return;
+        };
+        if self.current.is_some_and(|current| current != index) {
+            self.waiting.entry(index).or_default().push_back(event);
+            return;
+        }
+        self.pass(event, out);
+        while self.current.is_none() {
+            let Some((_, events)) = self.waiting.pop_first() else { return };
+            for event in events {
+                self.pass(event, out);
+            }
+        }
+    }
+
+    fn pass(&mut self, event: Event, out: &mut Vec<Event>) {
+        match &event {
+            Event::PartStart { index, .. } => self.current = Some(*index),
+            Event::PartEnd { .. } => self.current = None,
+            _ => {}
+        }
+        out.push(event);
+    }
+}
+
+fn index_of(event: &Event) -> Option<usize> {
+    match event {
+        Event::PartStart { index, .. }
+        | Event::PartDelta { index, .. }
+        | Event::PartEnd { index, .. } => Some(*index),
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! A failure, for an API client: each dialect says it in its own status and body.
+
+use crate::extra::Extra;
+
+/// What went wrong, in words that every dialect has a form for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Its class, which decides status and retry
+    pub class: FaultClass,
+    /// What happened and what to do, without payloads
+    pub message: String,
+    /// The HTTP status it came with, if it came over HTTP
+    pub status: Option<u16>,
+    /// The vendor's own code (`rate_limit_exceeded`, `3280`)
+    pub code: Option<String>,
+    /// The field at fault, in the vendor's spelling
+    pub param: Option<String>,
+    /// After how many milliseconds to try again
+    pub retry_after_ms: Option<u64>,
+    /// The vendor's id of the request
+    pub request_id: Option<String>,
+    /// Fields without a canonical name
+    pub extra: Extra,
+}
+
+/// Classes of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FaultClass {
+    /// The request is wrong (400, 409, 422)
+    Invalid,
+    /// No or wrong credentials (401)
+    Unauthenticated,
+    /// Out of credit (402)
+    Billing,
+    /// Credentials without the right (403)
+    Forbidden,
+    /// No such model or path (404)
+    NotFound,
+    /// The request is too large (413)
+    TooLarge,
+    /// Too many requests (429)
+    RateLimited,
+    /// The vendor took too long (408, 504)
+    Timeout,
+    /// The vendor has no room now (503, 529)
+    Overloaded,
+    /// The vendor failed (500, 502, 424)
+    Internal,
+}
+
+impl Fault {
+    /// A fault of our own making.
+    pub fn new(class: FaultClass, message: impl Into<String>) -> Fault {
+        Fault {
+            class,
+            message: message.into(),
+            status: None,
+            code: None,
+            param: None,
+            retry_after_ms: None,
+            request_id: None,
+            extra: Extra::NONE,
+        }
+    }
+}
+
+impl FaultClass {
+    /// The class of an HTTP status.
+    pub fn from_status(status: u16) -> FaultClass {
+        match status {
+            401 => FaultClass::Unauthenticated,
+            402 => FaultClass::Billing,
+            403 => FaultClass::Forbidden,
+            404 => FaultClass::NotFound,
+            408 | 504 => FaultClass::Timeout,
+            413 => FaultClass::TooLarge,
+            429 => FaultClass::RateLimited,
+            503 | 529 => FaultClass::Overloaded,
+            400..=499 if status != 424 => FaultClass::Invalid,
+            _ => FaultClass::Internal,
+        }
+    }
+
+    /// The status that says it where the dialect has no other.
+    pub fn status(self) -> u16 {
+        match self {
+            FaultClass::Invalid => 400,
+            FaultClass::Unauthenticated => 401,
+            FaultClass::Billing => 402,
+            FaultClass::Forbidden => 403,
+            FaultClass::NotFound => 404,
+            FaultClass::TooLarge => 413,
+            FaultClass::RateLimited => 429,
+            FaultClass::Timeout => 504,
+            FaultClass::Overloaded => 503,
+            FaultClass::Internal => 500,
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn is_retryable(self) -> bool {
+        use FaultClass::{Internal, Overloaded, RateLimited, Timeout};
+        matches!(self, RateLimited | Timeout | Overloaded | Internal)
+    }
+}

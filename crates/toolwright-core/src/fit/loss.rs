@@ -1,0 +1,113 @@
+//! What a target could not be told.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::json::path::escape;
+use crate::json::{Json, Object};
+use crate::origin::Origin;
+
+/// Something that does not reach the target as it was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Where it stood
+    pub site: Site,
+    /// What happened to it
+    pub what: Cow<'static, str>,
+    /// Why it could not be kept
+    pub why: Cow<'static, str>,
+    /// How much it matters
+    pub severity: Severity,
+}
+
+/// How much a loss matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Said in another way; the model sees the same
+    Note,
+    /// A hint is gone (a cache breakpoint, a title)
+    Minor,
+    /// The model sees less, or a promise is kept by other means
+    Major,
+}
+
+/// A place in the source document: the origin of a canonical value and a field of it.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The value
+    pub origin: Origin,
+    /// The canonical field, or the key of an extra one; empty for the value itself
+    pub field: Cow<'static, str>,
+}
+
+impl Site {
+    /// A value as a whole.
+    pub fn of(origin: &Origin) -> Site {
+        Site { origin: origin.clone(), field: Cow::Borrowed("") }
+    }
+
+    /// A field of a value.
+    pub fn field(origin: &Origin, field: impl Into<Cow<'static, str>>) -> Site {
+        Site { origin: origin.clone(), field: field.into() }
+    }
+
+    /// The JSON Pointer in the source document, by the source dialect's spelling of fields.
+    pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
+        let base = self.origin.pointer().unwrap_or_default();
+        if self.field.is_empty() {
+            return base.to_owned();
+        }
+        match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
+            Some((_, wire)) => format!("{base}/{wire}"),
+            None => format!("{base}/{}", escape(&self.field)),
+        }
+    }
+}
+
+impl PartialEq for Site {
+    fn eq(&self, other: &Site) -> bool {
+        self.origin.pointer() == other.origin.pointer() && self.field == other.field
+    }
+}
+
+impl Eq for Site {}
+
+impl Severity {
+    /// The word for reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Minor => "minor",
+            Severity::Major => "major",
+        }
+    }
+}
+
+impl Loss {
+    /// The loss for a report, its path in the source dialect's spelling.
+    pub fn to_json(&self, spelling: &[(&str, &str)]) -> Object {
+        crate::object! {
+            "path": self.site.pointer(spelling),
+            "what": self.what.as_ref(),
+            "why": self.why.as_ref(),
+            "severity": self.severity.word(),
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {} ({})", self.site.pointer(&[]), self.what, self.why)
+    }
+}
+
+impl From<&str> for Site {
+    fn from(field: &str) -> Site {
+        Site { origin: Origin::NONE, field: Cow::Owned(field.to_owned()) }
+    }
+}
+
+/// A list of losses as JSON.
+pub fn report(losses: &[Loss], spelling: &[(&str, &str)]) -> Json {
+    Json::Array(losses.iter().map(|loss| Json::Object(loss.to_json(spelling))).collect())
+}

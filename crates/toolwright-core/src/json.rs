@@ -1,0 +1,209 @@
+//! Exact JSON: keys keep their order (and their repetitions), numbers keep their digits.
+//!
+//! Every codec reads and writes through this module, so that a nineteen-digit id, `1e400` or
+//! `0.10` leaves as it came. [`Json::parse`] turns text into a tree, its `Display` turns it back.
+
+mod number;
+mod object;
+mod parse;
+pub mod path;
+mod text;
+mod write;
+
+pub use number::Number;
+pub use object::{Key, Object};
+pub use parse::{JsonError, MAX_DEPTH};
+pub use path::Path;
+pub use text::JsonText;
+
+/// A JSON value that can be written back exactly as it was read, but for white space and escapes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Json {
+    /// `null`
+    #[default]
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, by its digits
+    Number(Number),
+    /// A string, unescaped
+    String(String),
+    /// An array
+    Array(Vec<Json>),
+    /// An object, in the order of its keys
+    Object(Object),
+}
+
+impl Json {
+    /// Reads one JSON document.
+    pub fn parse(text: &str) -> Result<Json, JsonError> {
+        parse::document(text)
+    }
+
+    /// Reads one JSON document from bytes that may not be UTF-8.
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Json, JsonError> {
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| JsonError::not_utf8(error.valid_up_to()))?;
+        parse::document(text)
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Json::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The value of a number that is a whole, non-negative 64-bit one.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Json::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// The items of an array.
+    pub fn as_array(&self) -> Option<&[Json]> {
+        match self {
+            Json::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The members of an object.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Json::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The members of an object, to change.
+    pub fn as_object_mut(&mut self) -> Option<&mut Object> {
+        match self {
+            Json::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Json::Null)
+    }
+
+    /// The member of an object by key; of repeated keys the last, as other readers take it.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.as_object().and_then(|object| object.get(key))
+    }
+
+    /// The value at a JSON Pointer (RFC 6901).
+    pub fn pointer(&self, pointer: &str) -> Option<&Json> {
+        path::follow(self, pointer)
+    }
+
+    /// What this is, in one word for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Json::Null => "null",
+            Json::Bool(_) => "boolean",
+            Json::Number(_) => "number",
+            Json::String(_) => "string",
+            Json::Array(_) => "array",
+            Json::Object(_) => "object",
+        }
+    }
+
+    /// Equality that ignores the order of keys, as JSON itself does.
+    pub fn same(&self, other: &Json) -> bool {
+        match (self, other) {
+            (Json::Array(a), Json::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+            }
+            (Json::Object(a), Json::Object(b)) => a.same(b),
+            (a, b) => a == b,
+        }
+    }
+
+    /// The text with line breaks and two-space indentation, for people.
+    pub fn pretty(&self) -> String {
+        let mut out = String::new();
+        write::pretty(self, 0, &mut out);
+        out
+    }
+
+    /// Appends the compact text.
+    pub fn write_to(&self, out: &mut String) {
+        write::compact(self, out);
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Json {
+        Json::Bool(value)
+    }
+}
+
+impl From<u64> for Json {
+    fn from(value: u64) -> Json {
+        Json::Number(Number::from(value))
+    }
+}
+
+impl From<usize> for Json {
+    fn from(value: usize) -> Json {
+        Json::Number(Number::from(value as u64))
+    }
+}
+
+impl From<Number> for Json {
+    fn from(value: Number) -> Json {
+        Json::Number(value)
+    }
+}
+
+impl From<&str> for Json {
+    fn from(value: &str) -> Json {
+        Json::String(value.to_owned())
+    }
+}
+
+impl From<String> for Json {
+    fn from(value: String) -> Json {
+        Json::String(value)
+    }
+}
+
+impl From<Object> for Json {
+    fn from(value: Object) -> Json {
+        Json::Object(value)
+    }
+}
+
+impl<T: Into<Json>> From<Vec<T>> for Json {
+    fn from(items: Vec<T>) -> Json {
+        Json::Array(items.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Json {
+        value.map_or(Json::Null, Into::into)
+    }
+}
+
+/// Builds an [`Object`](crate::json::Object) from `key: value` pairs in writing order.
+#[macro_export]
+macro_rules! object {
+    ($($key:literal : $value:expr),* $(,)?) => {
+        $crate::json::Object::from_iter([$(($crate::json::Key::Borrowed($key), $crate::json::Json::from($value))),*])
+    };
+}

@@ -1,0 +1,59 @@
+//! A JSON number as the digits that were written.
+
+use std::fmt;
+
+/// A number by its text, so that no digit and no exponent is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Number(Box<str>);
+
+impl Number {
+    /// Takes text that the parser has recognised as a number.
+    pub(super) fn from_digits(text: &str) -> Number {
+        Number(text.into())
+    }
+
+    /// Reads a number by JSON's grammar; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Number> {
+        match super::Json::parse(text) {
+            Ok(super::Json::Number(number)) if number.as_str() == text => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The digits as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value, if it is a whole number of 64 bits without sign; `3.0` counts as 3.
+    pub fn as_u64(&self) -> Option<u64> {
+        if let Ok(value) = self.0.parse() {
+            return Some(value);
+        }
+        let whole = self.0.strip_suffix(".0")?;
+        whole.parse().ok()
+    }
+
+    /// The nearest double; for comparing with bounds, never for writing back.
+    pub fn as_f64(&self) -> f64 {
+        self.0.parse().unwrap_or(f64::NAN)
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Number {
+        Number(value.to_string().into_boxed_str())
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Number {
+        Number(value.to_string().into_boxed_str())
+    }
+}

@@ -1,0 +1,125 @@
+//! A JSON object as an ordered list of members.
+
+use std::borrow::Cow;
+
+use super::Json;
+
+/// A member's key; borrowed where our own code names it.
+pub type Key = Cow<'static, str>;
+
+/// Members in writing order. A repeated key is kept; reading one takes the last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Object(Vec<(Key, Json)>);
+
+impl Object {
+    /// An object without members.
+    pub const fn new() -> Object {
+        Object(Vec::new())
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+
+    /// The members in order, values to change.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut Json)> {
+        self.0.iter_mut().map(|member| (member.0.as_ref(), &mut member.1))
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.as_ref())
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.0.iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// The value of a key, to change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
+        self.0.iter_mut().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// Whether a key is there.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Takes a member out; of a repeated key the last, and the others go with it.
+    pub fn remove(&mut self, key: &str) -> Option<Json> {
+        let position = self.0.iter().rposition(|(own, _)| own == key)?;
+        let (_, value) = self.0.remove(position);
+        if self.0[..position].iter().any(|(own, _)| own == key) {
+            self.0.retain(|(own, _)| own != key);
+        }
+        Some(value)
+    }
+
+    /// Sets a member: in its place if the key is there, else at the end.
+    pub fn insert(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
+        let key = key.into();
+        match self.get_mut(&key) {
+            Some(place) => *place = value.into(),
+            None => self.0.push((key, value.into())),
+        }
+    }
+
+    /// Appends a member without looking whether the key is there.
+    pub fn push(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
+        self.0.push((key.into(), value.into()));
+    }
+
+    /// Sets a member if there is a value.
+    pub fn insert_some<T: Into<Json>>(&mut self, key: impl Into<Key>, value: Option<T>) {
+        if let Some(value) = value {
+            self.insert(key, value);
+        }
+    }
+
+    /// Adds what another object has and this one lacks, object by object downwards.
+    ///
+    /// This is how extra fields return to the place they came from. Keys that start with `@` are
+    /// our own notes and never reach a wire.
+    pub fn merge(&mut self, other: &Object) {
+        for (key, value) in other.iter().filter(|(key, _)| !key.starts_with('@')) {
+            match (self.get_mut(key), value) {
+                (Some(Json::Object(own)), Json::Object(value)) => own.merge(value),
+                (Some(_), _) => {}
+                (None, value) => self.0.push((Cow::Owned(key.to_owned()), value.clone())),
+            }
+        }
+    }
+
+    /// Equality that ignores the order of keys.
+    pub fn same(&self, other: &Object) -> bool {
+        self.len() == other.len()
+            && self.iter().all(|(key, value)| other.get(key).is_some_and(|own| own.same(value)))
+    }
+}
+
+impl FromIterator<(Key, Json)> for Object {
+    fn from_iter<I: IntoIterator<Item = (Key, Json)>>(members: I) -> Object {
+        Object(members.into_iter().collect())
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (Key, Json);
+    type IntoIter = std::vec::IntoIter<(Key, Json)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

@@ -1,0 +1,121 @@
+//! [`Json`] to text: compact for wires, indented for people, the same bytes every time.
+
+use std::fmt;
+
+use super::{Json, Object};
+
+/// Appends the compact form.
+pub(super) fn compact(value: &Json, out: &mut String) {
+    match value {
+        Json::Null => out.push_str("null"),
+        Json::Bool(true) => out.push_str("true"),
+        Json::Bool(false) => out.push_str("false"),
+        Json::Number(number) => out.push_str(number.as_str()),
+        Json::String(text) => string(text, out),
+        Json::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                compact(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(object) => {
+            out.push('{');
+            for (index, (key, item)) in object.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                string(key, out);
+                out.push(':');
+                compact(item, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Appends the indented form.
+pub(super) fn pretty(value: &Json, indent: usize, out: &mut String) {
+    let line = |out: &mut String, indent: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', indent * 2));
+    };
+    match value {
+        Json::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                line(out, indent + 1);
+                pretty(item, indent + 1, out);
+            }
+            line(out, indent);
+            out.push(']');
+        }
+        Json::Object(object) if !object.is_empty() => {
+            out.push('{');
+            for (index, (key, item)) in object.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                line(out, indent + 1);
+                string(key, out);
+                out.push_str(": ");
+                pretty(item, indent + 1, out);
+            }
+            line(out, indent);
+            out.push('}');
+        }
+        flat => compact(flat, out),
+    }
+}
+
+fn string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[start..at]);
+        if escape.is_empty() {
+            const HEX: &[u8; 16] = b"0123456789abcdef";
+            out.push_str("\\u00");
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        } else {
+            out.push_str(escape);
+        }
+        start = at + 1;
+    }
+    out.push_str(&text[start..]);
+    out.push('"');
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        compact(self, &mut out);
+        formatter.write_str(&out)
+    }
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        compact(&Json::Object(self.clone()), &mut out);
+        formatter.write_str(&out)
+    }
+}

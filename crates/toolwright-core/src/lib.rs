@@ -1,0 +1,47 @@
+//! One canonical model of LLM tool calling, spoken in every vendor's wire format.
+//!
+//! ```text
+//! wire bytes → frame → decode → canonical → fit(profile) → encode → frame → wire bytes
+//! ```
+//!
+//! - [`json`] reads and writes JSON without losing a digit or the order of keys.
+//! - [`Request`], [`Response`], [`Message`], [`Part`], [`Tool`], [`Call`] and [`Outcome`] are the
+//!   canonical model; [`Event`] is a response as it arrives.
+//! - [`dialect`] holds a codec for each wire format.
+//! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](fit::Loss).
+//! - [`frame`] cuts bytes into frames and the reverse.
+//!
+//! This crate is pure: no async, no IO, no clock, no randomness, no logging.
+
+pub mod call;
+pub mod dialect;
+pub mod event;
+pub mod extra;
+pub mod fault;
+pub mod fit;
+pub mod frame;
+pub mod json;
+pub mod message;
+pub mod origin;
+pub mod outcome;
+pub mod part;
+pub mod request;
+pub mod response;
+pub mod schema;
+pub mod tool;
+pub mod usage;
+
+pub use call::{Arguments, Call};
+pub use dialect::{ChatCodec, DecodeError, Dialect, ToolCodec};
+pub use event::Event;
+pub use extra::Extra;
+pub use fault::{Fault, FaultClass};
+pub use json::Json;
+pub use message::{Message, Role};
+pub use origin::Origin;
+pub use outcome::Outcome;
+pub use part::{Body, Part};
+pub use request::Request;
+pub use response::{Response, Stop, StopReason};
+pub use tool::{Tool, ToolChoice, ToolKind};
+pub use usage::Usage;

@@ -1,0 +1,61 @@
+//! A turn of a conversation.
+
+use crate::extra::Extra;
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::Part;
+
+/// One message. Parts keep the order in which they were said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who speaks
+    pub role: Role,
+    /// What is said
+    pub parts: Vec<Part>,
+    /// Fields without a canonical name
+    pub extra: Extra,
+    /// Where it was read
+    pub origin: Origin,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The operator's instructions
+    System,
+    /// The operator's instructions, in the newer OpenAI word
+    Developer,
+    /// The user; in some dialects also the bearer of outcomes
+    User,
+    /// The model
+    Assistant,
+    /// Outcomes of calls
+    Tool,
+}
+
+impl Message {
+    /// A message of parts.
+    pub fn new(role: Role, parts: Vec<Part>) -> Message {
+        Message { role, parts, extra: Extra::NONE, origin: Origin::NONE }
+    }
+
+    /// Instructions.
+    pub fn system(text: impl Into<String>) -> Message {
+        Message::new(Role::System, vec![Part::text(text)])
+    }
+
+    /// Words of the user.
+    pub fn user(text: impl Into<String>) -> Message {
+        Message::new(Role::User, vec![Part::text(text)])
+    }
+
+    /// Words of the model.
+    pub fn assistant(text: impl Into<String>) -> Message {
+        Message::new(Role::Assistant, vec![Part::text(text)])
+    }
+
+    /// The outcome of a call.
+    pub fn tool(outcome: Outcome) -> Message {
+        Message::new(Role::Tool, vec![Part::outcome(outcome)])
+    }
+}

@@ -1,0 +1,32 @@
+//! What came of a call.
+
+use crate::part::Part;
+
+/// The result of one call, or the reason there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// The call's id, as the dialect sent it
+    pub call_id: Option<String>,
+    /// The tool's name, where the dialect says it
+    pub name: Option<String>,
+    /// Text, JSON and media, in order
+    pub content: Vec<Part>,
+    /// Whether the call failed; `None` if the dialect did not say
+    pub error: Option<bool>,
+}
+
+impl Outcome {
+    /// A result in plain text.
+    pub fn text(call_id: impl Into<String>, text: impl Into<String>) -> Outcome {
+        Outcome {
+            call_id: Some(call_id.into()),
+            content: vec![Part::text(text)],
+            ..Outcome::default()
+        }
+    }
+
+    /// Whether the call is known to have failed.
+    pub fn is_error(&self) -> bool {
+        self.error == Some(true)
+    }
+}

@@ -1,0 +1,82 @@
+//! What a model answered.
+
+use crate::extra::Extra;
+use crate::json::Json;
+use crate::part::{Body, Part};
+use crate::usage::Usage;
+
+/// An answer in nobody's dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Response {
+    /// The vendor's id for it
+    pub id: Option<String>,
+    /// The model that answered
+    pub model: Option<String>,
+    /// What it said, in order
+    pub parts: Vec<Part>,
+    /// Why it stopped
+    pub stop: Stop,
+    /// What it cost
+    pub usage: Option<Usage>,
+    /// Fields without a canonical name
+    pub extra: Extra,
+}
+
+/// Why a model stopped, with what the vendor adds to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stop {
+    /// The reason
+    pub reason: StopReason,
+    /// The stop text that was met, where the vendor tells
+    pub sequence: Option<String>,
+    /// The vendor's own word where several share a reason, and its details
+    pub extra: Extra,
+    /// Details of a refusal
+    pub details: Option<Json>,
+}
+
+/// The reasons, one for each row of the stop-reason table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StopReason {
+    /// The model was done
+    #[default]
+    End,
+    /// It waits for the outcome of calls
+    ToolUse,
+    /// The limit on tokens was met
+    MaxTokens,
+    /// The context window was full
+    ContextWindow,
+    /// A stop text was met
+    StopSequence,
+    /// The model refused
+    Refusal,
+    /// A filter cut the answer
+    Filtered,
+    /// The model wrote a call that the vendor could not read
+    MalformedCall,
+    /// The vendor paused; send the conversation again to go on
+    Pause,
+    /// The vendor failed
+    Failed,
+}
+
+impl Stop {
+    /// A reason with nothing added.
+    pub fn new(reason: StopReason) -> Stop {
+        Stop { reason, ..Stop::default() }
+    }
+
+    /// `ToolUse` if there are calls and the reason given is a plain end, and `End` if there are
+    /// none and the reason given is `ToolUse`: what was said decides, not the word (case 17).
+    #[must_use]
+    pub fn settled(mut self, parts: &[Part]) -> Stop {
+        let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_)));
+        self.reason = match self.reason {
+            StopReason::End if calls => StopReason::ToolUse,
+            StopReason::ToolUse if !calls => StopReason::End,
+            reason => reason,
+        };
+        self
+    }
+}

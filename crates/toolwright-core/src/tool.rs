@@ -1,0 +1,94 @@
+//! What a model may call.
+
+use crate::extra::Extra;
+use crate::json::{Json, Object};
+use crate::origin::Origin;
+use crate::part::CacheMark;
+
+/// A tool as it is shown to a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tool {
+    /// The name that calls carry
+    pub name: String,
+    /// What the tool does, for the model
+    pub description: Option<String>,
+    /// How it takes its input
+    pub kind: ToolKind,
+    /// Whether the vendor shall hold the model to the schema; `None` leaves it to the vendor
+    pub strict: Option<bool>,
+    /// A prompt-cache breakpoint after this definition
+    pub cache: Option<CacheMark>,
+    /// JSON Schema of the result
+    pub output: Option<Json>,
+    /// Examples of valid arguments
+    pub examples: Vec<Json>,
+    /// A name for people
+    pub title: Option<String>,
+    /// Behaviour hints in MCP's words (`readOnlyHint`, …)
+    pub annotations: Option<Object>,
+    /// Fields without a canonical name
+    pub extra: Extra,
+    /// Where it was read
+    pub origin: Origin,
+}
+
+/// How a tool takes its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Arguments by a JSON Schema; `None` means that it takes none
+    Function(Option<Json>),
+    /// Free text, by a vendor's `format` (plain or a grammar)
+    Custom(Option<Json>),
+    /// Run by the vendor itself (`web_search`, `bash_20250124`, …): the definition as it was sent
+    Hosted(Json),
+}
+
+impl Default for ToolKind {
+    fn default() -> ToolKind {
+        ToolKind::Function(None)
+    }
+}
+
+impl Tool {
+    /// A function tool.
+    pub fn function(name: impl Into<String>, parameters: Json) -> Tool {
+        Tool { name: name.into(), kind: ToolKind::Function(Some(parameters)), ..Tool::default() }
+    }
+
+    /// With a description.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Tool {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// The schema of the arguments, for a function that takes some.
+    pub fn parameters(&self) -> Option<&Json> {
+        match &self.kind {
+            ToolKind::Function(parameters) => parameters.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Which tools the model may, must or must not call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides
+    Auto,
+    /// No call
+    None,
+    /// At least one call, of any tool
+    Required,
+    /// A call of this tool
+    Tool(String),
+    /// Only these tools; at least one call if `required`
+    Allowed {
+        /// The names
+        names: Vec<String>,
+        /// Whether a call must be made
+        required: bool,
+    },
+    /// A choice that only its own dialect knows, as it was sent
+    Other(Json),
+}

@@ -1,0 +1,46 @@
+//! What an answer cost, by one convention.
+
+use crate::extra::Extra;
+
+/// Token counts. Input is split into three that add up; output includes reasoning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Input that was neither read from nor written to a cache (or: that the vendor does not split)
+    pub input: Option<u64>,
+    /// Input read from a prompt cache
+    pub cache_read: Option<u64>,
+    /// Input written to a prompt cache
+    pub cache_write: Option<u64>,
+    /// Output, reasoning included
+    pub output: Option<u64>,
+    /// Reasoning, as a part of output
+    pub reasoning: Option<u64>,
+    /// Counts without a canonical name
+    pub extra: Extra,
+}
+
+impl Usage {
+    /// All input tokens.
+    pub fn input_total(&self) -> u64 {
+        self.input
+            .unwrap_or(0)
+            .saturating_add(self.cache_read.unwrap_or(0))
+            .saturating_add(self.cache_write.unwrap_or(0))
+    }
+
+    /// Input and output tokens.
+    pub fn total(&self) -> u64 {
+        self.input_total().saturating_add(self.output.unwrap_or(0))
+    }
+
+    /// Takes over every count that a later report gives.
+    pub fn update(&mut self, later: Usage) {
+        let Usage { input, cache_read, cache_write, output, reasoning, extra } = later;
+        self.input = input.or(self.input);
+        self.cache_read = cache_read.or(self.cache_read);
+        self.cache_write = cache_write.or(self.cache_write);
+        self.output = output.or(self.output);
+        self.reasoning = reasoning.or(self.reasoning);
+        self.extra.update(extra);
+    }
+}

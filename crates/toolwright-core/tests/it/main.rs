@@ -1,0 +1,2 @@
+//! Integration tests of the core, in one binary.
+mod json;

@@ -1,0 +1,2 @@
+//! The `toolwright` command.
+fn main() {}

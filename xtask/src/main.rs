@@ -1,0 +1,2 @@
+//! Development tasks, run as `cargo xtask <task>`.
+fn main() {}
