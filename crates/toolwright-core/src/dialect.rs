@@ -7,6 +7,7 @@
 pub mod anthropic;
 mod error;
 mod fields;
+pub mod shape;
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,15 +28,15 @@ use crate::tool::Tool;
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
-    /// `OpenAI` Chat Completions
+    /// OpenAI Chat Completions
     OpenaiChat,
-    /// `OpenAI` Responses
+    /// OpenAI Responses
     OpenaiResponses,
     /// Anthropic Messages
     Anthropic,
     /// AWS Bedrock Converse
     Bedrock,
-    /// `DeepSeek`, a row on `OpenAI` Chat
+    /// DeepSeek, a row on OpenAI Chat
     Deepseek,
     /// Google Gemini `generateContent`
     Gemini,
@@ -77,6 +78,14 @@ impl Dialect {
             Dialect::Mistral => "mistral",
             Dialect::Cohere => "cohere",
             Dialect::Mcp => "mcp",
+        }
+    }
+
+    /// The codec, for a dialect that speaks whole conversations.
+    pub fn codec(self) -> Option<&'static dyn ChatCodec> {
+        match self {
+            Dialect::Anthropic => Some(&anthropic::Anthropic),
+            _ => None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! [`sequence`] puts interleaved parts one after another for dialects that need it, and [`gather`]
 //! holds calls back until they are whole.
 
+pub mod emit;
 pub mod gather;
 pub mod join;
 pub mod law;

@@ -149,15 +149,15 @@ pub struct SchemaRule {
 pub enum Subset {
     /// All of it
     Full,
-    /// `OpenAI` strict: closed objects, every property required, optional ones nullable
+    /// OpenAI strict: closed objects, every property required, optional ones nullable
     OpenaiStrict,
-    /// `DeepSeek` strict: as `OpenaiStrict`, without lengths, `$ref` inlined
+    /// DeepSeek strict: as `OpenaiStrict`, without lengths, `$ref` inlined
     DeepseekStrict,
     /// Anthropic strict: no bounds, closed objects, optional ones stay optional
     AnthropicStrict,
     /// What the Ollama server keeps of a schema
     Ollama,
-    /// Gemini's `OpenAPI` subset (`parameters`)
+    /// Gemini's OpenAPI subset (`parameters`)
     GeminiOpenapi,
 }
 

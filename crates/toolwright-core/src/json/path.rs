@@ -23,11 +23,13 @@ impl<'p> Path<'p> {
     pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
 
     /// A member of this place.
+    #[must_use]
     pub fn key(&'p self, key: &'p str) -> Path<'p> {
         Path { parent: Some(self), step: Step::Key(key) }
     }
 
     /// An item of this place.
+    #[must_use]
     pub fn index(&'p self, index: usize) -> Path<'p> {
         Path { parent: Some(self), step: Step::Index(index) }
     }

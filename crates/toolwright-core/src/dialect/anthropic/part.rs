@@ -1,0 +1,192 @@
+//! Content blocks, one at a time, for requests, responses and streams alike.
+
+use super::wire::{self, DIALECT};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields, elements};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::outcome::Outcome;
+use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+
+/// Reads content: a string, or blocks.
+pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+    match content {
+        Json::String(text) => Ok(vec![Part::text(text).with_origin(crate::Origin::at(&path))]),
+        Json::Array(blocks) => elements(blocks, &path, decode),
+        _ => Err(DecodeError::expected(DIALECT, &path, "a string or an array of blocks")),
+    }
+}
+
+/// Writes content, as a string where that says it all.
+pub(super) fn encode_content(parts: &[Part]) -> Json {
+    match parts {
+        [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
+        parts => Json::Array(encode_all(parts)),
+    }
+}
+
+/// Writes blocks.
+pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
+    parts.iter().filter_map(encode).collect()
+}
+
+/// Reads a block.
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let known = matches!(
+        block.get("type").and_then(Json::as_str),
+        Some(
+            "text"
+                | "image"
+                | "document"
+                | "thinking"
+                | "redacted_thinking"
+                | "tool_use"
+                | "tool_result"
+        )
+    );
+    let origin = crate::Origin::at(&path);
+    if !known || has_foreign_source(&block) {
+        Fields::new(block.clone(), path, DIALECT)?;
+        return Ok(Part::opaque(DIALECT, block).with_origin(origin));
+    }
+    let mut fields = Fields::new(block, path, DIALECT)?;
+    let cache = wire::take_cache(&mut fields);
+    let kind = fields.need_string("type")?;
+    let mut signature = None;
+    let body = match kind.as_str() {
+        "text" => Body::Text(fields.need_string("text")?),
+        "image" => Body::Media(decode_media(&mut fields, MediaKind::Image)?),
+        "document" => Body::Media(decode_media(&mut fields, MediaKind::Document)?),
+        "thinking" => {
+            signature = sign(fields.string("signature")?);
+            Body::Reasoning(Reasoning::text(fields.need_string("thinking")?))
+        }
+        "redacted_thinking" => {
+            signature = sign(Some(fields.need_string("data")?));
+            Body::Reasoning(Reasoning { sections: vec![], redacted: true })
+        }
+        "tool_use" => Body::Call(Call {
+            id: Some(fields.need_string("id")?),
+            name: fields.need_string("name")?,
+            arguments: decode_input(&mut fields)?,
+        }),
+        _ => Body::Outcome(decode_outcome(&mut fields)?),
+    };
+    Ok(Part { body, signature, cache, origin, extra: fields.rest() })
+}
+
+/// A signature of ours; an empty one is none.
+pub(super) fn sign(value: Option<String>) -> Option<Signature> {
+    value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
+}
+
+/// Documents made of blocks, and sources yet unknown, stay as they are.
+fn has_foreign_source(block: &Json) -> bool {
+    block.get("source").is_some_and(|source| {
+        !matches!(
+            source.get("type").and_then(Json::as_str),
+            Some("base64" | "url" | "file" | "text")
+        )
+    })
+}
+
+fn decode_input(fields: &mut Fields<'_>) -> Result<Arguments, DecodeError> {
+    match fields.take("input") {
+        None => Ok(Arguments::none()),
+        Some(input @ Json::Object(_)) => Ok(Arguments::from_json(&input)),
+        Some(_) => Err(fields.expected("input", "an object")),
+    }
+}
+
+fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
+    let path = fields.path();
+    let path = path.key("content");
+    Ok(Outcome {
+        call_id: Some(fields.need_string("tool_use_id")?),
+        name: None,
+        content: fields
+            .take("content")
+            .map_or(Ok(vec![]), |content| decode_content(content, path))?,
+        error: fields.boolean("is_error")?,
+    })
+}
+
+fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let mut source = Fields::new(fields.need("source")?, path.key("source"), DIALECT)?;
+    let mime = source.string("media_type")?;
+    let source = match source.need_string("type")?.as_str() {
+        "base64" => MediaSource::Base64(source.need_string("data")?),
+        "text" => MediaSource::Text(source.need_string("data")?),
+        "url" => MediaSource::Url(source.need_string("url")?),
+        _ => MediaSource::File(DIALECT, source.need_string("file_id")?),
+    };
+    Ok(Media { kind, mime, source, name: fields.string("title")? })
+}
+
+/// Writes a block; `None` for what [`fit`](crate::fit) would have removed.
+pub(super) fn encode(part: &Part) -> Option<Json> {
+    let own_signature =
+        part.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
+    let signature = own_signature.map_or("", |own| own.value.as_str());
+    let mut object = match &part.body {
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Media(media) => encode_media(media)?,
+        Body::Reasoning(reasoning) if reasoning.redacted => {
+            object! {"type": "redacted_thinking", "data": signature}
+        }
+        Body::Reasoning(reasoning) => {
+            object! {"type": "thinking", "thinking": reasoning.joined(), "signature": signature}
+        }
+        Body::Call(call) => object! {
+            "type": "tool_use",
+            "id": call.id.as_deref().unwrap_or_default(),
+            "name": call.name.as_str(),
+            "input": call.arguments.to_object().unwrap_or_default(),
+        },
+        Body::Outcome(outcome) => encode_outcome(outcome),
+        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
+        Body::Opaque(_) => return None,
+    };
+    wire::put_cache(&mut object, part.cache.as_ref());
+    part.extra.write_into(DIALECT, &mut object);
+    Some(Json::Object(object))
+}
+
+fn encode_outcome(outcome: &Outcome) -> Object {
+    let mut object = object! {
+        "type": "tool_result",
+        "tool_use_id": outcome.call_id.as_deref().unwrap_or_default(),
+    };
+    if !outcome.content.is_empty() {
+        object.insert("content", encode_content(&outcome.content));
+    }
+    object.insert_some("is_error", outcome.error);
+    object
+}
+
+fn encode_media(media: &Media) -> Option<Object> {
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::Document => "document",
+        MediaKind::Audio | MediaKind::Video => return None,
+    };
+    let mut source = match &media.source {
+        MediaSource::Base64(data) => object! {"type": "base64", "data": data.as_str()},
+        MediaSource::Text(data) => object! {"type": "text", "data": data.as_str()},
+        MediaSource::Url(url) => object! {"type": "url", "url": url.as_str()},
+        MediaSource::File(_, id) => object! {"type": "file", "file_id": id.as_str()},
+    };
+    if matches!(media.source, MediaSource::Base64(_) | MediaSource::Text(_)) {
+        let fallback = match (media.kind, &media.source) {
+            (_, MediaSource::Text(_)) => "text/plain",
+            (MediaKind::Image, _) => "image/png",
+            _ => "application/pdf",
+        };
+        source.insert("media_type", media.mime.as_deref().unwrap_or(fallback));
+    }
+    let mut object = object! {"type": kind, "source": source};
+    object.insert_some("title", media.name.as_deref());
+    Some(object)
+}

@@ -1,0 +1,163 @@
+//! Requests.
+
+use super::wire::{DIALECT, PATH};
+use super::{part, tool};
+use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::json::{Json, Number, Object, Path};
+use crate::message::{Message, Role};
+use crate::object;
+use crate::origin::Origin;
+use crate::request::{Format, Request, SchemaFormat, Thinking};
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let mut request = Request { model: fields.string("model")?, ..Request::default() };
+    if let Some(system) = fields.take("system") {
+        let path = Path::ROOT.key("system");
+        let parts = part::decode_content(system, path)?;
+        let origin = Origin::at(&path);
+        request.instructions = Some(Message { origin, ..Message::new(Role::System, parts) });
+    }
+    request.messages =
+        elements(fields.array("messages")?, &Path::ROOT.key("messages"), decode_message)?;
+    request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
+    if let Some(choice) = fields.take("tool_choice") {
+        tool::decode_choice(choice, Path::ROOT.key("tool_choice"), &mut request)?;
+    }
+    request.sampling.max_tokens = fields.number("max_tokens")?;
+    request.sampling.temperature = fields.number("temperature")?;
+    request.sampling.top_p = fields.number("top_p")?;
+    request.sampling.top_k = fields.number("top_k")?;
+    request.sampling.stop = fields.strings("stop_sequences")?;
+    request.stream = fields.boolean("stream")?;
+    decode_thinking(&mut fields, &mut request)?;
+    decode_output_config(&mut fields, &mut request)?;
+    request.extra = fields.rest();
+    Ok(request)
+}
+
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    let role = match fields.need_string("role")?.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return Err(fields.expected("role", "user, assistant or system")),
+    };
+    let parts = part::decode_content(fields.need("content")?, path.key("content"))?;
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+}
+
+/// `thinking`: the switch and the budget are canonical, the mode and the rest are ours.
+fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+    let Some(wire) = fields.take("thinking") else { return Ok(()) };
+    let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
+    let budget = own.number("budget_tokens")?;
+    let mode = own.need_string("type")?;
+    let enabled = mode != "disabled";
+    if mode != thinking_mode(enabled, budget.as_ref()) {
+        own.put_back("type", mode);
+    }
+    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget });
+    keep(fields, "thinking", own.into_object());
+    Ok(())
+}
+
+/// `output_config`: effort and format are canonical.
+fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+    let Some(wire) = fields.take("output_config") else { return Ok(()) };
+    let path = Path::ROOT.key("output_config");
+    let mut own = Fields::new(wire, path, DIALECT)?;
+    if let Some(effort) = own.string("effort")? {
+        request.thinking.get_or_insert_default().effort = Some(effort);
+    }
+    if own.peek("format").and_then(|format| format.get("type")).and_then(Json::as_str)
+        == Some("json_schema")
+    {
+        let mut format = Fields::new(own.need("format")?, path.key("format"), DIALECT)?;
+        format.take("type");
+        let schema = format.need("schema")?;
+        request.format = Some(Format::Schema(SchemaFormat {
+            name: None,
+            description: None,
+            schema,
+            strict: None,
+        }));
+        keep(&mut own, "format", format.into_object());
+    }
+    keep(fields, "output_config", own.into_object());
+    Ok(())
+}
+
+/// What is left of a nested object stays extra, in its place.
+fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
+
+/// The mode that says a switch and a budget.
+fn thinking_mode(enabled: bool, budget: Option<&Number>) -> &'static str {
+    match (enabled, budget) {
+        (false, _) => "disabled",
+        (true, Some(_)) => "enabled",
+        (true, None) => "adaptive",
+    }
+}
+
+/// Writes a body.
+pub(super) fn encode(request: Request) -> WireRequest {
+    let mut body = Object::new();
+    body.insert_some("model", request.model);
+    body.insert_some("max_tokens", request.sampling.max_tokens);
+    body.insert_some("system", request.instructions.map(|own| part::encode_content(&own.parts)));
+    let messages = request.messages.iter().map(encode_message).collect();
+    body.insert("messages", Json::Array(messages));
+    if !request.tools.is_empty() {
+        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
+    }
+    body.insert_some("tool_choice", tool::encode_choice(request.tool_choice, request.parallel));
+    body.insert_some("temperature", request.sampling.temperature);
+    body.insert_some("top_p", request.sampling.top_p);
+    body.insert_some("top_k", request.sampling.top_k);
+    if !request.sampling.stop.is_empty() {
+        body.insert("stop_sequences", request.sampling.stop);
+    }
+    body.insert_some("stream", request.stream);
+    let thinking_extra = request.extra.get(DIALECT, "thinking");
+    body.insert_some("thinking", encode_thinking(request.thinking.as_ref(), thinking_extra));
+    body.insert_some("output_config", encode_output_config(request.thinking, request.format));
+    request.extra.write_into(DIALECT, &mut body);
+    WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
+}
+
+fn encode_message(message: &Message) -> Json {
+    let role = match message.role {
+        Role::System | Role::Developer => "system",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut object = object! {"role": role, "content": part::encode_content(&message.parts)};
+    message.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+fn encode_thinking(thinking: Option<&Thinking>, extra: Option<&Json>) -> Option<Json> {
+    let thinking = thinking.filter(|own| own.enabled.is_some() || own.budget.is_some())?;
+    let enabled = thinking.enabled.unwrap_or(true);
+    let mode = thinking_mode(enabled, thinking.budget.as_ref());
+    let mode = extra.and_then(|extra| extra.get("type")).and_then(Json::as_str).unwrap_or(mode);
+    let mut object = object! {"type": mode};
+    object.insert_some("budget_tokens", thinking.budget.clone().filter(|_| enabled));
+    Some(Json::Object(object))
+}
+
+fn encode_output_config(thinking: Option<Thinking>, format: Option<Format>) -> Option<Json> {
+    let mut object = Object::new();
+    object.insert_some("effort", thinking.and_then(|own| own.effort));
+    if let Some(Format::Schema(format)) = format {
+        object.insert("format", object! {"type": "json_schema", "schema": format.schema});
+    }
+    (!object.is_empty()).then_some(Json::Object(object))
+}

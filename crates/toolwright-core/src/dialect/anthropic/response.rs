@@ -1,0 +1,118 @@
+//! Responses, and the pieces of them that a stream repeats.
+
+use super::part;
+use super::wire::{DIALECT, STOPS};
+use crate::dialect::{Asked, DecodeError, Fields, elements};
+use crate::event::Start;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let parts = elements(fields.array("content")?, &Path::ROOT.key("content"), part::decode)?;
+    let stop = decode_stop(&mut fields)?.unwrap_or_default().settled(&parts);
+    let usage = decode_usage(&mut fields, Path::ROOT)?;
+    let Start { id, model, extra } = decode_start(fields)?;
+    Ok(Response { id, model, parts, stop, usage, extra })
+}
+
+/// Reads what a response says of itself; takes the fields that a stream's first event shares.
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+    for key in ["type", "role", "content", "stop_reason", "stop_sequence"] {
+        fields.take(key);
+    }
+    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+}
+
+/// Reads why the model stopped, from a response or a `message_delta`.
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, DecodeError> {
+    let Some(word) = fields.string("stop_reason")? else { return Ok(None) };
+    let mut stop = Stop::default();
+    match STOPS.iter().find(|(_, own)| *own == word) {
+        Some((reason, _)) => stop.reason = *reason,
+        None => stop.extra.insert(DIALECT, "stop_reason", word),
+    }
+    stop.sequence = fields.string("stop_sequence")?;
+    stop.details = fields.take("stop_details");
+    Ok(Some(stop))
+}
+
+/// Reads counts; input is already without what caches gave.
+pub(super) fn decode_usage(
+    fields: &mut Fields<'_>,
+    path: Path<'_>,
+) -> Result<Option<Usage>, DecodeError> {
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let path = path.key("usage");
+    let mut own = Fields::new(wire, path, DIALECT)?;
+    let mut usage = Usage {
+        input: own.u64("input_tokens")?,
+        cache_read: own.u64("cache_read_input_tokens")?,
+        cache_write: own.u64("cache_creation_input_tokens")?,
+        output: own.u64("output_tokens")?,
+        ..Usage::default()
+    };
+    if let Some(details) = own.take("output_tokens_details") {
+        let mut details = Fields::new(details, path.key("output_tokens_details"), DIALECT)?;
+        usage.reasoning = details.u64("thinking_tokens")?;
+        let rest = details.into_object();
+        if !rest.is_empty() {
+            own.put_back("output_tokens_details", rest);
+        }
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+    let content = part::encode_all(&response.parts);
+    let start = Start { id: response.id, model: response.model, extra: response.extra };
+    let mut object = encode_start(&start, asked, content);
+    for (key, value) in encode_stop(&response.stop) {
+        object.insert(key, value);
+    }
+    object.insert("usage", encode_usage(&response.usage.unwrap_or_default()));
+    start.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+/// Writes what a response says of itself.
+pub(super) fn encode_start(start: &Start, asked: &Asked, content: Vec<Json>) -> Object {
+    object! {
+        "id": start.id.as_deref().unwrap_or("msg_0"),
+        "type": "message",
+        "role": "assistant",
+        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "content": Json::Array(content),
+    }
+}
+
+/// Writes why the model stopped.
+pub(super) fn encode_stop(stop: &Stop) -> Object {
+    let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
+    let own = stop.extra.get(DIALECT, "stop_reason").and_then(Json::as_str);
+    let own = own.filter(|_| stop.reason == StopReason::End);
+    let mut object = object! {
+        "stop_reason": own.or(word).unwrap_or("end_turn"),
+        "stop_sequence": stop.sequence.as_deref(),
+    };
+    object.insert_some("stop_details", stop.details.clone());
+    object
+}
+
+/// Writes counts; the two that the SDK's type requires are always there.
+pub(super) fn encode_usage(usage: &Usage) -> Object {
+    let mut object = object! {"input_tokens": usage.input.unwrap_or(0)};
+    object.insert_some("cache_creation_input_tokens", usage.cache_write);
+    object.insert_some("cache_read_input_tokens", usage.cache_read);
+    object.insert("output_tokens", usage.output.unwrap_or(0));
+    if let Some(reasoning) = usage.reasoning {
+        object.insert("output_tokens_details", object! {"thinking_tokens": reasoning});
+    }
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}

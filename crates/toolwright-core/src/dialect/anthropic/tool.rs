@@ -1,0 +1,105 @@
+//! Tool definitions and tool choice.
+
+use super::wire::{self, DIALECT};
+use crate::dialect::{DecodeError, Fields, shape};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::request::Request;
+use crate::tool::{Tool, ToolChoice, ToolKind};
+
+/// Reads an element of `tools`.
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let kind = wire.get("type").and_then(Json::as_str);
+    let own = wire.get("input_schema").is_some();
+    if !own && !matches!(kind, None | Some("function" | "custom")) {
+        return hosted(wire, path);
+    }
+    if !own {
+        return shape::decode(wire, path, DIALECT);
+    }
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    Ok(Tool {
+        name: fields.need_string("name")?,
+        description: fields.string("description")?,
+        kind: ToolKind::Function(fields.take("input_schema")),
+        strict: fields.boolean("strict")?,
+        cache: wire::take_cache(&mut fields),
+        examples: fields.array("input_examples")?,
+        origin: fields.origin(),
+        extra: fields.rest(),
+        ..Tool::default()
+    })
+}
+
+/// A tool that the vendor runs, by its dated type.
+fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
+    let kind = fields.string("type")?;
+    let name = fields.string("name")?.or(kind).unwrap_or_default();
+    Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
+}
+
+/// Writes an element of `tools`.
+pub(super) fn encode(tool: &Tool) -> Json {
+    let parameters = match &tool.kind {
+        ToolKind::Hosted(wire) => return wire.clone(),
+        ToolKind::Function(Some(parameters)) => parameters.clone(),
+        ToolKind::Function(None) | ToolKind::Custom(_) => {
+            Json::Object(object! {"type": "object", "properties": Object::new()})
+        }
+    };
+    let mut object = object! {"name": tool.name.as_str()};
+    object.insert_some("description", tool.description.as_deref());
+    object.insert("input_schema", parameters);
+    object.insert_some("strict", tool.strict);
+    if !tool.examples.is_empty() {
+        object.insert("input_examples", tool.examples.clone());
+    }
+    wire::put_cache(&mut object, tool.cache.as_ref());
+    tool.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+/// Reads `tool_choice`, which also holds the switch against parallel calls.
+pub(super) fn decode_choice(
+    wire: Json,
+    path: Path<'_>,
+    request: &mut Request,
+) -> Result<(), DecodeError> {
+    let whole = wire.clone();
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    request.parallel = fields.boolean("disable_parallel_tool_use")?.map(|disabled| !disabled);
+    let kind = fields.need_string("type")?;
+    let name = fields.string("name")?;
+    let known = fields.rest().is_empty();
+    request.tool_choice = Some(match (kind.as_str(), name) {
+        ("auto", None) if known => ToolChoice::Auto,
+        ("any", None) if known => ToolChoice::Required,
+        ("none", None) if known => ToolChoice::None,
+        ("tool", Some(name)) if known => ToolChoice::Tool(name),
+        _ => {
+            request.parallel = None;
+            ToolChoice::Other(whole)
+        }
+    });
+    Ok(())
+}
+
+/// Writes `tool_choice`; nothing if nothing was said.
+pub(super) fn encode_choice(choice: Option<ToolChoice>, parallel: Option<bool>) -> Option<Json> {
+    let mut object = match choice {
+        None if parallel.is_none() => return None,
+        None | Some(ToolChoice::Auto | ToolChoice::Allowed { required: false, .. }) => {
+            object! {"type": "auto"}
+        }
+        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => {
+            object! {"type": "any"}
+        }
+        // The switch has no place beside `none`.
+        Some(ToolChoice::None) => return Some(Json::Object(object! {"type": "none"})),
+        Some(ToolChoice::Tool(name)) => object! {"type": "tool", "name": name},
+        Some(ToolChoice::Other(wire)) => return Some(wire),
+    };
+    object.insert_some("disable_parallel_tool_use", parallel.map(|parallel| !parallel));
+    Some(Json::Object(object))
+}

@@ -1,0 +1,72 @@
+//! Words and paths of Anthropic's format, each in one place.
+
+use crate::dialect::{Dialect, Fields};
+use crate::json::{Json, Object};
+use crate::object;
+use crate::part::CacheMark;
+use crate::response::StopReason;
+
+/// Whose words these are.
+pub(super) const DIALECT: Dialect = Dialect::Anthropic;
+
+/// The path of every request.
+pub(super) const PATH: &str = "/v1/messages";
+
+/// Where canonical fields stand on the wire.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("parameters", "input_schema"),
+    ("cache", "cache_control"),
+    ("examples", "input_examples"),
+    ("arguments", "input"),
+    ("call_id", "tool_use_id"),
+    ("error", "is_error"),
+    ("media", "source"),
+    ("instructions", "system"),
+    ("stop", "stop_sequences"),
+    ("parallel", "tool_choice/disable_parallel_tool_use"),
+    ("effort", "output_config/effort"),
+    ("budget", "thinking/budget_tokens"),
+    ("format", "output_config/format"),
+    ("reason", "stop_reason"),
+    ("sequence", "stop_sequence"),
+    ("details", "stop_details"),
+    ("cache_read", "usage/cache_read_input_tokens"),
+    ("cache_write", "usage/cache_creation_input_tokens"),
+    ("reasoning_tokens", "usage/output_tokens_details/thinking_tokens"),
+];
+
+/// The stop reasons, a word each.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "end_turn"),
+    (StopReason::ToolUse, "tool_use"),
+    (StopReason::MaxTokens, "max_tokens"),
+    (StopReason::ContextWindow, "model_context_window_exceeded"),
+    (StopReason::StopSequence, "stop_sequence"),
+    (StopReason::Refusal, "refusal"),
+    (StopReason::Pause, "pause_turn"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::Filtered, "refusal"),
+    (StopReason::MalformedCall, "end_turn"),
+    (StopReason::Failed, "end_turn"),
+];
+
+/// Takes a breakpoint; one of an unknown kind stays where it is.
+pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
+    let mark = fields.peek("cache_control")?.as_object()?;
+    let known = mark.keys().all(|key| matches!(key, "type" | "ttl"));
+    if !known || mark.get("type").and_then(Json::as_str) != Some("ephemeral") {
+        return None;
+    }
+    let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
+    fields.take("cache_control");
+    Some(CacheMark { ttl })
+}
+
+/// Writes a breakpoint.
+pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
+    if let Some(cache) = cache {
+        let mut mark = object! {"type": "ephemeral"};
+        mark.insert_some("ttl", cache.ttl.as_deref());
+        object.insert("cache_control", mark);
+    }
+}

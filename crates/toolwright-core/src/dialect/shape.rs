@@ -1,0 +1,95 @@
+//! Tool definitions in any shape, told apart element by element (case 11).
+//!
+//! Clients send flat tools where nested ones belong and the reverse, and small projects write their
+//! own. Each codec reads its own shape in full and leaves every other shape to this file.
+
+use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::json::{Json, Object, Path};
+use crate::tool::{Tool, ToolKind};
+
+/// The keys under which a schema may stand, ours and everybody's.
+const SCHEMA_KEYS: [&str; 6] = [
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+    "schema",
+];
+
+/// The wrappers around a definition.
+const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
+
+/// Reads a function tool in whichever shape it is.
+pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
+    let mut outer = Fields::new(wire, path, dialect)?;
+    for wrapper in WRAPPERS {
+        if outer.peek(wrapper).is_some_and(|inner| inner.as_object().is_some()) {
+            let inner = outer.take(wrapper).unwrap_or_default();
+            return function(Fields::new(inner, path.key(wrapper), dialect)?);
+        }
+    }
+    outer.take("type");
+    function(outer)
+}
+
+fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
+    let name = fields.need_string("name")?;
+    let description = fields.string("description")?;
+    let strict = fields.boolean("strict")?;
+    let schema = SCHEMA_KEYS.into_iter().find_map(|key| fields.take(key)).map(unwrap_schema);
+    Ok(Tool {
+        name,
+        description,
+        strict,
+        kind: ToolKind::Function(schema),
+        output: fields.take("outputSchema").or_else(|| fields.take("output_schema")),
+        origin: fields.origin(),
+        extra: fields.rest(),
+        ..Tool::default()
+    })
+}
+
+/// Bedrock's `{"json": schema}`, the simple definition, or a schema as it is.
+fn unwrap_schema(schema: Json) -> Json {
+    let Json::Object(mut object) = schema else { return schema };
+    if object.len() == 1 && object.get("json").is_some_and(|json| json.as_object().is_some()) {
+        return object.remove("json").unwrap_or_default();
+    }
+    if is_simple(&object) { simple(object) } else { Json::Object(object) }
+}
+
+/// Whether parameters are a plain map `{"<name>": {"type", "description", "required": bool}}`.
+///
+/// A schema has a `type` that is a string or a list; in a simple definition a key `type` can only
+/// be a parameter of that name, and its value is an object.
+pub fn is_simple(parameters: &Object) -> bool {
+    let is_parameter = |value: &Json| {
+        value.as_object().is_some_and(|parameter| {
+            parameter.get("type").is_some_and(|kind| kind.as_str().is_some())
+        })
+    };
+    !parameters.is_empty() && parameters.iter().all(|(_, value)| is_parameter(value))
+}
+
+/// The schema of a simple definition; `required` is always an array.
+pub fn simple(parameters: Object) -> Json {
+    let mut required = Vec::new();
+    let mut properties = Object::new();
+    for (name, mut parameter) in parameters {
+        if let Some(fields) = parameter.as_object_mut()
+            && let Some(flag) = fields.get("required").and_then(Json::as_bool)
+        {
+            fields.remove("required");
+            if flag {
+                required.push(Json::from(name.as_ref()));
+            }
+        }
+        properties.push(name, parameter);
+    }
+    Json::Object(crate::object! {
+        "type": "object",
+        "properties": properties,
+        "required": Json::Array(required),
+    })
+}

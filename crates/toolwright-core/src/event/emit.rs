@@ -1,0 +1,195 @@
+//! What every stream decoder needs to keep the grammar, whatever its vendor sends.
+
+use std::collections::BTreeMap;
+
+use crate::event::{Delta, Event, Head, Start, Tail};
+use crate::extra::Extra;
+use crate::fault::{Fault, FaultClass};
+use crate::part::Body;
+use crate::response::{Stop, StopReason};
+use crate::usage::Usage;
+
+/// Appends events and remembers what is open, so that nothing is said twice or out of turn.
+#[derive(Debug, Default)]
+pub struct Emitter {
+    started: bool,
+    stopped: bool,
+    ended: bool,
+    parts: usize,
+    open: BTreeMap<usize, Progress>,
+    calls: bool,
+}
+
+impl Emitter {
+    /// Begins the answer, once.
+    pub fn start(&mut self, start: Start, out: &mut Vec<Event>) {
+        if !self.started && !self.ended {
+            self.started = true;
+            out.push(Event::Start(start));
+        }
+    }
+
+    /// Whether the answer has begun.
+    pub fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// Whether nothing more may come.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the reason for stopping was given.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Begins a part and gives its index; `None` when the answer is over.
+    pub fn open(&mut self, head: Head, extra: Extra, out: &mut Vec<Event>) -> Option<usize> {
+        if self.stopped || self.ended {
+            return None;
+        }
+        self.start(Start::default(), out);
+        let index = self.parts;
+        self.parts += 1;
+        self.calls |= match &head {
+            Head::Call { .. } => true,
+            Head::Whole(part) => matches!(part.body, Body::Call(_)),
+            _ => false,
+        };
+        self.open.insert(index, Progress::default());
+        out.push(Event::PartStart { index, head, extra });
+        Some(index)
+    }
+
+    /// Grows a part that is open; an empty delta is no event.
+    pub fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
+        let Some(progress) = self.open.get_mut(&index) else { return };
+        let text = match &delta {
+            Delta::Text(text) | Delta::Reasoning { text, .. } => text,
+            Delta::Arguments(text) => {
+                progress.push(text);
+                text
+            }
+        };
+        if !text.is_empty() {
+            out.push(Event::PartDelta { index, delta });
+        }
+    }
+
+    /// Whether the arguments of an open call are a complete JSON document by now.
+    pub fn is_complete(&self, index: usize) -> bool {
+        self.open.get(&index).is_some_and(Progress::is_complete)
+    }
+
+    /// Ends a part that is open.
+    pub fn close(&mut self, index: usize, tail: Tail, out: &mut Vec<Event>) {
+        if self.open.remove(&index).is_some() {
+            out.push(Event::PartEnd { index, tail });
+        }
+    }
+
+    /// Emits a part that came whole.
+    pub fn whole(&mut self, part: crate::part::Part, out: &mut Vec<Event>) {
+        if let Some(index) = self.open(Head::Whole(Box::new(part)), Extra::NONE, out) {
+            self.close(index, Tail::default(), out);
+        }
+    }
+
+    /// Ends all parts that are open.
+    pub fn close_all(&mut self, out: &mut Vec<Event>) {
+        while let Some((index, _)) = self.open.pop_first() {
+            out.push(Event::PartEnd { index, tail: Tail::default() });
+        }
+    }
+
+    /// Gives the reason for stopping, once, settled by what was said (case 17).
+    pub fn stop(&mut self, mut stop: Stop, out: &mut Vec<Event>) {
+        if self.stopped || self.ended {
+            return;
+        }
+        self.start(Start::default(), out);
+        self.close_all(out);
+        stop.reason = match stop.reason {
+            StopReason::End if self.calls => StopReason::ToolUse,
+            StopReason::ToolUse if !self.calls => StopReason::End,
+            reason => reason,
+        };
+        self.stopped = true;
+        out.push(Event::Stop(stop));
+    }
+
+    /// Reports counts.
+    pub fn usage(&mut self, usage: Usage, out: &mut Vec<Event>) {
+        if !self.ended {
+            self.start(Start::default(), out);
+            out.push(Event::Usage(usage));
+        }
+    }
+
+    /// Says that the vendor is still there.
+    pub fn ping(&mut self, out: &mut Vec<Event>) {
+        if !self.ended {
+            out.push(Event::Ping);
+        }
+    }
+
+    /// Completes the answer, if the reason for stopping was given.
+    pub fn end(&mut self, out: &mut Vec<Event>) {
+        if self.stopped && !self.ended {
+            self.ended = true;
+            out.push(Event::End);
+        }
+    }
+
+    /// Breaks the answer off.
+    pub fn fault(&mut self, fault: Fault, out: &mut Vec<Event>) {
+        if !self.ended {
+            self.ended = true;
+            out.push(Event::Fault(fault));
+        }
+    }
+
+    /// Takes the end of the bytes: complete if the reason for stopping was given, else broken off.
+    pub fn finish(&mut self, out: &mut Vec<Event>) {
+        self.end(out);
+        self.fault(Fault::new(FaultClass::Internal, "the upstream's stream was cut off"), out);
+    }
+}
+
+/// Follows JSON text as it grows, to know when a document is complete.
+#[derive(Debug, Default)]
+struct Progress {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    begun: bool,
+}
+
+impl Progress {
+    fn push(&mut self, text: &str) {
+        for byte in text.bytes() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                b' ' | b'\t' | b'\r' | b'\n' => continue,
+                _ => {}
+            }
+            self.begun = true;
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.begun && self.depth == 0 && !self.in_string
+    }
+}

@@ -1,0 +1,58 @@
+//! Law 2: what is decoded and encoded again is the same document.
+
+use toolwright_core::dialect::Asked;
+
+use crate::{fixtures, spelling};
+
+#[test]
+fn law_2_requests_return() {
+    let mut count = 0;
+    for codec in fixtures::codecs() {
+        for (name, wire) in fixtures::requests(codec.dialect()) {
+            let request = codec
+                .decode_request(wire.clone())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let again = codec.encode_request(request);
+            spelling::assert_same(codec.dialect(), &name, &wire.body, &again.body);
+            assert_eq!(again.path, wire.path, "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn law_2_replies_return() {
+    let mut count = 0;
+    for codec in fixtures::codecs() {
+        for (name, wire) in fixtures::replies(codec.dialect()) {
+            let response = codec
+                .decode_response(wire.clone())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let again = codec.encode_response(response, &Asked::default());
+            spelling::assert_same(codec.dialect(), &name, &wire.body, &again.body);
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn law_2_faults_return() {
+    for codec in fixtures::codecs() {
+        let keep = |name: &str| {
+            name.contains("_error_") && name.ends_with(".json") && !name.contains("parsed")
+        };
+        for name in fixtures::names(codec.dialect(), "accepted", keep) {
+            let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+            let status = digits[..3].parse().unwrap();
+            let body = fixtures::json(codec.dialect(), &format!("accepted/{name}"));
+            let wire =
+                toolwright_core::dialect::WireReply { status, headers: vec![], body: body.clone() };
+            let fault = codec.decode_fault(wire);
+            let again = codec.encode_fault(&fault);
+            assert_eq!(again.status, status, "{name}");
+            spelling::assert_same(codec.dialect(), &name, &body, &again.body);
+        }
+    }
+}

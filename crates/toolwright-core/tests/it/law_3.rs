@@ -1,0 +1,58 @@
+//! Laws 3, 4 and 6 on recorded streams: joined they equal the whole reply, split they return, and
+//! decoders keep the grammar.
+
+use toolwright_core::dialect::Asked;
+use toolwright_core::event::join::join;
+use toolwright_core::event::split::split;
+use toolwright_core::event::{Event, law};
+
+use crate::fixtures;
+
+#[test]
+fn law_6_decoders_keep_the_grammar() {
+    for codec in fixtures::codecs() {
+        for (name, bytes) in fixtures::streams(codec.dialect()) {
+            let events = fixtures::events(codec, &bytes);
+            law::check(&events).unwrap_or_else(|broken| panic!("{name}: {broken}\n{events:#?}"));
+            let failed = matches!(events.last(), Some(Event::Fault(_)));
+            assert_eq!(failed, name.contains("error") || name.contains("failed"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn law_4_split_and_joined_a_reply_returns() {
+    for codec in fixtures::codecs() {
+        for (name, wire) in fixtures::replies(codec.dialect()) {
+            let response = codec.decode_response(wire).unwrap();
+            let events = split(response.clone());
+            law::check(&events).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+            assert_eq!(join(events).unwrap(), response, "{name}");
+        }
+    }
+}
+
+#[test]
+fn law_3_an_encoded_stream_joins_to_the_same_reply() {
+    for codec in fixtures::codecs() {
+        for (name, wire) in fixtures::replies(codec.dialect()) {
+            let response = codec.decode_response(wire).unwrap();
+            let asked = Asked { stream_usage: true, ..Asked::default() };
+            let mut encoder = codec.stream_encoder(&asked);
+            let mut frames = Vec::new();
+            for event in split(response.clone()) {
+                encoder.encode(event, &mut frames);
+            }
+            let mut decoder = codec.stream_decoder();
+            let mut events = Vec::new();
+            for frame in &frames {
+                decoder
+                    .decode(frame, &mut events)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+            decoder.finish(&mut events);
+            law::check(&events).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+            assert_eq!(join(events).unwrap(), response, "{} {name}", codec.dialect());
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Spellings that a format itself treats as one. Law 2 is judged up to these and nothing else.
+
+use toolwright_core::Json;
+use toolwright_core::dialect::Dialect;
+use toolwright_core::json::Object;
+
+/// Below these keys every byte counts: arguments, schemas, results.
+const EXACT: [&str; 11] = [
+    "input",
+    "arguments",
+    "args",
+    "input_schema",
+    "inputSchema",
+    "parameters",
+    "parametersJsonSchema",
+    "json",
+    "response",
+    "data",
+    "schema",
+];
+
+/// The form of a wire document in which equal meanings are equal values.
+pub fn normal(dialect: Dialect, value: &Json) -> Json {
+    match value {
+        Json::Array(items) => Json::Array(items.iter().map(|item| normal(dialect, item)).collect()),
+        Json::Object(object) => Json::Object(members(dialect, object)),
+        other => other.clone(),
+    }
+}
+
+fn members(dialect: Dialect, object: &Object) -> Object {
+    let mut out = Object::new();
+    for (key, value) in object.iter() {
+        // Absent or null.
+        if value.is_null() {
+            continue;
+        }
+        let key = key_of(dialect, key);
+        // The Responses API calls its list of items `input`; there it is no arguments.
+        let exact = EXACT.contains(&key.as_str())
+            && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());
+        let value = if exact { value.clone() } else { text(&key, normal(dialect, value)) };
+        out.insert(key, value);
+    }
+    out
+}
+
+/// Snake or camel case, for proto-JSON.
+fn key_of(dialect: Dialect, key: &str) -> String {
+    if dialect != Dialect::Gemini {
+        return key.to_owned();
+    }
+    let mut out = String::new();
+    let mut upper = false;
+    for character in key.chars() {
+        match character {
+            '_' => upper = true,
+            character if upper => {
+                out.extend(character.to_uppercase());
+                upper = false;
+            }
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// A string or one text part.
+fn text(key: &str, value: Json) -> Json {
+    if !matches!(key, "content" | "system" | "output") {
+        return value;
+    }
+    let Json::Array(items) = &value else { return value };
+    let [Json::Object(part)] = items.as_slice() else { return value };
+    let kind = part.get("type").and_then(Json::as_str);
+    match part.get("text") {
+        Some(text) if part.len() == 2 && matches!(kind, Some("text" | "input_text")) => {
+            text.clone()
+        }
+        _ => value,
+    }
+}
+
+/// Fails with both documents where they differ in more than spelling.
+pub fn assert_same(dialect: Dialect, name: &str, original: &Json, again: &Json) {
+    let (original, again) = (normal(dialect, original), normal(dialect, again));
+    assert!(
+        original.same(&again),
+        "{dialect} {name}\noriginal: {}\nagain:    {}",
+        original.pretty(),
+        again.pretty()
+    );
+}
