@@ -1,5 +1,7 @@
 //! Integration tests of the core, in one binary.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::case_sensitive_file_extension_comparisons)]
+
 mod anthropic;
 mod fixtures;
 mod json;
