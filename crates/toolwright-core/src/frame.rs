@@ -1,8 +1,12 @@
 //! Bytes of a stream to frames and back. Everything here works on any split of the bytes.
+//!
+//! The readers keep bytes, never text, until a line or a message is whole: a character that is cut
+//! in two by the network arrives undamaged. Each looks at a byte once, and holds no more than
+//! [`MAX_FRAME`] of them.
 
-pub mod aws;
-pub mod ndjson;
-pub mod sse;
+mod aws;
+mod ndjson;
+mod sse;
 
 /// How a dialect cuts its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +17,20 @@ pub enum Framing {
     Aws,
     /// A JSON document a line
     Ndjson,
+}
+
+impl Framing {
+    /// All framings.
+    pub const ALL: [Framing; 3] = [Framing::Sse, Framing::Aws, Framing::Ndjson];
+
+    /// The value of `content-type` for a stream in this framing.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Framing::Sse => "text/event-stream",
+            Framing::Aws => "application/vnd.amazon.eventstream",
+            Framing::Ndjson => "application/x-ndjson",
+        }
+    }
 }
 
 /// One frame, in whichever framing.
@@ -64,4 +82,99 @@ pub enum FrameError {
     /// The bytes ended inside a frame
     #[error("stream cut off inside a frame")]
     Truncated,
+}
+
+/// Cuts the bytes of one stream into frames, as they arrive.
+///
+/// After an error there is no telling where the next frame starts, so the reader gives the same
+/// error for whatever follows. Frames that were whole before the error are delivered.
+#[derive(Debug)]
+pub struct FrameReader {
+    cutter: Cutter,
+    failed: Option<FrameError>,
+}
+
+#[derive(Debug)]
+enum Cutter {
+    Sse(sse::Reader),
+    Aws(aws::Reader),
+    Ndjson(ndjson::Reader),
+}
+
+impl FrameReader {
+    /// A reader at the start of a stream.
+    pub fn new(framing: Framing) -> FrameReader {
+        let cutter = match framing {
+            Framing::Sse => Cutter::Sse(sse::Reader::default()),
+            Framing::Aws => Cutter::Aws(aws::Reader::default()),
+            Framing::Ndjson => Cutter::Ndjson(ndjson::Reader::default()),
+        };
+        FrameReader { cutter, failed: None }
+    }
+
+    /// Takes the next bytes and appends the frames that they complete.
+    pub fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
+        self.guarded(|cutter| match cutter {
+            Cutter::Sse(reader) => reader.push(bytes, frames),
+            Cutter::Aws(reader) => reader.push(bytes, frames),
+            Cutter::Ndjson(reader) => reader.push(bytes, frames),
+        })
+    }
+
+    /// Takes the end of the bytes and appends a last frame that only lacked its terminator.
+    pub fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), FrameError> {
+        self.guarded(|cutter| match cutter {
+            Cutter::Sse(reader) => reader.finish(frames),
+            Cutter::Aws(reader) => reader.finish(),
+            Cutter::Ndjson(reader) => reader.finish(frames),
+        })
+    }
+
+    fn guarded(
+        &mut self,
+        step: impl FnOnce(&mut Cutter) -> Result<(), FrameError>,
+    ) -> Result<(), FrameError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let result = step(&mut self.cutter);
+        self.failed = result.err();
+        result
+    }
+}
+
+/// Appends a frame's bytes. What a framing has no place for is left out: names in NDJSON, the mark
+/// of an exception in SSE and NDJSON.
+pub fn write(framing: Framing, frame: &Frame, out: &mut Vec<u8>) {
+    match framing {
+        Framing::Sse => sse::write(frame, out),
+        Framing::Aws => aws::write(frame, out),
+        Framing::Ndjson => ndjson::write(frame, out),
+    }
+}
+
+/// The text of a whole line or payload.
+fn text(bytes: &[u8]) -> Result<&str, FrameError> {
+    std::str::from_utf8(bytes).map_err(|_| FrameError::NotUtf8)
+}
+
+/// The error of a last line that has no terminator: bytes that stop inside a character were cut
+/// off, they are not wrong.
+fn cut_off(line: &[u8], error: FrameError) -> FrameError {
+    match std::str::from_utf8(line) {
+        Err(fault) if fault.error_len().is_none() => FrameError::Truncated,
+        _ => error,
+    }
+}
+
+/// Where the first wanted byte is. Whole blocks are tested without branches, which the compiler
+/// turns into vector instructions: most bytes of a stream end no line.
+fn find(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let clear = bytes
+        .chunks_exact(BLOCK)
+        .take_while(|block| !block.iter().fold(false, |hit, byte| hit | wanted(*byte)))
+        .count();
+    let start = clear * BLOCK;
+    bytes[start..].iter().position(|byte| wanted(*byte)).map(|at| start + at)
 }

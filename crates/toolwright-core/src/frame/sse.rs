@@ -1,1 +1,137 @@
-//! Stub.
+//! Server-sent events, by the parsing rules of the WHATWG HTML standard, with two differences:
+//! a last event that lacks its blank line is delivered, since vendors leave it out, and bytes that
+//! are not UTF-8 are refused instead of replaced, since a replaced character is silent damage.
+
+use super::{Frame, FrameError, MAX_FRAME, cut_off, find, text};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Cuts bytes at LF, CR or CRLF and gathers lines into events.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// The bytes so far of a line that has not ended
+    partial: Vec<u8>,
+    /// Whether the first line has ended, which alone may start with a byte order mark
+    started: bool,
+    /// Whether the last line ended in CR, so that an LF belongs to it
+    after_cr: bool,
+    /// The name of the event being gathered, empty if it has none
+    name: String,
+    /// The data of the event being gathered
+    data: Option<String>,
+}
+
+impl Reader {
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        frames: &mut Vec<Frame>,
+    ) -> Result<(), FrameError> {
+        while let Some(first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && *first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(at) = find(bytes, |byte| byte == b'\n' || byte == b'\r') else {
+                self.check_room(bytes.len())?;
+                self.partial.extend_from_slice(bytes);
+                break;
+            };
+            self.check_room(at)?;
+            self.after_cr = bytes[at] == b'\r';
+            let head = &bytes[..at];
+            if self.partial.is_empty() {
+                self.line(head, frames)?;
+            } else {
+                let mut line = std::mem::take(&mut self.partial);
+                line.extend_from_slice(head);
+                self.line(&line, frames)?;
+                line.clear();
+                self.partial = line;
+            }
+            bytes = &bytes[at + 1..];
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), FrameError> {
+        let line = std::mem::take(&mut self.partial);
+        if !line.is_empty() {
+            self.line(&line, frames).map_err(|error| cut_off(&line, error))?;
+        }
+        self.dispatch(frames);
+        Ok(())
+    }
+
+    /// Takes a line without its terminator.
+    fn line(&mut self, line: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
+        let line = if std::mem::replace(&mut self.started, true) {
+            line
+        } else {
+            line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
+        };
+        if line.is_empty() {
+            self.dispatch(frames);
+            return Ok(());
+        }
+        // A comment is a field without a name, and ignored like any unknown field.
+        let (field, value) = match find(line, |byte| byte == b':') {
+            Some(at) => (&line[..at], &line[at + 1..]),
+            None => (line, &line[line.len()..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(text(value)?);
+                }
+                none => *none = Some(text(value)?.to_owned()),
+            },
+            b"event" => text(value)?.clone_into(&mut self.name),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Ends the event; one without data is nothing.
+    fn dispatch(&mut self, frames: &mut Vec<Frame>) {
+        let name = std::mem::take(&mut self.name);
+        if let Some(data) = self.data.take() {
+            let name = (!name.is_empty()).then_some(name);
+            frames.push(Frame { name, exception: false, data });
+        }
+    }
+
+    fn check_room(&self, more: usize) -> Result<(), FrameError> {
+        let gathered = self.name.len() + self.data.as_ref().map_or(0, String::len);
+        if gathered + self.partial.len() + more > MAX_FRAME {
+            return Err(FrameError::TooLarge);
+        }
+        Ok(())
+    }
+}
+
+/// Appends an event. A carriage return would end the line for the reader, so it is written as the
+/// line break that it is; in JSON both are white space.
+pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
+    if let Some(name) = frame.name.as_deref().filter(|name| !name.is_empty()) {
+        out.extend_from_slice(b"event: ");
+        out.extend(name.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+        out.push(b'\n');
+    }
+    if frame.data.contains('\r') {
+        write_data(&frame.data.replace("\r\n", "\n").replace('\r', "\n"), out);
+    } else {
+        write_data(&frame.data, out);
+    }
+    out.push(b'\n');
+}
+
+fn write_data(data: &str, out: &mut Vec<u8>) {
+    for line in data.split('\n') {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
+    }
+}

@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod fixtures;
+mod frame;
 mod json;
 mod law_2;
 mod law_3;
