@@ -200,7 +200,7 @@ impl<T: Into<Json>> From<Option<T>> for Json {
     }
 }
 
-/// Builds an [`Object`](crate::json::Object) from `key: value` pairs in writing order.
+/// Builds an [`Object`] from `key: value` pairs in writing order.
 #[macro_export]
 macro_rules! object {
     ($($key:literal : $value:expr),* $(,)?) => {

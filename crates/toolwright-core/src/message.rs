@@ -23,7 +23,7 @@ pub struct Message {
 pub enum Role {
     /// The operator's instructions
     System,
-    /// The operator's instructions, in the newer OpenAI word
+    /// The operator's instructions, in the newer `OpenAI` word
     Developer,
     /// The user; in some dialects also the bearer of outcomes
     User,
