@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toolwright_core::Json;
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest};
 use toolwright_core::event::Event;
-use toolwright_core::frame::{Frame, Framing};
+use toolwright_core::frame::{Frame, FrameReader, Framing};
 
 /// The folder of all fixtures.
 pub fn root() -> PathBuf {
@@ -75,21 +75,13 @@ pub fn streams(dialect: Dialect) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Cuts SSE text into frames the plain way, for texts that are known to be well formed.
+/// Cuts a recorded stream into frames.
 pub fn frames(framing: Framing, bytes: &[u8]) -> Vec<Frame> {
-    assert_eq!(framing, Framing::Sse, "replaced by the frame reader");
-    let text = String::from_utf8(bytes.to_vec()).unwrap();
-    text.split("\n\n")
-        .filter(|block| block.lines().any(|line| line.starts_with("data:")))
-        .map(|block| {
-            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
-            Frame {
-                name: field("event: ").map(str::to_owned),
-                exception: false,
-                data: field("data: ").unwrap_or_default().to_owned(),
-            }
-        })
-        .collect()
+    let mut reader = FrameReader::new(framing);
+    let mut frames = Vec::new();
+    reader.push(bytes, &mut frames).unwrap();
+    reader.finish(&mut frames).unwrap();
+    frames
 }
 
 /// Decodes a whole stream.

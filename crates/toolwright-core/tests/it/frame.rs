@@ -2,13 +2,14 @@
 //! frames, any prefix gives no panic).
 
 use std::ops::Range;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolwright_core::Json;
 use toolwright_core::frame::{Frame, FrameError, FrameReader, Framing, MAX_FRAME, write};
+
+use crate::fixtures;
 
 const RECORDED: [(Framing, &str, usize); 18] = [
     (Framing::Sse, "anthropic/accepted/anthropic_stream.txt", 28),
@@ -35,8 +36,7 @@ const RECORDED: [(Framing, &str, usize); 18] = [
 type Read = (Vec<Frame>, Result<(), FrameError>);
 
 fn recorded(file: &str) -> Vec<u8> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    std::fs::read(root.join(file)).unwrap()
+    std::fs::read(fixtures::root().join(file)).unwrap()
 }
 
 fn read_chunks<'c>(framing: Framing, chunks: impl IntoIterator<Item = &'c [u8]>) -> Read {
