@@ -8,4 +8,5 @@ mod frame;
 mod json;
 mod law_2;
 mod law_3;
+mod law_5;
 mod spelling;
