@@ -38,35 +38,46 @@ pub struct Site {
     pub origin: Origin,
     /// The canonical field, or the key of an extra one; empty for the value itself
     pub field: Cow<'static, str>,
+    /// A pointer further down, inside the field
+    pub below: String,
 }
 
 impl Site {
     /// A value as a whole.
     pub fn of(origin: &Origin) -> Site {
-        Site { origin: origin.clone(), field: Cow::Borrowed("") }
+        Site { origin: origin.clone(), field: Cow::Borrowed(""), below: String::new() }
     }
 
     /// A field of a value.
     pub fn field(origin: &Origin, field: impl Into<Cow<'static, str>>) -> Site {
-        Site { origin: origin.clone(), field: field.into() }
+        Site { origin: origin.clone(), field: field.into(), below: String::new() }
+    }
+
+    /// A place inside the field, by a pointer from there.
+    #[must_use]
+    pub fn below(mut self, pointer: impl Into<String>) -> Site {
+        self.below = pointer.into();
+        self
     }
 
     /// The JSON Pointer in the source document, by the source dialect's spelling of fields.
     pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
         let base = self.origin.pointer().unwrap_or_default();
         if self.field.is_empty() {
-            return base.to_owned();
+            return format!("{base}{}", self.below);
         }
         match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
-            Some((_, wire)) => format!("{base}/{wire}"),
-            None => format!("{base}/{}", escape(&self.field)),
+            Some((_, wire)) => format!("{base}/{wire}{}", self.below),
+            None => format!("{base}/{}{}", escape(&self.field), self.below),
         }
     }
 }
 
 impl PartialEq for Site {
     fn eq(&self, other: &Site) -> bool {
-        self.origin.pointer() == other.origin.pointer() && self.field == other.field
+        self.origin.pointer() == other.origin.pointer()
+            && self.field == other.field
+            && self.below == other.below
     }
 }
 
@@ -98,12 +109,6 @@ impl Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {} ({})", self.site.pointer(&[]), self.what, self.why)
-    }
-}
-
-impl From<&str> for Site {
-    fn from(field: &str) -> Site {
-        Site { origin: Origin::NONE, field: Cow::Owned(field.to_owned()) }
     }
 }
 

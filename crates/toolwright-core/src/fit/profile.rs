@@ -222,6 +222,8 @@ pub struct ContentRule {
     pub media: MediaRule,
     /// Cache breakpoints on parts
     pub cache: bool,
+    /// Cache breakpoints on calls, too
+    pub cache_on_calls: bool,
     /// The breakpoint's lifetime
     pub cache_ttl: bool,
     /// Refusals as such; else they become text
@@ -288,6 +290,8 @@ pub struct ReasoningRule {
     pub replay: bool,
     /// Whether only thinking with a signature of this vendor is accepted
     pub signed_only: bool,
+    /// Whether every turn with calls must come back with its thinking while thinking is on (case 8)
+    pub must_echo: bool,
     /// Whether signatures can be attached to reasoning
     pub signature: bool,
     /// Whether signatures can be attached to any part

@@ -63,7 +63,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
-            alternate: true,
+            // The server merges neighbours of one role by itself.
+            alternate: false,
             assistant_after_outcomes: false,
             ordered: true,
             single_text: false,
@@ -71,6 +72,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         content: ContentRule {
             media: MEDIA,
             cache: true,
+            cache_on_calls: true,
             cache_ttl: true,
             refusal: false,
             arguments_object: true,
@@ -90,6 +92,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         reasoning: ReasoningRule {
             replay: true,
             signed_only: true,
+            must_echo: false,
             signature: true,
             signature_on_parts: false,
             redacted: true,
