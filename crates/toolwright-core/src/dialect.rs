@@ -187,6 +187,14 @@ pub trait ToolCodec: Send + Sync {
     fn encode_tool(&self, tool: &Tool) -> Json;
     /// Reads an element of a list of tools, in this dialect's shape or a neighbour's.
     fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError>;
+    /// The dialect's whole list of tools, where elements are not tools one by one.
+    fn encode_tools(&self, tools: &[Tool]) -> Vec<Json> {
+        tools.iter().map(|tool| self.encode_tool(tool)).collect()
+    }
+    /// Reads a whole list of tools.
+    fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
+        wire.into_iter().map(|wire| self.decode_tool(wire)).collect()
+    }
     /// A call, as the dialect places it in an assistant's turn.
     fn encode_call(&self, part: &Part) -> Json;
     /// Reads a call.

@@ -113,6 +113,8 @@ pub struct Signature {
 pub struct CacheMark {
     /// How long the vendor is asked to keep it (`5m`, `1h`)
     pub ttl: Option<String>,
+    /// Where it was read, if that is not within what it marks: Bedrock's is an element of its own
+    pub origin: Origin,
 }
 
 /// An image, a document, sound or film.

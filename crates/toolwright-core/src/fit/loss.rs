@@ -6,6 +6,7 @@ use std::fmt;
 use crate::json::path::escape;
 use crate::json::{Json, Object};
 use crate::origin::Origin;
+use crate::part::CacheMark;
 
 /// Something that does not reach the target as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,14 @@ impl Site {
     /// A field of a value.
     pub fn field(origin: &Origin, field: impl Into<Cow<'static, str>>) -> Site {
         Site { origin: origin.clone(), field: field.into(), below: String::new() }
+    }
+
+    /// A cache breakpoint on a value.
+    pub fn cache(holder: &Origin, mark: &CacheMark) -> Site {
+        match mark.origin.pointer() {
+            Some(_) => Site::of(&mark.origin),
+            None => Site::field(holder, "cache"),
+        }
     }
 
     /// A place inside the field, by a pointer from there.

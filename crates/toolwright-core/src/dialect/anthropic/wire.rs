@@ -59,7 +59,7 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     }
     let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
     fields.take("cache_control");
-    Some(CacheMark { ttl })
+    Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
 /// Writes a breakpoint.
