@@ -1,0 +1,26 @@
+"""One module a dialect, each with the same five judges.
+
+`request(path, body)`, `tools(tools)` and `fault(status, headers, body)` return nothing;
+`response(body)` and `stream(data)` return the calls that the SDK found, as `(name, arguments)`
+with the arguments as an object or as the text that the wire carried. All raise `Rejected`.
+"""
+
+import importlib
+
+IDS = (
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "bedrock",
+    "deepseek",
+    "gemini",
+    "ollama",
+    "mistral",
+    "cohere",
+    "mcp",
+)
+
+
+def module(dialect):
+    """The judges of a dialect."""
+    return importlib.import_module("dialects." + dialect.replace("-", "_"))

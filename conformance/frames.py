@@ -1,0 +1,73 @@
+"""Reads the streams of `golden/` without any SDK, to judge what the SDKs overlook."""
+
+import json
+
+from strict import need
+
+
+class SseEvent:
+    """One server-sent event: its name, if it has one, and its data."""
+
+    def __init__(self, name, data):
+        self.name = name
+        self.data = data
+
+    @property
+    def json(self):
+        """The data, read as JSON."""
+        return parse(self.data)
+
+
+def parse(text):
+    """Reads JSON, and refuses what is none."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        need(False, "JSON", f"{error}: {text[:80]!r}")
+
+
+def sse(data):
+    """Cuts bytes into server-sent events; comments are left out."""
+    events = []
+    text = data.decode("utf-8").replace("\r\n", "\n")
+    need(text.endswith("\n\n"), "SSE", "the stream does not end with a blank line")
+    for block in text.split("\n\n"):
+        name, lines = None, []
+        for line in block.split("\n"):
+            field, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if field == "event":
+                name = value
+            elif field == "data":
+                lines.append(value)
+            else:
+                need(field == "", "SSE", f"unexpected field {field!r}")
+        if lines:
+            events.append(SseEvent(name, "\n".join(lines)))
+    need(events, "SSE", "the stream has no events")
+    return events
+
+
+def unnamed(events, name):
+    """Refuses `event:` lines, which the vendor does not send."""
+    for event in events:
+        need(event.name is None, name, f"the vendor sends no event lines, found {event.name!r}")
+
+
+def named(events, name):
+    """Refuses events whose name is not the `type` in their data."""
+    for event in events:
+        kind = event.json.get("type")
+        need(event.name == kind, name, f"event {event.name!r} carries type {kind!r}")
+
+
+def done(events, name):
+    """Takes the closing `[DONE]` off."""
+    need(events[-1].data == "[DONE]", name, "the stream does not end with [DONE]")
+    return events[:-1]
+
+
+def ndjson(data):
+    """Cuts bytes into JSON lines."""
+    need(data.endswith(b"\n"), "NDJSON", "the last line is not closed")
+    return [parse(line) for line in data.decode("utf-8").split("\n") if line]
