@@ -276,9 +276,9 @@ OURS = (
         rewrite('"tool_call_id": "', '"tool_call_id": "call_'),
     ),
     (
-        "a user right after a tool",
+        "a tool right after a user",
         "mistral/captured/mistral_toolresult.json",
-        change("/messages/1/role", "tool"),
+        change("/messages/2", {"role": "user", "content": "x"}),
     ),
     ("no parameters", "mistral/captured/mistral_tools.json", drop("/tools/0/function/parameters")),
     (

@@ -71,15 +71,22 @@ _TAGS = ("type", "role", "object")
 def _telling(error):
     """The errors that matter: of a union, not those of members that carry another tag."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    strangers = {
-        each["loc"][:-1]
+    tags = [
+        each
         for each in found
         if each["loc"] and each["loc"][-1] in _TAGS and each["type"] in ("literal_error", "missing")
-    }
-    near = [
-        each for each in found if not any(each["loc"][: len(other)] == other for other in strangers)
     ]
-    lines = [f"{_pointer(each['loc'])}: {each['msg']}" for each in near or found]
+    strangers = {each["loc"][:-1] for each in tags}
+    near = [
+        each
+        for each in found
+        if each["loc"][-1:] != ("str",)
+        and not any(each["loc"][: len(other)] == other for other in strangers)
+    ]
+    if not near:
+        deepest = max((len(each["loc"]) for each in tags), default=0)
+        near = [each for each in tags if len(each["loc"]) == deepest] or found
+    lines = [f"{_pointer(each['loc'])}: {each['msg']}" for each in near]
     return "\n".join(dict.fromkeys(lines))
 
 
