@@ -1,2 +1,53 @@
-//! Development tasks, run as `cargo xtask <task>`.
-fn main() {}
+//! Development tasks, run as `cargo xtask <task>`. [`ci`] is the one test command of the project.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
+
+mod bench;
+mod ci;
+mod conformance;
+mod fuzz;
+mod run;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask <task>
+
+  ci [--full]              format, lints, tests, docs, tidy, conformance; --full adds fuzz and bench
+  tidy                     the rules of the source tree
+  conformance [--verbose]  what we emit, judged by the vendors' own SDKs
+  fuzz [--seconds N] [TARGET…]
+                           every fuzz target for N seconds each (default 10)
+  bench [--short]          every benchmark
+  help                     this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci"] => ci::run(ci::Extent::Quick),
+        ["ci", "--full"] => ci::run(ci::Extent::Full),
+        ["tidy"] => tidy::run(),
+        ["conformance"] => conformance::run(conformance::Talk::Brief),
+        ["conformance", "--verbose"] => conformance::run(conformance::Talk::Verbose),
+        ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
+        ["bench"] => bench::run(bench::Length::Whole),
+        ["bench", "--short"] => bench::run(bench::Length::Short),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Any bytes through the exact JSON reader: no panic, and what was read is written and read alike.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use toolwright_core::json::Json;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(value) = Json::parse_bytes(data) {
+        let text = value.to_string();
+        let again = Json::parse(&text);
+        assert_eq!(again.as_ref(), Ok(&value), "{text}");
+        assert_eq!(again.map(|value| value.to_string()), Ok(text));
+    }
+});

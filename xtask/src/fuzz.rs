@@ -1,0 +1,151 @@
+//! Runs every fuzz target for a while, with libFuzzer and the stable toolchain.
+//!
+//! A target is a binary of the workspace in `fuzz/`. The flags are those by which LLVM counts
+//! coverage for libFuzzer; no sanitizer is asked for, so no other toolchain is needed.
+
+use std::fs;
+
+use crate::run::{Failure, Outcome, Program, ensure, root};
+
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// What to run, and for how long.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    seconds: u32,
+    /// Names of targets; none means all
+    only: Vec<String>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { seconds: 10, only: Vec::new() }
+    }
+}
+
+impl Plan {
+    /// Reads the arguments of the command.
+    pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
+        let mut plan = Plan::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--seconds" => {
+                    let seconds = words.next().and_then(|word| word.parse().ok());
+                    plan.seconds =
+                        seconds.ok_or_else(|| Failure("--seconds takes a whole number".into()))?;
+                }
+                flag if flag.starts_with('-') => {
+                    return Err(Failure(format!("unknown option {flag}")));
+                }
+                target => plan.only.push(target.into()),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Builds the targets and runs one after another.
+pub(crate) fn run(plan: &Plan) -> Outcome {
+    let targets = targets(&plan.only)?;
+    if targets.is_empty() {
+        println!("no fuzz targets");
+        return Ok(());
+    }
+    // libFuzzer itself is C++.
+    ensure("g++", || Program::new("g++").with(&["--version"]))?;
+    let host = host()?;
+    Program::cargo()
+        .with(&["build", "--manifest-path", "fuzz/Cargo.toml", "--release", "--bins"])
+        // With a target named, the flags do not reach build scripts.
+        .with(&["--target", &host])
+        .env("RUSTFLAGS", FLAGS)
+        .run()?;
+    for target in targets {
+        fuzz(&target, plan.seconds, &host)?;
+    }
+    Ok(())
+}
+
+fn targets(only: &[String]) -> Outcome<Vec<String>> {
+    let Ok(files) = fs::read_dir(root().join("fuzz/fuzz_targets")) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        }
+    }
+    found.sort();
+    if let Some(unknown) = only.iter().find(|name| !found.contains(name)) {
+        return Err(Failure(format!("no fuzz target {unknown}; there are {}", found.join(", "))));
+    }
+    found.retain(|name| only.is_empty() || only.contains(name));
+    Ok(found)
+}
+
+fn host() -> Outcome<String> {
+    let version = Program::new("rustc").with(&["-vV"]).read()?;
+    let line = version.lines().find_map(|line| line.strip_prefix("host: "));
+    line.map(str::to_owned).ok_or_else(|| Failure("rustc -vV names no host".into()))
+}
+
+fn fuzz(target: &str, seconds: u32, host: &str) -> Outcome {
+    let corpus = format!("fuzz/corpus/{target}");
+    let seeds = format!("fuzz/seeds/{target}");
+    let artifacts = format!("fuzz/artifacts/{target}/");
+    fs::create_dir_all(root().join(&corpus))?;
+    fs::create_dir_all(root().join(&artifacts))?;
+    let binary = root().join(format!("fuzz/target/{host}/release/{target}"));
+    let mut program = Program::new(binary)
+        .with(&[&format!("-max_total_time={seconds}"), &format!("-artifact_prefix={artifacts}")])
+        .with(&["-max_len=65536", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .with(&[&corpus]);
+    if root().join(&seeds).exists() {
+        program = program.with(&[&seeds]);
+    }
+    let line = program.line().to_owned();
+    let (fine, log) = program.capture()?;
+    let executed = statistic(&log, "stat::number_of_executed_units:");
+    let counters = log.contains("inline 8-bit counters");
+    match executed {
+        Some(executed) if fine && counters => {
+            println!("{target}: {executed} runs in {seconds} s");
+            Ok(())
+        }
+        _ => {
+            let lines: Vec<&str> = log.lines().collect();
+            let tail = lines[lines.len().saturating_sub(40)..].join("\n");
+            let why = if fine { "measured no coverage" } else { "found a fault" };
+            Err(Failure(format!("{tail}\nfuzz target {target} {why}: {line}")))
+        }
+    }
+}
+
+fn statistic<'l>(log: &'l str, name: &str) -> Option<&'l str> {
+    log.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_seconds_and_targets() {
+        let plan = Plan::parse(&["json", "--seconds", "3"]);
+        assert_eq!(plan.ok(), Some(Plan { seconds: 3, only: vec!["json".into()] }));
+        assert!(Plan::parse(&["--seconds", "soon"]).is_err());
+        assert!(Plan::parse(&["--runs"]).is_err());
+    }
+
+    #[test]
+    fn a_statistic_is_read_from_the_log() {
+        let log = "Done 12 runs\nstat::number_of_executed_units: 8123\n";
+        assert_eq!(statistic(log, "stat::number_of_executed_units:"), Some("8123"));
+        assert_eq!(statistic(log, "stat::peak"), None);
+    }
+}

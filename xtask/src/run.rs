@@ -1,0 +1,121 @@
+//! Running other programs from the root of the repository, and fetching those that are missing.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why a task failed, in words for a person.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure(error.to_string())
+    }
+}
+
+/// What a task gives back.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_path_buf()
+}
+
+/// A program with its arguments, which can be shown as a line for a shell.
+pub(crate) struct Program {
+    command: Command,
+    line: String,
+}
+
+impl Program {
+    /// A program that runs in the root of the repository.
+    pub(crate) fn new(name: impl AsRef<OsStr>) -> Program {
+        let line = name.as_ref().to_string_lossy().into_owned();
+        let mut command = Command::new(name);
+        command.current_dir(root());
+        Program { command, line }
+    }
+
+    /// Cargo, the one that runs this.
+    pub(crate) fn cargo() -> Program {
+        let mut program = Program::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        program.line = "cargo".into();
+        program
+    }
+
+    /// Adds arguments.
+    pub(crate) fn with(mut self, arguments: &[&str]) -> Program {
+        for argument in arguments {
+            self.line.push(' ');
+            self.line.push_str(argument);
+        }
+        self.command.args(arguments);
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Program {
+        let quote = if value.contains(' ') { "'" } else { "" };
+        self.line = format!("{name}={quote}{value}{quote} {}", self.line);
+        self.command.env(name, value);
+        self
+    }
+
+    /// The line that a person would type.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// Runs it with this terminal as its own.
+    pub(crate) fn run(mut self) -> Outcome {
+        let status = self.command.status().map_err(|error| self.unstarted(&error))?;
+        if status.success() { Ok(()) } else { Err(Failure(format!("{status}: {}", self.line))) }
+    }
+
+    /// Runs it and gives what it printed to its standard output.
+    pub(crate) fn read(mut self) -> Outcome<String> {
+        self.command.stderr(Stdio::inherit());
+        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
+        if !output.status.success() {
+            return Err(Failure(format!("{}: {}", output.status, self.line)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Runs it in silence and gives whether it succeeded, with all that it printed.
+    pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
+        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        Ok((output.status.success(), text))
+    }
+
+    fn unstarted(&self, error: &std::io::Error) -> Failure {
+        Failure(format!("cannot start `{}`: {error}", self.line))
+    }
+}
+
+/// Installs a Debian package unless the probe runs.
+pub(crate) fn ensure(package: &str, probe: impl Fn() -> Program) -> Outcome {
+    let runs = || probe().capture().is_ok_and(|(fine, _)| fine);
+    if runs() {
+        return Ok(());
+    }
+    println!("installing {package}, which is missing");
+    Program::new("apt-get")
+        .with(&["install", "--yes", "--no-install-recommends", package])
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .run()
+        .map_err(|failure| Failure(format!("install {package} by hand: {failure}")))?;
+    let wanted = probe();
+    if runs() { Ok(()) } else { Err(Failure(format!("`{}` still fails", wanted.line()))) }
+}

@@ -1,0 +1,186 @@
+//! Rules about single files: their first line, their size, their name, their manners.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, Source, Tree};
+
+const CODE: &[&str] = &["crates", "xtask", "fuzz"];
+const LONG: usize = 300;
+const TOO_LONG: usize = 500;
+
+fn ours(tree: &Tree) -> impl Iterator<Item = &Source> {
+    tree.rust().filter(|file| CODE.iter().any(|folder| file.under(folder)))
+}
+
+/// Every file starts with `//!`.
+pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
+    ours(tree)
+        .filter(|file| !file.text.starts_with("//!"))
+        .map(|file| file.finding(1, "starts without //!; say what the file is and where it stands"))
+        .collect()
+}
+
+/// Lines before the tests.
+fn length(file: &Source) -> usize {
+    let is_test = |line: &str| line.trim_start().starts_with("#[cfg(test)]");
+    // A single item for tests in the middle of a file does not end it.
+    let lines: Vec<&str> = file.text.lines().collect();
+    let tests = lines.windows(2).position(|pair| is_test(pair[0]) && pair[1].starts_with("mod "));
+    tests.unwrap_or(lines.len())
+}
+
+fn measured(tree: &Tree) -> impl Iterator<Item = (&Source, usize)> {
+    let source =
+        |file: &&Source| file.path.contains("/src/") || file.path.contains("/fuzz_targets/");
+    ours(tree).filter(source).map(|file| (file, length(file)))
+}
+
+/// No source has more than 500 lines without its tests.
+pub(super) fn is_short(tree: &Tree) -> Vec<Finding> {
+    measured(tree)
+        .filter(|(_, length)| *length > TOO_LONG)
+        .map(|(file, length)| {
+            let what = format!("{length} lines without tests, more than {TOO_LONG}; split it");
+            file.finding(TOO_LONG + 1, what)
+        })
+        .collect()
+}
+
+/// Sources with more than 300 lines: no error, but worth a look.
+pub(super) fn grows_long(tree: &Tree) -> Vec<Finding> {
+    measured(tree)
+        .filter(|(_, length)| (LONG + 1..=TOO_LONG).contains(length))
+        .map(|(file, length)| file.finding(1, format!("{length} lines without tests")))
+        .collect()
+}
+
+/// No `mod.rs`, `utils.rs` or `types.rs`.
+pub(super) fn has_a_name_of_its_own(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in ours(tree) {
+        let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+        let what = match name {
+            "mod.rs" => "is a mod.rs; name it after its folder, beside it",
+            "utils.rs" | "util.rs" | "helpers.rs" | "types.rs" | "common.rs" => {
+                "has a name for anything; name it after what it holds"
+            }
+            _ => continue,
+        };
+        findings.push(file.finding(1, what));
+    }
+    findings
+}
+
+/// No notes to self, no stand-ins.
+pub(super) fn leaves_nothing_for_later(tree: &Tree) -> Vec<Finding> {
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+    let macros = [concat!("to", "do!"), concat!("db", "g!"), concat!("unimplement", "ed!")];
+    let mut findings = Vec::new();
+    for file in ours(tree) {
+        for (index, line) in file.text.lines().enumerate() {
+            let parts = line.split(|each: char| !each.is_alphanumeric() && !"_!".contains(each));
+            for part in parts {
+                let word = part.trim_end_matches('!');
+                if words.contains(&word) || macros.contains(&part) {
+                    findings.push(file.finding(index + 1, format!("has {part}; do it or drop it")));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// A crate's integration tests are one binary: `tests/it/main.rs`.
+pub(super) fn has_one_test_binary(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in &tree.files {
+        if let Some((package, inner)) = file.path.split_once("/tests/")
+            && file.is_rust()
+            && CODE.iter().any(|folder| file.under(folder))
+        {
+            let stray =
+                !inner.contains('/') || (inner.ends_with("/main.rs") && inner != "it/main.rs");
+            if stray {
+                let what =
+                    format!("is a test binary of its own; make it a module of {package}/tests/it");
+                findings.push(file.finding(1, what));
+            }
+        }
+        if file.path.ends_with("/Cargo.toml") {
+            for (index, line) in file.text.lines().enumerate() {
+                if line.trim() == "[[test]]" {
+                    let count = named.entry(&file.path).or_default();
+                    *count += 1;
+                    if *count > 1 {
+                        findings
+                            .push(file.finding(index + 1, "names a second test binary; keep one"));
+                    }
+                }
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(path: &str, text: &str, rule: fn(&Tree) -> Vec<Finding>) -> Vec<String> {
+        rule(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+    }
+
+    const NONE: Vec<String> = Vec::new();
+
+    #[test]
+    fn a_file_without_its_purpose_is_found() {
+        let found = one("crates/a/src/x.rs", "use x;\n", opens_with_its_purpose);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("crates/a/src/x.rs:1: starts without //!"));
+        assert_eq!(one("crates/a/src/x.rs", "//! X.\n", opens_with_its_purpose), NONE);
+    }
+
+    #[test]
+    fn a_long_file_is_found_but_for_its_tests() {
+        let path = "crates/a/src/x.rs";
+        let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "line\n".repeat(600));
+        assert_eq!(one(path, &format!("{}{tests}", "line\n".repeat(500)), is_short), NONE);
+        let long = format!("{}{tests}", "line\n".repeat(501));
+        assert!(one(path, &long, is_short)[0].starts_with("crates/a/src/x.rs:501: 501 lines"));
+        assert_eq!(one(path, &"line\n".repeat(301), grows_long).len(), 1);
+        assert_eq!(one(path, &"line\n".repeat(300), grows_long), NONE);
+        let early = format!("#[cfg(test)]\nfn of() {{}}\n{}", "line\n".repeat(600));
+        assert_eq!(one(path, &early, is_short).len(), 1);
+    }
+
+    #[test]
+    fn names_for_anything_are_found() {
+        for name in ["mod.rs", "utils.rs", "types.rs"] {
+            assert_eq!(one(&format!("crates/a/src/b/{name}"), "", has_a_name_of_its_own).len(), 1);
+        }
+        assert_eq!(one("crates/a/src/b/model.rs", "", has_a_name_of_its_own), NONE);
+    }
+
+    #[test]
+    fn what_is_left_for_later_is_found() {
+        let text = concat!("//! X.\n// TO", "DO: x\nfn f() { to", "do!() }\n");
+        let found = one("crates/a/src/x.rs", text, leaves_nothing_for_later);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("crates/a/src/x.rs:2: "));
+        assert!(found[1].starts_with("crates/a/src/x.rs:3: "));
+        assert_eq!(one("crates/a/src/x.rs", "//! Method.\n", leaves_nothing_for_later), NONE);
+    }
+
+    #[test]
+    fn a_second_test_binary_is_found() {
+        assert_eq!(one("crates/a/tests/it/main.rs", "", has_one_test_binary), NONE);
+        assert_eq!(one("crates/a/tests/it/json.rs", "", has_one_test_binary), NONE);
+        assert_eq!(one("crates/a/tests/json.rs", "", has_one_test_binary).len(), 1);
+        assert_eq!(one("crates/a/tests/more/main.rs", "", has_one_test_binary).len(), 1);
+        assert_eq!(
+            one("crates/a/Cargo.toml", "[[test]]\n\n[[test]]\n", has_one_test_binary).len(),
+            1
+        );
+    }
+}
