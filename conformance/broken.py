@@ -233,6 +233,7 @@ OURS = (
     ),
     ("two blocks of one index", _CLAUDE_STREAM, rewrite('"index":4', '"index":3')),
     ("no message_stop", _CLAUDE_STREAM, without_event("message_stop")),
+    ("the last frame cut off", _BEDROCK_STREAM, lambda text: text[:-9]),
     (
         "no schema",
         "bedrock/captured/bedrock_converse_tools.json",

@@ -74,7 +74,7 @@ def _telling(error):
     tags = [
         each
         for each in found
-        if each["loc"] and each["loc"][-1] in _TAGS and each["type"] in ("literal_error", "missing")
+        if len(each["loc"]) > 1 and each["loc"][-1] in _TAGS and each["type"] in ("literal_error", "missing")
     ]
     strangers = {each["loc"][:-1] for each in tags}
     near = [

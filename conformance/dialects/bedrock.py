@@ -110,9 +110,10 @@ def _frames(data):
     shapes = _model.operation_model("ConverseStream").output_shape.members["stream"].members
     buffer = botocore.eventstream.EventStreamBuffer()
     buffer.add_data(data)
-    found = []
+    found, length = [], 0
     try:
         for frame in buffer:
+            length += frame.prelude.total_length
             kind = frame.headers.get(":message-type")
             need(kind == "event", "EventStream", f"a frame with message-type {kind!r}")
             name, payload = frame.headers[":event-type"], frames.parse(
@@ -124,6 +125,7 @@ def _frames(data):
             found.append((name, payload))
     except botocore.eventstream.ParserError as error:
         raise Rejected("EventStream", repr(error)) from None
+    need(length == len(data), "EventStream", "the last frame is cut off")
     return found
 
 
