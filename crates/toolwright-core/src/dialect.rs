@@ -7,6 +7,7 @@
 pub mod anthropic;
 mod error;
 mod fields;
+pub mod ollama;
 pub mod shape;
 
 use std::fmt;
@@ -85,6 +86,7 @@ impl Dialect {
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
             Dialect::Anthropic => Some(&anthropic::Anthropic),
+            Dialect::Ollama => Some(&ollama::Ollama),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
 use crate::fault::{Fault, FaultClass};
@@ -94,6 +95,18 @@ impl Emitter {
         if let Some(index) = self.open(Head::Whole(Box::new(part)), Extra::NONE, out) {
             self.close(index, Tail::default(), out);
         }
+    }
+
+    /// Emits a part that came at once, in the fragments that it would else have come in: a call is a
+    /// start, one delta and an end (case 1).
+    pub fn part(&mut self, part: crate::part::Part, out: &mut Vec<Event>) {
+        if self.stopped || self.ended {
+            return;
+        }
+        self.start(Start::default(), out);
+        self.calls |= matches!(part.body, Body::Call(_));
+        split_part(self.parts, part, out);
+        self.parts += 1;
     }
 
     /// Ends all parts that are open.

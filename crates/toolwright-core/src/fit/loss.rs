@@ -76,6 +76,8 @@ impl Site {
             return format!("{base}{}", self.below);
         }
         match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
+            // The value is a bare string or number, which is its own field.
+            Some((_, "")) => format!("{base}{}", self.below),
             Some((_, wire)) => format!("{base}/{wire}{}", self.below),
             None => format!("{base}/{}{}", escape(&self.field), self.below),
         }

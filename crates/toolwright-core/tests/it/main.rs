@@ -9,4 +9,5 @@ mod json;
 mod law_2;
 mod law_3;
 mod law_5;
+mod ollama;
 mod spelling;

@@ -32,17 +32,39 @@ fn members(dialect: Dialect, object: &Object) -> Object {
     let mut out = Object::new();
     for (key, value) in object.iter() {
         // Absent or null.
-        if value.is_null() {
+        if value.is_null() || is_silent(dialect, key, value) {
             continue;
         }
         let key = key_of(dialect, key);
         // The Responses API calls its list of items `input`; there it is no arguments.
         let exact = EXACT.contains(&key.as_str())
             && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());
-        let value = if exact { value.clone() } else { text(&key, normal(dialect, value)) };
+        let mut value = if exact { value.clone() } else { text(&key, normal(dialect, value)) };
+        if dialect == Dialect::Ollama && key == "tool_calls" {
+            drop_positions(&mut value);
+        }
         out.insert(key, value);
     }
     out
+}
+
+/// Absent or empty, for the strings of Ollama's server.
+fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
+    dialect == Dialect::Ollama
+        && matches!(key, "content" | "thinking" | "done_reason")
+        && value.as_str() == Some("")
+}
+
+/// Absent or the position among the calls, for the index of Ollama's calls.
+fn drop_positions(calls: &mut Json) {
+    let Json::Array(calls) = calls else { return };
+    for (position, call) in calls.iter_mut().enumerate() {
+        let function = call.as_object_mut().and_then(|call| call.get_mut("function"));
+        let Some(function) = function.and_then(Json::as_object_mut) else { continue };
+        if function.get("index") == Some(&Json::from(position)) {
+            function.remove("index");
+        }
+    }
 }
 
 /// Snake or camel case, for proto-JSON.

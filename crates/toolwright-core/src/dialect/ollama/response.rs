@@ -1,0 +1,127 @@
+//! Responses, and the pieces of them that each line of a stream repeats.
+//!
+//! A stream's last line tells all that is told once. So that a whole reply and its stream give the
+//! same value, whatever has no canonical name (durations, say) is extra of the stop in both.
+
+use super::part;
+use super::wire::{self, DIALECT, STOPS};
+use crate::dialect::{Asked, DecodeError, Fields};
+use crate::event::Start;
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::part::Part;
+use crate::response::{Response, Stop};
+use crate::usage::Usage;
+
+/// A note on a stop: the server gave no reason.
+const NO_REASON: &str = "@no_reason";
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    if fields.boolean("done")? == Some(false) {
+        return Err(fields.expected("done", "true, for this is no stream"));
+    }
+    if fields.peek("message").is_none() {
+        return Err(fields.missing("message"));
+    }
+    let parts = decode_message(&mut fields, 0)?;
+    let Start { id, model, extra } = decode_start(&mut fields)?;
+    let usage = decode_usage(&mut fields)?;
+    let stop = decode_stop(&mut fields)?;
+    let stop = Stop { extra: merged(fields.into_object(), stop.extra), ..stop }.settled(&parts);
+    Ok(Response { id, model, parts, stop, usage, extra })
+}
+
+/// Reads what `message` says; what is left of it stays.
+pub(super) fn decode_message(
+    fields: &mut Fields<'_>,
+    calls: usize,
+) -> Result<Vec<Part>, DecodeError> {
+    let Some(wire) = fields.take("message") else { return Ok(vec![]) };
+    let mut message = Fields::new(wire, Path::ROOT.key("message"), DIALECT)?;
+    message.take("role");
+    let parts = part::decode_all(&mut message, calls)?;
+    let rest = message.into_object();
+    if !rest.is_empty() {
+        fields.put_back("message", rest);
+    }
+    Ok(parts)
+}
+
+/// Reads what a response says of itself.
+pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError> {
+    let mut start = Start { model: fields.string("model")?, ..Start::default() };
+    if let Some(created) = fields.string("created_at")? {
+        start.extra.insert(DIALECT, "created_at", created);
+    }
+    Ok(start)
+}
+
+/// Reads why the model stopped; no reason is as good as an end.
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+    let word = fields.string("done_reason")?.unwrap_or_default();
+    let mut stop = Stop::default();
+    match STOPS.iter().find(|(_, own)| *own == word) {
+        Some((reason, _)) => stop.reason = *reason,
+        None if word.is_empty() => stop.extra.insert(DIALECT, NO_REASON, true),
+        None => stop.extra.insert(DIALECT, "done_reason", word),
+    }
+    Ok(stop)
+}
+
+/// Reads counts, which the server omits when they are zero.
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+    let (input, output) = (fields.u64("prompt_eval_count")?, fields.u64("eval_count")?);
+    let said = input.is_some() || output.is_some();
+    Ok(said.then(|| Usage { input, output, ..Usage::default() }))
+}
+
+/// The extra of a stop: what the lines had left, and what the stop has of its own.
+pub(super) fn merged(rest: Object, own: Extra) -> Extra {
+    let mut extra = Extra::new(DIALECT, rest);
+    extra.update(own);
+    extra
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+    let message = part::encode_all("assistant", &response.parts);
+    let start = Start { id: None, model: response.model, extra: response.extra };
+    Json::Object(encode_last(&start, asked, message, &response.stop, response.usage.as_ref()))
+}
+
+/// Writes a line that is not the last.
+pub(super) fn encode_line(start: &Start, asked: &Asked, message: Object) -> Object {
+    let created = start.extra.get(DIALECT, "created_at").cloned();
+    object! {
+        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "created_at": created.unwrap_or_else(|| wire::timestamp(asked.created).into()),
+        "message": message,
+        "done": false,
+    }
+}
+
+/// Writes the last line, which a whole reply also is.
+pub(super) fn encode_last(
+    start: &Start,
+    asked: &Asked,
+    message: Object,
+    stop: &Stop,
+    usage: Option<&Usage>,
+) -> Object {
+    let mut object = encode_line(start, asked, message);
+    object.insert("done", true);
+    let word = wire::stop_word(stop.reason);
+    if word != "stop" || stop.extra.get(DIALECT, NO_REASON).is_none() {
+        let own = stop.extra.get(DIALECT, "done_reason").cloned();
+        object.insert("done_reason", own.unwrap_or_else(|| word.into()));
+    }
+    if let Some(usage) = usage {
+        object.insert_some("prompt_eval_count", usage.input.map(|_| usage.input_total()));
+        object.insert_some("eval_count", usage.output);
+    }
+    stop.extra.write_into(DIALECT, &mut object);
+    object
+}

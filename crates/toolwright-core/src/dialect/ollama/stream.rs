@@ -1,0 +1,213 @@
+//! Streams: a reply a line, each with a fragment of text or thinking or with whole calls; the last
+//! line has the reason and the counts.
+
+use super::wire::DIALECT;
+use super::{fault, part, response};
+use crate::dialect::{Asked, DecodeError, Fields, Seen, StreamDecoder, StreamEncoder};
+use crate::event::emit::Emitter;
+use crate::event::gather::Gatherer;
+use crate::event::{Delta, Event, Head, Start, Tail};
+use crate::extra::Extra;
+use crate::fault::FaultClass;
+use crate::frame::Frame;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::part::{Body, Part, SectionKind};
+use crate::response::Stop;
+use crate::usage::Usage;
+
+/// Reads a stream.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    emit: Emitter,
+    /// The part that the next fragment of its kind continues
+    open: Option<(Kind, usize)>,
+    calls: usize,
+    /// What no line's canonical fields took
+    rest: Object,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Reasoning,
+}
+
+impl StreamDecoder for Decoder {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+        let value = Json::parse(&frame.data)
+            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        if value.get("error").is_some() {
+            self.emit.fault(fault::decode_body(value, FaultClass::Internal)?, out);
+            return Ok(Seen::Known);
+        }
+        let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
+        let start = response::decode_start(&mut fields)?;
+        let parts = response::decode_message(&mut fields, self.calls)?;
+        let done = fields.boolean("done")?.unwrap_or(false);
+        let usage = response::decode_usage(&mut fields)?;
+        let stop = response::decode_stop(&mut fields)?;
+        self.emit.start(start, out);
+        for part in parts {
+            self.part(part, out);
+        }
+        self.remember(fields.into_object());
+        if done {
+            let rest = std::mem::take(&mut self.rest);
+            self.emit.stop(Stop { extra: response::merged(rest, stop.extra), ..stop }, out);
+        }
+        if let Some(usage) = usage {
+            self.emit.usage(usage, out);
+        }
+        self.emit.end(out);
+        Ok(Seen::Known)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Event>) {
+        self.emit.finish(out);
+    }
+}
+
+impl Decoder {
+    /// Continues a part, or begins one.
+    fn part(&mut self, part: Part, out: &mut Vec<Event>) {
+        let (kind, head, delta) = match part.body {
+            Body::Text(text) => (Kind::Text, Head::Text, Delta::Text(text)),
+            Body::Reasoning(reasoning) => {
+                let (section, kind, text) = (0, SectionKind::Full, reasoning.joined());
+                (Kind::Reasoning, Head::Reasoning, Delta::Reasoning { section, kind, text })
+            }
+            body => {
+                self.close(out);
+                self.calls += usize::from(matches!(body, Body::Call(_)));
+                self.emit.part(Part { body, ..part }, out);
+                return;
+            }
+        };
+        if self.open.is_none_or(|(open, _)| open != kind) {
+            self.close(out);
+            self.open = self.emit.open(head, Extra::NONE, out).map(|index| (kind, index));
+        }
+        if let Some((_, index)) = self.open {
+            self.emit.delta(index, delta, out);
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<Event>) {
+        if let Some((_, index)) = self.open.take() {
+            self.emit.close(index, Tail::default(), out);
+        }
+    }
+
+    /// Keeps what has no canonical name: lists (`logprobs`) grow line by line, all else is last
+    /// come, last kept.
+    fn remember(&mut self, rest: Object) {
+        for (key, value) in rest {
+            match (self.rest.get_mut(&key), value) {
+                (Some(Json::Array(own)), Json::Array(more)) => own.extend(more),
+                (_, value) => self.rest.insert(key, value),
+            }
+        }
+    }
+}
+
+/// Writes a stream.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    asked: Asked,
+    gatherer: Gatherer,
+    start: Start,
+    calls: usize,
+    /// The section of thinking that is being written
+    section: usize,
+    stop: Stop,
+    usage: Option<Usage>,
+}
+
+impl Encoder {
+    pub(super) fn new(asked: &Asked) -> Encoder {
+        Encoder {
+            asked: asked.clone(),
+            gatherer: Gatherer::default(),
+            start: Start::default(),
+            calls: 0,
+            section: 0,
+            stop: Stop::default(),
+            usage: None,
+        }
+    }
+
+    fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        let message = match event {
+            Event::Start(start) => {
+                self.start = start;
+                return;
+            }
+            Event::PartStart { head: Head::Whole(part), .. } => self.whole(&part),
+            Event::PartStart { .. } => {
+                self.section = 0;
+                return;
+            }
+            Event::PartDelta { delta, .. } => self.fragment(delta),
+            Event::Stop(stop) => {
+                self.stop = stop;
+                return;
+            }
+            Event::Usage(usage) => {
+                self.usage.get_or_insert_default().update(usage);
+                return;
+            }
+            Event::End => {
+                let message = part::encode_all("assistant", &[]);
+                let (stop, usage) = (&self.stop, self.usage.as_ref());
+                let last = response::encode_last(&self.start, &self.asked, message, stop, usage);
+                frames.push(frame(last));
+                return;
+            }
+            Event::Fault(fault) => {
+                frames.push(frame(fault::encode_body(&fault)));
+                return;
+            }
+            Event::PartEnd { .. } | Event::Ping => return,
+        };
+        frames.push(frame(response::encode_line(&self.start, &self.asked, message)));
+    }
+
+    /// A part that is sent at once.
+    fn whole(&mut self, part: &Part) -> Object {
+        let mut message = part::encode_all("assistant", std::slice::from_ref(part));
+        if part.as_call().is_some() {
+            message.insert("tool_calls", vec![part::encode_call(part, self.calls)]);
+            self.calls += 1;
+        }
+        message
+    }
+
+    /// A piece of text or thinking; sections of thinking stand apart as in a whole reply.
+    fn fragment(&mut self, delta: Delta) -> Object {
+        match delta {
+            Delta::Text(text) | Delta::Arguments(text) => {
+                object! {"role": "assistant", "content": text}
+            }
+            Delta::Reasoning { section, text, .. } => {
+                let text = if section == self.section { text } else { format!("\n\n{text}") };
+                self.section = section;
+                object! {"role": "assistant", "content": "", "thinking": text}
+            }
+        }
+    }
+}
+
+impl StreamEncoder for Encoder {
+    fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        let mut ready = Vec::new();
+        self.gatherer.push(event, &mut ready);
+        for event in ready {
+            self.write(event, frames);
+        }
+    }
+}
+
+fn frame(line: Object) -> Frame {
+    Frame::data(Json::Object(line).to_string())
+}

@@ -1,0 +1,34 @@
+//! Tool definitions: nested, as everywhere in this family. There is no tool choice here.
+
+use super::wire::DIALECT;
+use crate::dialect::{DecodeError, Fields, shape};
+use crate::json::{Json, Path};
+use crate::object;
+use crate::tool::{Tool, ToolKind};
+
+/// Reads an element of `tools`.
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let kind = wire.get("type").and_then(Json::as_str);
+    if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
+        return shape::decode(wire, path, DIALECT);
+    }
+    let fields = Fields::new(wire.clone(), path, DIALECT)?;
+    let name = fields.tag("name").or(kind).unwrap_or_default().to_owned();
+    Ok(Tool { name, origin: fields.origin(), kind: ToolKind::Hosted(wire), ..Tool::default() })
+}
+
+/// Writes an element of `tools`.
+pub(super) fn encode(tool: &Tool) -> Json {
+    let parameters = match &tool.kind {
+        ToolKind::Hosted(wire) => return wire.clone(),
+        ToolKind::Function(parameters) => parameters.as_ref(),
+        ToolKind::Custom(_) => None,
+    };
+    let mut function = object! {"name": tool.name.as_str()};
+    function.insert_some("description", tool.description.as_deref());
+    function.insert_some("parameters", parameters.cloned());
+    // The server ignores it; a client that said it gets it back.
+    function.insert_some("strict", tool.strict);
+    tool.extra.write_into(DIALECT, &mut function);
+    Json::Object(object! {"type": "function", "function": function})
+}
