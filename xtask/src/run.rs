@@ -111,6 +111,8 @@ pub(crate) fn ensure(package: &str, probe: impl Fn() -> Program) -> Outcome {
         return Ok(());
     }
     println!("installing {package}, which is missing");
+    // A fresh machine may have no package lists yet, and an old one still has them offline.
+    let _ = Program::new("apt-get").with(&["update", "--quiet"]).capture()?;
     Program::new("apt-get")
         .with(&["install", "--yes", "--no-install-recommends", package])
         .env("DEBIAN_FRONTEND", "noninteractive")

@@ -8,7 +8,7 @@ mod file;
 mod purity;
 mod text;
 
-use std::fmt;
+use std::{fmt, fs};
 
 use crate::run::{Failure, Outcome, Program, root};
 
@@ -41,17 +41,26 @@ struct Tree {
 }
 
 impl Tree {
-    /// Reads what git tracks or would track.
+    /// Reads every text below the root that `.gitignore` does not name.
     fn read() -> Outcome<Tree> {
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let names = Program::new("git").with(&list).read()?;
+        let ignored = Ignored::parse(&fs::read_to_string(root().join(".gitignore"))?);
         let mut files = Vec::new();
-        for path in names.split('\0').filter(|path| !path.is_empty()) {
-            // What is no text, and what was deleted and not yet committed, has nothing to read.
-            if let Ok(text) = std::fs::read_to_string(root().join(path)) {
-                files.push(Source { path: path.into(), text });
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(root().join(&folder))? {
+                let entry = entry?;
+                let path = format!("{folder}{}", entry.file_name().to_string_lossy());
+                if ignored.has(&path) {
+                    continue;
+                }
+                if entry.file_type()?.is_dir() {
+                    folders.push(path + "/");
+                } else if let Ok(text) = fs::read_to_string(entry.path()) {
+                    files.push(Source { path, text });
+                }
             }
         }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(Tree { files })
     }
 
@@ -70,6 +79,25 @@ impl Tree {
 
     fn get(&self, path: &str) -> Option<&Source> {
         self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// The lines of `.gitignore`: a path from the root (`/target`) or a name at any depth (`x/`).
+struct Ignored(Vec<String>);
+
+impl Ignored {
+    fn parse(text: &str) -> Ignored {
+        let lines = text.lines().map(str::trim);
+        Ignored(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name == ".git"
+            || self.0.iter().any(|line| match line.strip_prefix('/') {
+                Some(anchored) => anchored.trim_end_matches('/') == path,
+                None => line.trim_end_matches('/') == name,
+            })
     }
 }
 
@@ -137,4 +165,20 @@ fn feature_tree() -> Outcome<String> {
         .with(&["tree", "--workspace", "--edges", "all", "--prefix", "none"])
         .with(&["--format", "{p} {f}"])
         .read()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_ignores_is_not_read() {
+        let ignored = Ignored::parse("/target\n/fuzz/corpus\n__pycache__/\n");
+        for path in ["target", "fuzz/corpus", "conformance/dialects/__pycache__", ".git"] {
+            assert!(ignored.has(path), "{path}");
+        }
+        for path in ["crates/target", "corpus", "fuzz", ".ci", ".gitignore"] {
+            assert!(!ignored.has(path), "{path}");
+        }
+    }
 }
