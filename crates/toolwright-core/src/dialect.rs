@@ -5,6 +5,7 @@
 //! known oddities). No folder imports another.
 
 pub mod anthropic;
+pub mod bedrock;
 mod error;
 mod fields;
 pub mod ollama;
@@ -87,6 +88,7 @@ impl Dialect {
         match self {
             Dialect::Anthropic => Some(&anthropic::Anthropic),
             Dialect::Ollama => Some(&ollama::Ollama),
+            Dialect::Bedrock => Some(&bedrock::Bedrock),
             _ => None,
         }
     }
@@ -195,7 +197,12 @@ pub trait ToolCodec: Send + Sync {
     }
     /// Reads a whole list of tools.
     fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
-        wire.into_iter().map(|wire| self.decode_tool(wire)).collect()
+        let at = |index, error: DecodeError| {
+            let pointer = format!("/{index}{}", error.pointer);
+            DecodeError { pointer, ..error }
+        };
+        let each = wire.into_iter().enumerate();
+        each.map(|(index, wire)| self.decode_tool(wire).map_err(|error| at(index, error))).collect()
     }
     /// A call, as the dialect places it in an assistant's turn.
     fn encode_call(&self, part: &Part) -> Json;

@@ -1,0 +1,265 @@
+//! Content blocks, one at a time, for requests, responses and streams alike.
+//!
+//! A block is a union: one member, and inside that member everything there is to say. Extra fields
+//! and origins are those of the member; only a text, whose member is a string, has its block's.
+
+use super::wire::{self, DIALECT};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+
+/// Reads a list of blocks. A breakpoint belongs to the block before it; one that has none before it,
+/// or a second one, stays what it is.
+pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (index, block) in blocks.into_iter().enumerate() {
+        let path = path.index(index);
+        match (parts.last_mut(), wire::decode_cache(&block, path)) {
+            (Some(part), Some(cache)) if part.cache.is_none() => part.cache = Some(cache),
+            _ => parts.push(decode(block, path)?),
+        }
+    }
+    Ok(parts)
+}
+
+/// Writes a list of blocks, each breakpoint after its block.
+pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
+    let mut blocks = Vec::new();
+    for part in parts {
+        let Some(block) = encode(part) else { continue };
+        blocks.push(block);
+        blocks.extend(part.cache.as_ref().map(wire::encode_cache));
+    }
+    blocks
+}
+
+/// Reads a block.
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let (kind, own) = wire::member(block.clone(), path)?;
+    let inner = path.key(&kind);
+    if let Some((media, _)) = wire::MEDIA.iter().find(|(_, word)| *word == kind) {
+        return if has_own_bytes(*media, &own) {
+            decode_media(*media, own, inner)
+        } else {
+            Ok(opaque(block, path))
+        };
+    }
+    match (kind.as_ref(), own) {
+        ("text", Json::String(text)) => Ok(Part::text(text).with_origin(Origin::at(&path))),
+        ("text", _) => Err(DecodeError::expected(DIALECT, &inner, "a string")),
+        // A call with a type is one that the vendor runs itself, and so is its outcome.
+        ("toolUse", own) if own.get("type").is_none() => decode_call(own, inner),
+        ("toolResult", own) if own.get("type").is_none() => decode_outcome(own, inner),
+        ("reasoningContent", own) => match wire::member(own, inner)? {
+            (kind, own) if kind == "reasoningText" => decode_reasoning(own, inner.key(&kind)),
+            (kind, Json::String(blob)) if kind == "redactedContent" => Ok(redacted(blob, &inner)),
+            _ => Ok(opaque(block, path)),
+        },
+        ("citationsContent", own) => {
+            Ok(decode_cited(own, &inner).unwrap_or_else(|| opaque(block, path)))
+        }
+        _ => Ok(opaque(block, path)),
+    }
+}
+
+fn opaque(block: Json, path: Path<'_>) -> Part {
+    Part::opaque(DIALECT, block).with_origin(Origin::at(&path))
+}
+
+fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(own, path, DIALECT)?;
+    let id = Some(fields.need_string("toolUseId")?);
+    let name = fields.need_string("name")?;
+    let arguments = match fields.take("input") {
+        None => Arguments::none(),
+        Some(input @ Json::Object(_)) => Arguments::from_json(&input),
+        Some(_) => return Err(fields.expected("input", "an object")),
+    };
+    let part = Part::call(Call { id, name, arguments }).with_origin(fields.origin());
+    Ok(part.with_extra(fields.rest()))
+}
+
+fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(own, path, DIALECT)?;
+    let call_id = Some(fields.need_string("toolUseId")?);
+    let error = match fields.tag("status") {
+        Some("success") => Some(false),
+        Some("error") => Some(true),
+        // A word that is yet unknown stays extra.
+        _ => None,
+    };
+    if error.is_some() {
+        fields.take("status");
+    }
+    let path = path.key("content");
+    let mut content = Vec::new();
+    for (index, block) in fields.array("content")?.into_iter().enumerate() {
+        content.push(decode_result(block, path.index(index))?);
+    }
+    let outcome = Outcome { call_id, name: None, content, error };
+    let part = Part::outcome(outcome).with_origin(fields.origin());
+    Ok(part.with_extra(fields.rest()))
+}
+
+/// Reads a block of an outcome, which may also be JSON.
+fn decode_result(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    match wire::member(block.clone(), path) {
+        Ok((kind, value)) if kind == "json" => {
+            Ok(Part::new(Body::Json(value)).with_origin(Origin::at(&path)))
+        }
+        _ => decode(block, path),
+    }
+}
+
+fn decode_reasoning(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(own, path, DIALECT)?;
+    let signature = sign(fields.string("signature")?);
+    let reasoning = Reasoning::text(fields.need_string("text")?);
+    let origin = fields.origin();
+    Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(Body::Reasoning(reasoning)) })
+}
+
+/// Withheld thinking. Its blob is the base64 text of the wire, as sent. Anthropic's `data` is text
+/// as well, and whether a blob of one would be taken by the other is not known (wire facts §4 does
+/// not say): the two are exchanged unchanged.
+pub(super) fn redacted(blob: String, path: &Path<'_>) -> Part {
+    let reasoning = Reasoning { sections: vec![], redacted: true };
+    let part = Part { signature: sign(Some(blob)), ..Part::new(Body::Reasoning(reasoning)) };
+    part.with_origin(Origin::at(path))
+}
+
+/// A signature of ours; an empty one is none.
+pub(super) fn sign(value: Option<String>) -> Option<Signature> {
+    value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
+}
+
+/// A text with its sources: the same text that a stream sends plainly, with `citation` deltas.
+fn decode_cited(own: Json, path: &Path<'_>) -> Option<Part> {
+    let Json::Object(mut own) = own else { return None };
+    let [Json::Object(content)] = own.get("content")?.as_array()? else { return None };
+    let text = content.get("text")?.as_str()?.to_owned();
+    let cited = own.get("citations")?.as_array().is_some_and(|citations| !citations.is_empty());
+    if !cited || own.len() != 2 || content.len() != 1 {
+        return None;
+    }
+    own.remove("content");
+    Some(Part::text(text).with_origin(Origin::at(path)).with_extra(Extra::new(DIALECT, own)))
+}
+
+/// Whether a medium is here itself. What lies in S3, or consists of blocks, stays as it is.
+fn has_own_bytes(kind: MediaKind, own: &Json) -> bool {
+    own.get("source").and_then(Json::as_object).is_some_and(|source| {
+        source.len() == 1
+            && (source.contains_key("bytes")
+                || kind == MediaKind::Document && source.contains_key("text"))
+    })
+}
+
+fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(own, path, DIALECT)?;
+    let mut source = Fields::new(fields.need("source")?, path.key("source"), DIALECT)?;
+    let source = match source.string("text")? {
+        Some(text) => MediaSource::Text(text),
+        None => MediaSource::Base64(source.need_string("bytes")?),
+    };
+    let format = fields.string("format")?;
+    let mime = format.as_deref().and_then(|format| wire::mime_of(kind, format));
+    // A format that its media type does not lead back to is kept beside it.
+    if let Some(format) =
+        format.filter(|own| mime.map(|mime| wire::format_of(kind, mime)) != Some(own))
+    {
+        fields.put_back("format", format);
+    }
+    let name = if kind == MediaKind::Document { fields.string("name")? } else { None };
+    let media = Media { kind, mime: mime.map(str::to_owned), source, name };
+    let part = Part::new(Body::Media(media)).with_origin(fields.origin());
+    Ok(part.with_extra(fields.rest()))
+}
+
+/// Writes a block; `None` for what [`fit`](crate::fit) would have removed.
+pub(super) fn encode(part: &Part) -> Option<Json> {
+    let own_signature =
+        part.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
+    let signature = own_signature.map(|own| own.value.as_str());
+    let (member, mut object) = match &part.body {
+        Body::Text(text) => match part.extra.get(DIALECT, "citations") {
+            Some(_) => {
+                ("citationsContent", object! {"content": vec![object! {"text": text.as_str()}]})
+            }
+            None => return Some(wire::union("text", text.as_str())),
+        },
+        Body::Refusal(text) => return Some(wire::union("text", text.as_str())),
+        Body::Json(value) => return Some(wire::union("text", value.to_string())),
+        Body::Media(media) => encode_media(media, &part.extra)?,
+        Body::Reasoning(reasoning) if reasoning.redacted => {
+            let blob = object! {"redactedContent": signature?};
+            return Some(wire::union("reasoningContent", blob));
+        }
+        Body::Reasoning(reasoning) => {
+            let mut text = object! {"text": reasoning.joined()};
+            text.insert_some("signature", signature);
+            part.extra.write_into(DIALECT, &mut text);
+            return Some(wire::union("reasoningContent", object! {"reasoningText": text}));
+        }
+        Body::Call(call) => (
+            "toolUse",
+            object! {
+                "toolUseId": call.id.as_deref().unwrap_or_default(),
+                "name": call.name.as_str(),
+                "input": call.arguments.to_object().unwrap_or_default(),
+            },
+        ),
+        Body::Outcome(outcome) => ("toolResult", encode_outcome(outcome)),
+        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
+        Body::Opaque(_) => return None,
+    };
+    part.extra.write_into(DIALECT, &mut object);
+    Some(wire::union(member, object))
+}
+
+/// `content` must be there, be it empty. It holds JSON, and no breakpoints.
+fn encode_outcome(outcome: &Outcome) -> Object {
+    let content = outcome.content.iter().filter_map(|part| match &part.body {
+        Body::Json(value) => Some(wire::union("json", value.clone())),
+        _ => encode(part),
+    });
+    let mut object = object! {
+        "toolUseId": outcome.call_id.as_deref().unwrap_or_default(),
+        "content": Json::Array(content.collect()),
+    };
+    object
+        .insert_some("status", outcome.error.map(|error| if error { "error" } else { "success" }));
+    object
+}
+
+fn encode_media(media: &Media, extra: &Extra) -> Option<(&'static str, Object)> {
+    let member = wire::MEDIA.iter().find(|(kind, _)| *kind == media.kind)?.1;
+    let source = match &media.source {
+        MediaSource::Base64(data) => object! {"bytes": data.as_str()},
+        MediaSource::Text(text) => object! {"text": text.as_str()},
+        MediaSource::Url(_) | MediaSource::File(..) => return None,
+    };
+    let mime = media.mime.as_deref();
+    let own = extra.get(DIALECT, "format").and_then(Json::as_str);
+    let own = own.filter(|own| wire::mime_of(media.kind, own) == mime);
+    // Only a document may leave its format unsaid.
+    let fallback = match media.kind {
+        MediaKind::Image => Some("png"),
+        MediaKind::Audio => Some("mp3"),
+        MediaKind::Video => Some("mp4"),
+        MediaKind::Document => None,
+    };
+    let mut object = Object::new();
+    let format = own.or(mime.map(|mime| wire::format_of(media.kind, mime))).or(fallback);
+    object.insert_some("format", format);
+    if media.kind == MediaKind::Document {
+        object.insert("name", media.name.as_deref().unwrap_or("document"));
+    }
+    object.insert("source", source);
+    Some((member, object))
+}

@@ -1,0 +1,267 @@
+//! Requests: the model and the wish for a stream are in the path, all else in the body.
+
+use super::wire::{self, DIALECT};
+use super::{part, tool};
+use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::json::{Json, Number, Object, Path};
+use crate::message::{Message, Role};
+use crate::object;
+use crate::origin::Origin;
+use crate::request::{Format, Request, SchemaFormat, Thinking};
+
+/// Where the text of an answer's schema is kept, if it is not the one that we would write.
+const SCHEMA_TEXT: &str = "@schema";
+
+/// Reads a request.
+pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
+    let mut request = decode_path(&wire.path)?;
+    if request.model.is_none() {
+        // As the SDK's caller writes it.
+        request.model = fields.string("modelId")?;
+    }
+    if let Some(system) = fields.take("system") {
+        let path = Path::ROOT.key("system");
+        let Json::Array(blocks) = system else {
+            return Err(fields.expected("system", "an array of blocks"));
+        };
+        let origin = Origin::at(&path);
+        let parts = part::decode_all(blocks, path)?;
+        request.instructions = Some(Message { origin, ..Message::new(Role::System, parts) });
+    }
+    request.messages =
+        elements(fields.array("messages")?, &Path::ROOT.key("messages"), decode_message)?;
+    tool::decode_config(&mut fields, &mut request)?;
+    decode_inference_config(&mut fields, &mut request)?;
+    decode_additional(&mut fields, &mut request);
+    decode_output_config(&mut fields, &mut request)?;
+    request.extra.update(fields.rest());
+    Ok(request)
+}
+
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    let role = match fields.need_string("role")?.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return Err(fields.expected("role", "user, assistant or system")),
+    };
+    let Json::Array(content) = fields.need("content")? else {
+        return Err(fields.expected("content", "an array of blocks"));
+    };
+    let parts = part::decode_all(content, path.key("content"))?;
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+}
+
+fn decode_inference_config(
+    fields: &mut Fields<'_>,
+    request: &mut Request,
+) -> Result<(), DecodeError> {
+    let Some(wire) = fields.take("inferenceConfig") else { return Ok(()) };
+    let mut own = Fields::new(wire, Path::ROOT.key("inferenceConfig"), DIALECT)?;
+    request.sampling.max_tokens = own.number("maxTokens")?;
+    request.sampling.temperature = own.number("temperature")?;
+    request.sampling.top_p = own.number("topP")?;
+    request.sampling.stop = own.strings("stopSequences")?;
+    wire::keep(fields, "inferenceConfig", own.into_object());
+    Ok(())
+}
+
+/// `additionalModelRequestFields` is whatever a model takes. What Claude takes and the canonical
+/// model has a name for is read; nothing here is ever wrong.
+fn decode_additional(fields: &mut Fields<'_>, request: &mut Request) {
+    let Some(wire) = fields.take("additionalModelRequestFields") else { return };
+    let Json::Object(mut own) = wire else {
+        return fields.put_back("additionalModelRequestFields", wire);
+    };
+    if let Some(Json::Number(number)) = own.get("top_k") {
+        request.sampling.top_k = Some(number.clone());
+        own.remove("top_k");
+    }
+    if let Some(thinking) = own.get("thinking").and_then(decode_thinking) {
+        request.thinking = Some(thinking);
+        own.remove("thinking");
+    }
+    wire::keep(fields, "additionalModelRequestFields", own);
+}
+
+/// Claude's `thinking`, if it is what [`encode_thinking`] would write.
+fn decode_thinking(wire: &Json) -> Option<Thinking> {
+    let budget = match wire.get("budget_tokens") {
+        Some(Json::Number(number)) => Some(number.clone()),
+        _ => None,
+    };
+    let enabled = wire.get("type")?.as_str()? != "disabled";
+    let thinking = Thinking { enabled: Some(enabled), effort: None, budget };
+    encode_thinking(&thinking).filter(|again| again.same(wire)).map(|_| thinking)
+}
+
+/// `outputConfig`: effort and format are canonical. The schema is text there.
+fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+    let Some(wire) = fields.take("outputConfig") else { return Ok(()) };
+    let mut own = Fields::new(wire, Path::ROOT.key("outputConfig"), DIALECT)?;
+    if let Some(effort) = own.string("effort")? {
+        request.thinking.get_or_insert_default().effort = Some(effort);
+    }
+    if let Some((format, text)) = own.peek("textFormat").and_then(decode_format) {
+        if format.schema.to_string() != text {
+            request.extra.insert(DIALECT, SCHEMA_TEXT, text);
+        }
+        request.format = Some(Format::Schema(format));
+        own.take("textFormat");
+    }
+    wire::keep(fields, "outputConfig", own.into_object());
+    Ok(())
+}
+
+/// A format that is what [`encode_format`] would write, with the text of its schema.
+fn decode_format(wire: &Json) -> Option<(SchemaFormat, String)> {
+    let definition = wire.pointer("/structure/jsonSchema")?;
+    let word = |key| definition.get(key).and_then(Json::as_str).map(str::to_owned);
+    let text = word("schema")?;
+    let format = SchemaFormat {
+        name: word("name"),
+        description: word("description"),
+        schema: Json::parse(&text).ok()?,
+        strict: None,
+    };
+    encode_format(&format, &text).same(wire).then_some((format, text))
+}
+
+/// Writes a request.
+pub(super) fn encode(request: Request) -> WireRequest {
+    let path = encode_path(request.model.as_deref(), request.stream == Some(true));
+    let mut body = Object::new();
+    body.insert_some("system", request.instructions.map(|own| part::encode_all(&own.parts)));
+    // A prompt that the vendor keeps needs none.
+    if !request.messages.is_empty() {
+        let messages = request.messages.iter().map(encode_message).collect();
+        body.insert("messages", Json::Array(messages));
+    }
+    let mut inference = Object::new();
+    inference.insert_some("maxTokens", request.sampling.max_tokens);
+    inference.insert_some("temperature", request.sampling.temperature);
+    inference.insert_some("topP", request.sampling.top_p);
+    if !request.sampling.stop.is_empty() {
+        inference.insert("stopSequences", request.sampling.stop);
+    }
+    insert_filled(&mut body, "inferenceConfig", inference);
+    body.insert_some("toolConfig", tool::encode_config(&request.tools, request.tool_choice));
+    let mut additional = Object::new();
+    additional.insert_some("thinking", request.thinking.as_ref().and_then(encode_thinking));
+    additional.insert_some("top_k", request.sampling.top_k);
+    insert_filled(&mut body, "additionalModelRequestFields", additional);
+    let mut output = Object::new();
+    if let Some(Format::Schema(format)) = request.format {
+        let own = request.extra.get(DIALECT, SCHEMA_TEXT).and_then(Json::as_str);
+        let own = own.filter(|text| Json::parse(text).is_ok_and(|own| own == format.schema));
+        let text = own.map_or_else(|| format.schema.to_string(), str::to_owned);
+        output.insert("textFormat", encode_format(&format, &text));
+    }
+    output.insert_some("effort", request.thinking.and_then(|own| own.effort));
+    insert_filled(&mut body, "outputConfig", output);
+    request.extra.write_into(DIALECT, &mut body);
+    WireRequest { path, headers: vec![], body: Json::Object(body) }
+}
+
+fn insert_filled(body: &mut Object, key: &'static str, object: Object) {
+    if !object.is_empty() {
+        body.insert(key, object);
+    }
+}
+
+fn encode_message(message: &Message) -> Json {
+    let role = match message.role {
+        Role::System | Role::Developer => "system",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut object = object! {"role": role, "content": part::encode_all(&message.parts)};
+    message.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+fn encode_thinking(thinking: &Thinking) -> Option<Json> {
+    let mode = match (thinking.enabled, &thinking.budget) {
+        (Some(false), _) => "disabled",
+        (_, Some(_)) => "enabled",
+        (Some(true), None) => "adaptive",
+        (None, None) => return None,
+    };
+    let mut object = object! {"type": mode};
+    let budget = thinking.budget.as_ref().filter(|_| mode == "enabled");
+    object.insert_some("budget_tokens", budget.map(Number::clone));
+    Some(Json::Object(object))
+}
+
+fn encode_format(format: &SchemaFormat, text: &str) -> Json {
+    let mut definition = object! {"schema": text};
+    definition.insert_some("name", format.name.as_deref());
+    definition.insert_some("description", format.description.as_deref());
+    let structure = wire::union("jsonSchema", definition);
+    Json::Object(object! {"type": "json_schema", "structure": structure})
+}
+
+/// Reads `/model/{modelId}/converse[-stream]`. A model's name may hold `/`, escaped or not.
+fn decode_path(path: &str) -> Result<Request, DecodeError> {
+    if path.is_empty() {
+        return Ok(Request::default());
+    }
+    let path = path.split('?').next().unwrap_or_default();
+    let rest = path.split_once("/model/").map(|(_, rest)| rest);
+    let (model, verb) = rest.and_then(|rest| rest.rsplit_once('/')).unwrap_or_default();
+    let stream = match verb {
+        "converse" => false,
+        "converse-stream" => true,
+        _ => {
+            let what = "a path /model/{modelId}/converse or /converse-stream";
+            return Err(DecodeError::expected(DIALECT, &Path::ROOT.key("path"), what));
+        }
+    };
+    let model = Some(unescape(model)).filter(|model| !model.is_empty());
+    Ok(Request { model, stream: Some(stream), ..Request::default() })
+}
+
+/// Writes the path; none if there is nothing to say in it.
+fn encode_path(model: Option<&str>, stream: bool) -> String {
+    let verb = if stream { "converse-stream" } else { "converse" };
+    match model {
+        None if !stream => String::new(),
+        model => format!("/model/{}/{verb}", escape(model.unwrap_or_default())),
+    }
+}
+
+/// Escapes everything but RFC 3986's unreserved characters, as boto3 does
+/// (`bedrock_arn_modelid.json`).
+fn escape(model: &str) -> String {
+    let mut out = String::new();
+    for byte in model.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                out.extend(
+                    char::from_digit(digit.into(), 16).map(|digit| digit.to_ascii_uppercase()),
+                );
+            }
+        }
+    }
+    out
+}
+
+fn unescape(model: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = model.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let escaped = match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        };
+        out.push(escaped.unwrap_or(*byte));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -1,0 +1,146 @@
+//! Responses, and the pieces of them that a stream repeats.
+//!
+//! A body has no id and no model: the id is a header. What a reply says beside its message
+//! (`metrics`, `trace`, …) a stream says after it has stopped, so in both it goes with the stop.
+
+use super::part;
+use super::wire::{self, DIALECT, REQUEST_ID, STOPS};
+use crate::dialect::{DecodeError, Fields, WireReply};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// The one extra field of a reply that a stream says with `messageStop`, before all others.
+pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";
+
+/// Reads a reply.
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let id = wire.header(REQUEST_ID).map(str::to_owned);
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
+    let path = Path::ROOT.key("output");
+    let (kind, message) = wire::member(fields.need("output")?, path)?;
+    if kind != "message" {
+        return Err(DecodeError::expected(DIALECT, &path, "a message"));
+    }
+    let path = path.key("message");
+    let mut message = Fields::new(message, path, DIALECT)?;
+    let parts = part::decode_all(message.array("content")?, path.key("content"))?;
+    message.take("role");
+    let rest = message.into_object();
+    let usage = decode_usage(&mut fields)?;
+    let mut stop = decode_stop(&mut fields)?.settled(&parts);
+    decode_details(fields, &mut stop);
+    if !rest.is_empty() {
+        stop.extra.insert(DIALECT, "output", wire::union("message", rest));
+    }
+    Ok(Response { id, parts, stop, usage, ..Response::default() })
+}
+
+/// Reads why the model stopped, from a reply or `messageStop`.
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+    let mut stop = Stop::default();
+    if let Some(word) = fields.string("stopReason")? {
+        let reason = reason_of(&word);
+        stop.reason = reason.unwrap_or_default();
+        if reason.map(word_of) != Some(&word) {
+            stop.extra.insert(DIALECT, "stopReason", word);
+        }
+    }
+    if let Some(additional) = fields.take(ADDITIONAL) {
+        stop.extra.insert(DIALECT, ADDITIONAL, additional);
+    }
+    Ok(stop)
+}
+
+/// Reads what stands beside message, stop and usage, in a reply or `metadata`. Metrics that say
+/// nothing are those that [`encode_metrics`] makes up.
+pub(super) fn decode_details(mut fields: Fields<'_>, stop: &mut Stop) {
+    if fields.peek("metrics").is_some_and(|metrics| metrics.same(&no_metrics())) {
+        fields.take("metrics");
+    }
+    stop.extra.update(fields.rest());
+}
+
+fn reason_of(word: &str) -> Option<StopReason> {
+    STOPS.iter().find(|(_, own)| *own == word).map(|(reason, _)| *reason)
+}
+
+fn word_of(reason: StopReason) -> &'static str {
+    STOPS.iter().find(|(own, _)| *own == reason).map_or("end_turn", |(_, word)| *word)
+}
+
+/// Reads counts; input is taken to be without what caches gave, and the total to be of the two
+/// others (wire facts §4).
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let mut own = Fields::new(wire, Path::ROOT.key("usage"), DIALECT)?;
+    let mut usage = Usage {
+        input: own.u64("inputTokens")?,
+        cache_read: own.u64("cacheReadInputTokens")?,
+        cache_write: own.u64("cacheWriteInputTokens")?,
+        output: own.u64("outputTokens")?,
+        ..Usage::default()
+    };
+    if own.peek("totalTokens").and_then(Json::as_u64) == Some(total(&usage)) {
+        own.take("totalTokens");
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+fn total(usage: &Usage) -> u64 {
+    usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0))
+}
+
+/// Writes a reply.
+pub(super) fn encode(response: Response) -> WireReply {
+    let content = part::encode_all(&response.parts);
+    let message = object! {"role": "assistant", "content": content};
+    let mut body = object! {
+        "output": wire::union("message", message),
+        "stopReason": stop_word(&response.stop),
+        "usage": encode_usage(&response.usage.unwrap_or_default()),
+    };
+    response.stop.extra.write_into(DIALECT, &mut body);
+    encode_metrics(&mut body);
+    let mut reply = WireReply::ok(body);
+    reply.headers.extend(response.id.map(|id| (REQUEST_ID.to_owned(), id)));
+    reply
+}
+
+/// The word for why the model stopped: the vendor's own if it means the same. A word that we do not
+/// know was read as a plain end, which calls may have settled since.
+pub(super) fn stop_word(stop: &Stop) -> &str {
+    let own = stop.extra.get(DIALECT, "stopReason").and_then(Json::as_str);
+    let own = own.filter(|own| match reason_of(own) {
+        Some(reason) => reason == stop.reason,
+        None => matches!(stop.reason, StopReason::End | StopReason::ToolUse),
+    });
+    own.unwrap_or(word_of(stop.reason))
+}
+
+/// Writes the metrics that SDKs' types require, if none were told.
+pub(super) fn encode_metrics(object: &mut Object) {
+    if !object.contains_key("metrics") {
+        object.insert("metrics", no_metrics());
+    }
+}
+
+fn no_metrics() -> Json {
+    Json::Object(object! {"latencyMs": 0_u64})
+}
+
+/// Writes counts; the three that SDKs' types require are always there.
+pub(super) fn encode_usage(usage: &Usage) -> Object {
+    let own_total = usage.extra.get(DIALECT, "totalTokens").cloned();
+    let mut object = object! {
+        "inputTokens": usage.input.unwrap_or(0),
+        "outputTokens": usage.output.unwrap_or(0),
+        "totalTokens": own_total.unwrap_or_else(|| total(usage).into()),
+    };
+    object.insert_some("cacheReadInputTokens", usage.cache_read);
+    object.insert_some("cacheWriteInputTokens", usage.cache_write);
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}

@@ -1,0 +1,179 @@
+//! Words and paths of Bedrock's format, each in one place.
+
+use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::json::{Json, Key, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::part::{CacheMark, MediaKind};
+use crate::response::StopReason;
+
+/// Whose words these are.
+pub(super) const DIALECT: Dialect = Dialect::Bedrock;
+
+/// The header that carries the id of a reply, which no body has.
+pub(super) const REQUEST_ID: &str = "x-amzn-requestid";
+
+/// Where canonical fields stand on the wire.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("parameters", "inputSchema/json"),
+    ("arguments", "input"),
+    ("id", "toolUseId"),
+    ("call_id", "toolUseId"),
+    ("error", "status"),
+    ("media", "source"),
+    ("model", "modelId"),
+    ("instructions", "system"),
+    ("tool_choice", "toolConfig/toolChoice"),
+    ("max_tokens", "inferenceConfig/maxTokens"),
+    ("temperature", "inferenceConfig/temperature"),
+    ("top_p", "inferenceConfig/topP"),
+    ("top_k", "additionalModelRequestFields/top_k"),
+    ("stop", "inferenceConfig/stopSequences"),
+    ("thinking", "additionalModelRequestFields/thinking"),
+    ("budget", "additionalModelRequestFields/thinking/budget_tokens"),
+    ("effort", "outputConfig/effort"),
+    ("format", "outputConfig/textFormat"),
+    ("reason", "stopReason"),
+    ("cache_read", "usage/cacheReadInputTokens"),
+    ("cache_write", "usage/cacheWriteInputTokens"),
+];
+
+/// The stop reasons. The first word of a reason is its own; others that share it are kept beside.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "end_turn"),
+    (StopReason::ToolUse, "tool_use"),
+    (StopReason::MaxTokens, "max_tokens"),
+    (StopReason::ContextWindow, "model_context_window_exceeded"),
+    (StopReason::StopSequence, "stop_sequence"),
+    (StopReason::Filtered, "content_filtered"),
+    (StopReason::Filtered, "guardrail_intervened"),
+    (StopReason::MalformedCall, "malformed_tool_use"),
+    (StopReason::MalformedCall, "malformed_model_output"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::Refusal, "content_filtered"),
+    (StopReason::Pause, "end_turn"),
+    (StopReason::Failed, "end_turn"),
+];
+
+/// The members of the content union that hold media.
+pub(super) const MEDIA: &[(MediaKind, &str)] = &[
+    (MediaKind::Image, "image"),
+    (MediaKind::Document, "document"),
+    (MediaKind::Audio, "audio"),
+    (MediaKind::Video, "video"),
+];
+
+/// Every `format` with its media type. Where several formats share a type the first is its own.
+const FORMATS: &[(MediaKind, &str, &str)] = &[
+    (MediaKind::Image, "png", "image/png"),
+    (MediaKind::Image, "jpeg", "image/jpeg"),
+    (MediaKind::Image, "gif", "image/gif"),
+    (MediaKind::Image, "webp", "image/webp"),
+    (MediaKind::Document, "pdf", "application/pdf"),
+    (MediaKind::Document, "csv", "text/csv"),
+    (MediaKind::Document, "doc", "application/msword"),
+    (
+        MediaKind::Document,
+        "docx",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (MediaKind::Document, "xls", "application/vnd.ms-excel"),
+    (
+        MediaKind::Document,
+        "xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (MediaKind::Document, "html", "text/html"),
+    (MediaKind::Document, "txt", "text/plain"),
+    (MediaKind::Document, "md", "text/markdown"),
+    (MediaKind::Audio, "mp3", "audio/mpeg"),
+    (MediaKind::Audio, "mpeg", "audio/mpeg"),
+    (MediaKind::Audio, "mpga", "audio/mpeg"),
+    (MediaKind::Audio, "wav", "audio/wav"),
+    (MediaKind::Audio, "opus", "audio/opus"),
+    (MediaKind::Audio, "aac", "audio/aac"),
+    (MediaKind::Audio, "x-aac", "audio/x-aac"),
+    (MediaKind::Audio, "flac", "audio/flac"),
+    (MediaKind::Audio, "mp4", "audio/mp4"),
+    (MediaKind::Audio, "m4a", "audio/mp4"),
+    (MediaKind::Audio, "ogg", "audio/ogg"),
+    (MediaKind::Audio, "mka", "audio/x-matroska"),
+    (MediaKind::Audio, "mkv", "audio/x-matroska"),
+    (MediaKind::Audio, "pcm", "audio/pcm"),
+    (MediaKind::Audio, "webm", "audio/webm"),
+    (MediaKind::Video, "mp4", "video/mp4"),
+    (MediaKind::Video, "mov", "video/quicktime"),
+    (MediaKind::Video, "mkv", "video/x-matroska"),
+    (MediaKind::Video, "webm", "video/webm"),
+    (MediaKind::Video, "flv", "video/x-flv"),
+    (MediaKind::Video, "mpeg", "video/mpeg"),
+    (MediaKind::Video, "mpg", "video/mpeg"),
+    (MediaKind::Video, "wmv", "video/x-ms-wmv"),
+    (MediaKind::Video, "three_gp", "video/3gpp"),
+];
+
+/// The media type of a format.
+pub(super) fn mime_of(kind: MediaKind, format: &str) -> Option<&'static str> {
+    let rows = FORMATS.iter().filter(|(own, _, _)| *own == kind);
+    rows.into_iter().find(|(_, own, _)| *own == format).map(|(_, _, mime)| *mime)
+}
+
+/// The format of a media type. For a type that is not in the table it is what the type calls
+/// itself, so that the vendor's answer names it.
+pub(super) fn format_of(kind: MediaKind, mime: &str) -> &str {
+    let mime = mime.split(';').next().unwrap_or_default().trim();
+    let mut rows = FORMATS.iter().filter(|(own, _, _)| *own == kind);
+    match rows.find(|(_, _, own)| *own == mime) {
+        Some((_, format, _)) => format,
+        None => match mime.rsplit('/').next().unwrap_or_default() {
+            "jpg" => "jpeg",
+            "x-wav" => "wav",
+            other => other,
+        },
+    }
+}
+
+/// Opens a union, which is an object with exactly one member. SDKs refuse any other, so nothing may
+/// ever stand beside a member.
+pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json), DecodeError> {
+    let wrong = || DecodeError::expected(DIALECT, &path, "an object with exactly one member");
+    let Json::Object(object) = wire else { return Err(wrong()) };
+    let mut members = object.into_iter().filter(|(_, value)| !value.is_null());
+    match (members.next(), members.next()) {
+        (Some(member), None) => Ok(member),
+        _ => Err(wrong()),
+    }
+}
+
+/// Writes a union.
+pub(super) fn union(member: &'static str, value: impl Into<Json>) -> Json {
+    Json::Object(Object::from_iter([(Key::Borrowed(member), value.into())]))
+}
+
+/// Reads `cachePoint`, an element of its own after what it marks; `None` for one of another kind.
+pub(super) fn decode_cache(element: &Json, path: Path<'_>) -> Option<CacheMark> {
+    let object = element.as_object().filter(|object| object.len() == 1)?;
+    let mark = object.get("cachePoint")?.as_object()?;
+    let known = mark.iter().all(|(key, value)| match key {
+        "type" => value.as_str() == Some("default"),
+        "ttl" => value.as_str().is_some(),
+        _ => false,
+    });
+    let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
+    let origin = Origin::at(&path.key("cachePoint"));
+    (known && mark.contains_key("type")).then_some(CacheMark { ttl, origin })
+}
+
+/// Writes `cachePoint`.
+pub(super) fn encode_cache(cache: &CacheMark) -> Json {
+    let mut mark = object! {"type": "default"};
+    mark.insert_some("ttl", cache.ttl.as_deref());
+    union("cachePoint", mark)
+}
+
+/// What is left of a nested object stays extra, in its place.
+pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
