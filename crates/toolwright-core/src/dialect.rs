@@ -87,8 +87,8 @@ impl Dialect {
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
             Dialect::Anthropic => Some(&anthropic::Anthropic),
-            Dialect::Ollama => Some(&ollama::Ollama),
             Dialect::Bedrock => Some(&bedrock::Bedrock),
+            Dialect::Ollama => Some(&ollama::Ollama),
             _ => None,
         }
     }

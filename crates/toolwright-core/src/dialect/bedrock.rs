@@ -1,4 +1,4 @@
-//! AWS Bedrock, Converse and ConverseStream: `POST /model/{modelId}/converse[-stream]`.
+//! AWS Bedrock, Converse and `ConverseStream`: `POST /model/{modelId}/converse[-stream]`.
 
 mod fault;
 mod part;

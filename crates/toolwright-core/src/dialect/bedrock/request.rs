@@ -3,7 +3,7 @@
 use super::wire::{self, DIALECT};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
-use crate::json::{Json, Number, Object, Path};
+use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::object;
 use crate::origin::Origin;
@@ -15,7 +15,11 @@ const SCHEMA_TEXT: &str = "@schema";
 /// Reads a request.
 pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
-    let mut request = decode_path(&wire.path)?;
+    let mut request = Request::default();
+    if let Some((model, stream)) = wire::decode_path(&wire.path)? {
+        request.model = Some(model).filter(|model| !model.is_empty());
+        request.stream = Some(stream);
+    }
     if request.model.is_none() {
         // As the SDK's caller writes it.
         request.model = fields.string("modelId")?;
@@ -131,7 +135,7 @@ fn decode_format(wire: &Json) -> Option<(SchemaFormat, String)> {
 
 /// Writes a request.
 pub(super) fn encode(request: Request) -> WireRequest {
-    let path = encode_path(request.model.as_deref(), request.stream == Some(true));
+    let path = wire::encode_path(request.model.as_deref(), request.stream == Some(true));
     let mut body = Object::new();
     body.insert_some("system", request.instructions.map(|own| part::encode_all(&own.parts)));
     // A prompt that the vendor keeps needs none.
@@ -191,7 +195,7 @@ fn encode_thinking(thinking: &Thinking) -> Option<Json> {
     };
     let mut object = object! {"type": mode};
     let budget = thinking.budget.as_ref().filter(|_| mode == "enabled");
-    object.insert_some("budget_tokens", budget.map(Number::clone));
+    object.insert_some("budget_tokens", budget.cloned());
     Some(Json::Object(object))
 }
 
@@ -201,67 +205,4 @@ fn encode_format(format: &SchemaFormat, text: &str) -> Json {
     definition.insert_some("description", format.description.as_deref());
     let structure = wire::union("jsonSchema", definition);
     Json::Object(object! {"type": "json_schema", "structure": structure})
-}
-
-/// Reads `/model/{modelId}/converse[-stream]`. A model's name may hold `/`, escaped or not.
-fn decode_path(path: &str) -> Result<Request, DecodeError> {
-    if path.is_empty() {
-        return Ok(Request::default());
-    }
-    let path = path.split('?').next().unwrap_or_default();
-    let rest = path.split_once("/model/").map(|(_, rest)| rest);
-    let (model, verb) = rest.and_then(|rest| rest.rsplit_once('/')).unwrap_or_default();
-    let stream = match verb {
-        "converse" => false,
-        "converse-stream" => true,
-        _ => {
-            let what = "a path /model/{modelId}/converse or /converse-stream";
-            return Err(DecodeError::expected(DIALECT, &Path::ROOT.key("path"), what));
-        }
-    };
-    let model = Some(unescape(model)).filter(|model| !model.is_empty());
-    Ok(Request { model, stream: Some(stream), ..Request::default() })
-}
-
-/// Writes the path; none if there is nothing to say in it.
-fn encode_path(model: Option<&str>, stream: bool) -> String {
-    let verb = if stream { "converse-stream" } else { "converse" };
-    match model {
-        None if !stream => String::new(),
-        model => format!("/model/{}/{verb}", escape(model.unwrap_or_default())),
-    }
-}
-
-/// Escapes everything but RFC 3986's unreserved characters, as boto3 does
-/// (`bedrock_arn_modelid.json`).
-fn escape(model: &str) -> String {
-    let mut out = String::new();
-    for byte in model.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.extend(
-                    char::from_digit(digit.into(), 16).map(|digit| digit.to_ascii_uppercase()),
-                );
-            }
-        }
-    }
-    out
-}
-
-fn unescape(model: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = model.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let escaped = match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
-        out.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

@@ -131,7 +131,7 @@ pub(super) fn pieces(block: Json) -> Option<Pieces> {
 /// One blob of several. Base64 joins as text as long as it is not padded; only where padding stands
 /// in the middle are the bytes themselves joined.
 fn joined(blobs: &[String]) -> String {
-    let whole = |blob: &String| blob.len() % 4 == 0 && !blob.ends_with('=');
+    let whole = |blob: &String| blob.len().is_multiple_of(4) && !blob.ends_with('=');
     let Some((_, before)) = blobs.split_last() else { return String::new() };
     if before.iter().all(whole) {
         return blobs.concat();
