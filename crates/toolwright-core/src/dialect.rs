@@ -8,6 +8,7 @@ pub mod anthropic;
 pub mod bedrock;
 mod error;
 mod fields;
+pub mod mistral;
 pub mod ollama;
 pub mod shape;
 
@@ -89,6 +90,7 @@ impl Dialect {
             Dialect::Anthropic => Some(&anthropic::Anthropic),
             Dialect::Bedrock => Some(&bedrock::Bedrock),
             Dialect::Ollama => Some(&ollama::Ollama),
+            Dialect::Mistral => Some(&mistral::Mistral),
             _ => None,
         }
     }

@@ -10,5 +10,6 @@ mod json;
 mod law_2;
 mod law_3;
 mod law_5;
+mod mistral;
 mod ollama;
 mod spelling;

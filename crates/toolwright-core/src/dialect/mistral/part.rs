@@ -1,0 +1,253 @@
+//! A message's parts: a chunk of content, a call and an outcome, each way. Serves requests,
+//! responses and streams.
+
+mod media;
+
+use super::wire::{self, DIALECT, NO_ID};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields, elements};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+
+/// Note: how an empty content was said, if not as an empty string.
+pub(super) const CONTENT: &str = "@content";
+
+/// Note: arguments came as an object.
+const ARGUMENTS: &str = "@arguments";
+
+/// Note: a call came without its index.
+const INDEX: &str = "@index";
+
+/// Takes `content` and `tool_calls` of an assistant's message.
+pub(super) fn take_turn(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+    let mut parts = take_content(fields)?;
+    let path = fields.path();
+    let mut position = 0;
+    let calls = elements(fields.array("tool_calls")?, &path.key("tool_calls"), |call, path| {
+        position += 1;
+        decode_call(call, path, position - 1)
+    })?;
+    parts.extend(calls);
+    Ok(parts)
+}
+
+/// Writes an assistant's message.
+pub(super) fn encode_turn(parts: &[Part], extra: &Extra) -> Object {
+    let mut object = object! {"role": "assistant", "content": encode_content(parts, extra)};
+    let calls = parts.iter().filter(|part| part.as_call().is_some()).enumerate();
+    let calls: Vec<Json> = calls.filter_map(|(at, part)| encode_call(part, at)).collect();
+    if !calls.is_empty() {
+        object.insert("tool_calls", calls);
+    }
+    object
+}
+
+/// Takes `content`: a string, chunks or nothing. An empty string is nothing.
+pub(super) fn take_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+    let path = fields.path();
+    let path = path.key("content");
+    let content = fields.take("content").unwrap_or_default();
+    match content {
+        Json::String(text) if text.is_empty() => Ok(vec![]),
+        Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
+        Json::Array(chunks) if !chunks.is_empty() => elements(chunks, &path, decode),
+        Json::Null | Json::Array(_) => {
+            fields.put_back(CONTENT, content);
+            Ok(vec![])
+        }
+        _ => Err(DecodeError::expected(DIALECT, &path, "a string or an array of chunks")),
+    }
+}
+
+/// Writes content, as a string where that says it all. Calls have their own place.
+pub(super) fn encode_content(parts: &[Part], extra: &Extra) -> Json {
+    let mut content = parts.iter().filter(|part| part.as_call().is_none());
+    match (content.next(), content.next()) {
+        (None, _) => extra.get(DIALECT, CONTENT).cloned().unwrap_or_else(|| "".into()),
+        // An empty string would be read as no part at all.
+        (Some(part), None) if part.is_plain_text() && part.as_text() != Some("") => {
+            part.as_text().unwrap_or_default().into()
+        }
+        _ => Json::Array(parts.iter().filter_map(encode).collect()),
+    }
+}
+
+/// Reads a chunk.
+pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let origin = Origin::at(&path);
+    if !is_known(&chunk) {
+        Fields::new(chunk.clone(), path, DIALECT)?;
+        return Ok(Part::opaque(DIALECT, chunk).with_origin(origin));
+    }
+    let mut fields = Fields::new(chunk, path, DIALECT)?;
+    let mut signature = None;
+    let body = match fields.need_string("type")?.as_str() {
+        "text" => Body::Text(fields.need_string("text")?),
+        "thinking" => {
+            signature = fields
+                .string("signature")?
+                .filter(|value| !value.is_empty())
+                .map(|value| Signature { dialect: DIALECT, value });
+            let sections = fields.array("thinking")?.into_iter().filter_map(section).collect();
+            Body::Reasoning(Reasoning { sections, redacted: false })
+        }
+        kind => Body::Media(media::decode(kind, &mut fields)?),
+    };
+    Ok(Part { body, signature, cache: None, origin, extra: fields.rest() })
+}
+
+/// Whether a chunk has a canonical form: references and resources have none, nor has thinking
+/// that quotes them.
+fn is_known(chunk: &Json) -> bool {
+    let plain = |item: &Json| section(item.clone()).is_some();
+    match chunk.get("type").and_then(Json::as_str) {
+        Some("text" | "file" | "image_url" | "document_url" | "input_audio") => true,
+        Some("thinking") => match chunk.get("thinking") {
+            Some(Json::Array(items)) => items.iter().all(plain),
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+/// A piece of thinking, if it is text and nothing else.
+fn section(item: Json) -> Option<Section> {
+    let Json::Object(mut item) = item else { return None };
+    let plain = item.len() == 2 && item.get("type").and_then(Json::as_str) == Some("text");
+    match item.remove("text") {
+        Some(Json::String(text)) if plain => Some(Section { kind: SectionKind::Full, text }),
+        _ => None,
+    }
+}
+
+/// Writes a chunk; `None` for what has another place or what [`fit`](crate::fit) has removed.
+pub(super) fn encode(part: &Part) -> Option<Json> {
+    let mut object = match &part.body {
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Media(own) => media::encode(own, &part.extra)?,
+        Body::Reasoning(reasoning) if reasoning.redacted => return None,
+        Body::Reasoning(reasoning) => {
+            let texts = reasoning.sections.iter().map(|own| own.text.as_str());
+            let items: Vec<Object> =
+                texts.map(|text| object! {"type": "text", "text": text}).collect();
+            let mut object = object! {"type": "thinking", "thinking": items};
+            let own = part.signature.as_ref().filter(|own| own.dialect == DIALECT);
+            object.insert_some("signature", own.map(|own| own.value.as_str()));
+            object
+        }
+        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
+        Body::Call(_) | Body::Outcome(_) | Body::Opaque(_) => return None,
+    };
+    part.extra.write_into(DIALECT, &mut object);
+    Some(Json::Object(object))
+}
+
+/// A call as it stands on the wire, or a fragment of one.
+#[derive(Debug)]
+pub(super) struct Fragment {
+    pub id: Option<String>,
+    pub name: Option<String>,
+    pub text: String,
+    pub index: Option<u64>,
+    pub extra: Extra,
+}
+
+/// Reads a call or a fragment. Arguments may be a string or an object (facts §8).
+pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    let mut function = Fields::new(fields.need("function")?, path.key("function"), DIALECT)?;
+    let text = match function.take("arguments") {
+        None => String::new(),
+        Some(Json::String(text)) => text,
+        Some(arguments @ Json::Object(_)) => {
+            fields.put_back(ARGUMENTS, "object");
+            arguments.to_string()
+        }
+        Some(_) => return Err(function.expected("arguments", "a string or an object")),
+    };
+    let name = function.string("name")?.filter(|name| !name.is_empty());
+    wire::keep(&mut fields, "function", function.into_object());
+    let id = wire::take_id(&mut fields, "id")?;
+    let index = fields.u64("index")?;
+    if fields.tag("type") == Some("function") {
+        fields.take("type");
+    }
+    Ok(Fragment { id, name, text, index, extra: fields.rest() })
+}
+
+impl Fragment {
+    /// The extra fields of the call that begins here; its index is one if it is not its position.
+    pub(super) fn extra(&mut self, position: u64) -> Extra {
+        let mut extra = std::mem::take(&mut self.extra);
+        match self.index {
+            None => extra.insert(DIALECT, INDEX, Json::Null),
+            Some(index) if index != position => extra.insert(DIALECT, "index", index),
+            Some(_) => {}
+        }
+        extra
+    }
+}
+
+/// Reads a whole call, the `position`th of its message.
+pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<Part, DecodeError> {
+    let mut own = decode_fragment(wire, path)?;
+    let extra = own.extra(position);
+    let Some(name) = own.name else {
+        let kind = crate::dialect::DecodeErrorKind::Missing("name");
+        return Err(DecodeError::new(DIALECT, &path.key("function"), kind));
+    };
+    let call = Call { id: own.id, name, arguments: Arguments::from_text(own.text) };
+    Ok(Part::call(call).with_extra(extra).with_origin(Origin::at(&path)))
+}
+
+/// Writes a call, the `position`th of its message.
+pub(super) fn encode_call(part: &Part, position: usize) -> Option<Json> {
+    let call = part.as_call()?;
+    let noted = |note| part.extra.get(DIALECT, note).is_some();
+    let arguments = match call.arguments.to_object().filter(|_| noted(ARGUMENTS)) {
+        Some(object) => Json::Object(object),
+        None => call.arguments.as_str().into(),
+    };
+    let function = object! {"name": call.name.as_str(), "arguments": arguments};
+    let mut object = object! {"id": call.id.as_deref().unwrap_or(NO_ID), "type": "function", "function": function};
+    if let Some(kind) = part.extra.get(DIALECT, "type") {
+        object.insert("type", kind.clone());
+    }
+    part.extra.write_into(DIALECT, &mut object);
+    if !noted("index") && !noted(INDEX) {
+        object.insert("index", position);
+    }
+    Some(Json::Object(object))
+}
+
+/// Reads a message with role `tool`.
+pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    fields.take("role");
+    let outcome = Outcome {
+        call_id: wire::take_id(&mut fields, "tool_call_id")?,
+        name: fields.string("name")?,
+        content: take_content(&mut fields)?,
+        error: None,
+    };
+    let part = Part::outcome(outcome).with_origin(fields.origin());
+    Ok(part.with_extra(fields.rest()))
+}
+
+/// Writes a message with role `tool`.
+pub(super) fn encode_outcome(part: &Part) -> Option<Json> {
+    let outcome = part.as_outcome()?;
+    let mut object = object! {
+        "role": "tool",
+        "tool_call_id": outcome.call_id.as_deref().unwrap_or(NO_ID),
+    };
+    object.insert_some("name", outcome.name.as_deref());
+    object.insert("content", encode_content(&outcome.content, &part.extra));
+    part.extra.write_into(DIALECT, &mut object);
+    Some(Json::Object(object))
+}

@@ -1,0 +1,85 @@
+//! Chunks that hold media: pictures and documents by address or `data:` URL, sound, and files.
+
+use super::super::wire::DIALECT;
+use crate::dialect::{DecodeError, Fields};
+use crate::extra::Extra;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::part::{Media, MediaKind, MediaSource};
+
+/// Reads a chunk of a kind.
+pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+    match kind {
+        "image_url" => decode_image(fields),
+        "document_url" => {
+            let name = fields.string("document_name")?;
+            let media = located(MediaKind::Document, fields.need_string("document_url")?);
+            Ok(Media { name, ..media })
+        }
+        "input_audio" => Ok(located(MediaKind::Audio, fields.need_string("input_audio")?)),
+        _ => Ok(Media {
+            kind: MediaKind::Document,
+            mime: None,
+            source: MediaSource::File(DIALECT, fields.need_string("file_id")?),
+            name: None,
+        }),
+    }
+}
+
+/// `image_url` is an address, or an object around it whose other fields stay extra.
+fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let url = match fields.need("image_url")? {
+        Json::String(url) => url,
+        wire => {
+            let mut image = Fields::new(wire, path.key("image_url"), DIALECT)?;
+            let url = image.need_string("url")?;
+            fields.put_back("image_url", image.into_object());
+            url
+        }
+    };
+    Ok(located(MediaKind::Image, url))
+}
+
+/// A medium by its address, by a `data:` URL, or (sound only) by its bare bytes in base64.
+fn located(kind: MediaKind, text: String) -> Media {
+    let data = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let (mime, source) = match data {
+        Some((mime, data)) if !mime.is_empty() => {
+            (Some(mime.to_owned()), MediaSource::Base64(data.to_owned()))
+        }
+        _ if kind == MediaKind::Audio && !text.contains(':') => (None, MediaSource::Base64(text)),
+        _ => (None, MediaSource::Url(text)),
+    };
+    Media { kind, mime, source, name: None }
+}
+
+/// Writes a chunk; `None` for what [`fit`](crate::fit) has removed.
+pub(super) fn encode(media: &Media, extra: &Extra) -> Option<Object> {
+    let fallback = match media.kind {
+        MediaKind::Image => "image/png",
+        MediaKind::Document => "application/pdf",
+        MediaKind::Audio => "",
+        MediaKind::Video => return None,
+    };
+    let mime = media.mime.as_deref().unwrap_or(fallback);
+    let url = match &media.source {
+        MediaSource::Base64(data) if mime.is_empty() => data.clone(),
+        MediaSource::Base64(data) => format!("data:{mime};base64,{data}"),
+        MediaSource::Url(url) => url.clone(),
+        MediaSource::File(_, id) => return Some(object! {"type": "file", "file_id": id.as_str()}),
+        MediaSource::Text(_) => return None,
+    };
+    Some(match media.kind {
+        MediaKind::Image if extra.get(DIALECT, "image_url").is_some() => {
+            object! {"type": "image_url", "image_url": object! {"url": url}}
+        }
+        MediaKind::Image => object! {"type": "image_url", "image_url": url},
+        MediaKind::Document => {
+            let mut object = object! {"type": "document_url", "document_url": url};
+            object.insert_some("document_name", media.name.as_deref());
+            object
+        }
+        _ => object! {"type": "input_audio", "input_audio": url},
+    })
+}

@@ -1,0 +1,155 @@
+//! Responses, and the pieces of them that a stream repeats.
+//!
+//! Extra fields of the choice and of its message go along with the stop: both are known when the
+//! model stops, whole or streaming.
+
+use super::part;
+use super::wire::{self, DIALECT, STOPS};
+use crate::dialect::{Asked, DecodeError, Fields};
+use crate::event::Start;
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let path = Path::ROOT.key("choices");
+    let mut choices = fields.array("choices")?;
+    if choices.is_empty() {
+        return Err(DecodeError::expected(DIALECT, &path, "a choice"));
+    }
+    let path = path.index(0);
+    let mut choice = Fields::new(choices.remove(0), path, DIALECT)?;
+    let mut message = Fields::new(choice.need("message")?, path.key("message"), DIALECT)?;
+    let parts = part::take_turn(&mut message)?;
+    message.take("role");
+    let mut message = message.into_object();
+    if let Some(note) = message.remove(part::CONTENT) {
+        choice.put_back(part::CONTENT, note);
+    }
+    wire::keep(&mut choice, "message", message);
+    choice.take("index");
+    let word = choice.string("finish_reason")?;
+    let stop = decode_stop(word, choice.into_object()).settled(&parts);
+    let usage = decode_usage(&mut fields, Path::ROOT)?;
+    if !choices.is_empty() {
+        fields.put_back("choices", choices);
+    }
+    let Start { id, model, extra } = decode_start(fields)?;
+    Ok(Response { id, model, parts, stop, usage, extra })
+}
+
+/// Reads what a response says of itself; takes the fields that each chunk of a stream shares.
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+    fields.take("object");
+    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+}
+
+/// Reads why the model stopped, with what else the choice says.
+pub(super) fn decode_stop(word: Option<String>, rest: Object) -> Stop {
+    let mut stop = Stop { extra: Extra::new(DIALECT, rest), ..Stop::default() };
+    let Some(word) = word else { return stop };
+    match STOPS.iter().find(|(_, own)| *own == word) {
+        Some((reason, _)) => stop.reason = *reason,
+        None => stop.extra.insert(DIALECT, "finish_reason", word),
+    }
+    stop
+}
+
+/// Reads counts; `prompt_tokens` includes what the cache gave.
+pub(super) fn decode_usage(
+    fields: &mut Fields<'_>,
+    path: Path<'_>,
+) -> Result<Option<Usage>, DecodeError> {
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let path = path.key("usage");
+    let mut own = Fields::new(wire, path, DIALECT)?;
+    let prompt = own.u64("prompt_tokens")?;
+    let mut usage = Usage { output: own.u64("completion_tokens")?, ..Usage::default() };
+    if let Some(details) = own.take("prompt_tokens_details") {
+        let mut details = Fields::new(details, path.key("prompt_tokens_details"), DIALECT)?;
+        match details.u64("cached_tokens")? {
+            Some(read) if prompt.is_some_and(|prompt| read <= prompt) => {
+                usage.cache_read = Some(read);
+            }
+            Some(odd) => details.put_back("cached_tokens", odd),
+            None => {}
+        }
+        wire::keep(&mut own, "prompt_tokens_details", details.into_object());
+    }
+    usage.input = prompt.map(|prompt| prompt.saturating_sub(usage.cache_read.unwrap_or(0)));
+    if let Some(total) = own.u64("total_tokens")?
+        && total != usage.total()
+    {
+        own.put_back("total_tokens", total);
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+    let Response { id, model, parts, stop, usage, extra } = response;
+    let start = Start { id, model, extra };
+    let mut choices =
+        vec![Json::Object(encode_choice(&stop, part::encode_turn(&parts, &stop.extra)))];
+    // Further choices went along as they were.
+    if let Some(Json::Array(rest)) = start.extra.get(DIALECT, "choices") {
+        choices.extend(rest.iter().cloned());
+    }
+    let mut object = encode_start(&start, asked, "chat.completion", choices);
+    object.insert("usage", encode_usage(&usage.unwrap_or_default()));
+    Json::Object(object)
+}
+
+/// Writes what a response, or a chunk of it, says of itself. The SDK refuses a response without
+/// any of these (`negative.json`).
+pub(super) fn encode_start(
+    start: &Start,
+    asked: &Asked,
+    kind: &'static str,
+    choices: Vec<Json>,
+) -> Object {
+    let created = start.extra.get(DIALECT, "created").cloned();
+    let mut object = object! {
+        "id": start.id.as_deref().unwrap_or("cmpl-0"),
+        "object": kind,
+        "created": created.unwrap_or_else(|| asked.created.into()),
+        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "choices": Json::Array(choices),
+    };
+    start.extra.write_into(DIALECT, &mut object);
+    object
+}
+
+/// Writes a choice with its message and why the model stopped.
+pub(super) fn encode_choice(stop: &Stop, message: Object) -> Object {
+    let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
+    let own = stop.extra.get(DIALECT, "finish_reason").and_then(Json::as_str);
+    let own = own.filter(|_| stop.reason == StopReason::End);
+    let mut choice = object! {
+        "index": 0_u64,
+        "message": message,
+        "finish_reason": own.or(word).unwrap_or("stop"),
+    };
+    stop.extra.write_into(DIALECT, &mut choice);
+    choice
+}
+
+/// Writes counts.
+pub(super) fn encode_usage(usage: &Usage) -> Object {
+    let total = usage.extra.get(DIALECT, "total_tokens").cloned();
+    let mut object = object! {
+        "prompt_tokens": usage.input_total(),
+        "completion_tokens": usage.output.unwrap_or(0),
+        "total_tokens": total.unwrap_or_else(|| usage.total().into()),
+    };
+    if let Some(read) = usage.cache_read {
+        object.insert("prompt_tokens_details", object! {"cached_tokens": read});
+    }
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}

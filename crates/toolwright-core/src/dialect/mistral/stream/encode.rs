@@ -1,0 +1,151 @@
+//! Events to the frames of a stream, calls whole.
+
+use super::super::wire::DIALECT;
+use super::super::{fault, part, response};
+use super::DONE;
+use crate::dialect::{Asked, StreamEncoder};
+use crate::event::gather::Gatherer;
+use crate::event::sequence::Sequencer;
+use crate::event::{Delta, Event, Head, Start, Tail};
+use crate::extra::Extra;
+use crate::frame::Frame;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::part::{Body, Part, Reasoning, Section, SectionKind};
+use crate::response::Stop;
+use crate::usage::Usage;
+
+/// Writes a stream.
+#[derive(Debug)]
+pub(in super::super) struct Encoder {
+    asked: Asked,
+    gatherer: Gatherer,
+    sequencer: Sequencer,
+    start: Start,
+    /// The thinking that is open: the section that grows, and its extra fields
+    thinking: Option<(usize, Extra)>,
+    calls: usize,
+    stop: Stop,
+    usage: Usage,
+}
+
+impl Encoder {
+    pub(in super::super) fn new(asked: &Asked) -> Encoder {
+        Encoder {
+            asked: asked.clone(),
+            gatherer: Gatherer::default(),
+            sequencer: Sequencer::default(),
+            start: Start::default(),
+            thinking: None,
+            calls: 0,
+            stop: Stop::default(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// A chunk with one choice; `finish_reason` must be there, be it null (facts §8).
+    fn chunk(&self, delta: Object, frames: &mut Vec<Frame>) {
+        let choice = object! {"index": 0_u64, "delta": delta, "finish_reason": Json::Null};
+        frames.push(Frame::data(self.body(choice).to_string()));
+    }
+
+    fn body(&self, choice: Object) -> Object {
+        let choices = vec![Json::Object(choice)];
+        response::encode_start(&self.start, &self.asked, "chat.completion.chunk", choices)
+    }
+
+    fn content(&self, part: &Part, frames: &mut Vec<Frame>) {
+        if let Some(chunk) = part::encode(part) {
+            self.chunk(object! {"content": vec![chunk]}, frames);
+        }
+    }
+
+    fn part_start(&mut self, head: Head, extra: Extra, frames: &mut Vec<Frame>) {
+        match head {
+            Head::Reasoning => self.thinking = Some((0, extra)),
+            Head::Whole(part) => match part::encode_call(&part, self.calls) {
+                Some(call) => {
+                    self.calls += 1;
+                    self.chunk(object! {"content": "", "tool_calls": vec![call]}, frames);
+                }
+                None => self.content(&part, frames),
+            },
+            // The gatherer made every call whole; a text says its extra fields before its words.
+            Head::Text | Head::Refusal | Head::Call { .. } => {
+                if extra.for_dialect(DIALECT).is_some() {
+                    self.content(&Part::text("").with_extra(extra), frames);
+                }
+            }
+        }
+    }
+
+    fn part_delta(&mut self, delta: Delta, frames: &mut Vec<Frame>) {
+        match delta {
+            Delta::Text(text) => self.chunk(object! {"content": text}, frames),
+            Delta::Reasoning { section, kind, text } => {
+                let mut sections = vec![Section { kind, text }];
+                if let Some((own, _)) = &mut self.thinking
+                    && *own != section
+                {
+                    *own = section;
+                    sections.insert(0, Section { kind: SectionKind::Full, text: String::new() });
+                }
+                let reasoning = Reasoning { sections, redacted: false };
+                self.content(&Part::new(Body::Reasoning(reasoning)), frames);
+            }
+            Delta::Arguments(_) => {}
+        }
+    }
+
+    /// What thinking says at its end: its signature and its extra fields.
+    fn part_end(&mut self, tail: Tail, frames: &mut Vec<Frame>) {
+        let Some((_, mut extra)) = self.thinking.take() else { return };
+        extra.update(tail.extra);
+        let signature = tail.signature.filter(|own| own.dialect == DIALECT);
+        if signature.is_some() || extra.for_dialect(DIALECT).is_some() {
+            let body = Body::Reasoning(Reasoning::default());
+            self.content(&Part { signature, extra, ..Part::new(body) }, frames);
+        }
+    }
+
+    fn end(&self, frames: &mut Vec<Frame>) {
+        let mut choice = response::encode_choice(&self.stop, object! {"content": ""});
+        let delta = choice.remove("message").unwrap_or_default();
+        choice.insert("delta", delta);
+        let mut body = self.body(choice);
+        body.insert("usage", response::encode_usage(&self.usage));
+        frames.push(Frame::data(body.to_string()));
+        frames.push(Frame::data(DONE));
+    }
+
+    fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        match event {
+            Event::Start(start) => {
+                self.start = start;
+                self.chunk(object! {"role": "assistant", "content": ""}, frames);
+            }
+            Event::PartStart { head, extra, .. } => self.part_start(head, extra, frames),
+            Event::PartDelta { delta, .. } => self.part_delta(delta, frames),
+            Event::PartEnd { tail, .. } => self.part_end(tail, frames),
+            Event::Stop(stop) => self.stop = stop,
+            Event::Usage(usage) => self.usage.update(usage),
+            Event::End => self.end(frames),
+            Event::Fault(fault) => frames.push(Frame::data(fault::encode_body(&fault).to_string())),
+            // The format has no word for it.
+            Event::Ping => {}
+        }
+    }
+}
+
+impl StreamEncoder for Encoder {
+    fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        let (mut whole, mut ready) = (Vec::new(), Vec::new());
+        self.gatherer.push(event, &mut whole);
+        for event in whole {
+            self.sequencer.push(event, &mut ready);
+        }
+        for event in ready {
+            self.write(event, frames);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Words and paths of Mistral's format, each in one place.
+
+use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::json::Object;
+use crate::response::StopReason;
+
+/// Whose words these are.
+pub(super) const DIALECT: Dialect = Dialect::Mistral;
+
+/// The path of every request.
+pub(super) const PATH: &str = "/v1/chat/completions";
+
+/// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("instructions", "messages/0"),
+    ("seed", "random_seed"),
+    ("parallel", "parallel_tool_calls"),
+    ("thinking", "prompt_mode"),
+    ("effort", "reasoning_effort"),
+    ("format", "response_format"),
+    ("arguments", "function/arguments"),
+    ("call_id", "tool_call_id"),
+    ("reason", "choices/0/finish_reason"),
+    ("finish_reason", "choices/0/finish_reason"),
+    ("message", "choices/0/message"),
+    ("logprobs", "choices/0/logprobs"),
+    ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
+    ("num_cached_tokens", "usage/num_cached_tokens"),
+    ("total_tokens", "usage/total_tokens"),
+];
+
+/// The stop reasons, a word each.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "stop"),
+    (StopReason::ToolUse, "tool_calls"),
+    (StopReason::MaxTokens, "length"),
+    (StopReason::ContextWindow, "model_length"),
+    (StopReason::Failed, "error"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::StopSequence, "stop"),
+    (StopReason::Refusal, "stop"),
+    (StopReason::Pause, "stop"),
+    (StopReason::Filtered, "error"),
+    (StopReason::MalformedCall, "error"),
+];
+
+/// What stands for an id where there is none: the default of the SDK's `ToolCall` type.
+pub(super) const NO_ID: &str = "null";
+
+/// Takes an id; the word `null` is none.
+pub(super) fn take_id(fields: &mut Fields<'_>, key: &str) -> Result<Option<String>, DecodeError> {
+    Ok(fields.string(key)?.filter(|id| id != NO_ID))
+}
+
+/// What is left of a nested object stays extra, in its place.
+pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
