@@ -8,8 +8,10 @@ pub mod anthropic;
 pub mod bedrock;
 mod error;
 mod fields;
+pub mod gemini;
 pub mod mistral;
 pub mod ollama;
+mod percent;
 pub mod shape;
 
 use std::fmt;
@@ -88,6 +90,7 @@ impl Dialect {
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
             Dialect::Anthropic => Some(&anthropic::Anthropic),
+            Dialect::Gemini => Some(&gemini::Gemini),
             Dialect::Bedrock => Some(&bedrock::Bedrock),
             Dialect::Ollama => Some(&ollama::Ollama),
             Dialect::Mistral => Some(&mistral::Mistral),

@@ -6,6 +6,7 @@ mod anthropic;
 mod bedrock;
 mod fixtures;
 mod frame;
+mod gemini;
 mod json;
 mod law_2;
 mod law_3;

@@ -36,6 +36,10 @@ fn members(dialect: Dialect, object: &Object) -> Object {
             continue;
         }
         let key = key_of(dialect, key);
+        // Gemini's Python SDK sends the settings even if none is set.
+        if key == "generationConfig" && value.as_object().is_some_and(Object::is_empty) {
+            continue;
+        }
         // The Responses API calls its list of items `input`; there it is no arguments.
         let exact = EXACT.contains(&key.as_str())
             && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());

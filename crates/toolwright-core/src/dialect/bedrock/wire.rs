@@ -1,6 +1,6 @@
 //! Words and paths of Bedrock's format, each in one place.
 
-use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::dialect::{DecodeError, Dialect, Fields, percent};
 use crate::json::{Json, Key, Object, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -142,8 +142,8 @@ pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>, DecodeEr
     let path = path.split('?').next().unwrap_or_default();
     let rest = path.split_once("/model/").map(|(_, rest)| rest);
     match rest.and_then(|rest| rest.rsplit_once('/')) {
-        Some((model, "converse")) => Ok(Some((unescape(model), false))),
-        Some((model, "converse-stream")) => Ok(Some((unescape(model), true))),
+        Some((model, "converse")) => Ok(Some((percent::decode(model), false))),
+        Some((model, "converse-stream")) => Ok(Some((percent::decode(model), true))),
         _ => {
             let what = "a path /model/{modelId}/converse or /converse-stream";
             Err(DecodeError::expected(DIALECT, &Path::ROOT.key("path"), what))
@@ -151,47 +151,14 @@ pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>, DecodeEr
     }
 }
 
-/// Writes the path; none if there is nothing to say in it.
+/// Writes the path; none if there is nothing to say in it. All of the model is escaped, as boto3
+/// does it (`bedrock_arn_modelid.json`).
 pub(super) fn encode_path(model: Option<&str>, stream: bool) -> String {
     let verb = if stream { "converse-stream" } else { "converse" };
     match model {
         None if !stream => String::new(),
-        model => format!("/model/{}/{verb}", escape(model.unwrap_or_default())),
+        model => format!("/model/{}/{verb}", percent::encode(model.unwrap_or_default(), "")),
     }
-}
-
-/// Escapes everything but RFC 3986's unreserved characters, as boto3 does
-/// (`bedrock_arn_modelid.json`).
-fn escape(model: &str) -> String {
-    let mut out = String::new();
-    for byte in model.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.extend(
-                    char::from_digit(digit.into(), 16).map(|digit| digit.to_ascii_uppercase()),
-                );
-            }
-        }
-    }
-    out
-}
-
-fn unescape(model: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = model.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let escaped = match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
-        out.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Opens a union, which is an object with exactly one member. SDKs refuse any other, so nothing may

@@ -1,0 +1,247 @@
+//! Content parts, one at a time, for requests, responses and streams alike.
+
+use super::wire::{self, DIALECT};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields, elements};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+
+/// The members of the union that have a canonical form. Code, its result and the vendor's own
+/// tools stay as they are.
+const KINDS: [&str; 5] = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
+
+/// The note on a result that is the whole `response`, not a member of it.
+const WHOLE: &str = "@whole";
+
+/// Addresses that only this vendor can read.
+const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "gs://"];
+
+/// Reads parts.
+pub(super) fn decode_all(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+    elements(parts, &path, decode)
+}
+
+/// Writes parts.
+pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
+    parts.iter().filter_map(encode).collect()
+}
+
+/// Reads a part.
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let origin = Origin::at(&path);
+    let Some(kind) = kind(&wire) else {
+        Fields::new(wire.clone(), path, DIALECT)?;
+        return Ok(Part::opaque(DIALECT, wire).with_origin(origin));
+    };
+    let mut fields = wire::open(wire, path)?;
+    let signature = fields.string("thoughtSignature")?.filter(|value| !value.is_empty());
+    let signature = signature.map(|value| Signature { dialect: DIALECT, value });
+    let body = match kind {
+        "text" => decode_text(&mut fields)?,
+        "functionCall" => {
+            let mut own = wire::open(fields.need("functionCall")?, path.key("functionCall"))?;
+            let call = decode_call(&mut own)?;
+            wire::keep(&mut fields, "functionCall", own.into_object());
+            Body::Call(call)
+        }
+        "functionResponse" => {
+            let key = "functionResponse";
+            let mut own = wire::open(fields.need(key)?, path.key(key))?;
+            let outcome = decode_outcome(&mut own)?;
+            wire::keep(&mut fields, key, own.into_object());
+            Body::Outcome(outcome)
+        }
+        key => {
+            let mut own = wire::open(fields.take(key).unwrap_or_default(), path.key(key))?;
+            let media = decode_media(&mut own)?;
+            wire::keep(&mut fields, key, own.into_object());
+            Body::Media(media)
+        }
+    };
+    Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(body) })
+}
+
+/// Which member of the union is set, if it is one that we know and the only one.
+fn kind(wire: &Json) -> Option<&'static str> {
+    let object = wire.as_object()?;
+    let set = |kind: &&str| wire::member(object, kind).is_some_and(|value| !value.is_null());
+    let mut kinds = KINDS.into_iter().filter(set);
+    let first = kinds.next();
+    first.filter(|_| kinds.next().is_none())
+}
+
+fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
+    let text = fields.string("text")?.unwrap_or_default();
+    match fields.boolean("thought")? {
+        Some(true) => return Ok(Body::Reasoning(Reasoning::text(text))),
+        Some(false) => fields.put_back("thought", false),
+        None => {}
+    }
+    Ok(Body::Text(text))
+}
+
+fn decode_call(fields: &mut Fields<'_>) -> Result<Call, DecodeError> {
+    Ok(Call {
+        id: fields.string("id")?,
+        name: fields.need_string("name")?,
+        arguments: match fields.take("args") {
+            None => Arguments::none(),
+            Some(args @ Json::Object(_)) => Arguments::from_json(&args),
+            Some(_) => return Err(fields.expected("args", "an object")),
+        },
+    })
+}
+
+fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
+    let path = fields.path();
+    let response = fields.object("response")?.unwrap_or_default();
+    let (error, result) = decode_result(response, path.key("response"));
+    let media = elements(fields.array("parts")?, &path.key("parts"), decode)?;
+    Ok(Outcome {
+        call_id: fields.string("id")?,
+        name: fields.string("name")?,
+        content: result.into_iter().chain(media).collect(),
+        error,
+    })
+}
+
+/// Reads a `response`: a result under `output`, a failure under `error`, else all of it is the
+/// result. Nothing at all is no result; `{}` under `error` is a failure without words.
+fn decode_result(mut response: Object, path: Path<'_>) -> (Option<bool>, Option<Part>) {
+    let alone = |key: &str| response.len() == 1 && response.contains_key(key);
+    if response.is_empty() {
+        (None, None)
+    } else if alone("output") {
+        let value = response.remove("output").unwrap_or_default();
+        (None, Some(decode_value(value, path.key("output"))))
+    } else if alone("error") && response.get("error") != Some(&Json::Null) {
+        let value = response.remove("error").unwrap_or_default();
+        let silent = value.as_object().is_some_and(Object::is_empty);
+        (Some(true), (!silent).then(|| decode_value(value, path.key("error"))))
+    } else {
+        let mut part = Part::new(Body::Json(Json::Object(response)));
+        part.extra.insert(DIALECT, WHOLE, true);
+        (None, Some(part.with_origin(Origin::at(&path))))
+    }
+}
+
+fn decode_value(value: Json, path: Path<'_>) -> Part {
+    let body = match value {
+        Json::String(text) => Body::Text(text),
+        value => Body::Json(value),
+    };
+    Part::new(body).with_origin(Origin::at(&path))
+}
+
+fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+    let mime = fields.string("mimeType")?;
+    let source = match fields.string("fileUri")? {
+        Some(uri) if OWN_FILES.iter().any(|own| uri.starts_with(own)) => {
+            MediaSource::File(DIALECT, uri)
+        }
+        Some(uri) => MediaSource::Url(uri),
+        None => MediaSource::Base64(fields.need_string("data")?),
+    };
+    let kind = match mime.as_deref().and_then(|mime| mime.split('/').next()) {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::Document,
+    };
+    Ok(Media { kind, mime, source, name: None })
+}
+
+/// Writes a part; `None` for what [`fit`](crate::fit) would have removed.
+pub(super) fn encode(part: &Part) -> Option<Json> {
+    let mut object = match &part.body {
+        Body::Text(text) | Body::Refusal(text) => object! {"text": text.as_str()},
+        Body::Json(value) => object! {"text": value.to_string()},
+        Body::Media(media) => encode_media(media)?,
+        Body::Reasoning(reasoning) if reasoning.redacted => return None,
+        Body::Reasoning(reasoning) => object! {"text": reasoning.joined(), "thought": true},
+        Body::Call(call) => object! {"functionCall": encode_call(call)},
+        Body::Outcome(outcome) => object! {"functionResponse": encode_outcome(outcome)},
+        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
+        Body::Opaque(_) => return None,
+    };
+    // The SDK refuses a whole reply for a signature that is not base64; ours was the vendor's.
+    let own = part.signature.as_ref().filter(|own| own.dialect == DIALECT);
+    object.insert_some("thoughtSignature", own.map(|own| own.value.as_str()));
+    part.extra.write_into(DIALECT, &mut object);
+    Some(Json::Object(object))
+}
+
+fn encode_call(call: &Call) -> Object {
+    let mut object = Object::new();
+    object.insert_some("id", call.id.as_deref());
+    object.insert("name", call.name.as_str());
+    object.insert("args", call.arguments.to_object().unwrap_or_default());
+    object
+}
+
+fn encode_outcome(outcome: &Outcome) -> Object {
+    let mut object = Object::new();
+    object.insert_some("id", outcome.call_id.as_deref());
+    object.insert("name", outcome.name.as_deref().unwrap_or_default());
+    object.insert("response", encode_result(outcome));
+    let aside = |part: &&Part| matches!(part.body, Body::Media(_) | Body::Opaque(_));
+    let media: Vec<Json> = outcome.content.iter().filter(aside).filter_map(encode).collect();
+    if !media.is_empty() {
+        object.insert("parts", media);
+    }
+    object
+}
+
+/// Writes a `response`. Several values, which [`fit`](crate::fit) leaves to nobody, make a list.
+fn encode_result(outcome: &Outcome) -> Json {
+    let mut values = Vec::new();
+    for part in &outcome.content {
+        match &part.body {
+            Body::Text(text) | Body::Refusal(text) => values.push(text.as_str().into()),
+            Body::Json(whole @ Json::Object(_)) if part.extra.get(DIALECT, WHOLE).is_some() => {
+                return whole.clone();
+            }
+            Body::Json(value) => values.push(value.clone()),
+            _ => {}
+        }
+    }
+    let key = if outcome.is_error() { "error" } else { "output" };
+    let value = match (values.pop(), values.is_empty()) {
+        (None, _) if outcome.is_error() => Json::Object(Object::new()),
+        (None, _) => return Json::Object(Object::new()),
+        (Some(only), true) => only,
+        (Some(last), false) => {
+            values.push(last);
+            Json::Array(values)
+        }
+    };
+    Json::Object(Object::from_iter([(key.into(), value)]))
+}
+
+fn encode_media(media: &Media) -> Option<Object> {
+    let fallback = match media.kind {
+        MediaKind::Image => "image/png",
+        MediaKind::Document => "application/pdf",
+        MediaKind::Audio => "audio/wav",
+        MediaKind::Video => "video/mp4",
+    };
+    let mime = media.mime.as_deref();
+    let mut object = match &media.source {
+        MediaSource::Base64(data) => {
+            let own = object! {"mimeType": mime.unwrap_or(fallback), "data": data.as_str()};
+            return Some(object! {"inlineData": own});
+        }
+        MediaSource::Text(text) => return Some(object! {"text": text.as_str()}),
+        MediaSource::Url(uri) | MediaSource::File(DIALECT, uri) => {
+            object! {"fileUri": uri.as_str()}
+        }
+        MediaSource::File(..) => return None,
+    };
+    // A document is what an address without a type is read as.
+    let mime = mime.or(Some(fallback).filter(|_| media.kind != MediaKind::Document));
+    object.insert_some("mimeType", mime);
+    Some(object! {"fileData": object})
+}

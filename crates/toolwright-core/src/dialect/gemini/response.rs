@@ -1,0 +1,199 @@
+//! Responses, and the pieces of them that a stream repeats.
+
+use super::part;
+use super::wire::{self, DIALECT, STOPS};
+use crate::dialect::{Asked, DecodeError, Fields};
+use crate::event::Start;
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::part::Part;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// Counts that are computed from canonical ones, and kept as they came where that differs.
+const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];
+
+/// Reads a body. The first candidate is the answer; others stay extra under `candidates`.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = wire::open(body, Path::ROOT)?;
+    let path = Path::ROOT.key("candidates");
+    let mut candidates = fields.array("candidates")?.into_iter();
+    let usage = decode_usage(&mut fields)?;
+    let (parts, stop) = match candidates.next() {
+        Some(first) => {
+            let Candidate { parts, word, extra } = decode_candidate(first, path.index(0))?;
+            (parts, decode_stop(word, extra))
+        }
+        None => (vec![], decode_block(&fields).unwrap_or_default()),
+    };
+    let stop = stop.settled(&parts);
+    if candidates.len() > 0 {
+        fields.put_back("candidates", candidates.collect::<Vec<_>>());
+    }
+    let Start { id, model, extra } = decode_start(fields)?;
+    Ok(Response { id, model, parts, stop, usage, extra })
+}
+
+/// A candidate, whole or as much of it as a chunk brings.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) parts: Vec<Part>,
+    /// The finish reason
+    pub(super) word: Option<String>,
+    /// Ratings, citations and the like
+    pub(super) extra: Extra,
+}
+
+/// Reads a candidate.
+pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, DecodeError> {
+    let mut fields = wire::open(wire, path)?;
+    let mut parts = Vec::new();
+    if let Some(content) = fields.take("content") {
+        let path = path.key("content");
+        let mut content = wire::open(content, path)?;
+        parts = part::decode_all(content.array("parts")?, path.key("parts"))?;
+        content.take("role");
+        wire::keep(&mut fields, "content", content.into_object());
+    }
+    if fields.peek("index").and_then(Json::as_u64) == Some(0) {
+        fields.take("index");
+    }
+    Ok(Candidate { parts, word: fields.string("finishReason")?, extra: fields.rest() })
+}
+
+/// Why the model stopped, by a finish reason and what the candidate says beside it.
+pub(super) fn decode_stop(word: Option<String>, extra: Extra) -> Stop {
+    let Some(word) = word else { return Stop { extra, ..Stop::default() } };
+    let mut stop = Stop { reason: reason(&word), extra, ..Stop::default() };
+    if usual(stop.reason) != word {
+        stop.extra.insert(DIALECT, "finishReason", word);
+    }
+    stop
+}
+
+fn reason(word: &str) -> StopReason {
+    STOPS.iter().find(|(_, own)| *own == word).map(|(reason, _)| *reason).unwrap_or_default()
+}
+
+fn usual(reason: StopReason) -> &'static str {
+    STOPS.iter().find(|(own, _)| *own == reason).map_or("STOP", |(_, word)| *word)
+}
+
+/// A prompt that was blocked has no candidates, only this.
+pub(super) fn decode_block(fields: &Fields<'_>) -> Option<Stop> {
+    fields.peek("promptFeedback").filter(|own| blocks(own)).map(|_| Stop::new(StopReason::Filtered))
+}
+
+/// Whether extra fields say that the prompt was blocked.
+pub(super) fn is_blocked(extra: &Extra) -> bool {
+    extra.get(DIALECT, "promptFeedback").is_some_and(blocks)
+}
+
+fn blocks(feedback: &Json) -> bool {
+    feedback.as_object().is_some_and(|own| wire::member(own, "blockReason").is_some())
+}
+
+/// Reads what a response says of itself, which each chunk of a stream repeats.
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+    Ok(Start {
+        id: fields.string("responseId")?,
+        model: fields.string("modelVersion")?,
+        extra: fields.rest(),
+    })
+}
+
+/// Reads counts. The prompt includes what a cache gave; candidates exclude thoughts.
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+    let Some(wire) = fields.take("usageMetadata") else { return Ok(None) };
+    let mut own = wire::open(wire, Path::ROOT.key("usageMetadata"))?;
+    let said = [own.u64(COMPUTED[0])?, own.u64(COMPUTED[1])?, own.u64(COMPUTED[2])?];
+    let [prompt, candidates, _] = said;
+    let cached = own.u64("cachedContentTokenCount")?;
+    let thoughts = own.u64("thoughtsTokenCount")?;
+    let mut usage = Usage {
+        input: prompt.map(|prompt| prompt.saturating_sub(cached.unwrap_or(0))),
+        cache_read: cached,
+        output: match (candidates, thoughts) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        },
+        reasoning: thoughts,
+        extra: own.rest(),
+        ..Usage::default()
+    };
+    let computed = counts(&usage);
+    for (key, said) in COMPUTED.into_iter().zip(said) {
+        if said.is_some() && computed.get(key).and_then(Json::as_u64) != said {
+            usage.extra.insert(DIALECT, key, said);
+        }
+    }
+    Ok(Some(usage))
+}
+
+/// The canonical counts in the vendor's words.
+fn counts(usage: &Usage) -> Object {
+    let thoughts = usage.reasoning;
+    let said = usage.input.or(usage.cache_read).or(usage.cache_write);
+    let candidates = usage.output.map(|output| output.saturating_sub(thoughts.unwrap_or(0)));
+    let tools = usage.extra.get(DIALECT, "toolUsePromptTokenCount").and_then(Json::as_u64);
+    let mut object = Object::new();
+    object.insert_some(COMPUTED[0], said.map(|_| usage.input_total()));
+    object.insert_some("cachedContentTokenCount", usage.cache_read);
+    object.insert_some(COMPUTED[1], candidates.filter(|own| *own > 0 || thoughts.is_none()));
+    object.insert_some("thoughtsTokenCount", thoughts);
+    object.insert(COMPUTED[2], usage.total().saturating_add(tools.unwrap_or(0)));
+    object
+}
+
+/// Writes counts.
+pub(super) fn encode_usage(usage: &Usage) -> Object {
+    let mut object = counts(usage);
+    for key in COMPUTED {
+        object.insert_some(key, usage.extra.get(DIALECT, key).cloned());
+    }
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+    let mut object = Object::new();
+    if !(response.parts.is_empty() && is_blocked(&response.extra)) {
+        let parts = part::encode_all(&response.parts);
+        let mut candidates = vec![Json::Object(encode_candidate(parts, Some(&response.stop)))];
+        if let Some(Json::Array(others)) = response.extra.get(DIALECT, "candidates") {
+            candidates.extend(others.iter().cloned());
+        }
+        object.insert("candidates", candidates);
+    }
+    object.insert_some("usageMetadata", response.usage.as_ref().map(encode_usage));
+    let start = Start { id: response.id, model: response.model, extra: response.extra };
+    encode_start(&start, asked, &mut object);
+    start.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+/// Writes what a response says of itself.
+pub(super) fn encode_start(start: &Start, asked: &Asked, object: &mut Object) {
+    object.insert_some("modelVersion", start.model.as_deref().or(asked.model.as_deref()));
+    object.insert_some("responseId", start.id.as_deref());
+}
+
+/// Writes a candidate; one without a stop is a chunk.
+pub(super) fn encode_candidate(parts: Vec<Json>, stop: Option<&Stop>) -> Object {
+    let mut object = object! {"content": object! {"parts": parts, "role": "model"}};
+    if let Some(stop) = stop {
+        let own = stop.extra.get(DIALECT, "finishReason").and_then(Json::as_str);
+        // A word that is unknown means an end, which calls make a tool turn.
+        let plain = matches!(stop.reason, StopReason::End | StopReason::ToolUse);
+        let means =
+            |word: &&str| reason(word) == stop.reason || plain && reason(word) == StopReason::End;
+        object.insert("finishReason", own.filter(means).unwrap_or(usual(stop.reason)));
+        stop.extra.write_into(DIALECT, &mut object);
+    }
+    if !object.contains_key("index") {
+        object.insert("index", 0_u64);
+    }
+    object
+}

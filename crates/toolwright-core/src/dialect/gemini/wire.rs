@@ -1,0 +1,179 @@
+//! Words and paths of Gemini's format, each in one place.
+
+use std::borrow::Cow;
+
+use crate::dialect::{DecodeError, Dialect, Fields, percent};
+use crate::json::{Json, Object, Path};
+use crate::response::StopReason;
+
+/// Whose words these are.
+pub(super) const DIALECT: Dialect = Dialect::Gemini;
+
+/// What stands before the model in a path, if the client did not say otherwise.
+const PREFIX: &str = "/v1beta/models/";
+
+/// Where canonical fields stand on the wire. A part's origin is the whole part, because its
+/// signature stands beside the call. What a candidate and the counts add is found by its own name.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("parameters", "parametersJsonSchema"),
+    ("output", "responseJsonSchema"),
+    ("signature", "thoughtSignature"),
+    ("arguments", "functionCall/args"),
+    ("call_id", "functionResponse/id"),
+    ("content", "functionResponse/response"),
+    ("error", "functionResponse/response/error"),
+    ("media", "inlineData"),
+    ("instructions", "systemInstruction"),
+    ("tool_choice", "toolConfig/functionCallingConfig"),
+    ("max_tokens", "generationConfig/maxOutputTokens"),
+    ("temperature", "generationConfig/temperature"),
+    ("top_p", "generationConfig/topP"),
+    ("top_k", "generationConfig/topK"),
+    ("stop", "generationConfig/stopSequences"),
+    ("seed", "generationConfig/seed"),
+    ("thinking", "generationConfig/thinkingConfig"),
+    ("effort", "generationConfig/thinkingConfig/thinkingLevel"),
+    ("budget", "generationConfig/thinkingConfig/thinkingBudget"),
+    ("format", "generationConfig/responseJsonSchema"),
+    ("id", "responseId"),
+    ("model", "modelVersion"),
+    ("usage", "usageMetadata"),
+    ("cache_read", "usageMetadata/cachedContentTokenCount"),
+    ("reasoning_tokens", "usageMetadata/thoughtsTokenCount"),
+    ("toolUsePromptTokenCount", "usageMetadata/toolUsePromptTokenCount"),
+    ("totalTokenCount", "usageMetadata/totalTokenCount"),
+    ("promptTokensDetails", "usageMetadata/promptTokensDetails"),
+    ("cacheTokensDetails", "usageMetadata/cacheTokensDetails"),
+    ("candidatesTokensDetails", "usageMetadata/candidatesTokensDetails"),
+    ("toolUsePromptTokensDetails", "usageMetadata/toolUsePromptTokensDetails"),
+    ("reason", "candidates/0/finishReason"),
+    ("finishReason", "candidates/0/finishReason"),
+    ("finishMessage", "candidates/0/finishMessage"),
+    ("safetyRatings", "candidates/0/safetyRatings"),
+    ("citationMetadata", "candidates/0/citationMetadata"),
+    ("groundingMetadata", "candidates/0/groundingMetadata"),
+    ("urlContextMetadata", "candidates/0/urlContextMetadata"),
+    ("avgLogprobs", "candidates/0/avgLogprobs"),
+    ("logprobsResult", "candidates/0/logprobsResult"),
+    ("tokenCount", "candidates/0/tokenCount"),
+    ("continuationToken", "candidates/0/continuationToken"),
+];
+
+/// The stop reasons with their words, the usual word of each first. A tool turn says `STOP`.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "STOP"),
+    (StopReason::MaxTokens, "MAX_TOKENS"),
+    (StopReason::Filtered, "SAFETY"),
+    (StopReason::Filtered, "PROHIBITED_CONTENT"),
+    (StopReason::Filtered, "BLOCKLIST"),
+    (StopReason::Filtered, "SPII"),
+    (StopReason::Filtered, "RECITATION"),
+    (StopReason::Filtered, "IMAGE_SAFETY"),
+    (StopReason::Filtered, "IMAGE_PROHIBITED_CONTENT"),
+    (StopReason::Filtered, "IMAGE_RECITATION"),
+    (StopReason::MalformedCall, "MALFORMED_FUNCTION_CALL"),
+    (StopReason::MalformedCall, "UNEXPECTED_TOOL_CALL"),
+    (StopReason::MalformedCall, "TOO_MANY_TOOL_CALLS"),
+    (StopReason::Pause, "CONTINUATION"),
+    (StopReason::Failed, "OTHER"),
+    (StopReason::Failed, "MALFORMED_RESPONSE"),
+    (StopReason::Failed, "LANGUAGE"),
+    (StopReason::Failed, "IMAGE_OTHER"),
+    (StopReason::Failed, "NO_IMAGE"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::ToolUse, "STOP"),
+    (StopReason::StopSequence, "STOP"),
+    (StopReason::ContextWindow, "MAX_TOKENS"),
+    (StopReason::Refusal, "SAFETY"),
+];
+
+/// Opens an object of the format itself. It is proto-JSON: each key may be in snake or camel case,
+/// and the official SDK mixes them. Schemas, arguments and results never come here.
+pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeError> {
+    let value = match value {
+        // A key that begins like a note of ours must not be taken for one.
+        Json::Object(object) => Json::Object(
+            object
+                .into_iter()
+                .filter(|(key, _)| !key.starts_with('@'))
+                .map(|(key, value)| match camel(&key) {
+                    Cow::Owned(renamed) => (renamed.into(), value),
+                    Cow::Borrowed(_) => (key, value),
+                })
+                .collect(),
+        ),
+        other => other,
+    };
+    Fields::new(value, path, DIALECT)
+}
+
+/// What is left of a nested object stays extra, in its place.
+pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
+
+/// A key in camel case.
+pub(super) fn camel(key: &str) -> Cow<'_, str> {
+    let snake = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if !key.contains('_') || key.starts_with('_') || !key.bytes().all(snake) {
+        return key.into();
+    }
+    let mut words = key.split('_');
+    let mut out = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        out.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        out.push_str(letters.as_str());
+    }
+    out.into()
+}
+
+/// A member of an object that was not opened, in either case.
+pub(super) fn member<'o>(object: &'o Object, name: &str) -> Option<&'o Json> {
+    object.iter().rev().find(|(key, _)| camel(key) == name).map(|(_, value)| value)
+}
+
+/// What a path says: what stands before the model, the model, and whether a stream is wanted.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Address<'p> {
+    prefix: &'p str,
+    pub(super) model: String,
+    pub(super) stream: bool,
+}
+
+impl<'p> Address<'p> {
+    /// Reads a path without its query; `None` if it is not one of this vendor's.
+    pub(super) fn read(path: &'p str) -> Option<Address<'p>> {
+        let (front, verb) = path.rsplit_once(':')?;
+        let stream = match verb {
+            "generateContent" => false,
+            "streamGenerateContent" => true,
+            _ => return None,
+        };
+        let models = front.find("/models/").map(|at| at + "/models/".len());
+        let start = models.or_else(|| front.rfind('/').map(|at| at + 1)).unwrap_or(0);
+        let (prefix, model) = front.split_at(start);
+        Some(Address { prefix, model: percent::decode(model), stream })
+    }
+
+    /// The path of a request. A path that the client used is kept: in full if it says the same,
+    /// else in what stands before the model.
+    pub(super) fn write(model: &str, stream: bool, kept: Option<&str>) -> String {
+        let own = kept.and_then(|path| Some((path, Address::read(path)?)));
+        let mut path = match own {
+            Some((path, own)) if own.model == model && own.stream == stream => path.to_owned(),
+            own => {
+                let verb = if stream { "streamGenerateContent" } else { "generateContent" };
+                let prefix = own.map_or(PREFIX, |(_, own)| own.prefix);
+                format!("{prefix}{}:{verb}", percent::encode(model, "/:@"))
+            }
+        };
+        // Without it a stream comes as one JSON array.
+        if stream {
+            path.push_str("?alt=sse");
+        }
+        path
+    }
+}
