@@ -1,13 +1,10 @@
 //! Percent-encoding, for vendors that keep the model in the path.
 
-/// Escapes everything but RFC 3986's unreserved characters and those in `plain`.
-pub(super) fn encode(text: &str, plain: &str) -> String {
+/// Escapes everything but RFC 3986's unreserved characters.
+pub(super) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric()
-            || b"-._~".contains(&byte)
-            || plain.as_bytes().contains(&byte)
-        {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));
             continue;
         }

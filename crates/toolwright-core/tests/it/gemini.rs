@@ -263,6 +263,7 @@ fn paths_name_the_model_and_the_stream_and_return() {
         ("/v1beta/models/openai%2Fgpt-5:generateContent", "openai/gpt-5", false),
         ("/v1beta/models/a%3Ab%20c:generateContent", "a:b c", false),
         ("/v1beta/models/claude:v1:generateContent", "claude:v1", false),
+        ("/v1beta/models/qwen3%3A8b:generateContent", "qwen3:8b", false),
         ("/v1beta/tunedModels/mine-7:generateContent", "mine-7", false),
     ] {
         let own = request_at(path, r#"{"contents":[]}"#);
@@ -275,7 +276,7 @@ fn paths_name_the_model_and_the_stream_and_return() {
     own.model = Some("b/c d".to_owned());
     own.stream = Some(true);
     let path = codec().encode_request(own).path;
-    assert_eq!(path, "/v1/models/b/c%20d:streamGenerateContent?alt=sse");
+    assert_eq!(path, "/v1/models/b%2Fc%20d:streamGenerateContent?alt=sse");
 }
 
 #[test]

@@ -157,7 +157,7 @@ pub(super) fn encode_path(model: Option<&str>, stream: bool) -> String {
     let verb = if stream { "converse-stream" } else { "converse" };
     match model {
         None if !stream => String::new(),
-        model => format!("/model/{}/{verb}", percent::encode(model.unwrap_or_default(), "")),
+        model => format!("/model/{}/{verb}", percent::encode(model.unwrap_or_default())),
     }
 }
 

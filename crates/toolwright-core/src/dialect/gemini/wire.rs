@@ -159,7 +159,7 @@ impl<'p> Address<'p> {
     }
 
     /// The path of a request. A path that the client used is kept: in full if it says the same,
-    /// else in what stands before the model.
+    /// else in what stands before the model, which is one segment without a `:` of its own.
     pub(super) fn write(model: &str, stream: bool, kept: Option<&str>) -> String {
         let own = kept.and_then(|path| Some((path, Address::read(path)?)));
         let mut path = match own {
@@ -167,7 +167,7 @@ impl<'p> Address<'p> {
             own => {
                 let verb = if stream { "streamGenerateContent" } else { "generateContent" };
                 let prefix = own.map_or(PREFIX, |(_, own)| own.prefix);
-                format!("{prefix}{}:{verb}", percent::encode(model, "/:@"))
+                format!("{prefix}{}:{verb}", percent::encode(model))
             }
         };
         // Without it a stream comes as one JSON array.
