@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 pub mod bedrock;
+pub mod cohere;
 mod error;
 mod fields;
 pub mod gemini;
@@ -94,6 +95,7 @@ impl Dialect {
             Dialect::Bedrock => Some(&bedrock::Bedrock),
             Dialect::Ollama => Some(&ollama::Ollama),
             Dialect::Mistral => Some(&mistral::Mistral),
+            Dialect::Cohere => Some(&cohere::Cohere),
             _ => None,
         }
     }

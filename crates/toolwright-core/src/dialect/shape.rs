@@ -4,6 +4,7 @@
 //! own. Each codec reads its own shape in full and leaves every other shape to this file.
 
 use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
 use crate::tool::{Tool, ToolKind};
 
@@ -20,13 +21,34 @@ const SCHEMA_KEYS: [&str; 6] = [
 /// The wrappers around a definition.
 const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
 
+/// The key under which what stood beside a wrapped definition travels with what stood in it, so
+/// that the loss of a field is named by its own place.
+const BESIDE: &str = "..";
+
+/// Wraps a definition as `{"type":"function","function":{…}}`, extra fields inside and beside it.
+pub fn nest(mut function: Object, extra: &Extra, dialect: Dialect) -> Json {
+    extra.write_into(dialect, &mut function);
+    let beside = function.remove(BESIDE);
+    let mut tool = crate::object! {"type": "function", "function": function};
+    if let Some(Json::Object(beside)) = beside {
+        tool.merge(&beside);
+    }
+    Json::Object(tool)
+}
+
 /// Reads a function tool in whichever shape it is.
 pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
     let mut outer = Fields::new(wire, path, dialect)?;
     for wrapper in WRAPPERS {
         if outer.peek(wrapper).is_some_and(|inner| inner.as_object().is_some()) {
             let inner = outer.take(wrapper).unwrap_or_default();
-            return function(Fields::new(inner, path.key(wrapper), dialect)?);
+            let mut tool = function(Fields::new(inner, path.key(wrapper), dialect)?)?;
+            outer.take("type");
+            let beside = outer.into_object();
+            if !beside.is_empty() {
+                tool.extra.insert(dialect, BESIDE, beside);
+            }
+            return Ok(tool);
         }
     }
     outer.take("type");

@@ -75,13 +75,30 @@ impl Site {
         if self.field.is_empty() {
             return format!("{base}{}", self.below);
         }
-        match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
+        let pointer = match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
             // The value is a bare string or number, which is its own field.
             Some((_, "")) => format!("{base}{}", self.below),
             Some((_, wire)) => format!("{base}/{wire}{}", self.below),
             None => format!("{base}/{}{}", escape(&self.field), self.below),
+        };
+        climbed(pointer)
+    }
+}
+
+/// Follows each `..`: a field may stand beside the object that is its value's origin.
+fn climbed(pointer: String) -> String {
+    if !pointer.contains("/../") {
+        return pointer;
+    }
+    let mut steps: Vec<&str> = Vec::new();
+    for step in pointer.split('/') {
+        if step == ".." {
+            steps.pop();
+        } else {
+            steps.push(step);
         }
     }
+    steps.join("/")
 }
 
 impl PartialEq for Site {

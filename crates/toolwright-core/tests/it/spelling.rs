@@ -52,11 +52,14 @@ fn members(dialect: Dialect, object: &Object) -> Object {
     out
 }
 
-/// Absent or empty, for the strings of Ollama's server.
+/// Absent or empty, for the strings of Ollama's server and for Cohere's plan.
 fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
-    dialect == Dialect::Ollama
-        && matches!(key, "content" | "thinking" | "done_reason")
-        && value.as_str() == Some("")
+    let keys: &[&str] = match dialect {
+        Dialect::Ollama => &["content", "thinking", "done_reason"],
+        Dialect::Cohere => &["tool_plan"],
+        _ => &[],
+    };
+    keys.contains(&key) && value.as_str() == Some("")
 }
 
 /// Absent or the position among the calls, for the index of Ollama's calls.

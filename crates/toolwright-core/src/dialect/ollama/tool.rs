@@ -29,6 +29,5 @@ pub(super) fn encode(tool: &Tool) -> Json {
     function.insert_some("parameters", parameters.cloned());
     // The server ignores it; a client that said it gets it back.
     function.insert_some("strict", tool.strict);
-    tool.extra.write_into(DIALECT, &mut function);
-    Json::Object(object! {"type": "function", "function": function})
+    shape::nest(function, &tool.extra, DIALECT)
 }

@@ -1,0 +1,171 @@
+//! Requests.
+
+use super::wire::{DIALECT, PATH};
+use super::{part, tool};
+use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::json::{Json, Object, Path};
+use crate::message::{Message, Role};
+use crate::object;
+use crate::request::{Format, Request, SchemaFormat, Thinking};
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let mut request = Request { model: fields.string("model")?, ..Request::default() };
+    request.messages =
+        elements(fields.array("messages")?, &Path::ROOT.key("messages"), decode_message)?;
+    if request.messages.first().is_some_and(|first| first.role == Role::System) {
+        request.instructions = Some(request.messages.remove(0));
+    }
+    request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
+    tool::decode_strict(&mut fields, &mut request.tools)?;
+    request.tool_choice = fields.take("tool_choice").map(tool::decode_choice);
+    request.sampling.max_tokens = fields.number("max_tokens")?;
+    request.sampling.temperature = fields.number("temperature")?;
+    request.sampling.top_p = fields.number("p")?;
+    request.sampling.top_k = fields.number("k")?;
+    request.sampling.stop = fields.strings("stop_sequences")?;
+    request.sampling.seed = fields.number("seed")?;
+    request.stream = fields.boolean("stream")?;
+    decode_thinking(&mut fields, &mut request)?;
+    decode_format(&mut fields, &mut request)?;
+    request.extra = fields.rest();
+    Ok(request)
+}
+
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    let origin = fields.origin();
+    let (role, parts) = match fields.need_string("role")?.as_str() {
+        "system" => (Role::System, decode_content(&mut fields)?),
+        "user" => (Role::User, decode_content(&mut fields)?),
+        "assistant" => (Role::Assistant, part::decode_assistant(&mut fields)?),
+        "tool" => {
+            let parts = vec![part::decode_outcome(Json::Object(fields.into_object()), path)?];
+            return Ok(Message { origin, ..Message::new(Role::Tool, parts) });
+        }
+        _ => return Err(fields.expected("role", "system, user, assistant or tool")),
+    };
+    Ok(Message { role, parts, origin, extra: fields.rest() })
+}
+
+fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<crate::Part>, DecodeError> {
+    let path = fields.path();
+    part::decode_content(fields.need("content")?, path.key("content"))
+}
+
+/// `thinking`: the switch and the budget are canonical.
+fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+    let Some(wire) = fields.take("thinking") else { return Ok(()) };
+    let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
+    let budget = own.number("token_budget")?;
+    let enabled = own.need_string("type")?;
+    let enabled = match enabled.as_str() {
+        "disabled" => false,
+        "enabled" => true,
+        // A mode yet unknown is some way of thinking.
+        _ => {
+            own.put_back("type", enabled);
+            true
+        }
+    };
+    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget });
+    keep(fields, "thinking", own.into_object());
+    Ok(())
+}
+
+/// `response_format`: a format yet unknown stays as it is.
+fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+    let kind = fields.peek("response_format").and_then(|format| format.get("type"));
+    let json = match kind.and_then(Json::as_str) {
+        Some("json_object") => true,
+        Some("text") => false,
+        _ => return Ok(()),
+    };
+    let path = Path::ROOT.key("response_format");
+    let mut own = Fields::new(fields.need("response_format")?, path, DIALECT)?;
+    own.take("type");
+    request.format = Some(match (json, own.peek("json_schema").cloned()) {
+        (false, _) => Format::Text,
+        (true, None) => Format::Json,
+        (true, Some(schema)) => {
+            own.take("json_schema");
+            Format::Schema(SchemaFormat { name: None, description: None, schema, strict: None })
+        }
+    });
+    keep(fields, "response_format", own.into_object());
+    Ok(())
+}
+
+/// What is left of a nested object stays extra, in its place.
+fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
+
+/// Writes a body.
+pub(super) fn encode(request: Request) -> WireRequest {
+    let mut body = Object::new();
+    body.insert_some("model", request.model);
+    let messages = request.instructions.iter().chain(&request.messages).flat_map(encode_message);
+    body.insert("messages", Json::Array(messages.collect()));
+    if !request.tools.is_empty() {
+        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
+    }
+    body.insert_some("strict_tools", tool::encode_strict(&request.tools));
+    body.insert_some("tool_choice", request.tool_choice.and_then(tool::encode_choice));
+    body.insert_some("max_tokens", request.sampling.max_tokens);
+    body.insert_some("temperature", request.sampling.temperature);
+    body.insert_some("p", request.sampling.top_p);
+    body.insert_some("k", request.sampling.top_k);
+    if !request.sampling.stop.is_empty() {
+        body.insert("stop_sequences", request.sampling.stop);
+    }
+    body.insert_some("seed", request.sampling.seed);
+    let thinking_extra = request.extra.get(DIALECT, "thinking");
+    body.insert_some("thinking", encode_thinking(request.thinking.as_ref(), thinking_extra));
+    body.insert_some("response_format", request.format.map(encode_format));
+    body.insert_some("stream", request.stream);
+    request.extra.write_into(DIALECT, &mut body);
+    WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
+}
+
+/// Writes a message, and one before it for each outcome in it.
+fn encode_message(message: &Message) -> Vec<Json> {
+    let is_outcome = |part: &&crate::Part| part.as_outcome().is_some();
+    let mut wire: Vec<Json> =
+        message.parts.iter().filter(is_outcome).map(part::encode_outcome).collect();
+    if !wire.is_empty() && wire.len() == message.parts.len() {
+        return wire;
+    }
+    let plain =
+        |role: &str| object! {"role": role, "content": part::encode_content(&message.parts)};
+    let mut object = match message.role {
+        Role::System | Role::Developer => plain("system"),
+        Role::User | Role::Tool => plain("user"),
+        Role::Assistant => part::encode_assistant(&message.parts, part::shortest),
+    };
+    message.extra.write_into(DIALECT, &mut object);
+    wire.push(Json::Object(object));
+    wire
+}
+
+fn encode_thinking(thinking: Option<&Thinking>, extra: Option<&Json>) -> Option<Json> {
+    let thinking = thinking.filter(|own| own.enabled.is_some() || own.budget.is_some())?;
+    let mode = if thinking.enabled == Some(false) { "disabled" } else { "enabled" };
+    let mode = extra.and_then(|extra| extra.get("type")).and_then(Json::as_str).unwrap_or(mode);
+    let mut object = object! {"type": mode};
+    object.insert_some("token_budget", thinking.budget.clone());
+    Some(Json::Object(object))
+}
+
+fn encode_format(format: Format) -> Object {
+    match format {
+        Format::Text => object! {"type": "text"},
+        Format::Json => object! {"type": "json_object"},
+        Format::Schema(format) => {
+            object! {"type": "json_object", "json_schema": format.schema}
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Responses, and the pieces of them that a stream repeats.
+//!
+//! A stream tells citations and all else that has no canonical name after it has begun. So that a
+//! whole reply and its stream give the same value, these are extra of the stop in both.
+
+use super::part;
+use super::wire::{DIALECT, STOPS, TIMEOUT};
+use crate::dialect::{DecodeError, Fields};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// The id of a reply that comes from a vendor without ids.
+const NO_ID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let mut message = Fields::new(fields.need("message")?, Path::ROOT.key("message"), DIALECT)?;
+    message.take("role");
+    let parts = part::decode_assistant(&mut message)?;
+    let rest = message.into_object();
+    if !rest.is_empty() {
+        fields.put_back("message", rest);
+    }
+    let id = fields.string("id")?;
+    let usage = decode_usage(&mut fields)?;
+    let stop = decode_stop(fields)?.settled(&parts);
+    Ok(Response { id, model: None, parts, stop, usage, extra: Extra::NONE })
+}
+
+/// Reads why the model stopped, from a response or a `message-end`; what is left is its extra.
+pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
+    let word = fields.string("finish_reason")?.unwrap_or_default();
+    let mut stop = Stop { extra: fields.rest(), ..Stop::default() };
+    match STOPS.iter().find(|(_, own)| *own == word) {
+        Some((reason, _)) => stop.reason = *reason,
+        None if word.is_empty() => {}
+        None => {
+            if word == TIMEOUT {
+                stop.reason = StopReason::Failed;
+            }
+            stop.extra.insert(DIALECT, "finish_reason", word);
+        }
+    }
+    Ok(stop)
+}
+
+/// Reads counts: `tokens` are what the model read and wrote, `billed_units` stay aside.
+///
+/// Cohere calls `cached_tokens` prompt tokens that hit a cache, so they are taken to be among
+/// `input_tokens`, as with OpenAI; where that cannot be, they stay aside, too.
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+    let path = fields.path();
+    let path = path.key("usage");
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let mut own = Fields::new(wire, path, DIALECT)?;
+    let mut usage = Usage::default();
+    if let Some(wire) = own.take("tokens") {
+        let mut tokens = Fields::new(wire, path.key("tokens"), DIALECT)?;
+        usage.input = count(&mut tokens, "input_tokens")?;
+        usage.output = count(&mut tokens, "output_tokens")?;
+        let rest = tokens.into_object();
+        if !rest.is_empty() {
+            own.put_back("tokens", rest);
+        }
+    }
+    if let Some(cached) = count(&mut own, "cached_tokens")? {
+        match usage.input.and_then(|input| input.checked_sub(cached)) {
+            Some(input) => (usage.input, usage.cache_read) = (Some(input), Some(cached)),
+            None => own.put_back("cached_tokens", cached),
+        }
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+/// Takes a count. All counts are floats here; one that is not whole is none of ours and stays.
+fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>, DecodeError> {
+    match fields.peek(key) {
+        None => Ok(None),
+        Some(Json::Number(number)) if number.as_u64().is_none() => Ok(None),
+        Some(Json::Number(_)) => fields.u64(key),
+        Some(_) => Err(fields.expected(key, "a number")),
+    }
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response) -> Json {
+    let mut object = object! {
+        "id": encode_id(response.id.as_deref()),
+        "finish_reason": encode_stop(&response.stop),
+        "message": part::encode_assistant(&response.parts, Json::Array),
+    };
+    object.insert_some("usage", response.usage.as_ref().map(encode_usage));
+    response.stop.extra.write_into(DIALECT, &mut object);
+    response.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+/// Writes the id that every reply has.
+pub(super) fn encode_id(id: Option<&str>) -> &str {
+    id.unwrap_or(NO_ID)
+}
+
+/// Writes why the model stopped.
+pub(super) fn encode_stop(stop: &Stop) -> Json {
+    if let Some(own) = stop.extra.get(DIALECT, "finish_reason") {
+        return own.clone();
+    }
+    let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
+    word.unwrap_or("COMPLETE").into()
+}
+
+/// Writes counts.
+pub(super) fn encode_usage(usage: &Usage) -> Object {
+    let mut tokens = Object::new();
+    tokens.insert_some("input_tokens", usage.input.map(|_| usage.input_total()));
+    tokens.insert_some("output_tokens", usage.output);
+    let mut object = Object::new();
+    if !tokens.is_empty() {
+        object.insert("tokens", tokens);
+    }
+    object.insert_some("cached_tokens", usage.cache_read);
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}

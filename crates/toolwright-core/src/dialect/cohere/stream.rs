@@ -1,0 +1,11 @@
+//! Streams: the plan, then content blocks and calls, each by its own index, then citations, then
+//! the reason and the counts.
+
+mod decode;
+mod encode;
+
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;
+
+/// The frame after the last; the SDK does without it.
+const DONE: &str = "[DONE]";

@@ -1,0 +1,196 @@
+//! Events to the frames of a stream.
+
+use std::collections::BTreeMap;
+
+use super::super::wire::{DIALECT, TOOL_PLAN};
+use super::super::{part, response};
+use super::DONE;
+use crate::dialect::StreamEncoder;
+use crate::event::split::split_part;
+use crate::event::{Delta, Event, Head};
+use crate::extra::Extra;
+use crate::frame::Frame;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::response::Stop;
+use crate::usage::Usage;
+
+/// Writes a stream.
+#[derive(Debug, Default)]
+pub(in super::super) struct Encoder {
+    /// How the parts that are open are written
+    open: BTreeMap<usize, Slot>,
+    contents: usize,
+    calls: usize,
+    stop: Stop,
+    usage: Option<Usage>,
+}
+
+/// Where a part stands on the wire.
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    Plan,
+    Text(usize),
+    /// With the section that is being written
+    Thinking(usize, usize),
+    Call(usize),
+}
+
+impl Encoder {
+    fn part_start(&mut self, index: usize, head: Head, extra: &Extra, frames: &mut Vec<Frame>) {
+        let slot = match head {
+            Head::Text if extra.get(DIALECT, TOOL_PLAN).is_some() => Slot::Plan,
+            Head::Text | Head::Refusal => {
+                Slot::Text(self.block(object! {"type": "text", "text": ""}, extra, frames))
+            }
+            Head::Reasoning => {
+                let block = object! {"type": "thinking", "thinking": ""};
+                Slot::Thinking(self.block(block, extra, frames), 0)
+            }
+            Head::Call { id, name, .. } => {
+                let call = part::encode_call_head(id.as_deref(), &name, "", extra);
+                frames.push(in_delta("tool-call-start", Some(self.calls), "tool_calls", call));
+                self.calls += 1;
+                Slot::Call(self.calls - 1)
+            }
+            Head::Whole(part) if part.as_call().is_some() => {
+                let mut events = Vec::new();
+                split_part(index, *part, &mut events);
+                for event in events {
+                    self.encode(event, frames);
+                }
+                return;
+            }
+            Head::Whole(part) => {
+                if let Some(Json::Object(block)) = part::encode(&part) {
+                    let at = self.block(block, extra, frames);
+                    frames.push(frame("content-end", object! {"index": at}));
+                }
+                return;
+            }
+        };
+        self.open.insert(index, slot);
+    }
+
+    /// Begins a content block and gives its index.
+    fn block(&mut self, mut block: Object, extra: &Extra, frames: &mut Vec<Frame>) -> usize {
+        extra.write_into(DIALECT, &mut block);
+        frames.push(in_delta("content-start", Some(self.contents), "content", block));
+        self.contents += 1;
+        self.contents - 1
+    }
+
+    fn part_delta(&mut self, index: usize, delta: Delta, frames: &mut Vec<Frame>) {
+        let Some(slot) = self.open.get_mut(&index) else { return };
+        let (Delta::Text(text) | Delta::Arguments(text) | Delta::Reasoning { text, .. }) = &delta;
+        let text = text.as_str();
+        frames.push(match (slot, &delta) {
+            (Slot::Plan, _) => in_delta("tool-plan-delta", None, TOOL_PLAN, text),
+            (Slot::Text(at), _) => {
+                in_delta("content-delta", Some(*at), "content", object! {"text": text})
+            }
+            (Slot::Thinking(at, open), Delta::Reasoning { section, .. }) => {
+                // Sections stand apart as in a whole reply.
+                let gap = if section == open { "" } else { "\n\n" };
+                *open = *section;
+                let block = object! {"thinking": format!("{gap}{text}")};
+                in_delta("content-delta", Some(*at), "content", block)
+            }
+            (Slot::Thinking(at, _), _) => {
+                in_delta("content-delta", Some(*at), "content", object! {"thinking": text})
+            }
+            (Slot::Call(at), _) => {
+                let call = object! {"function": object! {"arguments": text}};
+                in_delta("tool-call-delta", Some(*at), "tool_calls", call)
+            }
+        });
+    }
+
+    fn part_end(&mut self, index: usize, frames: &mut Vec<Frame>) {
+        match self.open.remove(&index) {
+            Some(Slot::Text(at) | Slot::Thinking(at, _)) => {
+                frames.push(frame("content-end", object! {"index": at}));
+            }
+            Some(Slot::Call(at)) => frames.push(frame("tool-call-end", object! {"index": at})),
+            Some(Slot::Plan) | None => {}
+        }
+    }
+
+    fn end(&mut self, frames: &mut Vec<Frame>) {
+        let mut rest = self.stop.extra.for_dialect(DIALECT).cloned().unwrap_or_default();
+        if let Some(Json::Object(message)) = rest.get_mut("message") {
+            if let Some(Json::Array(citations)) = message.remove("citations") {
+                for (at, citation) in citations.into_iter().enumerate() {
+                    frames.push(in_delta("citation-start", Some(at), "citations", citation));
+                    frames.push(frame("citation-end", object! {"index": at}));
+                }
+            }
+            if message.is_empty() {
+                rest.remove("message");
+            }
+        }
+        let mut delta = object! {"finish_reason": response::encode_stop(&self.stop)};
+        delta.insert_some("usage", self.usage.as_ref().map(response::encode_usage));
+        delta.merge(&rest);
+        frames.push(frame("message-end", object! {"delta": delta}));
+        frames.push(Frame::data(DONE));
+    }
+}
+
+impl StreamEncoder for Encoder {
+    fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        match event {
+            Event::Start(start) => {
+                let message = object! {
+                    "role": "assistant",
+                    "content": Json::Array(vec![]),
+                    "tool_plan": "",
+                    "tool_calls": Json::Array(vec![]),
+                    "citations": Json::Array(vec![]),
+                };
+                let mut object = object! {
+                    "id": response::encode_id(start.id.as_deref()),
+                    "delta": object! {"message": message},
+                };
+                start.extra.write_into(DIALECT, &mut object);
+                frames.push(frame("message-start", object));
+            }
+            Event::PartStart { index, head, extra } => {
+                self.part_start(index, head, &extra, frames);
+            }
+            Event::PartDelta { index, delta } => self.part_delta(index, delta, frames),
+            Event::PartEnd { index, .. } => self.part_end(index, frames),
+            Event::Stop(stop) => self.stop = stop,
+            Event::Usage(usage) => self.usage.get_or_insert_default().update(usage),
+            Event::End => self.end(frames),
+            Event::Fault(fault) => {
+                let delta = object! {"finish_reason": "ERROR", "error": fault.message};
+                frames.push(frame("message-end", object! {"delta": delta}));
+            }
+            Event::Ping => {}
+        }
+    }
+}
+
+/// A frame that brings `delta.message.<key>`.
+fn in_delta(
+    name: &'static str,
+    index: Option<usize>,
+    key: &'static str,
+    value: impl Into<Json>,
+) -> Frame {
+    let message = Object::from_iter([(key.into(), value.into())]);
+    let mut object = Object::new();
+    object.insert_some("index", index);
+    object.insert("delta", object! {"message": message});
+    frame(name, object)
+}
+
+/// A frame whose name is also its `type`.
+fn frame(name: &'static str, fields: Object) -> Frame {
+    let mut object = object! {"type": name};
+    for (key, value) in fields {
+        object.insert(key, value);
+    }
+    Frame::named(name, Json::Object(object).to_string())
+}

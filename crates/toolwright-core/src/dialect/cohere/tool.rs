@@ -1,0 +1,81 @@
+//! Tool definitions and tool choice. Strictness is said once, on the request.
+
+use super::wire::DIALECT;
+use crate::dialect::{DecodeError, Fields, shape};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::tool::{Tool, ToolChoice, ToolKind};
+
+/// Reads an element of `tools`.
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let kind = wire.get("type").and_then(Json::as_str);
+    if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
+        let mut tool = shape::decode(wire, path, DIALECT)?;
+        // On a tool it means nothing to this vendor, so it must not become the request's.
+        if let Some(strict) = tool.strict.take() {
+            tool.extra.insert(DIALECT, "strict", strict);
+        }
+        return Ok(tool);
+    }
+    let fields = Fields::new(wire.clone(), path, DIALECT)?;
+    let name = fields.tag("name").or(kind).unwrap_or_default().to_owned();
+    Ok(Tool { name, origin: fields.origin(), kind: ToolKind::Hosted(wire), ..Tool::default() })
+}
+
+/// Writes an element of `tools`.
+pub(super) fn encode(tool: &Tool) -> Json {
+    let parameters = match &tool.kind {
+        ToolKind::Hosted(wire) => return wire.clone(),
+        ToolKind::Function(Some(parameters)) => parameters.clone(),
+        ToolKind::Function(None) | ToolKind::Custom(_) => {
+            Json::Object(object! {"type": "object", "properties": Object::new()})
+        }
+    };
+    let mut function = object! {"name": tool.name.as_str()};
+    function.insert_some("description", tool.description.as_deref());
+    function.insert("parameters", parameters);
+    shape::nest(function, &tool.extra, DIALECT)
+}
+
+/// Reads `tool_choice`.
+pub(super) fn decode_choice(wire: Json) -> ToolChoice {
+    match wire.as_str() {
+        Some("REQUIRED") => ToolChoice::Required,
+        Some("NONE") => ToolChoice::None,
+        _ => ToolChoice::Other(wire),
+    }
+}
+
+/// Writes `tool_choice`; what is left to the model is not said. A choice of one tool is a list of
+/// one tool, which [`fit`](crate::fit) has seen to.
+pub(super) fn encode_choice(choice: ToolChoice) -> Option<Json> {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => None,
+        ToolChoice::None => Some("NONE".into()),
+        ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. } => {
+            Some("REQUIRED".into())
+        }
+        ToolChoice::Other(wire) => Some(wire),
+    }
+}
+
+/// Reads `strict_tools`, which is said of all tools at once; without tools it stays what it is.
+pub(super) fn decode_strict(
+    fields: &mut Fields<'_>,
+    tools: &mut [Tool],
+) -> Result<(), DecodeError> {
+    let Some(strict) = fields.boolean("strict_tools")? else { return Ok(()) };
+    if tools.is_empty() {
+        fields.put_back("strict_tools", strict);
+    }
+    for tool in tools {
+        tool.strict = Some(strict);
+    }
+    Ok(())
+}
+
+/// Writes `strict_tools`: strict if all tools are.
+pub(super) fn encode_strict(tools: &[Tool]) -> Option<bool> {
+    tools.iter().find_map(|tool| tool.strict)?;
+    Some(tools.iter().all(|tool| tool.strict == Some(true)))
+}

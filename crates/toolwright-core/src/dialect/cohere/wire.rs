@@ -1,0 +1,53 @@
+//! Words and paths of Cohere's format, each in one place.
+
+use crate::dialect::Dialect;
+use crate::response::StopReason;
+
+/// Whose words these are.
+pub(super) const DIALECT: Dialect = Dialect::Cohere;
+
+/// The path of every request.
+pub(super) const PATH: &str = "/v2/chat";
+
+/// Where canonical fields stand on the wire.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("strict", "../../../strict_tools"),
+    ("arguments", "function/arguments"),
+    ("call_id", "tool_call_id"),
+    ("media", "image_url"),
+    (TOOL_PLAN, ""),
+    ("instructions", "messages/0"),
+    ("top_p", "p"),
+    ("top_k", "k"),
+    ("stop", "stop_sequences"),
+    ("budget", "thinking/token_budget"),
+    ("format", "response_format"),
+    ("reason", "finish_reason"),
+    ("cache_read", "usage/cached_tokens"),
+];
+
+/// The field of a text that says that it is the plan.
+///
+/// `tool_plan` is what the model says before it calls: words for the user, which other vendors put
+/// beside the calls as plain text. As reasoning they would never reach a client whose dialect has
+/// none (OpenAI Chat), or come back as a `thinking` block. So the plan is a text, marked by this
+/// field, and goes back to its place; elsewhere the words stay and losing the mark is a loss.
+pub(super) const TOOL_PLAN: &str = "tool_plan";
+
+/// The stop reasons, a word each.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "COMPLETE"),
+    (StopReason::ToolUse, "TOOL_CALL"),
+    (StopReason::MaxTokens, "MAX_TOKENS"),
+    (StopReason::StopSequence, "STOP_SEQUENCE"),
+    (StopReason::Failed, "ERROR"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::ContextWindow, "MAX_TOKENS"),
+    (StopReason::Refusal, "COMPLETE"),
+    (StopReason::Filtered, "ERROR"),
+    (StopReason::MalformedCall, "ERROR"),
+    (StopReason::Pause, "COMPLETE"),
+];
+
+/// A word that shares the reason of `ERROR`.
+pub(super) const TIMEOUT: &str = "TIMEOUT";
