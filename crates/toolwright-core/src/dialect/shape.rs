@@ -21,12 +21,41 @@ const SCHEMA_KEYS: [&str; 6] = [
 /// The wrappers around a definition.
 const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
 
+/// Reads a function tool in whichever shape it is.
+pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
+    let mut outer = Fields::new(wire, path, dialect)?;
+    for wrapper in WRAPPERS {
+        if outer.peek(wrapper).is_some_and(|inner| inner.as_object().is_some()) {
+            let inner = outer.take(wrapper).unwrap_or_default();
+            return function(Fields::new(inner, path.key(wrapper), dialect)?);
+        }
+    }
+    outer.take("type");
+    function(outer)
+}
+
 /// The key under which what stood beside a wrapped definition travels with what stood in it, so
 /// that the loss of a field is named by its own place.
 const BESIDE: &str = "..";
 
+/// Reads a tool for a dialect whose own shape is `{"type":"function","function":{…}}`: in that
+/// shape with what stands beside the definition, else in whichever it is.
+pub fn decode_nested(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
+    if wire.get("function").is_none_or(|inner| inner.as_object().is_none()) {
+        return decode(wire, path, dialect);
+    }
+    let mut outer = Fields::new(wire, path, dialect)?;
+    let mut tool = function(Fields::new(outer.need("function")?, path.key("function"), dialect)?)?;
+    outer.take("type");
+    let beside = outer.into_object();
+    if !beside.is_empty() {
+        tool.extra.insert(dialect, BESIDE, beside);
+    }
+    Ok(tool)
+}
+
 /// Wraps a definition as `{"type":"function","function":{…}}`, extra fields inside and beside it.
-pub fn nest(mut function: Object, extra: &Extra, dialect: Dialect) -> Json {
+pub fn encode_nested(mut function: Object, extra: &Extra, dialect: Dialect) -> Json {
     extra.write_into(dialect, &mut function);
     let beside = function.remove(BESIDE);
     let mut tool = crate::object! {"type": "function", "function": function};
@@ -34,25 +63,6 @@ pub fn nest(mut function: Object, extra: &Extra, dialect: Dialect) -> Json {
         tool.merge(&beside);
     }
     Json::Object(tool)
-}
-
-/// Reads a function tool in whichever shape it is.
-pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
-    let mut outer = Fields::new(wire, path, dialect)?;
-    for wrapper in WRAPPERS {
-        if outer.peek(wrapper).is_some_and(|inner| inner.as_object().is_some()) {
-            let inner = outer.take(wrapper).unwrap_or_default();
-            let mut tool = function(Fields::new(inner, path.key(wrapper), dialect)?)?;
-            outer.take("type");
-            let beside = outer.into_object();
-            if !beside.is_empty() {
-                tool.extra.insert(dialect, BESIDE, beside);
-            }
-            return Ok(tool);
-        }
-    }
-    outer.take("type");
-    function(outer)
 }
 
 fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {

@@ -5,6 +5,7 @@ use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail, law};
 use toolwright_core::fit::Site;
+use toolwright_core::frame::Frame;
 use toolwright_core::part::{Media, MediaKind, MediaSource, Section, SectionKind};
 use toolwright_core::request::Format;
 use toolwright_core::{
@@ -42,10 +43,7 @@ fn response(text: &str) -> Response {
     let again = codec().encode_response(response.clone(), &Asked::default());
     spelling::assert_same(Dialect::Cohere, "response", &body, &again.body);
     let frames = encoded(split(response.clone()));
-    let text: String = frames.iter().map(|data| format!("data: {data}\n\n")).collect();
-    let events = fixtures::events(codec(), text.as_bytes());
-    law::check(&events).unwrap();
-    assert_eq!(join(events).unwrap(), response);
+    assert_eq!(join(decoded(&frames)).unwrap(), response);
     response
 }
 
@@ -62,9 +60,16 @@ fn encoded(events: impl IntoIterator<Item = Event>) -> Vec<String> {
 fn stream(events: &[&str]) -> Vec<Event> {
     let start = r#"{"type":"message-start","id":"1"}"#;
     let end = r#"{"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}}"#;
-    let all = [&[start], events, &[end]].concat();
-    let text: String = all.iter().map(|data| format!("data: {data}\n\n")).collect();
-    let events = fixtures::events(codec(), text.as_bytes());
+    decoded(&[&[start], events, &[end]].concat())
+}
+
+fn decoded(frames: &[impl AsRef<str>]) -> Vec<Event> {
+    let mut decoder = codec().stream_decoder();
+    let mut events = Vec::new();
+    for data in frames {
+        decoder.decode(&Frame::data(data.as_ref()), &mut events).unwrap();
+    }
+    decoder.finish(&mut events);
     law::check(&events).unwrap();
     events
 }
@@ -287,7 +292,7 @@ fn strictness_is_said_of_all_tools_at_once() {
     // Without tools, and on a tool, it is nothing that we know.
     request(r#"{"messages":[],"strict_tools":true}"#);
     let odd = request(
-        r#"{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":{},"strict":true},"x":1},{"type":"web"}]}"#,
+        r#"{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":{},"strict":true,"output_schema":{}},"x":1},{"type":"web"}]}"#,
     );
     assert_eq!(odd.tools[0].strict, None);
     // A field beside the definition is named by its own place.
@@ -472,7 +477,7 @@ fn a_stream_that_is_cut_or_out_of_order_is_refused() {
             "cohere: /delta/message/tool_calls/function/arguments: expected a string",
         ),
     ] {
-        let frame = toolwright_core::frame::Frame::data(data);
+        let frame = Frame::data(data);
         assert_eq!(decoder.decode(&frame, &mut Vec::new()).unwrap_err().to_string(), error);
     }
 }

@@ -227,7 +227,7 @@ fn case_26_numbers_keep_their_digits() {
 #[test]
 fn a_request_keeps_every_field() {
     let request = request(
-        r#"{"model":"qwen3:8b","messages":[{"role":"system","content":"Be brief.","x":1},{"role":"user","content":"?","images":["/9j/4AAQ","AAAA"]},{"role":"system","content":"Later."},{"role":"assistant","thinking":"…"}],"tools":[{"type":"function","function":{"name":"f","strict":true}},{"type":"web_search"}],"think":"high","format":{"type":"object"},"keep_alive":"5m","options":{"num_predict":10,"temperature":0.70,"top_p":1,"top_k":40,"stop":["a","b"],"seed":7,"num_ctx":8192}}"#,
+        r#"{"model":"qwen3:8b","messages":[{"role":"system","content":"Be brief.","x":1},{"role":"user","content":"?","images":["/9j/4AAQ","AAAA"]},{"role":"system","content":"Later."},{"role":"assistant","thinking":"…"}],"tools":[{"type":"function","function":{"name":"f","strict":true,"output_schema":{}}},{"type":"web_search"}],"think":"high","format":{"type":"object"},"keep_alive":"5m","options":{"num_predict":10,"temperature":0.70,"top_p":1,"top_k":40,"stop":["a","b"],"seed":7,"num_ctx":8192}}"#,
     );
     assert_eq!(request.instructions.as_ref().unwrap().parts, [Part::text("Be brief.")]);
     assert_eq!(request.messages[1], Message::system("Later."));

@@ -10,7 +10,7 @@ use crate::tool::{Tool, ToolChoice, ToolKind};
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
-        let mut tool = shape::decode(wire, path, DIALECT)?;
+        let mut tool = shape::decode_nested(wire, path, DIALECT)?;
         // On a tool it means nothing to this vendor, so it must not become the request's.
         if let Some(strict) = tool.strict.take() {
             tool.extra.insert(DIALECT, "strict", strict);
@@ -34,7 +34,9 @@ pub(super) fn encode(tool: &Tool) -> Json {
     let mut function = object! {"name": tool.name.as_str()};
     function.insert_some("description", tool.description.as_deref());
     function.insert("parameters", parameters);
-    shape::nest(function, &tool.extra, DIALECT)
+    // The vendor ignores it; a client that said it gets it back.
+    function.insert_some("output_schema", tool.output.clone());
+    shape::encode_nested(function, &tool.extra, DIALECT)
 }
 
 /// Reads `tool_choice`.

@@ -10,7 +10,7 @@ use crate::tool::{Tool, ToolKind};
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
-        return shape::decode(wire, path, DIALECT);
+        return shape::decode_nested(wire, path, DIALECT);
     }
     let fields = Fields::new(wire.clone(), path, DIALECT)?;
     let name = fields.tag("name").or(kind).unwrap_or_default().to_owned();
@@ -27,7 +27,8 @@ pub(super) fn encode(tool: &Tool) -> Json {
     let mut function = object! {"name": tool.name.as_str()};
     function.insert_some("description", tool.description.as_deref());
     function.insert_some("parameters", parameters.cloned());
-    // The server ignores it; a client that said it gets it back.
+    // The server ignores these; a client that said them gets them back.
     function.insert_some("strict", tool.strict);
-    shape::nest(function, &tool.extra, DIALECT)
+    function.insert_some("output_schema", tool.output.clone());
+    shape::encode_nested(function, &tool.extra, DIALECT)
 }
