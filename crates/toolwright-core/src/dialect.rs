@@ -10,6 +10,7 @@ pub mod cohere;
 mod error;
 mod fields;
 pub mod gemini;
+pub mod mcp;
 pub mod mistral;
 pub mod ollama;
 mod percent;
@@ -97,6 +98,14 @@ impl Dialect {
             Dialect::Mistral => Some(&mistral::Mistral),
             Dialect::Cohere => Some(&cohere::Cohere),
             _ => None,
+        }
+    }
+
+    /// The codec for tools, calls and outcomes, which every dialect has; MCP's is of its latest era.
+    pub fn tool_codec(self) -> &'static dyn ToolCodec {
+        match self.codec() {
+            Some(codec) => codec,
+            None => &mcp::Mcp { era: mcp::Era::Stateless },
         }
     }
 

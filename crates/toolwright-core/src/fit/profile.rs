@@ -51,6 +51,8 @@ pub enum Charset {
     Alphanumeric,
     /// `[A-Za-z0-9_-]`
     Word,
+    /// `[A-Za-z0-9_.-]`
+    WordDot,
     /// `[A-Za-z0-9_.:-]`
     WordDotColon,
 }
@@ -62,6 +64,9 @@ impl Charset {
             Charset::Any => true,
             Charset::Alphanumeric => character.is_ascii_alphanumeric(),
             Charset::Word => character.is_ascii_alphanumeric() || matches!(character, '_' | '-'),
+            Charset::WordDot => {
+                character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
+            }
             Charset::WordDotColon => {
                 character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | ':')
             }

@@ -12,6 +12,7 @@ mod json;
 mod law_2;
 mod law_3;
 mod law_5;
+mod mcp;
 mod mistral;
 mod ollama;
 mod spelling;
