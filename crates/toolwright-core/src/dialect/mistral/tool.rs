@@ -12,25 +12,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     if !matches!(kind, None | Some("function" | "custom")) {
         return hosted(wire, path);
     }
-    if wire.pointer("/function/parameters").is_none() {
-        return shape::decode(wire, path, DIALECT);
-    }
-    let mut outer = Fields::new(wire, path, DIALECT)?;
-    let mut fields = Fields::new(outer.need("function")?, path.key("function"), DIALECT)?;
-    outer.take("type");
-    let outer = outer.into_object();
-    if !outer.is_empty() {
-        fields.put_back("@outer", outer);
-    }
-    Ok(Tool {
-        name: fields.need_string("name")?,
-        description: fields.string("description")?,
-        kind: ToolKind::Function(fields.take("parameters")),
-        strict: fields.boolean("strict")?,
-        origin: fields.origin(),
-        extra: fields.rest(),
-        ..Tool::default()
-    })
+    shape::decode_nested(wire, path, DIALECT)
 }
 
 /// A tool that Mistral runs: `image_generation`, `document_library`, `connector`, …
@@ -53,12 +35,9 @@ pub(super) fn encode(tool: &Tool) -> Json {
     function.insert_some("description", tool.description.as_deref());
     function.insert("parameters", parameters);
     function.insert_some("strict", tool.strict);
-    tool.extra.write_into(DIALECT, &mut function);
-    let mut object = object! {"type": "function", "function": function};
-    if let Some(Json::Object(outer)) = tool.extra.get(DIALECT, "@outer") {
-        object.merge(outer);
-    }
-    Json::Object(object)
+    // The vendor ignores it; a client that said it gets it back.
+    function.insert_some("output_schema", tool.output.clone());
+    shape::encode_nested(function, &tool.extra, DIALECT)
 }
 
 /// Reads `tool_choice`.
