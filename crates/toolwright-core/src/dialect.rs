@@ -7,14 +7,17 @@
 pub mod anthropic;
 pub mod bedrock;
 pub mod cohere;
+pub mod deepseek;
 mod error;
 mod fields;
 pub mod gemini;
 pub mod mcp;
 pub mod mistral;
 pub mod ollama;
+pub mod openai_chat;
 mod percent;
 pub mod shape;
+pub mod vendors;
 
 use std::fmt;
 use std::str::FromStr;
@@ -91,9 +94,11 @@ impl Dialect {
     /// The codec, for a dialect that speaks whole conversations.
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
+            Dialect::OpenaiChat => Some(&openai_chat::CODEC),
             Dialect::Anthropic => Some(&anthropic::Anthropic),
             Dialect::Gemini => Some(&gemini::Gemini),
             Dialect::Bedrock => Some(&bedrock::Bedrock),
+            Dialect::Deepseek => Some(&deepseek::CODEC),
             Dialect::Ollama => Some(&ollama::Ollama),
             Dialect::Mistral => Some(&mistral::Mistral),
             Dialect::Cohere => Some(&cohere::Cohere),
@@ -139,6 +144,12 @@ impl FromStr for Dialect {
     fn from_str(id: &str) -> Result<Dialect, ()> {
         Dialect::ALL.into_iter().find(|dialect| dialect.id() == id).ok_or(())
     }
+}
+
+/// The codec of a dialect or of a vendor's row, by id.
+pub fn lookup(id: &str) -> Option<&'static dyn ChatCodec> {
+    let dialect = id.parse().ok().and_then(Dialect::codec);
+    dialect.or_else(|| vendors::find(id).map(|vendor| &vendor.codec as &dyn ChatCodec))
 }
 
 /// For whom a request is fitted: rules differ by model and API version.

@@ -1,0 +1,51 @@
+//! DeepSeek: the Chat Completions format with quirks of its own; the evidence is in the wire
+//! facts §5.
+
+use crate::dialect::openai_chat::{OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace};
+use crate::dialect::{Dialect, Target};
+use crate::fit::profile::{MediaRule, Profile, Subset};
+
+/// The codec.
+pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {
+    dialect: Dialect::Deepseek,
+    path: "/chat/completions",
+    strict_path: Some("/beta/chat/completions"),
+    max_tokens: "max_tokens",
+    thinking: ThinkingSwitch::Thinking,
+    empty_content: true,
+    stream_usage: UsagePlace::LastChunk,
+    rules,
+    ..OPENAI
+});
+
+fn rules(profile: &mut Profile, target: &Target<'_>) {
+    profile.tools.custom = false;
+    profile.tools.max_description = None;
+    profile.schema.strict = Subset::DeepseekStrict;
+    profile.ids.max = 64;
+    profile.choice.allowed_auto = false;
+    profile.choice.allowed_required = false;
+    // 400 "Thinking mode does not support this tool_choice".
+    profile.choice.forced_excludes_thinking = true;
+    profile.parallel_switch = false;
+    profile.system.developer = false;
+    profile.system.single_text = true;
+    profile.turns.single_text = true;
+    profile.content.media = MediaRule::NONE;
+    profile.content.cache = false;
+    profile.content.cache_ttl = false;
+    profile.content.refusal = false;
+    profile.content.arguments_free = false;
+    profile.outcome.many_texts = false;
+    // Once tools are involved, every turn's thinking must come back (case 8); the reasoner models
+    // before V4 refused it.
+    let echo = target.model != Some("deepseek-reasoner");
+    profile.reasoning.replay = echo;
+    profile.reasoning.must_echo = echo;
+    profile.sampling.seed = false;
+    profile.thinking.switch = true;
+    profile.thinking.default_on = true;
+    profile.format.schema = false;
+    profile.format.named = false;
+    profile.reply.cache_write = false;
+}

@@ -1,0 +1,133 @@
+//! OpenAI Chat Completions, `POST /v1/chat/completions`, and the vendors who speak it their way.
+
+mod fault;
+mod part;
+mod quirks;
+mod request;
+mod response;
+mod stream;
+mod tool;
+mod wire;
+
+pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace};
+
+use crate::dialect::{
+    Asked, ChatCodec, DecodeError, Dialect, Fields, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
+};
+use crate::fault::Fault;
+use crate::fit::Profile;
+use crate::frame::Framing;
+use crate::json::{Json, Path};
+use crate::part::Part;
+use crate::request::Request;
+use crate::response::Response;
+use crate::tool::Tool;
+
+/// The codec, for OpenAI or for a vendor with quirks.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenaiChat {
+    quirks: &'static Quirks,
+}
+
+/// OpenAI's own.
+pub static CODEC: OpenaiChat = OpenaiChat::new(&OPENAI);
+
+impl OpenaiChat {
+    /// The codec of a vendor.
+    pub const fn new(quirks: &'static Quirks) -> OpenaiChat {
+        OpenaiChat { quirks }
+    }
+
+    /// In what the vendor differs.
+    pub fn quirks(&self) -> &'static Quirks {
+        self.quirks
+    }
+}
+
+impl ToolCodec for OpenaiChat {
+    fn dialect(&self) -> Dialect {
+        self.quirks.dialect
+    }
+
+    fn profile(&self, target: &Target<'_>) -> Profile {
+        self.quirks.profile(target)
+    }
+
+    fn encode_tool(&self, tool: &Tool) -> Json {
+        tool::encode(tool, self.quirks)
+    }
+
+    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+        tool::decode(wire, Path::ROOT, self.quirks)
+    }
+
+    fn encode_call(&self, part: &Part) -> Json {
+        part::encode_call(part, self.quirks)
+    }
+
+    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+        part::decode_call(wire, Path::ROOT, self.quirks)
+    }
+
+    fn encode_outcome(&self, part: &Part) -> Json {
+        part::encode_outcome(part, self.quirks)
+    }
+
+    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+        let fields = Fields::new(wire, Path::ROOT, self.quirks.dialect)?;
+        part::decode_outcome(fields, self.quirks)
+    }
+}
+
+impl ChatCodec for OpenaiChat {
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
+    fn encode_request(&self, request: Request) -> WireRequest {
+        request::encode(request, self.quirks)
+    }
+
+    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
+        request::decode(wire.body, self.quirks)
+    }
+
+    fn asked(&self, request: &Request) -> Asked {
+        let options = request.extra.get(self.quirks.dialect, "stream_options");
+        let usage = options.and_then(|options| options.get("include_usage"));
+        Asked {
+            model: request.model.clone(),
+            stream_usage: usage.and_then(Json::as_bool).unwrap_or(false),
+            ..Asked::default()
+        }
+    }
+
+    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
+        WireReply::ok(response::encode(response, asked, self.quirks))
+    }
+
+    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
+        response::decode(wire.body, self.quirks)
+    }
+
+    fn encode_fault(&self, fault: &Fault) -> WireReply {
+        fault::encode(fault, self.quirks)
+    }
+
+    fn decode_fault(&self, wire: WireReply) -> Fault {
+        fault::decode(wire, self.quirks)
+    }
+
+    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(asked, self.quirks))
+    }
+
+    fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::Decoder::new(self.quirks))
+    }
+}

@@ -1,0 +1,232 @@
+//! An assistant's turn, its calls and their outcomes, for requests, responses and streams alike.
+//!
+//! A turn is one content beside a list of calls; which came first cannot be said here.
+
+mod content;
+
+pub(super) use content::{decode_content, encode_content};
+
+use super::Quirks;
+use super::wire::{self, CONTENT, KEY, LEGACY, PLACE};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields, elements};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part, Reasoning};
+
+/// For whom an assistant's turn is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// A vendor, who takes several texts
+    Vendor,
+    /// A client, who takes one
+    Client,
+}
+
+/// Takes thinking, by whichever name it has.
+pub(super) fn take_reasoning(
+    fields: &mut Fields<'_>,
+    quirks: &Quirks,
+) -> Option<(&'static str, String)> {
+    let names = [quirks.reasoning, "reasoning_content", "reasoning"];
+    let key = names.into_iter().find(|key| fields.tag(key).is_some())?;
+    match fields.take(key) {
+        Some(Json::String(text)) => Some((key, text)),
+        _ => None,
+    }
+}
+
+/// Notes the name of the field that thinking was read from, if it is not the row's own.
+pub(super) fn reasoning_extra(key: &'static str, quirks: &Quirks) -> Extra {
+    let mut extra = Extra::NONE;
+    if key != quirks.reasoning {
+        extra.insert(quirks.dialect, KEY, key);
+    }
+    extra
+}
+
+/// The field that thinking goes to.
+pub(super) fn reasoning_key(extra: &Extra, quirks: &Quirks) -> &'static str {
+    match extra.get(quirks.dialect, KEY).and_then(Json::as_str) {
+        Some("reasoning") => "reasoning",
+        Some("reasoning_content") => "reasoning_content",
+        _ => quirks.reasoning,
+    }
+}
+
+/// Takes what an assistant said: thinking, content, refusal and calls, in this order.
+pub(super) fn decode_turn(
+    fields: &mut Fields<'_>,
+    quirks: &Quirks,
+) -> Result<Vec<Part>, DecodeError> {
+    let path = fields.path();
+    let mut parts = Vec::new();
+    if let Some((key, text)) = take_reasoning(fields, quirks) {
+        let part = Part::new(Body::Reasoning(Reasoning::text(text)));
+        let origin = Origin::at(&path.key(key));
+        parts.push(part.with_origin(origin).with_extra(reasoning_extra(key, quirks)));
+    }
+    let mut said = Vec::new();
+    if let Some(text) = fields.string("refusal")?.filter(|text| !text.is_empty()) {
+        let origin = Origin::at(&path.key("refusal"));
+        said.push(Part::new(Body::Refusal(text)).with_origin(origin));
+    }
+    if let Some(call) = fields.take("function_call") {
+        said.push(decode_legacy_call(call, path.key("function_call"), quirks)?);
+    }
+    let calls = fields.array("tool_calls")?;
+    said.extend(elements(calls, &path.key("tool_calls"), |call, path| {
+        decode_call(call, path, quirks)
+    })?);
+    parts.extend(decode_content(fields, &quirks.nothing(&said), quirks)?);
+    parts.append(&mut said);
+    Ok(parts)
+}
+
+/// Writes what an assistant said. `note` is the empty content that it was read with.
+pub(super) fn encode_turn(
+    parts: &[Part],
+    note: Option<&Json>,
+    reader: Reader,
+    quirks: &Quirks,
+) -> Object {
+    let mut object = object! {"role": "assistant"};
+    let (mut content, mut calls, mut said) = (Vec::new(), Vec::new(), Object::new());
+    for part in parts {
+        let noted = |key| part.extra.get(quirks.dialect, key).is_some();
+        match &part.body {
+            Body::Reasoning(reasoning) if !reasoning.redacted => {
+                let key = reasoning_key(&part.extra, quirks);
+                let mut text = reasoning.joined();
+                if let Some(Json::String(before)) = object.remove(key) {
+                    text = format!("{before}\n\n{text}");
+                }
+                object.insert(key, text);
+            }
+            Body::Reasoning(_) | Body::Outcome(_) => {}
+            Body::Refusal(text) if !noted(PLACE) => said.insert("refusal", text.as_str()),
+            Body::Call(call) if call.id.is_none() && noted(LEGACY) => {
+                said.insert("function_call", function(part, call, quirks));
+            }
+            Body::Call(_) => calls.push(encode_call(part, quirks)),
+            Body::Opaque(own) if noted(PLACE) => calls.push(own.value.clone()),
+            _ => content.push(part),
+        }
+    }
+    if !calls.is_empty() {
+        said.insert("tool_calls", calls);
+    }
+    let nothing = note.cloned().unwrap_or_else(|| quirks.nothing(parts));
+    let texts: Option<String> = content.iter().map(|part| part.as_text()).collect();
+    object.insert(
+        "content",
+        match texts {
+            Some(text) if reader == Reader::Client && !content.is_empty() => Json::String(text),
+            _ => encode_content(content, nothing, quirks),
+        },
+    );
+    if reader == Reader::Client {
+        object.insert("refusal", Json::Null);
+    }
+    for (key, value) in said {
+        object.insert(key, value);
+    }
+    object
+}
+
+/// Reads an element of `tool_calls`.
+pub(super) fn decode_call(
+    wire: Json,
+    path: Path<'_>,
+    quirks: &Quirks,
+) -> Result<Part, DecodeError> {
+    let mut outer = Fields::new(wire, path, quirks.dialect)?;
+    let key = if outer.peek("custom").is_some() { "custom" } else { "function" };
+    if outer.peek(key).is_none() && outer.tag("type").is_some_and(|kind| kind != key) {
+        // A call that the vendor answers itself; it stays among the calls.
+        let origin = outer.origin();
+        let part = Part::opaque(quirks.dialect, Json::Object(outer.into_object()));
+        let mut extra = Extra::NONE;
+        extra.insert(quirks.dialect, PLACE, "tool_calls");
+        return Ok(part.with_origin(origin).with_extra(extra));
+    }
+    outer.take("type");
+    let id = outer.string("id")?.filter(|id| !id.is_empty());
+    let mut inner = Fields::new(outer.need(key)?, path.key(key), quirks.dialect)?;
+    let name = inner.need_string("name")?;
+    let arguments = match key {
+        "custom" => Arguments::Free(inner.string("input")?.unwrap_or_default()),
+        _ => decode_arguments(&mut inner),
+    };
+    let origin = inner.origin();
+    let extra = wire::beside(inner.rest(), outer, quirks);
+    let part = Part::call(Call { id, name, arguments });
+    Ok(part.with_origin(origin).with_extra(extra))
+}
+
+fn decode_legacy_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(wire, path, quirks.dialect)?;
+    let name = fields.need_string("name")?;
+    let call = Call { id: None, name, arguments: decode_arguments(&mut fields) };
+    let origin = fields.origin();
+    fields.put_back(LEGACY, true);
+    Ok(Part::call(call).with_origin(origin).with_extra(fields.rest()))
+}
+
+/// Arguments are text; some vendors send the value itself, which the SDK lets pass.
+fn decode_arguments(fields: &mut Fields<'_>) -> Arguments {
+    match fields.take("arguments") {
+        None => Arguments::none(),
+        Some(Json::String(text)) => Arguments::from_text(text),
+        Some(value) => Arguments::from_json(&value),
+    }
+}
+
+/// Writes an element of `tool_calls`.
+pub(super) fn encode_call(part: &Part, quirks: &Quirks) -> Json {
+    let Some(call) = part.as_call() else { return Json::Null };
+    let free = matches!(call.arguments, Arguments::Free(_));
+    let kind = if free { "custom" } else { "function" };
+    let outer = object! {"id": call.id.as_deref().unwrap_or_default(), "type": kind};
+    let mut inner = object! {"name": call.name.as_str()};
+    inner.insert(if free { "input" } else { "arguments" }, call.arguments.as_str());
+    Json::Object(wire::nest(outer, kind, inner, &part.extra, quirks))
+}
+
+fn function(part: &Part, call: &Call, quirks: &Quirks) -> Object {
+    let mut object = object! {"name": call.name.as_str(), "arguments": call.arguments.as_str()};
+    part.extra.write_into(quirks.dialect, &mut object);
+    object
+}
+
+/// Reads a message with the role `tool`, or the legacy `function`.
+pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+    fields.take("role");
+    let outcome = Outcome {
+        call_id: fields.string("tool_call_id")?,
+        name: fields.string("name")?,
+        content: decode_content(&mut fields, &Json::from(""), quirks)?,
+        error: None,
+    };
+    let origin = fields.origin();
+    Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.rest()))
+}
+
+/// Writes an outcome as a message of its own.
+pub(super) fn encode_outcome(part: &Part, quirks: &Quirks) -> Json {
+    let Some(outcome) = part.as_outcome() else { return Json::Null };
+    let legacy = outcome.call_id.is_none() && outcome.name.is_some();
+    let mut object = object! {"role": if legacy { "function" } else { "tool" }};
+    if !legacy {
+        object.insert("tool_call_id", outcome.call_id.as_deref().unwrap_or_default());
+    }
+    object.insert_some("name", outcome.name.as_deref());
+    let note = part.extra.get(quirks.dialect, CONTENT);
+    let nothing = note.cloned().unwrap_or_else(|| "".into());
+    object.insert("content", encode_content(&outcome.content, nothing, quirks));
+    part.extra.write_into(quirks.dialect, &mut object);
+    Json::Object(object)
+}

@@ -1,0 +1,182 @@
+//! The parts of a message's `content`, one at a time, for requests and responses alike.
+
+use crate::dialect::openai_chat::Quirks;
+use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE, keep};
+use crate::dialect::{DecodeError, Fields, elements};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::origin::Origin;
+use crate::part::{Body, Media, MediaKind, MediaSource, Part};
+
+/// Takes `content`: nothing, a string, or parts. An empty one that is not what we would write for
+/// nothing is noted.
+pub(in crate::dialect::openai_chat) fn decode_content(
+    fields: &mut Fields<'_>,
+    nothing: &Json,
+    quirks: &Quirks,
+) -> Result<Vec<Part>, DecodeError> {
+    let path = fields.path();
+    let path = path.key("content");
+    let content = fields.take("content").unwrap_or_default();
+    let empty = match &content {
+        Json::Null => true,
+        Json::String(text) => text.is_empty(),
+        Json::Array(parts) => parts.is_empty(),
+        _ => false,
+    };
+    if empty {
+        if content != *nothing {
+            fields.put_back(CONTENT, content);
+        }
+        return Ok(vec![]);
+    }
+    match content {
+        Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
+        Json::Array(parts) => elements(parts, &path, |part, path| decode(part, path, quirks)),
+        _ => Err(fields.expected("content", "a string or an array of parts")),
+    }
+}
+
+/// Writes `content`, as a string where that says it all.
+pub(in crate::dialect::openai_chat) fn encode_content<'a>(
+    parts: impl IntoIterator<Item = &'a Part>,
+    nothing: Json,
+    quirks: &Quirks,
+) -> Json {
+    let mut items: Vec<Json> = parts.into_iter().filter_map(|part| encode(part, quirks)).collect();
+    match items.as_mut_slice() {
+        [] => nothing,
+        [Json::Object(only)] if only.len() == 2 => match only.remove("text") {
+            Some(text) => text,
+            None => Json::Array(items),
+        },
+        _ => Json::Array(items),
+    }
+}
+
+/// Reads a part.
+fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(wire, path, quirks.dialect)?;
+    let origin = fields.origin();
+    let kind = fields.tag("type").unwrap_or_default().to_owned();
+    if !matches!(kind.as_str(), "text" | "refusal" | "image_url" | "input_audio" | "file") {
+        let whole = Json::Object(fields.into_object());
+        return Ok(Part::opaque(quirks.dialect, whole).with_origin(origin));
+    }
+    fields.take("type");
+    let cache = wire::take_cache(&mut fields);
+    let body = match kind.as_str() {
+        "text" => Body::Text(fields.need_string("text")?),
+        "refusal" => {
+            fields.put_back(PLACE, "content");
+            Body::Refusal(fields.need_string("refusal")?)
+        }
+        "image_url" => Body::Media(decode_image(&mut fields, quirks)?),
+        "input_audio" => Body::Media(decode_audio(&mut fields, quirks)?),
+        _ => Body::Media(decode_file(&mut fields, quirks)?),
+    };
+    Ok(Part { body, signature: None, cache, origin, extra: fields.rest() })
+}
+
+fn decode_image(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let url = match fields.need("image_url")? {
+        Json::String(url) => url,
+        own => {
+            let mut own = Fields::new(own, path.key("image_url"), quirks.dialect)?;
+            let url = own.need_string("url")?;
+            keep(fields, "image_url", own.into_object());
+            url
+        }
+    };
+    let (mime, source) = match split_data_url(&url) {
+        Some((mime, data)) => (Some(mime.to_owned()), MediaSource::Base64(data.to_owned())),
+        None => (None, MediaSource::Url(url)),
+    };
+    Ok(Media { kind: MediaKind::Image, mime, source, name: None })
+}
+
+fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let mut own =
+        Fields::new(fields.need("input_audio")?, path.key("input_audio"), quirks.dialect)?;
+    let source = MediaSource::Base64(own.need_string("data")?);
+    let mime = own.string("format")?.map(|format| match format.as_str() {
+        "mp3" => "audio/mpeg".to_owned(),
+        other => format!("audio/{other}"),
+    });
+    keep(fields, "input_audio", own.into_object());
+    Ok(Media { kind: MediaKind::Audio, mime, source, name: None })
+}
+
+fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let mut own = Fields::new(fields.need("file")?, path.key("file"), quirks.dialect)?;
+    let (mime, source) = match own.string("file_data")? {
+        Some(data) => match split_data_url(&data) {
+            Some((mime, data)) => (Some(mime.to_owned()), MediaSource::Base64(data.to_owned())),
+            None => (None, MediaSource::Base64(data)),
+        },
+        None => (None, MediaSource::File(quirks.dialect, own.need_string("file_id")?)),
+    };
+    let name = own.string("filename")?;
+    keep(fields, "file", own.into_object());
+    Ok(Media { kind: MediaKind::Document, mime, source, name })
+}
+
+/// The media type and the data of `data:…;base64,…`.
+fn split_data_url(url: &str) -> Option<(&str, &str)> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    (!mime.is_empty()).then_some((mime, data))
+}
+
+/// Writes a part of `content`; `None` for what [`fit`](crate::fit) would have removed.
+fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
+    let mut object = match &part.body {
+        Body::Text(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
+        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Media(media) => encode_media(media, quirks)?,
+        Body::Opaque(own) if own.dialect.shares_wire(quirks.dialect) => {
+            return Some(own.value.clone());
+        }
+        _ => return None,
+    };
+    wire::put_cache(&mut object, part.cache.as_ref());
+    part.extra.write_into(quirks.dialect, &mut object);
+    Some(Json::Object(object))
+}
+
+fn encode_media(media: &Media, quirks: &Quirks) -> Option<Object> {
+    let mime = media.mime.as_deref();
+    Some(match (media.kind, &media.source) {
+        (MediaKind::Image, MediaSource::Url(url)) => {
+            object! {"type": "image_url", "image_url": object! {"url": url.as_str()}}
+        }
+        (MediaKind::Image, MediaSource::Base64(data)) => {
+            let url = format!("data:{};base64,{data}", mime.unwrap_or("image/png"));
+            object! {"type": "image_url", "image_url": object! {"url": url}}
+        }
+        (MediaKind::Audio, MediaSource::Base64(data)) => {
+            let format = mime.and_then(|mime| mime.strip_prefix("audio/")).unwrap_or("wav");
+            let format = if format == "mpeg" { "mp3" } else { format };
+            let audio = object! {"data": data.as_str(), "format": format};
+            object! {"type": "input_audio", "input_audio": audio}
+        }
+        (MediaKind::Document, source) => {
+            let mut file = match source {
+                MediaSource::Base64(data) => object! {"file_data": match mime {
+                    Some(mime) => format!("data:{mime};base64,{data}"),
+                    None => data.clone(),
+                }},
+                MediaSource::File(dialect, id) if dialect.shares_wire(quirks.dialect) => {
+                    object! {"file_id": id.as_str()}
+                }
+                _ => return None,
+            };
+            file.insert_some("filename", media.name.as_deref());
+            object! {"type": "file", "file": file}
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,215 @@
+//! Responses, and the pieces of them that a stream repeats.
+//!
+//! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop, in
+//! the shape of `choices`: in a stream, too, it is complete only then.
+
+use super::Quirks;
+use super::part::{self, Reader};
+use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
+use crate::dialect::{Asked, DecodeError, Fields};
+use crate::event::Start;
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::part::Body;
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// Reads a body.
+pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
+    let mut choices = fields.array("choices")?.into_iter();
+    let path = Path::ROOT.key("choices");
+    let path = path.index(0);
+    let first = choices.next().ok_or_else(|| fields.missing("choices"))?;
+    let mut choice = Fields::new(first, path, quirks.dialect)?;
+    let mut message = Fields::new(choice.need("message")?, path.key("message"), quirks.dialect)?;
+    message.take("role");
+    let parts = part::decode_turn(&mut message, quirks)?;
+    for key in ["annotations", "audio"] {
+        drop_null(&mut message, key);
+    }
+    let word = take_choice(&mut choice)?;
+    let rest = Rest {
+        choice: choice.into_object(),
+        message: message.into_object(),
+        others: choices.collect(),
+        ..Rest::default()
+    };
+    let refused = parts.iter().any(|own| matches!(own.body, Body::Refusal(_)));
+    let mut stop = rest.stop(word, quirks);
+    if refused && stop.reason == StopReason::End {
+        stop.reason = StopReason::Refusal;
+    }
+    let usage = decode_usage(&mut fields, quirks)?;
+    let Start { id, model, extra } = decode_start(fields)?;
+    Ok(Response { id, model, stop: stop.settled(&parts), parts, usage, extra })
+}
+
+/// Takes the word for the stop, and fields that say nothing.
+pub(super) fn take_choice(choice: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
+    choice.take("index");
+    drop_null(choice, "logprobs");
+    choice.string("finish_reason")
+}
+
+fn drop_null(fields: &mut Fields<'_>, key: &'static str) {
+    if let Some(value) = fields.take(key) {
+        fields.put_back(key, value);
+    }
+}
+
+/// What is said besides parts, word and counts.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    /// Of the first choice
+    pub(super) choice: Object,
+    /// Of its message
+    pub(super) message: Object,
+    /// The other choices
+    pub(super) others: Vec<Json>,
+    /// Of the response, said late in a stream
+    pub(super) late: Object,
+}
+
+impl Rest {
+    /// The stop that a word means, with everything else.
+    pub(super) fn stop(self, word: Option<String>, quirks: &Quirks) -> Stop {
+        let Rest { mut choice, message, mut others, late: mut fields } = self;
+        let mut stop = Stop::default();
+        if let Some(word) = word {
+            let find = |words: &[(StopReason, &str)]| {
+                words.iter().find(|(_, own)| *own == word).map(|(reason, _)| *reason)
+            };
+            stop.reason = find(STOPS).or_else(|| find(OWN_STOPS)).unwrap_or_default();
+            if find(STOPS).is_none() {
+                choice.insert("finish_reason", word);
+            }
+        }
+        choice.insert_some("message", Some(message).filter(|own| !own.is_empty()));
+        if !choice.is_empty() || !others.is_empty() {
+            others.insert(0, Json::Object(choice));
+            fields.insert("choices", others);
+        }
+        stop.extra = Extra::new(quirks.dialect, fields);
+        stop
+    }
+}
+
+/// Reads what a response says of itself; every chunk of a stream says it, too.
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+    fields.take("object");
+    let id = fields.string("id")?.filter(|id| !id.is_empty());
+    let model = fields.string("model")?.filter(|model| !model.is_empty());
+    Ok(Start { id, model, extra: fields.rest() })
+}
+
+/// Takes counts; what caches gave is part of the input here.
+pub(super) fn decode_usage(
+    fields: &mut Fields<'_>,
+    quirks: &Quirks,
+) -> Result<Option<Usage>, DecodeError> {
+    let path = fields.path();
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let path = path.key("usage");
+    let mut own = Fields::new(wire, path, quirks.dialect)?;
+    let mut usage = Usage { output: own.u64("completion_tokens")?, ..Usage::default() };
+    if let Some(details) = own.take("prompt_tokens_details") {
+        let mut details = Fields::new(details, path.key("prompt_tokens_details"), quirks.dialect)?;
+        usage.cache_read = details.u64("cached_tokens")?;
+        usage.cache_write = details.u64("cache_write_tokens")?;
+        keep(&mut own, "prompt_tokens_details", details.into_object());
+    }
+    if let Some(details) = own.take("completion_tokens_details") {
+        let mut details =
+            Fields::new(details, path.key("completion_tokens_details"), quirks.dialect)?;
+        usage.reasoning = details.u64("reasoning_tokens")?;
+        keep(&mut own, "completion_tokens_details", details.into_object());
+    }
+    let prompt = own.u64("prompt_tokens")?;
+    let total = own.u64("total_tokens")?;
+    usage.input = prompt.map(|prompt| prompt.saturating_sub(usage.input_total()));
+    for (key, said, computed) in
+        [("prompt_tokens", prompt, usage.input_total()), ("total_tokens", total, usage.total())]
+    {
+        if let Some(said) = said.filter(|said| *said != computed) {
+            own.put_back(key, said);
+        }
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked, quirks: &Quirks) -> Json {
+    let Response { id, model, parts, stop, usage, extra } = response;
+    let mut object = encode_start("chat.completion", &Start { id, model, extra }, asked, quirks);
+    let rest = choices(&stop, quirks);
+    let first = rest.first().and_then(Json::as_object);
+    let note = first.and_then(|first| first.get("message")).and_then(|own| own.get(CONTENT));
+    let mut choice = object! {
+        "index": 0_usize,
+        "message": part::encode_turn(&parts, note, Reader::Client, quirks),
+    };
+    if let Some(first) = first {
+        choice.merge(first);
+    }
+    if !choice.contains_key("logprobs") {
+        choice.insert("logprobs", Json::Null);
+    }
+    choice.insert("finish_reason", finish_word(&stop, quirks));
+    let mut all = vec![Json::Object(choice)];
+    all.extend(rest.iter().skip(1).cloned());
+    object.insert("choices", Json::Array(all));
+    object.insert_some("usage", usage.map(|usage| encode_usage(&usage, quirks)));
+    stop.extra.write_into(quirks.dialect, &mut object);
+    Json::Object(object)
+}
+
+/// What the choices said besides, one after another.
+pub(super) fn choices<'s>(stop: &'s Stop, quirks: &Quirks) -> &'s [Json] {
+    stop.extra.get(quirks.dialect, "choices").and_then(Json::as_array).unwrap_or_default()
+}
+
+/// Writes what a response says of itself.
+pub(super) fn encode_start(
+    kind: &'static str,
+    start: &Start,
+    asked: &Asked,
+    quirks: &Quirks,
+) -> Object {
+    let created = start.extra.get(quirks.dialect, "created").cloned();
+    let mut object = object! {
+        "id": start.id.clone().unwrap_or_else(|| format!("chatcmpl-{}", asked.created)),
+        "object": kind,
+        "created": created.unwrap_or_else(|| asked.created.into()),
+        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+    };
+    start.extra.write_into(quirks.dialect, &mut object);
+    object
+}
+
+/// The word for a stop: the vendor's own, or the one that means the reason.
+pub(super) fn finish_word(stop: &Stop, quirks: &Quirks) -> Json {
+    let own = choices(stop, quirks).first().and_then(|first| first.get("finish_reason"));
+    let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
+    own.cloned().unwrap_or_else(|| word.unwrap_or("stop").into())
+}
+
+/// Writes counts; the three that the SDK's type requires are always there.
+pub(super) fn encode_usage(usage: &Usage, quirks: &Quirks) -> Object {
+    let said = |key| usage.extra.get(quirks.dialect, key).cloned();
+    let mut object = object! {
+        "prompt_tokens": said("prompt_tokens").unwrap_or_else(|| usage.input_total().into()),
+        "completion_tokens": usage.output.unwrap_or(0),
+        "total_tokens": said("total_tokens").unwrap_or_else(|| usage.total().into()),
+    };
+    let mut details = Object::new();
+    details.insert_some("cached_tokens", usage.cache_read);
+    details.insert_some("cache_write_tokens", usage.cache_write);
+    object.insert_some("prompt_tokens_details", Some(details).filter(|own| !own.is_empty()));
+    let details = usage.reasoning.map(|reasoning| object! {"reasoning_tokens": reasoning});
+    object.insert_some("completion_tokens_details", details);
+    usage.extra.write_into(quirks.dialect, &mut object);
+    object
+}

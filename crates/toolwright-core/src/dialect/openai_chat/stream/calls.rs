@@ -1,0 +1,167 @@
+//! Fragments of calls, put to the call they belong to, however a vendor numbers them.
+//!
+//! OpenAI gives each call an index and lets fragments alternate. Ollama repeats index 0 for every
+//! call or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
+
+use crate::dialect::openai_chat::{Quirks, wire};
+use crate::dialect::{DecodeError, Fields};
+use crate::event::emit::Emitter;
+use crate::event::{Delta, Event, Head, Tail};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+
+/// The calls that have begun.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Open>);
+
+#[derive(Debug)]
+struct Open {
+    /// The vendor's index
+    key: Option<u64>,
+    id: Option<String>,
+    name: String,
+    /// Our index
+    index: usize,
+    closed: bool,
+    /// What later fragments said besides
+    extra: Extra,
+}
+
+/// One element of `delta.tool_calls`.
+#[derive(Debug)]
+pub(super) struct Fragment {
+    key: Option<u64>,
+    id: Option<String>,
+    name: Option<String>,
+    text: String,
+    free: bool,
+    extra: Extra,
+}
+
+impl Calls {
+    /// The call that a fragment continues: the latest with its id, else with its index, else the
+    /// last. Another id, or a name where the call is complete or has another, begins a new one.
+    pub(super) fn place(&self, fragment: &Fragment, emit: &Emitter) -> Option<usize> {
+        let is_index = |open: &Open| fragment.key.is_none() || open.key == fragment.key;
+        let is_id = |open: &Open| fragment.id.is_some() && open.id == fragment.id;
+        let same = self.0.iter().rposition(|open| is_id(open) && is_index(open));
+        if same.is_some() {
+            return same;
+        }
+        let at = self.0.iter().rposition(is_index)?;
+        let open = &self.0[at];
+        let other_id = fragment.id.is_some() && open.id.is_some();
+        let other_name = fragment
+            .name
+            .as_ref()
+            .is_some_and(|name| *name != open.name || open.closed || emit.is_complete(open.index));
+        (!other_id && !other_name).then_some(at)
+    }
+
+    /// Begins a call; an error says what is wrong.
+    pub(super) fn begin(
+        &mut self,
+        fragment: Fragment,
+        emit: &mut Emitter,
+        out: &mut Vec<Event>,
+    ) -> Result<(), &'static str> {
+        let Fragment { key, id, name, text, free, extra } = fragment;
+        let name = name.ok_or("a call without a name")?;
+        let head = Head::Call { id: id.clone(), name: name.clone(), free };
+        if let Some(index) = emit.open(head, extra, out) {
+            emit.delta(index, Delta::Arguments(text), out);
+            self.0.push(Open { key, id, name, index, closed: false, extra: Extra::NONE });
+        }
+        Ok(())
+    }
+
+    /// Continues a call; an error says what is wrong.
+    pub(super) fn grow(
+        &mut self,
+        at: usize,
+        fragment: Fragment,
+        emit: &mut Emitter,
+        out: &mut Vec<Event>,
+    ) -> Result<(), &'static str> {
+        let open = &mut self.0[at];
+        if open.closed && !fragment.text.trim().is_empty() {
+            return Err("a fragment of a call that is complete");
+        }
+        open.extra.update(fragment.extra);
+        emit.delta(open.index, Delta::Arguments(fragment.text), out);
+        Ok(())
+    }
+
+    /// Ends the calls that are complete, because another part begins.
+    pub(super) fn settle(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
+        for open in &mut self.0 {
+            if emit.is_complete(open.index) {
+                open.close(emit, out);
+            }
+        }
+    }
+
+    /// Ends all calls.
+    pub(super) fn close(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
+        for open in &mut self.0 {
+            open.close(emit, out);
+        }
+    }
+}
+
+impl Open {
+    fn close(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
+        let extra = std::mem::replace(&mut self.extra, Extra::NONE);
+        emit.close(self.index, Tail { extra, ..Tail::default() }, out);
+        self.closed = true;
+    }
+}
+
+impl Fragment {
+    /// Whether this can begin no call, but does no harm.
+    pub(super) fn is_silent(&self) -> bool {
+        self.id.is_none() && self.name.is_none() && self.text.trim().is_empty()
+    }
+
+    /// Reads an element of `tool_calls`.
+    pub(super) fn decode(
+        wire: Json,
+        path: Path<'_>,
+        quirks: &Quirks,
+    ) -> Result<Fragment, DecodeError> {
+        let mut outer = Fields::new(wire, path, quirks.dialect)?;
+        let key = outer.u64("index")?;
+        // Some vendors write a placeholder where there is no id.
+        let id = outer.string("id")?.filter(|id| !matches!(id.as_str(), "" | "null"));
+        let free = outer.peek("custom").is_some() || outer.tag("type") == Some("custom");
+        let (kind, text) = if free { ("custom", "input") } else { ("function", "arguments") };
+        outer.take("type");
+        let inner = outer.take(kind).unwrap_or_else(|| Object::new().into());
+        let inner = Fields::new(inner, path.key(kind), quirks.dialect)?;
+        let own = Fragment::inner(inner, text)?;
+        Ok(Fragment { key, id, free, extra: wire::beside(own.extra, outer, quirks), ..own })
+    }
+
+    /// Reads the legacy `function_call`, which has neither index nor id.
+    pub(super) fn decode_legacy(
+        wire: Json,
+        path: Path<'_>,
+        quirks: &Quirks,
+    ) -> Result<Fragment, DecodeError> {
+        let mut own = Fragment::inner(Fields::new(wire, path, quirks.dialect)?, "arguments")?;
+        if own.name.is_some() {
+            own.extra.insert(quirks.dialect, wire::LEGACY, true);
+        }
+        Ok(own)
+    }
+
+    fn inner(mut inner: Fields<'_>, text: &'static str) -> Result<Fragment, DecodeError> {
+        let name = inner.string("name")?.filter(|name| !name.is_empty());
+        let text = match inner.take(text) {
+            None => String::new(),
+            Some(Json::String(text)) => text,
+            Some(value) => value.to_string(),
+        };
+        Ok(Fragment { key: None, id: None, name, text, free: false, extra: inner.rest() })
+    }
+}

@@ -1,0 +1,255 @@
+//! Chunks to events.
+
+use super::calls::{Calls, Fragment};
+use crate::dialect::openai_chat::response::{self, Rest};
+use crate::dialect::openai_chat::{Quirks, fault, part};
+use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::event::emit::Emitter;
+use crate::event::{Delta, Event, Head, Start, Tail};
+use crate::extra::Extra;
+use crate::frame::Frame;
+use crate::json::{Json, Object, Path};
+use crate::part::SectionKind;
+use crate::response::StopReason;
+
+/// Reads a stream.
+#[derive(Debug)]
+pub(in crate::dialect::openai_chat) struct Decoder {
+    quirks: &'static Quirks,
+    emit: Emitter,
+    /// What the chunks said of the response; some send a first one that says little
+    start: Start,
+    /// The text, refusal or thinking that is open
+    words: Option<(Words, usize)>,
+    calls: Calls,
+    /// The stop is held until the end: some vendors say it twice, or too early (case 17)
+    word: Option<String>,
+    refused: bool,
+    rest: Rest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Text,
+    Refusal,
+    Reasoning,
+}
+
+impl StreamDecoder for Decoder {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+        if self.emit.is_ended() {
+            return Ok(Seen::Known);
+        }
+        if frame.data.trim() == "[DONE]" {
+            if self.emit.is_started() {
+                self.complete(out);
+            }
+            return Ok(Seen::Known);
+        }
+        let value = Json::parse(&frame.data)
+            .map_err(|error| DecodeError::new(self.quirks.dialect, &Path::ROOT, error))?;
+        let mut fields = Fields::new(value, Path::ROOT, self.quirks.dialect)?;
+        if fields.peek("error").is_some() {
+            let fault = fault::decode_stream(Json::Object(fields.into_object()), self.quirks);
+            self.emit.fault(fault, out);
+            return Ok(Seen::Known);
+        }
+        let choices = fields.array("choices")?;
+        let usage = response::decode_usage(&mut fields, self.quirks)?;
+        // Random characters against guessing lengths on the wire.
+        fields.take("obfuscation");
+        self.describe(response::decode_start(fields)?);
+        if !choices.is_empty() || usage.is_some() {
+            self.emit.start(self.start.clone(), out);
+        }
+        let mut seen = Seen::Known;
+        for (at, choice) in choices.into_iter().enumerate() {
+            if choice.get("index").and_then(Json::as_u64).unwrap_or(0) > 0 {
+                seen = Seen::Unknown;
+            } else {
+                self.choice(choice, at, out)?;
+            }
+        }
+        if let Some(usage) = usage {
+            self.emit.usage(usage, out);
+        }
+        Ok(seen)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Event>) {
+        if self.word.is_some() {
+            self.complete(out);
+        }
+        self.emit.finish(out);
+    }
+}
+
+impl Decoder {
+    pub(in crate::dialect::openai_chat) fn new(quirks: &'static Quirks) -> Decoder {
+        Decoder {
+            quirks,
+            emit: Emitter::default(),
+            start: Start::default(),
+            words: None,
+            calls: Calls::default(),
+            word: None,
+            refused: false,
+            rest: Rest::default(),
+        }
+    }
+
+    /// Takes what a chunk says of the response; what comes after the start goes with the stop.
+    fn describe(&mut self, chunk: Start) {
+        if self.emit.is_started() {
+            let known = self.start.extra.fields();
+            for (key, value) in chunk.extra.fields().into_iter().flat_map(Object::iter) {
+                if known.is_none_or(|known| !known.contains_key(key)) {
+                    self.rest.late.insert(key.to_owned(), value.clone());
+                }
+            }
+        } else {
+            self.start.id = chunk.id.or(self.start.id.take());
+            self.start.model = chunk.model.or(self.start.model.take());
+            self.start.extra.update(chunk.extra);
+        }
+    }
+
+    fn choice(&mut self, wire: Json, at: usize, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let quirks = self.quirks;
+        let path = Path::ROOT.key("choices");
+        let path = path.index(at);
+        let mut choice = Fields::new(wire, path, quirks.dialect)?;
+        if let Some(delta) = choice.take("delta") {
+            self.delta(Fields::new(delta, path.key("delta"), quirks.dialect)?, out)?;
+        }
+        // Moonshot counts here.
+        if let Some(usage) = response::decode_usage(&mut choice, quirks)? {
+            self.emit.usage(usage, out);
+        }
+        let word = response::take_choice(&mut choice)?;
+        self.word = self.word.take().or(word);
+        for (key, value) in choice.into_object() {
+            match self.rest.choice.get_mut(&key) {
+                Some(own) if key == "logprobs" => grow(own, value),
+                Some(_) if value.is_null() => {}
+                _ => self.rest.choice.insert(key, value),
+            }
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, mut delta: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let path = delta.path();
+        delta.take("role");
+        if let Some((key, text)) = part::take_reasoning(&mut delta, self.quirks) {
+            let extra = part::reasoning_extra(key, self.quirks);
+            self.say(Words::Reasoning, text, extra, out);
+        }
+        if let Some(text) = delta.string("content")? {
+            self.say(Words::Text, text, Extra::NONE, out);
+        }
+        if let Some(text) = delta.string("refusal")? {
+            self.refused |= !text.is_empty();
+            self.say(Words::Refusal, text, Extra::NONE, out);
+        }
+        if let Some(call) = delta.take("function_call") {
+            let path = path.key("function_call");
+            self.fragment(Fragment::decode_legacy(call, path, self.quirks)?, &path, out)?;
+        }
+        let calls = path.key("tool_calls");
+        for (at, call) in delta.array("tool_calls")?.into_iter().enumerate() {
+            let path = calls.index(at);
+            let fragment = Fragment::decode(call, path, self.quirks)?;
+            self.fragment(fragment, &path, out)?;
+        }
+        for (key, value) in delta.into_object() {
+            match self.rest.message.get_mut(&key) {
+                Some(own) => grow(own, value),
+                None if key == "obfuscation" => {}
+                None => self.rest.message.insert(key, value),
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, kind: Words, text: String, extra: Extra, out: &mut Vec<Event>) {
+        if text.is_empty() {
+            return;
+        }
+        let index = match self.words {
+            Some((own, index)) if own == kind => index,
+            _ => {
+                self.settle(out);
+                let head = match kind {
+                    Words::Text => Head::Text,
+                    Words::Refusal => Head::Refusal,
+                    Words::Reasoning => Head::Reasoning,
+                };
+                let Some(index) = self.emit.open(head, extra, out) else { return };
+                self.words = Some((kind, index));
+                index
+            }
+        };
+        let delta = match kind {
+            Words::Reasoning => Delta::Reasoning { section: 0, kind: SectionKind::Full, text },
+            _ => Delta::Text(text),
+        };
+        self.emit.delta(index, delta, out);
+    }
+
+    fn fragment(
+        &mut self,
+        fragment: Fragment,
+        path: &Path<'_>,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let done = if let Some(at) = self.calls.place(&fragment, &self.emit) {
+            self.calls.grow(at, fragment, &mut self.emit, out)
+        } else if fragment.is_silent() {
+            Ok(())
+        } else {
+            self.settle(out);
+            self.calls.begin(fragment, &mut self.emit, out)
+        };
+        done.map_err(|what| {
+            DecodeError::new(self.quirks.dialect, path, DecodeErrorKind::BrokenStream(what))
+        })
+    }
+
+    /// Before a part begins, ends what is complete.
+    fn settle(&mut self, out: &mut Vec<Event>) {
+        if let Some((_, index)) = self.words.take() {
+            self.emit.close(index, Tail::default(), out);
+        }
+        self.calls.settle(&mut self.emit, out);
+    }
+
+    fn complete(&mut self, out: &mut Vec<Event>) {
+        self.settle(out);
+        self.calls.close(&mut self.emit, out);
+        let mut stop = std::mem::take(&mut self.rest).stop(self.word.take(), self.quirks);
+        if self.refused && stop.reason == StopReason::End {
+            stop.reason = StopReason::Refusal;
+        }
+        self.emit.stop(stop, out);
+        self.emit.end(out);
+    }
+}
+
+/// Adds what a later chunk says, as the SDK does: texts and lists grow, objects member by member.
+fn grow(own: &mut Json, later: Json) {
+    match (own, later) {
+        (_, Json::Null) => {}
+        (Json::String(own), Json::String(later)) => own.push_str(&later),
+        (Json::Array(own), Json::Array(later)) => own.extend(later),
+        (Json::Object(own), Json::Object(later)) => {
+            for (key, value) in later {
+                match own.get_mut(&key) {
+                    Some(own) => grow(own, value),
+                    None => own.insert(key, value),
+                }
+            }
+        }
+        (own, later) => *own = later,
+    }
+}

@@ -1,0 +1,212 @@
+//! Events to chunks: a role, fragments, a word for the stop, counts, `[DONE]`.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
+use crate::dialect::openai_chat::{fault, part, response, wire};
+use crate::dialect::{Asked, StreamEncoder};
+use crate::event::split::split_part;
+use crate::event::{Delta, Event, Head, Start};
+use crate::extra::Extra;
+use crate::frame::Frame;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::part::Body;
+use crate::response::Stop;
+use crate::usage::Usage;
+
+/// Writes a stream.
+#[derive(Debug)]
+pub(in crate::dialect::openai_chat) struct Encoder {
+    quirks: &'static Quirks,
+    asked: Asked,
+    /// What every chunk says of the response
+    head: Object,
+    parts: BTreeMap<usize, Place>,
+    calls: usize,
+    stop: Stop,
+    usage: Option<Usage>,
+}
+
+/// Where the words of a part go.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Content,
+    Refusal,
+    Reasoning { key: &'static str, section: usize },
+    Call { at: usize, kind: &'static str, text: &'static str },
+}
+
+impl Encoder {
+    pub(in crate::dialect::openai_chat) fn new(asked: &Asked, quirks: &'static Quirks) -> Encoder {
+        Encoder {
+            quirks,
+            asked: asked.clone(),
+            head: Object::new(),
+            parts: BTreeMap::new(),
+            calls: 0,
+            stop: Stop::default(),
+            usage: None,
+        }
+    }
+
+    fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {
+        self.head =
+            response::encode_start("chat.completion.chunk", start, &self.asked, self.quirks);
+        self.delta(object! {"role": "assistant", "content": ""}, frames);
+    }
+
+    fn chunk(&self, choices: Vec<Json>, usage: Option<Object>, frames: &mut Vec<Frame>) {
+        let mut chunk = self.head.clone();
+        chunk.insert("choices", choices);
+        if usage.is_some() || self.asked.stream_usage {
+            chunk.insert("usage", usage);
+        }
+        frames.push(Frame::data(Json::Object(chunk).to_string()));
+    }
+
+    fn delta(&self, delta: Object, frames: &mut Vec<Frame>) {
+        let choice = object! {
+            "index": 0_usize, "delta": delta, "logprobs": Json::Null, "finish_reason": Json::Null,
+        };
+        self.chunk(vec![choice.into()], None, frames);
+    }
+
+    fn part_start(&mut self, index: usize, head: Head, extra: &Extra, frames: &mut Vec<Frame>) {
+        let place = match head {
+            Head::Text => Place::Content,
+            Head::Refusal => Place::Refusal,
+            Head::Reasoning => {
+                Place::Reasoning { key: part::reasoning_key(extra, self.quirks), section: 0 }
+            }
+            Head::Call { id, name, free } => {
+                let (kind, text) =
+                    if free { ("custom", "input") } else { ("function", "arguments") };
+                let at = self.calls;
+                self.calls += 1;
+                let outer = object! {"index": at, "id": id.unwrap_or_default(), "type": kind};
+                let mut inner = object! {"name": name};
+                inner.insert(text, "");
+                let call = wire::nest(outer, kind, inner, extra, self.quirks);
+                self.delta(object! {"tool_calls": vec![call]}, frames);
+                Place::Call { at, kind, text }
+            }
+            Head::Whole(part) => {
+                let said = match &part.body {
+                    Body::Reasoning(reasoning) => !reasoning.redacted,
+                    Body::Text(_) | Body::Refusal(_) | Body::Call(_) => true,
+                    _ => false,
+                };
+                if said {
+                    let mut events = Vec::new();
+                    split_part(index, *part, &mut events);
+                    for event in events {
+                        self.encode(event, frames);
+                    }
+                }
+                return;
+            }
+        };
+        self.parts.insert(index, place);
+    }
+
+    fn part_delta(&mut self, index: usize, delta: Delta, frames: &mut Vec<Frame>) {
+        let Some(place) = self.parts.get_mut(&index) else { return };
+        let mut object = Object::new();
+        match (place, delta) {
+            (Place::Content, Delta::Text(text)) => object.insert("content", text),
+            (Place::Refusal, Delta::Text(text)) => object.insert("refusal", text),
+            (Place::Reasoning { key, section }, Delta::Reasoning { section: now, text, .. }) => {
+                let gap = if now == *section { "" } else { "\n\n" };
+                *section = now;
+                object.insert(*key, format!("{gap}{text}"));
+            }
+            (Place::Call { at, kind, text: key }, Delta::Arguments(text)) => {
+                let mut call = object! {"index": *at};
+                call.insert(*kind, Object::from_iter([((*key).into(), text.into())]));
+                object.insert("tool_calls", vec![call]);
+            }
+            _ => return,
+        }
+        self.delta(object, frames);
+    }
+
+    /// What was only known at the end of a call.
+    fn part_end(&mut self, index: usize, extra: &Extra, frames: &mut Vec<Frame>) {
+        let Some(Place::Call { at, kind, .. }) = self.parts.remove(&index) else { return };
+        if extra.for_dialect(self.quirks.dialect).is_some() {
+            let outer = object! {"index": at};
+            let call = wire::nest(outer, kind, Object::new(), extra, self.quirks);
+            self.delta(object! {"tool_calls": vec![call]}, frames);
+        }
+    }
+
+    fn end(&mut self, frames: &mut Vec<Frame>) {
+        let mut choice = object! {"index": 0_usize, "delta": Object::new()};
+        let rest = response::choices(&self.stop, self.quirks);
+        if let Some(first) = rest.first() {
+            choice.merge(&as_delta(first));
+        }
+        if !choice.contains_key("logprobs") {
+            choice.insert("logprobs", Json::Null);
+        }
+        choice.insert("finish_reason", response::finish_word(&self.stop, self.quirks));
+        let mut choices = vec![Json::Object(choice)];
+        choices.extend(rest.iter().skip(1).map(|other| Json::Object(as_delta(other))));
+        self.stop.extra.write_into(self.quirks.dialect, &mut self.head);
+        self.head.remove("choices");
+        let usage = self.usage.as_ref().map(|usage| response::encode_usage(usage, self.quirks));
+        let (last, own) = match self.quirks.stream_usage {
+            UsagePlace::LastChunk => (usage, None),
+            UsagePlace::OwnChunk => (None, usage.filter(|_| self.asked.stream_usage)),
+        };
+        self.chunk(choices, last, frames);
+        if own.is_some() {
+            self.chunk(vec![], own, frames);
+        }
+        frames.push(Frame::data("[DONE]"));
+    }
+}
+
+/// A choice of a whole reply as a choice of a chunk.
+fn as_delta(choice: &Json) -> Object {
+    let mut choice = choice.as_object().cloned().unwrap_or_default();
+    if let Some(mut message) = choice.remove("message") {
+        if let Some(Json::Array(calls)) =
+            message.as_object_mut().and_then(|own| own.get_mut("tool_calls"))
+        {
+            for (at, call) in calls.iter_mut().enumerate() {
+                if let Some(call) = call.as_object_mut() {
+                    call.insert("index", at);
+                }
+            }
+        }
+        choice.insert("delta", message);
+    }
+    choice
+}
+
+impl StreamEncoder for Encoder {
+    fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
+        match event {
+            Event::Start(start) => self.start(&start, frames),
+            Event::PartStart { index, head, extra } => {
+                self.part_start(index, head, &extra, frames);
+            }
+            Event::PartDelta { index, delta } => self.part_delta(index, delta, frames),
+            Event::PartEnd { index, tail } => self.part_end(index, &tail.extra, frames),
+            Event::Stop(stop) => self.stop = stop,
+            Event::Usage(usage) => match &mut self.usage {
+                Some(own) => own.update(usage),
+                place => *place = Some(usage),
+            },
+            Event::End => self.end(frames),
+            Event::Fault(fault) => {
+                let body = fault::encode_body(&fault, self.quirks);
+                frames.push(Frame::data(Json::Object(body).to_string()));
+            }
+            // Comments keep a connection alive here, and they are no frames.
+            Event::Ping => {}
+        }
+    }
+}

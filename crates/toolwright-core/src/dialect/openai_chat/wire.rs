@@ -1,0 +1,130 @@
+//! Words of the Chat Completions format, each in one place.
+
+use super::Quirks;
+use crate::dialect::Fields;
+use crate::extra::Extra;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::part::CacheMark;
+use crate::response::StopReason;
+
+/// Where canonical fields stand on the wire. The id of a call stands beside the object that holds
+/// its name and arguments.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("id", "../id"),
+    ("cache", "prompt_cache_breakpoint"),
+    ("call_id", "tool_call_id"),
+    ("output", "output_schema"),
+    ("media", "image_url"),
+    ("instructions", "messages/0"),
+    ("max_tokens", "max_completion_tokens"),
+    ("parallel", "parallel_tool_calls"),
+    ("effort", "reasoning_effort"),
+    ("budget", "thinking/budget_tokens"),
+    ("format", "response_format"),
+    ("reason", "choices/0/finish_reason"),
+    ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
+    ("cache_write", "usage/prompt_tokens_details/cache_write_tokens"),
+    ("reasoning_tokens", "usage/completion_tokens_details/reasoning_tokens"),
+];
+
+/// The stop reasons, a word each.
+pub(super) const STOPS: &[(StopReason, &str)] = &[
+    (StopReason::End, "stop"),
+    (StopReason::ToolUse, "tool_calls"),
+    (StopReason::MaxTokens, "length"),
+    (StopReason::Filtered, "content_filter"),
+    // Written only: these reasons have no word of their own here.
+    (StopReason::ContextWindow, "length"),
+    (StopReason::StopSequence, "stop"),
+    (StopReason::Refusal, "stop"),
+    (StopReason::MalformedCall, "stop"),
+    (StopReason::Pause, "stop"),
+    (StopReason::Failed, "stop"),
+];
+
+/// Further words, read and given back: the legacy one, DeepSeek's, Zhipu's two and OpenRouter's.
+pub(super) const OWN_STOPS: &[(StopReason, &str)] = &[
+    (StopReason::ToolUse, "function_call"),
+    (StopReason::Failed, "insufficient_system_resource"),
+    (StopReason::Filtered, "sensitive"),
+    (StopReason::Failed, "network_error"),
+    (StopReason::Failed, "error"),
+];
+
+/// The key under which the fields beside a nested object travel with those inside it, so that a
+/// loss of one is named by its own place.
+const BESIDE: &str = "..";
+
+/// Note: the empty content that a message had, where it is not the one we would write.
+pub(super) const CONTENT: &str = "@content";
+/// Note: under which of its names a value was read.
+pub(super) const KEY: &str = "@key";
+/// Note: tools, a choice or a call in the legacy form (`functions`, `function_call`).
+pub(super) const LEGACY: &str = "@legacy";
+/// Note: where a part stood that could stand elsewhere.
+pub(super) const PLACE: &str = "@place";
+
+/// Takes a breakpoint; one of an unknown kind stays where it is.
+pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
+    let mark = fields.peek("prompt_cache_breakpoint")?.as_object()?;
+    let known = mark.keys().all(|key| matches!(key, "mode" | "ttl"));
+    if !known || mark.get("mode").and_then(Json::as_str) != Some("explicit") {
+        return None;
+    }
+    let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
+    fields.take("prompt_cache_breakpoint");
+    Some(CacheMark { ttl, ..CacheMark::default() })
+}
+
+/// Writes a breakpoint.
+pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
+    if let Some(cache) = cache {
+        let mut mark = object! {"mode": "explicit"};
+        mark.insert_some("ttl", cache.ttl.as_deref());
+        object.insert("prompt_cache_breakpoint", mark);
+    }
+}
+
+/// What is left of a nested object stays extra, in its place.
+pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
+    if !rest.is_empty() {
+        fields.put_back(key, rest);
+    }
+}
+
+/// Adds what stood beside a nested object to what is left of the inside.
+pub(super) fn beside(mut extra: Extra, outer: Fields<'_>, quirks: &Quirks) -> Extra {
+    let outer = outer.into_object();
+    if !outer.is_empty() {
+        extra.insert(quirks.dialect, BESIDE, outer);
+    }
+    extra
+}
+
+/// Puts a nested object in its place, and extra fields inside and beside it.
+pub(super) fn nest(
+    mut outer: Object,
+    key: &'static str,
+    mut inner: Object,
+    extra: &Extra,
+    quirks: &Quirks,
+) -> Object {
+    extra.write_into(quirks.dialect, &mut inner);
+    let beside = inner.remove(BESIDE);
+    outer.insert(key, inner);
+    if let Some(Json::Object(beside)) = beside {
+        outer.merge(&beside);
+    }
+    outer
+}
+
+/// Puts the fields of a nested object beside its type instead.
+pub(super) fn flatten(mut outer: Object, inner: &Object, extra: &Extra, quirks: &Quirks) -> Object {
+    outer.merge(inner);
+    extra.write_into(quirks.dialect, &mut outer);
+    if let Some(Json::Object(beside)) = outer.remove(BESIDE) {
+        outer.merge(&beside);
+    }
+    outer
+}

@@ -1,0 +1,220 @@
+//! Vendors who speak OpenAI's Chat Completions, as rows of one table.
+//!
+//! A row says where the vendor is, which variable holds its key, and in what it differs. What a
+//! vendor does not document is left as OpenAI has it.
+
+use crate::dialect::Target;
+use crate::dialect::openai_chat::{
+    OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace,
+};
+use crate::fit::profile::Profile;
+
+/// One vendor.
+#[derive(Debug, Clone, Copy)]
+pub struct Vendor {
+    /// The id used wherever a dialect's id is
+    pub id: &'static str,
+    /// The address before the codec's path; `None` where everybody has another
+    pub base_url: Option<&'static str>,
+    /// The variable that holds the key; `None` where none is needed
+    pub key_env: Option<&'static str>,
+    /// How it speaks
+    pub codec: OpenaiChat,
+}
+
+/// All of them.
+pub static VENDORS: &[Vendor] = &[
+    Vendor {
+        id: "moonshot",
+        base_url: Some("https://api.moonshot.ai"),
+        key_env: Some("MOONSHOT_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            thinking: ThinkingSwitch::Thinking,
+            stream_usage: UsagePlace::LastChunk,
+            rules: |profile, target| {
+                thinks_in_text(profile, target);
+                profile.thinking.switch = true;
+                profile.choice.required = false;
+                profile.sampling.max_temperature = Some(1);
+            },
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "zhipu",
+        base_url: Some("https://open.bigmodel.cn/api/paas"),
+        key_env: Some("ZHIPUAI_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            path: "/v4/chat/completions",
+            max_tokens: "max_tokens",
+            thinking: ThinkingSwitch::Thinking,
+            stream_usage: UsagePlace::LastChunk,
+            rules: |profile, target| {
+                thinks_in_text(profile, target);
+                profile.thinking.switch = true;
+                profile.choice.none = false;
+                profile.choice.required = false;
+                profile.choice.tool = false;
+                profile.parallel_switch = false;
+                profile.sampling.max_temperature = Some(1);
+                profile.sampling.seed = false;
+                profile.format.schema = false;
+                profile.format.named = false;
+            },
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "qwen",
+        base_url: Some("https://dashscope.aliyuncs.com/compatible-mode"),
+        key_env: Some("DASHSCOPE_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            thinking: ThinkingSwitch::Flags,
+            rules: |profile, target| {
+                thinks_in_text(profile, target);
+                profile.thinking.switch = true;
+                profile.thinking.budget = true;
+                profile.choice.required = false;
+                profile.choice.forced_excludes_thinking = true;
+                profile.sampling.top_k = true;
+            },
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "groq",
+        base_url: Some("https://api.groq.com/openai"),
+        key_env: Some("GROQ_API_KEY"),
+        codec: OpenaiChat::new(&Quirks { reasoning: "reasoning", rules: thinks_in_text, ..OPENAI }),
+    },
+    Vendor {
+        id: "openrouter",
+        base_url: Some("https://openrouter.ai/api"),
+        key_env: Some("OPENROUTER_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            reasoning: "reasoning",
+            thinking: ThinkingSwitch::Reasoning,
+            rules: |profile, target| {
+                thinks_in_text(profile, target);
+                profile.thinking.switch = true;
+                profile.thinking.budget = true;
+                profile.sampling.top_k = true;
+            },
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "xai",
+        base_url: Some("https://api.x.ai"),
+        key_env: Some("XAI_API_KEY"),
+        codec: OpenaiChat::new(&Quirks { rules: thinks_in_text, ..OPENAI }),
+    },
+    Vendor {
+        id: "vllm",
+        base_url: Some("http://localhost:8000"),
+        key_env: None,
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            reasoning: "reasoning",
+            rules: served_here,
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "lmstudio",
+        base_url: Some("http://localhost:1234"),
+        key_env: None,
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            rules: |profile, target| {
+                served_here(profile, target);
+                // 400 "Invalid tool_choice type: 'object'".
+                profile.choice.tool = false;
+            },
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "together",
+        base_url: Some("https://api.together.xyz"),
+        key_env: Some("TOGETHER_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            reasoning: "reasoning",
+            rules: served_here,
+            ..OPENAI
+        }),
+    },
+    Vendor {
+        id: "fireworks",
+        base_url: Some("https://api.fireworks.ai/inference"),
+        key_env: Some("FIREWORKS_API_KEY"),
+        codec: OpenaiChat::new(&Quirks { max_tokens: "max_tokens", rules: served_here, ..OPENAI }),
+    },
+    Vendor {
+        id: "siliconflow",
+        base_url: Some("https://api.siliconflow.cn"),
+        key_env: Some("SILICONFLOW_API_KEY"),
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            thinking: ThinkingSwitch::Flags,
+            stream_usage: UsagePlace::LastChunk,
+            rules: |profile, target| {
+                served_here(profile, target);
+                profile.thinking.switch = true;
+                profile.thinking.budget = true;
+            },
+            ..OPENAI
+        }),
+    },
+    // Small projects put flat tools beside chat messages, and know no integers.
+    Vendor {
+        id: "openai-flat",
+        base_url: None,
+        key_env: None,
+        codec: OpenaiChat::new(&Quirks {
+            max_tokens: "max_tokens",
+            tool_shape: ToolShape::Flat,
+            rules: |profile, target| {
+                served_here(profile, target);
+                profile.tools.parameters_required = true;
+                profile.schema.integer_as_number = true;
+            },
+            ..OPENAI
+        }),
+    },
+];
+
+/// A row by its id.
+pub fn find(id: &str) -> Option<&'static Vendor> {
+    VENDORS.iter().find(|vendor| vendor.id == id)
+}
+
+/// What only OpenAI has is missing, and thinking comes and goes as a text.
+fn thinks_in_text(profile: &mut Profile, _: &Target<'_>) {
+    profile.tools.custom = false;
+    profile.tools.max_description = None;
+    profile.ids.max = 64;
+    profile.choice.allowed_auto = false;
+    profile.choice.allowed_required = false;
+    profile.system.developer = false;
+    profile.content.media.base64 = &[crate::part::MediaKind::Image];
+    profile.content.media.file = false;
+    profile.content.cache = false;
+    profile.content.cache_ttl = false;
+    profile.content.refusal = false;
+    profile.content.arguments_free = false;
+    profile.reasoning.replay = true;
+    profile.reply.cache_write = false;
+}
+
+/// Open models behind a server: as above, with more ways to sample and no bound on tools.
+fn served_here(profile: &mut Profile, target: &Target<'_>) {
+    thinks_in_text(profile, target);
+    profile.tools.max = None;
+    profile.schema.root_union = true;
+    profile.sampling.top_k = true;
+}
