@@ -67,16 +67,25 @@ impl Stop {
         Stop { reason, ..Stop::default() }
     }
 
-    /// `ToolUse` if there are calls and the reason given is a plain end, and `End` if there are
-    /// none and the reason given is `ToolUse`: what was said decides, not the word (case 17).
+    /// What was said decides, not the word (case 17): a plain end is `ToolUse` if there are calls
+    /// and `Refusal` if the model refused, and `ToolUse` without calls is a plain end.
     #[must_use]
     pub fn settled(mut self, parts: &[Part]) -> Stop {
         let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_)));
-        self.reason = match self.reason {
-            StopReason::End if calls => StopReason::ToolUse,
-            StopReason::ToolUse if !calls => StopReason::End,
-            reason => reason,
-        };
+        let refused = parts.iter().any(|part| matches!(part.body, Body::Refusal(_)));
+        self.reason = self.reason.settled(calls, refused);
         self
+    }
+}
+
+impl StopReason {
+    /// The reason by what was said.
+    pub(crate) fn settled(self, calls: bool, refused: bool) -> StopReason {
+        match self {
+            StopReason::End | StopReason::ToolUse if calls => StopReason::ToolUse,
+            StopReason::End | StopReason::ToolUse if refused => StopReason::Refusal,
+            StopReason::ToolUse => StopReason::End,
+            reason => reason,
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
 use crate::fault::{Fault, FaultClass};
 use crate::part::Body;
-use crate::response::{Stop, StopReason};
+use crate::response::Stop;
 use crate::usage::Usage;
 
 /// Appends events and remembers what is open, so that nothing is said twice or out of turn.
@@ -19,6 +19,7 @@ pub struct Emitter {
     parts: usize,
     open: BTreeMap<usize, Progress>,
     calls: bool,
+    refused: bool,
 }
 
 impl Emitter {
@@ -53,14 +54,20 @@ impl Emitter {
         self.start(Start::default(), out);
         let index = self.parts;
         self.parts += 1;
-        self.calls |= match &head {
-            Head::Call { .. } => true,
-            Head::Whole(part) => matches!(part.body, Body::Call(_)),
-            _ => false,
-        };
+        match &head {
+            Head::Call { .. } => self.calls = true,
+            Head::Refusal => self.refused = true,
+            Head::Whole(part) => self.note(&part.body),
+            Head::Text | Head::Reasoning => {}
+        }
         self.open.insert(index, Progress::default());
         out.push(Event::PartStart { index, head, extra });
         Some(index)
+    }
+
+    fn note(&mut self, body: &Body) {
+        self.calls |= matches!(body, Body::Call(_));
+        self.refused |= matches!(body, Body::Refusal(_));
     }
 
     /// Grows a part that is open; an empty delta is no event.
@@ -104,7 +111,7 @@ impl Emitter {
             return;
         }
         self.start(Start::default(), out);
-        self.calls |= matches!(part.body, Body::Call(_));
+        self.note(&part.body);
         split_part(self.parts, part, out);
         self.parts += 1;
     }
@@ -123,11 +130,7 @@ impl Emitter {
         }
         self.start(Start::default(), out);
         self.close_all(out);
-        stop.reason = match stop.reason {
-            StopReason::End if self.calls => StopReason::ToolUse,
-            StopReason::ToolUse if !self.calls => StopReason::End,
-            reason => reason,
-        };
+        stop.reason = stop.reason.settled(self.calls, self.refused);
         self.stopped = true;
         out.push(Event::Stop(stop));
     }

@@ -73,7 +73,7 @@ impl Site {
     pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
         let base = self.origin.pointer().unwrap_or_default();
         if self.field.is_empty() {
-            return format!("{base}{}", self.below);
+            return climbed(format!("{base}{}", self.below));
         }
         let pointer = match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
             // The value is a bare string or number, which is its own field.
@@ -93,7 +93,7 @@ fn climbed(pointer: String) -> String {
     let mut steps: Vec<&str> = Vec::new();
     for step in pointer.split('/') {
         if step == ".." {
-            steps.pop();
+            steps.truncate(steps.len().saturating_sub(1).max(1));
         } else {
             steps.push(step);
         }

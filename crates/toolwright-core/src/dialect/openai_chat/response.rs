@@ -1,17 +1,16 @@
 //! Responses, and the pieces of them that a stream repeats.
 //!
-//! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop, in
-//! the shape of `choices`: in a stream, too, it is complete only then.
+//! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop: in a
+//! stream, too, it is complete only then.
 
 use super::Quirks;
 use super::part::{self, Reader};
-use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
+use super::wire::{BESIDE, CONTENT, OWN_STOPS, STOPS, keep};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
 use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
 use crate::object;
-use crate::part::Body;
 use crate::response::{Response, Stop, StopReason};
 use crate::usage::Usage;
 
@@ -34,13 +33,9 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeErro
         choice: choice.into_object(),
         message: message.into_object(),
         others: choices.collect(),
-        ..Rest::default()
+        late: Object::new(),
     };
-    let refused = parts.iter().any(|own| matches!(own.body, Body::Refusal(_)));
-    let mut stop = rest.stop(word, quirks);
-    if refused && stop.reason == StopReason::End {
-        stop.reason = StopReason::Refusal;
-    }
+    let stop = rest.stop(word, quirks);
     let usage = decode_usage(&mut fields, quirks)?;
     let Start { id, model, extra } = decode_start(fields)?;
     Ok(Response { id, model, stop: stop.settled(&parts), parts, usage, extra })
@@ -75,7 +70,7 @@ pub(super) struct Rest {
 impl Rest {
     /// The stop that a word means, with everything else.
     pub(super) fn stop(self, word: Option<String>, quirks: &Quirks) -> Stop {
-        let Rest { mut choice, message, mut others, late: mut fields } = self;
+        let Rest { mut choice, message, others, late } = self;
         let mut stop = Stop::default();
         if let Some(word) = word {
             let find = |words: &[(StopReason, &str)]| {
@@ -87,12 +82,30 @@ impl Rest {
             }
         }
         choice.insert_some("message", Some(message).filter(|own| !own.is_empty()));
-        if !choice.is_empty() || !others.is_empty() {
-            others.insert(0, Json::Object(choice));
-            fields.insert("choices", others);
-        }
-        stop.extra = Extra::new(quirks.dialect, fields);
+        let numbered = others.into_iter().enumerate();
+        let mut beside: Object =
+            numbered.map(|(at, other)| ((at + 1).to_string().into(), other)).collect();
+        beside.insert_some(BESIDE, Some(late).filter(|own| !own.is_empty()));
+        choice.insert_some(BESIDE, Some(beside).filter(|own| !own.is_empty()));
+        stop.extra = Extra::new(quirks.dialect, choice);
         stop
+    }
+
+    /// What went with a stop, for whoever writes it again.
+    pub(super) fn of(stop: &Stop, quirks: &Quirks) -> Rest {
+        let mut choice = stop.extra.for_dialect(quirks.dialect).cloned().unwrap_or_default();
+        let message = take_object(&mut choice, "message");
+        let mut beside = take_object(&mut choice, BESIDE);
+        let late = take_object(&mut beside, BESIDE);
+        let others = beside.into_iter().map(|(_, other)| other).collect();
+        Rest { choice, message, others, late }
+    }
+}
+
+fn take_object(object: &mut Object, key: &str) -> Object {
+    match object.remove(key) {
+        Some(Json::Object(own)) => own,
+        _ => Object::new(),
     }
 }
 
@@ -144,31 +157,32 @@ pub(super) fn decode_usage(
 pub(super) fn encode(response: Response, asked: &Asked, quirks: &Quirks) -> Json {
     let Response { id, model, parts, stop, usage, extra } = response;
     let mut object = encode_start("chat.completion", &Start { id, model, extra }, asked, quirks);
-    let rest = choices(&stop, quirks);
-    let first = rest.first().and_then(Json::as_object);
-    let note = first.and_then(|first| first.get("message")).and_then(|own| own.get(CONTENT));
-    let mut choice = object! {
-        "index": 0_usize,
-        "message": part::encode_turn(&parts, note, Reader::Client, quirks),
-    };
-    if let Some(first) = first {
-        choice.merge(first);
-    }
-    if !choice.contains_key("logprobs") {
-        choice.insert("logprobs", Json::Null);
-    }
-    choice.insert("finish_reason", finish_word(&stop, quirks));
-    let mut all = vec![Json::Object(choice)];
-    all.extend(rest.iter().skip(1).cloned());
-    object.insert("choices", Json::Array(all));
+    let rest = Rest::of(&stop, quirks);
+    let note = rest.message.get(CONTENT);
+    let mut message = part::encode_turn(&parts, note, Reader::Client, quirks);
+    message.merge(&rest.message);
+    let mut choice = object! {"index": 0_usize, "message": message};
+    finish(&mut choice, &rest.choice, &stop);
+    let mut choices = rest.others;
+    choices.insert(0, Json::Object(choice));
+    object.insert("choices", Json::Array(choices));
     object.insert_some("usage", usage.map(|usage| encode_usage(&usage, quirks)));
-    stop.extra.write_into(quirks.dialect, &mut object);
+    object.merge(&rest.late);
     Json::Object(object)
 }
 
-/// What the choices said besides, one after another.
-pub(super) fn choices<'s>(stop: &'s Stop, quirks: &Quirks) -> &'s [Json] {
-    stop.extra.get(quirks.dialect, "choices").and_then(Json::as_array).unwrap_or_default()
+/// Writes how a choice ended: the vendor's own word, or the one that means the reason.
+pub(super) fn finish(choice: &mut Object, rest: &Object, stop: &Stop) {
+    choice.merge(rest);
+    for (key, value) in [("logprobs", Json::Null), ("finish_reason", word(stop).into())] {
+        if !choice.contains_key(key) {
+            choice.insert(key, value);
+        }
+    }
+}
+
+fn word(stop: &Stop) -> &'static str {
+    STOPS.iter().find(|(reason, _)| *reason == stop.reason).map_or("stop", |(_, word)| *word)
 }
 
 /// Writes what a response says of itself.
@@ -187,13 +201,6 @@ pub(super) fn encode_start(
     };
     start.extra.write_into(quirks.dialect, &mut object);
     object
-}
-
-/// The word for a stop: the vendor's own, or the one that means the reason.
-pub(super) fn finish_word(stop: &Stop, quirks: &Quirks) -> Json {
-    let own = choices(stop, quirks).first().and_then(|first| first.get("finish_reason"));
-    let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
-    own.cloned().unwrap_or_else(|| word.unwrap_or("stop").into())
 }
 
 /// Writes counts; the three that the SDK's type requires are always there.

@@ -11,17 +11,9 @@ use crate::tool::{Tool, ToolChoice, ToolKind};
 /// Reads an element of `tools`, nested or flat (case 11).
 pub(super) fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
     let dialect = quirks.dialect;
-    let nested = |key| wire.get(key).is_some_and(|inner| inner.as_object().is_some());
     let kind = wire.get("type").and_then(Json::as_str).unwrap_or("function");
     match kind {
-        "function" if nested("function") => {
-            let mut outer = Fields::new(wire, path, dialect)?;
-            outer.take("type");
-            let path = path.key("function");
-            let tool = shape::decode(outer.need("function")?, path, dialect)?;
-            Ok(Tool { extra: wire::beside(tool.extra, outer, quirks), ..tool })
-        }
-        "custom" if nested("custom") => {
+        "custom" if wire.get("custom").is_some() => {
             let mut outer = Fields::new(wire, path, dialect)?;
             outer.take("type");
             let tool = custom(outer.need("custom")?, path.key("custom"), quirks)?;
@@ -29,7 +21,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool
         }
         // Anthropic's functions are of the type `custom`, too.
         "custom" if wire.get("input_schema").is_none() => custom(wire, path, quirks),
-        "function" | "custom" => shape::decode(wire, path, dialect),
+        "function" | "custom" => shape::decode_nested(wire, path, dialect),
         _ => hosted(wire, path, quirks),
     }
 }

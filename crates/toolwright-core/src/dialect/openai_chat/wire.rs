@@ -22,6 +22,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("effort", "reasoning_effort"),
     ("budget", "thinking/budget_tokens"),
     ("format", "response_format"),
+    ("ending", "choices/0"),
     ("reason", "choices/0/finish_reason"),
     ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
     ("cache_write", "usage/prompt_tokens_details/cache_write_tokens"),
@@ -54,7 +55,7 @@ pub(super) const OWN_STOPS: &[(StopReason, &str)] = &[
 
 /// The key under which the fields beside a nested object travel with those inside it, so that a
 /// loss of one is named by its own place.
-const BESIDE: &str = "..";
+pub(super) const BESIDE: &str = "..";
 
 /// Note: the empty content that a message had, where it is not the one we would write.
 pub(super) const CONTENT: &str = "@content";

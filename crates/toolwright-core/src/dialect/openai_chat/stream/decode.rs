@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Fragment};
 use crate::dialect::openai_chat::response::{self, Rest};
-use crate::dialect::openai_chat::{Quirks, fault, part};
+use crate::dialect::openai_chat::{Quirks, fault, part, wire};
 use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
@@ -10,7 +10,7 @@ use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
 use crate::part::SectionKind;
-use crate::response::StopReason;
+use crate::usage::Usage;
 
 /// Reads a stream.
 #[derive(Debug)]
@@ -24,7 +24,6 @@ pub(in crate::dialect::openai_chat) struct Decoder {
     calls: Calls,
     /// The stop is held until the end: some vendors say it twice, or too early (case 17)
     word: Option<String>,
-    refused: bool,
     rest: Rest,
 }
 
@@ -55,11 +54,14 @@ impl StreamDecoder for Decoder {
             return Ok(Seen::Known);
         }
         let choices = fields.array("choices")?;
-        let usage = response::decode_usage(&mut fields, self.quirks)?;
+        let usage = match response::decode_usage(&mut fields, self.quirks)? {
+            None => groq_usage(&mut fields, self.quirks)?,
+            usage => usage,
+        };
         // Random characters against guessing lengths on the wire.
         fields.take("obfuscation");
         self.describe(response::decode_start(fields)?);
-        if !choices.is_empty() || usage.is_some() {
+        if !self.emit.is_started() && (!choices.is_empty() || usage.is_some()) {
             self.emit.start(self.start.clone(), out);
         }
         let mut seen = Seen::Known;
@@ -93,7 +95,6 @@ impl Decoder {
             words: None,
             calls: Calls::default(),
             word: None,
-            refused: false,
             rest: Rest::default(),
         }
     }
@@ -149,7 +150,6 @@ impl Decoder {
             self.say(Words::Text, text, Extra::NONE, out);
         }
         if let Some(text) = delta.string("refusal")? {
-            self.refused |= !text.is_empty();
             self.say(Words::Refusal, text, Extra::NONE, out);
         }
         if let Some(call) = delta.take("function_call") {
@@ -227,13 +227,19 @@ impl Decoder {
     fn complete(&mut self, out: &mut Vec<Event>) {
         self.settle(out);
         self.calls.close(&mut self.emit, out);
-        let mut stop = std::mem::take(&mut self.rest).stop(self.word.take(), self.quirks);
-        if self.refused && stop.reason == StopReason::End {
-            stop.reason = StopReason::Refusal;
-        }
+        let stop = std::mem::take(&mut self.rest).stop(self.word.take(), self.quirks);
         self.emit.stop(stop, out);
         self.emit.end(out);
     }
+}
+
+/// Takes counts from `x_groq`, where Groq's last chunk has them.
+fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>, DecodeError> {
+    let Some(own) = fields.take("x_groq") else { return Ok(None) };
+    let mut own = Fields::new(own, Path::ROOT.key("x_groq"), quirks.dialect)?;
+    let usage = response::decode_usage(&mut own, quirks)?;
+    wire::keep(fields, "x_groq", own.into_object());
+    Ok(usage)
 }
 
 /// Adds what a later chunk says, as the SDK does: texts and lists grow, objects member by member.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
-use crate::dialect::openai_chat::{fault, part, response, wire};
+use crate::dialect::openai_chat::response::{self, Rest};
+use crate::dialect::openai_chat::{fault, part, wire};
 use crate::dialect::{Asked, StreamEncoder};
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Start};
@@ -142,19 +143,14 @@ impl Encoder {
     }
 
     fn end(&mut self, frames: &mut Vec<Frame>) {
-        let mut choice = object! {"index": 0_usize, "delta": Object::new()};
-        let rest = response::choices(&self.stop, self.quirks);
-        if let Some(first) = rest.first() {
-            choice.merge(&as_delta(first));
-        }
-        if !choice.contains_key("logprobs") {
-            choice.insert("logprobs", Json::Null);
-        }
-        choice.insert("finish_reason", response::finish_word(&self.stop, self.quirks));
+        let rest = Rest::of(&self.stop, self.quirks);
+        let mut delta = Object::new();
+        delta.merge(&rest.message);
+        let mut choice = object! {"index": 0_usize, "delta": delta};
+        response::finish(&mut choice, &rest.choice, &self.stop);
         let mut choices = vec![Json::Object(choice)];
-        choices.extend(rest.iter().skip(1).map(|other| Json::Object(as_delta(other))));
-        self.stop.extra.write_into(self.quirks.dialect, &mut self.head);
-        self.head.remove("choices");
+        choices.extend(rest.others.into_iter().map(as_delta));
+        self.head.merge(&rest.late);
         let usage = self.usage.as_ref().map(|usage| response::encode_usage(usage, self.quirks));
         let (last, own) = match self.quirks.stream_usage {
             UsagePlace::LastChunk => (usage, None),
@@ -169,9 +165,9 @@ impl Encoder {
 }
 
 /// A choice of a whole reply as a choice of a chunk.
-fn as_delta(choice: &Json) -> Object {
-    let mut choice = choice.as_object().cloned().unwrap_or_default();
-    if let Some(mut message) = choice.remove("message") {
+fn as_delta(mut choice: Json) -> Json {
+    let Some(own) = choice.as_object_mut() else { return choice };
+    if let Some(mut message) = own.remove("message") {
         if let Some(Json::Array(calls)) =
             message.as_object_mut().and_then(|own| own.get_mut("tool_calls"))
         {
@@ -181,7 +177,7 @@ fn as_delta(choice: &Json) -> Object {
                 }
             }
         }
-        choice.insert("delta", message);
+        own.insert("delta", message);
     }
     choice
 }
