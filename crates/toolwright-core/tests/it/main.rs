@@ -15,4 +15,6 @@ mod law_5;
 mod mcp;
 mod mistral;
 mod ollama;
+mod openai_chat;
 mod spelling;
+mod vendors;

@@ -47,6 +47,13 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         if dialect == Dialect::Ollama && key == "tool_calls" {
             drop_positions(&mut value);
         }
+        // A text or a list of one, for the stop texts of OpenAI Chat.
+        if matches!(dialect, Dialect::OpenaiChat | Dialect::Deepseek)
+            && key == "stop"
+            && value.as_str().is_some()
+        {
+            value = Json::Array(vec![value]);
+        }
         out.insert(key, value);
     }
     out

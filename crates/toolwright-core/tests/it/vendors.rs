@@ -1,0 +1,203 @@
+//! DeepSeek and the table of vendors: rows on OpenAI Chat.
+
+use toolwright_core::dialect::vendors::{VENDORS, find};
+use toolwright_core::dialect::{
+    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, lookup,
+};
+use toolwright_core::event::split::split;
+use toolwright_core::request::Thinking;
+use toolwright_core::{Arguments, Body, Call, Json, Message, Part, Request, Response, Role};
+
+use crate::spelling;
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+/// Reads a request with a row and makes sure that it returns.
+fn request(codec: &dyn ChatCodec, text: &str) -> Request {
+    let body = json(text);
+    let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
+    let request = codec.decode_request(wire).unwrap();
+    let again = codec.encode_request(request.clone());
+    spelling::assert_same(codec.dialect(), text, &body, &again.body);
+    request
+}
+
+#[test]
+fn ids_of_dialects_and_vendors_are_looked_up() {
+    for id in [
+        "moonshot",
+        "zhipu",
+        "qwen",
+        "groq",
+        "openrouter",
+        "xai",
+        "vllm",
+        "lmstudio",
+        "openai-flat",
+    ] {
+        assert_eq!(lookup(id).unwrap().dialect(), Dialect::OpenaiChat, "{id}");
+    }
+    assert_eq!(lookup("deepseek").unwrap().dialect(), Dialect::Deepseek);
+    assert_eq!(lookup("anthropic").unwrap().dialect(), Dialect::Anthropic);
+    assert!(lookup("mcp").is_none());
+    assert!(lookup("nobody").is_none());
+}
+
+#[test]
+fn every_row_is_whole() {
+    let mut ids: Vec<&str> = VENDORS.iter().map(|vendor| vendor.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), VENDORS.len());
+    for vendor in VENDORS {
+        assert!(vendor.id.parse::<Dialect>().is_err(), "{}", vendor.id);
+        let wire = vendor.codec.encode_request(Request::default());
+        assert!(wire.path.ends_with("/chat/completions"), "{}", vendor.id);
+        if let Some(base) = vendor.base_url {
+            assert!(base.starts_with("http") && !base.ends_with("/v1"), "{}", vendor.id);
+            assert_eq!(vendor.key_env.is_none(), base.starts_with("http://localhost"));
+        }
+        // Thinking returns in each row's own field, whole and streamed.
+        let profile = vendor.codec.profile(&Target::default());
+        assert!(profile.reasoning.replay && profile.reply.reasoning, "{}", vendor.id);
+        let field = vendor.codec.quirks().reasoning;
+        let reply = json(&format!(
+            r#"{{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"message":{{"role":"assistant","{field}":"hm","content":"x"}},"finish_reason":"stop"}}]}}"#
+        ));
+        let response = vendor.codec.decode_response(WireReply::ok(reply.clone())).unwrap();
+        assert!(matches!(response.parts[0].body, Body::Reasoning(_)), "{}", vendor.id);
+        let again = vendor.codec.encode_response(response.clone(), &Asked::default());
+        spelling::assert_same(Dialect::OpenaiChat, vendor.id, &reply, &again.body);
+        let mut encoder = vendor.codec.stream_encoder(&Asked::default());
+        let mut frames = Vec::new();
+        for event in split(response) {
+            encoder.encode(event, &mut frames);
+        }
+        let field = format!(r#""{field}":"hm""#);
+        assert!(frames.iter().any(|frame| frame.data.contains(&field)), "{}", vendor.id);
+    }
+}
+
+#[test]
+fn thinking_is_switched_in_each_vendors_way() {
+    let thinking = |enabled, effort: Option<&str>, budget: Option<u64>| {
+        Some(Thinking {
+            enabled,
+            effort: effort.map(str::to_owned),
+            budget: budget.map(Into::into),
+        })
+    };
+    for (id, body, expected) in [
+        (
+            "deepseek",
+            r#"{"messages":[],"thinking":{"type":"enabled"},"reasoning_effort":"max"}"#,
+            thinking(Some(true), Some("max"), None),
+        ),
+        (
+            "zhipu",
+            r#"{"messages":[],"thinking":{"type":"disabled","clear_thinking":true}}"#,
+            thinking(Some(false), None, None),
+        ),
+        ("moonshot", r#"{"messages":[],"thinking":{"type":"adaptive"}}"#, None),
+        (
+            "qwen",
+            r#"{"messages":[],"enable_thinking":true,"thinking_budget":99}"#,
+            thinking(Some(true), None, Some(99)),
+        ),
+        (
+            "openrouter",
+            r#"{"messages":[],"reasoning":{"effort":"high","max_tokens":9,"exclude":true}}"#,
+            thinking(None, Some("high"), Some(9)),
+        ),
+        ("openai-chat", r#"{"messages":[],"thinking":{"type":"enabled"}}"#, None),
+    ] {
+        assert_eq!(request(lookup(id).unwrap(), body).thinking, expected, "{id}");
+    }
+}
+
+#[test]
+fn case_08_deepseek_gets_its_thinking_back() {
+    let codec = Dialect::Deepseek.codec().unwrap();
+    let rule = |model| codec.profile(&Target { model: Some(model), version: None }).reasoning;
+    assert!(rule("deepseek-v4-flash").replay && rule("deepseek-v4-flash").must_echo);
+    assert!(!rule("deepseek-reasoner").replay);
+    let request = request(
+        codec,
+        r#"{"messages":[{"role":"assistant","content":"","reasoning_content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"1"}]}"#,
+    );
+    assert!(matches!(request.messages[0].parts[0].body, Body::Reasoning(_)));
+    // To OpenAI itself, thinking is no field; a client of ours reads it all the same.
+    let openai = Dialect::OpenaiChat.codec().unwrap().profile(&Target::default());
+    assert!(!openai.reasoning.replay && openai.reply.reasoning);
+}
+
+#[test]
+fn deepseek_writes_an_empty_text_beside_calls_and_openai_writes_null() {
+    let turn =
+        Message::new(Role::Assistant, vec![Part::call(Call::new("a", "f", Arguments::none()))]);
+    let request = Request { messages: vec![turn.clone()], ..Request::default() };
+    let content = |dialect: Dialect| {
+        let codec = dialect.codec().unwrap();
+        let asked = codec.encode_request(request.clone()).body;
+        let response = Response { parts: turn.parts.clone(), ..Response::default() };
+        let answered = codec.encode_response(response, &Asked::default()).body;
+        let content = asked.pointer("/messages/0/content").unwrap().clone();
+        assert_eq!(Some(&content), answered.pointer("/choices/0/message/content"));
+        content
+    };
+    assert_eq!(content(Dialect::Deepseek), "".into());
+    assert_eq!(content(Dialect::OpenaiChat), Json::Null);
+}
+
+/// The definitions that small projects write by hand.
+const GIT_STATUS: &str = r#"{"name":"git_status","description":"获取Git仓库状态","parameters":{"path":{"type":"string","description":"仓库路径，默认为当前目录","required":false}}}"#;
+
+fn flat(definition: &str) -> Json {
+    let codec = find("openai-flat").unwrap().codec;
+    codec.encode_tool(&codec.decode_tool(json(definition)).unwrap())
+}
+
+#[test]
+fn test_openai_tool_format_generation() {
+    let expected = r#"{"type":"function","name":"git_status","description":"获取Git仓库状态","parameters":{"type":"object","properties":{"path":{"type":"string","description":"仓库路径，默认为当前目录"}},"required":[]}}"#;
+    assert_eq!(flat(GIT_STATUS).to_string(), expected);
+    // Flat beside chat messages, choice and all; read back, it is the same.
+    let codec = lookup("openai-flat").unwrap();
+    let body = format!(
+        r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{expected}],"tool_choice":{{"type":"function","name":"git_status"}}}}"#
+    );
+    request(codec, &body);
+    // OpenAI's own format is nested, and reads the flat one.
+    let openai = Dialect::OpenaiChat.codec().unwrap();
+    let nested = openai.encode_tool(&openai.decode_tool(json(expected)).unwrap());
+    assert_eq!(nested.pointer("/function/name"), Some(&"git_status".into()));
+    assert_eq!(nested.get("name"), None);
+}
+
+#[test]
+fn test_openai_tool_parameter_type_mapping() {
+    for kind in ["string", "array", "number", "integer", "boolean", "object"] {
+        let definition =
+            format!(r#"{{"name":"f","description":"F","parameters":{{"p":{{"type":"{kind}"}}}}}}"#);
+        let tool = flat(&definition);
+        // An integer stays one: only a profile may ask for less, and `fit` does it then.
+        assert_eq!(tool.pointer("/parameters/properties/p/type"), Some(&kind.into()));
+    }
+    let asks = |id: &str| lookup(id).unwrap().profile(&Target::default()).schema.integer_as_number;
+    assert!(asks("openai-flat"));
+    assert!(!asks("openai-chat") && !asks("deepseek") && !asks("vllm"));
+}
+
+#[test]
+fn test_openai_tool_required_parameters() {
+    let tool = flat(
+        r#"{"name":"git_commit","description":"提交","parameters":{"message":{"type":"string","required":true},"files":{"type":"array","required":false},"amend":{"type":"boolean"}}}"#,
+    );
+    assert_eq!(tool.pointer("/parameters/required"), Some(&json(r#"["message"]"#)));
+    assert_eq!(flat(GIT_STATUS).pointer("/parameters/required"), Some(&json("[]")));
+    let properties = tool.pointer("/parameters/properties").and_then(Json::as_object).unwrap();
+    assert_eq!(properties.keys().collect::<Vec<_>>(), ["message", "files", "amend"]);
+    assert!(properties.iter().all(|(_, property)| property.get("required").is_none()));
+}
