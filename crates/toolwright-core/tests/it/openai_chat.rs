@@ -497,6 +497,24 @@ fn case_12_a_hosted_tool_is_no_nameless_function() {
 }
 
 #[test]
+fn case_12_a_call_that_the_vendor_answers_is_no_call_of_ours() {
+    let call = r#"{"id":"s","type":"web_search","web_search":{"query":"x"}}"#;
+    let all = [
+        chunk(&format!(r#"{{"content":"hm","tool_calls":[{call}]}}"#)),
+        Frame::data(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#),
+    ];
+    let response = join(decoded(&all)).unwrap();
+    assert_eq!(response.stop.reason, StopReason::End);
+    let wire = codec().encode_response(response.clone(), &Asked::default());
+    let again = wire.body.pointer("/choices/0/message/tool_calls/0");
+    assert_eq!(again, Some(&json(call)));
+    let frames = frames(split(response), &Asked::default());
+    let query = frames.iter().find(|frame| frame.data.contains("query")).unwrap();
+    let index = json(&query.data).pointer("/choices/0/delta/tool_calls/0/index").cloned();
+    assert_eq!(index, Some(0_usize.into()));
+}
+
+#[test]
 fn case_16_an_empty_result_is_an_empty_text() {
     for (wire, empty) in [(r#""""#, true), ("[]", true), ("null", true), (r#"" ""#, false)] {
         let body = json(&format!(r#"{{"role":"tool","tool_call_id":"a","content":{wire}}}"#));

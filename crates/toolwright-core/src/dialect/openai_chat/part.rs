@@ -137,22 +137,29 @@ pub(super) fn encode_turn(
     object
 }
 
+/// Whether this is a call that the vendor answers itself; it stays among the calls as it is.
+pub(super) fn is_hosted_call(wire: &Json) -> bool {
+    let kind = wire.get("type").and_then(Json::as_str);
+    kind.is_some_and(|kind| !matches!(kind, "function" | "custom"))
+        && wire.get("function").is_none()
+}
+
 /// Reads an element of `tool_calls`.
 pub(super) fn decode_call(
     wire: Json,
     path: Path<'_>,
     quirks: &Quirks,
 ) -> Result<Part, DecodeError> {
+    let hosted = is_hosted_call(&wire);
     let mut outer = Fields::new(wire, path, quirks.dialect)?;
-    let key = if outer.peek("custom").is_some() { "custom" } else { "function" };
-    if outer.peek(key).is_none() && outer.tag("type").is_some_and(|kind| kind != key) {
-        // A call that the vendor answers itself; it stays among the calls.
+    if hosted {
         let origin = outer.origin();
         let part = Part::opaque(quirks.dialect, Json::Object(outer.into_object()));
         let mut extra = Extra::NONE;
         extra.insert(quirks.dialect, PLACE, "tool_calls");
         return Ok(part.with_origin(origin).with_extra(extra));
     }
+    let key = if outer.peek("custom").is_some() { "custom" } else { "function" };
     outer.take("type");
     let id = outer.string("id")?.filter(|id| !id.is_empty());
     let mut inner = Fields::new(outer.need(key)?, path.key(key), quirks.dialect)?;

@@ -159,6 +159,11 @@ impl Decoder {
         let calls = path.key("tool_calls");
         for (at, call) in delta.array("tool_calls")?.into_iter().enumerate() {
             let path = calls.index(at);
+            if part::is_hosted_call(&call) {
+                self.settle(out);
+                self.emit.whole(part::decode_call(call, path, self.quirks)?, out);
+                continue;
+            }
             let fragment = Fragment::decode(call, path, self.quirks)?;
             self.fragment(fragment, &path, out)?;
         }

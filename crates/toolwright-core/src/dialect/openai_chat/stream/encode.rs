@@ -12,7 +12,7 @@ use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object};
 use crate::object;
-use crate::part::Body;
+use crate::part::{Body, Opaque, Part};
 use crate::response::Stop;
 use crate::usage::Usage;
 
@@ -92,23 +92,30 @@ impl Encoder {
                 self.delta(object! {"tool_calls": vec![call]}, frames);
                 Place::Call { at, kind, text }
             }
-            Head::Whole(part) => {
-                let said = match &part.body {
-                    Body::Reasoning(reasoning) => !reasoning.redacted,
-                    Body::Text(_) | Body::Refusal(_) | Body::Call(_) => true,
-                    _ => false,
-                };
-                if said {
-                    let mut events = Vec::new();
-                    split_part(index, *part, &mut events);
-                    for event in events {
-                        self.encode(event, frames);
-                    }
-                }
-                return;
-            }
+            Head::Whole(part) => return self.whole(index, *part, frames),
         };
         self.parts.insert(index, place);
+    }
+
+    fn whole(&mut self, index: usize, part: Part, frames: &mut Vec<Frame>) {
+        match part.body {
+            Body::Reasoning(ref own) if own.redacted => {}
+            Body::Reasoning(_) | Body::Text(_) | Body::Refusal(_) | Body::Call(_) => {
+                let mut events = Vec::new();
+                split_part(index, part, &mut events);
+                for event in events {
+                    self.encode(event, frames);
+                }
+            }
+            Body::Opaque(Opaque { value: Json::Object(mut call), .. })
+                if part.extra.get(self.quirks.dialect, wire::PLACE).is_some() =>
+            {
+                call.insert("index", self.calls);
+                self.calls += 1;
+                self.delta(object! {"tool_calls": vec![call]}, frames);
+            }
+            _ => {}
+        }
     }
 
     fn part_delta(&mut self, index: usize, delta: Delta, frames: &mut Vec<Frame>) {
