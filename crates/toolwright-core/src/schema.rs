@@ -1,1 +1,62 @@
-//! JSON Schemas of parameters: walking them and lowering them to what a vendor accepts.
+//! JSON Schemas of parameters: lowering them to what a vendor accepts, and undoing on the way back
+//! what a rewritten schema made the model say.
+//!
+//! [`lower`] settles the root first (`root`), then rewrites node by node: a node is gathered from
+//! the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written out again by the
+//! rules of a subset (`lower`, `object`, `union`, `subset`). What could not be kept is a
+//! [`SchemaChange`], keyword by keyword. The original schema stays the one to check arguments with.
+
+mod ceiling;
+mod change;
+mod cycle;
+mod flatten;
+mod inline;
+mod keep;
+mod kind;
+mod lower;
+mod nulls;
+mod object;
+mod root;
+mod shape;
+mod subset;
+mod union;
+mod walk;
+
+pub use change::SchemaChange;
+pub use nulls::{Nulls, undo_nulls};
+
+use crate::fit::profile::SchemaRule;
+use crate::json::Json;
+use change::Changes;
+
+/// How many schemas may be written out in place of references, over a whole schema.
+pub const BUDGET: usize = 10_000;
+
+/// A schema within a target's subset, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lowered {
+    /// What to send
+    pub schema: Json,
+    /// What differs from the original, in the order of discovery, at most one for each pointer
+    pub changes: Vec<SchemaChange>,
+    /// The nulls that the model may now send in place of leaving a property out
+    pub nulls: Nulls,
+}
+
+/// Rewrites a schema until the target accepts it.
+///
+/// A schema that is within the subset already comes back equal and without changes.
+pub fn lower(schema: &Json, rule: &SchemaRule, strict: bool) -> Lowered {
+    let rules = subset::rules(if strict { rule.strict } else { rule.subset });
+    let mut changes = Changes::default();
+    let flatten = !rule.root_union || rules.is_some_and(|rules| !rules.root_union);
+    let mut schema = root::settle(schema, flatten, &mut changes);
+    if rule.integer_as_number {
+        walk::integers(&mut schema, &mut changes);
+    }
+    let (schema, nulls) = match rules {
+        Some(rules) => lower::lower(&schema, rules, &mut changes),
+        None => (schema, Nulls::default()),
+    };
+    Lowered { schema, changes: changes.list, nulls }
+}

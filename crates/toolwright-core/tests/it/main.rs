@@ -16,5 +16,6 @@ mod mcp;
 mod mistral;
 mod ollama;
 mod openai_chat;
+mod schema;
 mod spelling;
 mod vendors;

@@ -1,0 +1,94 @@
+//! Which references close a circle, for targets that accept definitions but no recursion.
+
+use std::collections::{HashMap, HashSet};
+
+use super::inline::{is_definition, resolve};
+use super::walk::visit;
+use crate::json::Json;
+
+/// A definition (or the root), and the references within it: which node, and from where.
+#[derive(Default)]
+struct Node {
+    references: Vec<(usize, String)>,
+    state: State,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    New,
+    Open,
+    Done,
+}
+
+/// The pointers of the schemas whose `$ref` leads back to a definition that contains it. Without
+/// those, the rest is free of circles.
+pub(super) fn circular(root: &Json) -> HashSet<String> {
+    let mut nodes = graph(root);
+    let mut found = HashSet::new();
+    for start in 0..nodes.len() {
+        if nodes[start].state != State::New {
+            continue;
+        }
+        nodes[start].state = State::Open;
+        // The path from the start, each with the number of references already followed.
+        let mut path = vec![(start, 0)];
+        while let Some((node, followed)) = path.last_mut() {
+            let Some((target, at)) = nodes[*node].references.get(*followed) else {
+                nodes[*node].state = State::Done;
+                path.pop();
+                continue;
+            };
+            *followed += 1;
+            let target = *target;
+            match nodes[target].state {
+                State::Open => {
+                    found.insert(at.clone());
+                }
+                State::New => {
+                    nodes[target].state = State::Open;
+                    path.push((target, 0));
+                }
+                State::Done => {}
+            }
+        }
+    }
+    found
+}
+
+/// The root first, then the definitions in the order in which they are met.
+fn graph(root: &Json) -> Vec<Node> {
+    let mut nodes = vec![Node::default()];
+    let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
+    let mut place = |nodes: &mut Vec<Node>, owner: &str| {
+        if let Some(place) = places.get(owner) {
+            *place
+        } else {
+            places.insert(owner.to_owned(), nodes.len());
+            nodes.push(Node::default());
+            nodes.len() - 1
+        }
+    };
+    visit(root, "", &mut |object, at| {
+        let Some(reference) = object.get("$ref").and_then(Json::as_str) else { return };
+        let Some((_, target)) = resolve(root, reference) else { return };
+        let (from, to) = (owner(at), owner(&target));
+        // Within one owner, what is no definition is written out in place, and met again there.
+        if from == to && !is_definition(&target) {
+            return;
+        }
+        let (from, to) = (place(&mut nodes, from), place(&mut nodes, to));
+        nodes[from].references.push((to, at.to_owned()));
+    });
+    nodes
+}
+
+/// The definition that a place belongs to; the root has the empty pointer.
+fn owner(at: &str) -> &str {
+    for prefix in ["/$defs/", "/definitions/"] {
+        if let Some(rest) = at.strip_prefix(prefix) {
+            return &at[..prefix.len() + rest.find('/').unwrap_or(rest.len())];
+        }
+    }
+    ""
+}

@@ -1,0 +1,372 @@
+//! Unions at the root, for targets that refuse them there: variants become one object.
+
+use std::collections::{HashMap, HashSet};
+
+use super::BUDGET;
+use super::change::Changes;
+use super::inline::resolve;
+use super::keep::extended;
+use super::root::{OBJECT_ROOT, may_be_object};
+use super::walk::{distinct, restricts, step, visit_mut};
+use crate::fit::Severity;
+use crate::json::{Json, Object};
+
+/// How deep unions and references may nest before references are no longer followed.
+const MAX_DEPTH: usize = 40;
+/// The longest sentence about variants.
+const MAX_VARIANTS: usize = 300;
+const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const NO_UNION: &str = "the target refuses unions at the root";
+
+/// The root without its union; none if it has none.
+pub(super) fn flattened(root: &Json, changes: &mut Changes) -> Option<Object> {
+    let mut flattening = Flattening { root, changes, steps: 0, depth: 0, open: Vec::new() };
+    if !flattening.has_union(root, 0) {
+        return None;
+    }
+    root.as_object().map(|object| flattening.run(object))
+}
+
+/// A root that is being flattened.
+struct Flattening<'s, 'c> {
+    root: &'s Json,
+    changes: &'c mut Changes,
+    steps: usize,
+    depth: usize,
+    /// The targets of the references that are being followed
+    open: Vec<String>,
+}
+
+/// What is known of an object.
+#[derive(Default)]
+struct Flat<'s> {
+    properties: Vec<(&'s str, Term<'s>)>,
+    required: Vec<&'s str>,
+    additional: Option<&'s Json>,
+    /// Other keywords, with their pointers
+    rest: Vec<(&'s str, &'s Json, String)>,
+}
+
+/// What is said about a property in the places that were merged.
+#[derive(Clone, PartialEq)]
+enum Term<'s> {
+    One(&'s Json, String),
+    All(Vec<Term<'s>>),
+    Any(Vec<Term<'s>>),
+}
+
+impl<'s> Flattening<'s, '_> {
+    /// Whether there is a union at the root, be it behind a reference.
+    fn has_union(&self, schema: &'s Json, depth: usize) -> bool {
+        let Json::Object(object) = schema else { return false };
+        UNIONS.iter().any(|union| object.contains_key(union))
+            || depth < MAX_DEPTH
+                && object
+                    .get("$ref")
+                    .and_then(Json::as_str)
+                    .and_then(|reference| resolve(self.root, reference))
+                    .is_some_and(|(target, _)| self.has_union(target, depth + 1))
+    }
+
+    fn run(&mut self, object: &'s Object) -> Object {
+        let mut variants = Vec::new();
+        let flat = self.flat(object, "", &mut variants);
+        let mut out = Object::new();
+        out.push("type", "object");
+        let mut moved = HashMap::new();
+        let mut properties = Object::new();
+        for (name, term) in &flat.properties {
+            let at = step("/properties", name);
+            properties.push((*name).to_owned(), self.write(term, &at, &mut moved));
+        }
+        let required: Vec<Json> = flat.required.iter().map(|name| Json::from(*name)).collect();
+        let required = if required.is_empty() { None } else { Some(Json::Array(required)) };
+        if object.get("required") != required.as_ref() {
+            self.changes.push("/required", "of all variants", NO_UNION, Severity::Note);
+        }
+        let mut properties = Some(Json::Object(properties));
+        let mut required = required;
+        for (key, value, _) in &flat.rest {
+            match *key {
+                "type" => out.insert("type", (*value).clone()),
+                "properties" => out.insert_some("properties", properties.take()),
+                "required" => out.insert_some("required", required.take()),
+                key => out.push(key.to_owned(), (*value).clone()),
+            }
+        }
+        out.insert_some("properties", properties);
+        out.insert_some("required", required);
+        out.insert_some("additionalProperties", flat.additional.cloned());
+        self.describe(&mut out, &variants);
+        let mut out = Json::Object(out);
+        self.redirect(&mut out, &moved);
+        match out {
+            Json::Object(out) => out,
+            _ => Object::new(),
+        }
+    }
+
+    /// Says in the description which properties belong together.
+    fn describe(&mut self, out: &mut Object, variants: &[String]) {
+        let text = format!("one of these sets of properties: {}", variants.join(" or "));
+        if variants.len() < 2 || text.len() > MAX_VARIANTS {
+            return;
+        }
+        let own = out.get("description").and_then(Json::as_str).unwrap_or_default();
+        let text = extended(own, &[text]);
+        out.insert("description", text);
+        self.changes.push("/description", "extended", NO_UNION, Severity::Note);
+    }
+
+    /// An object schema with all that its unions and its reference say.
+    fn flat(&mut self, object: &'s Object, at: &str, variants: &mut Vec<String>) -> Flat<'s> {
+        self.steps += object.len();
+        self.depth += 1;
+        let mut flat = Flat::default();
+        let members = distinct(object);
+        for (key, value) in &members {
+            match (*key, *value) {
+                ("properties", Json::Object(named)) => {
+                    self.steps += named.len();
+                    let at = step(at, key);
+                    flat.properties.extend(
+                        distinct(named)
+                            .into_iter()
+                            .map(|(name, schema)| (name, Term::One(schema, step(&at, name)))),
+                    );
+                    flat.rest.push((key, value, at));
+                }
+                ("required", Json::Array(names)) => {
+                    flat.required.extend(names.iter().filter_map(Json::as_str));
+                    flat.rest.push((key, value, step(at, key)));
+                }
+                ("additionalProperties", value) => flat.additional = Some(value),
+                ("$ref" | "anyOf" | "oneOf" | "allOf", _) => {}
+                (key, value) => flat.rest.push((key, value, step(at, key))),
+            }
+        }
+        for (key, value) in members {
+            let at = step(at, key);
+            match (key, value) {
+                ("$ref", Json::String(reference)) => {
+                    let other = self.referred(reference, &at, variants);
+                    self.conjoin(&mut flat, other);
+                }
+                ("allOf", Json::Array(all)) => {
+                    self.changes.push(&at, "merged into one object", NO_UNION, Severity::Note);
+                    for (index, schema) in all.iter().enumerate() {
+                        if let Some(other) = self.branch(schema, &format!("{at}/{index}"), variants)
+                        {
+                            self.conjoin(&mut flat, other);
+                        }
+                    }
+                }
+                ("anyOf" | "oneOf", Json::Array(any)) => {
+                    self.changes.push(&at, "merged into one object", NO_UNION, Severity::Major);
+                    let other = self.disjoin(any, &at, variants);
+                    self.conjoin(&mut flat, other);
+                }
+                _ => {}
+            }
+        }
+        self.depth -= 1;
+        flat
+    }
+
+    fn referred(&mut self, reference: &str, at: &str, variants: &mut Vec<String>) -> Flat<'s> {
+        let found = resolve(self.root, reference);
+        let Some((Json::Object(target), pointer)) = found else {
+            self.changes.push(at, "removed", "it names nothing here", Severity::Major);
+            return Flat::default();
+        };
+        if self.open.contains(&pointer) || self.depth > MAX_DEPTH {
+            self.changes.push(at, "removed", "it has no end", Severity::Major);
+            return Flat::default();
+        }
+        self.changes.push(at, "written out in place", NO_UNION, Severity::Note);
+        self.open.push(pointer.clone());
+        let flat = self.flat(target, &pointer, variants);
+        self.open.pop();
+        flat
+    }
+
+    /// A member of a union, if an object can be meant by it.
+    fn branch(
+        &mut self,
+        schema: &'s Json,
+        at: &str,
+        variants: &mut Vec<String>,
+    ) -> Option<Flat<'s>> {
+        if self.steps > BUDGET {
+            self.changes.push(at, "removed", "it would become too large", Severity::Major);
+            return None;
+        }
+        if !may_be_object(schema, self.root) {
+            self.changes.push(at, "removed", OBJECT_ROOT, Severity::Major);
+            return None;
+        }
+        let Json::Object(object) = schema else { return Some(Flat::default()) };
+        Some(self.flat(object, at, variants))
+    }
+
+    /// What holds if one of several schemas does.
+    fn disjoin(&mut self, any: &'s [Json], at: &str, variants: &mut Vec<String>) -> Flat<'s> {
+        let mut branches = Vec::new();
+        for (index, schema) in any.iter().enumerate() {
+            branches.extend(self.branch(schema, &format!("{at}/{index}"), &mut Vec::new()));
+        }
+        let mut union = Flat::default();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let total = branches.len();
+        let closed = total > 0
+            && branches.iter().all(|branch| branch.additional == Some(&Json::Bool(false)));
+        union.additional = if closed { branches[0].additional } else { None };
+        for branch in branches {
+            let names: Vec<&str> = if branch.required.is_empty() {
+                branch.properties.iter().map(|(name, _)| *name).collect()
+            } else {
+                branch.required.clone()
+            };
+            variants.push(format!("({})", names.join(", ")));
+            for (name, term) in branch.properties {
+                if let Some((_, known)) =
+                    places.get(name).and_then(|place| union.properties.get_mut(*place))
+                {
+                    known.or(term);
+                } else {
+                    places.insert(name, union.properties.len());
+                    union.properties.push((name, term));
+                }
+            }
+            for name in branch.required {
+                let count = counts.entry(name).or_default();
+                *count += 1;
+                if *count == total {
+                    union.required.push(name);
+                }
+            }
+            for (key, _, at) in branch.rest {
+                self.leave(key, &at);
+            }
+        }
+        union
+    }
+
+    /// Adds what else holds.
+    fn conjoin(&mut self, flat: &mut Flat<'s>, other: Flat<'s>) {
+        let mut places: HashMap<&str, usize> =
+            flat.properties.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
+        for (name, term) in other.properties {
+            if let Some((_, known)) =
+                places.get(name).and_then(|place| flat.properties.get_mut(*place))
+            {
+                known.and(term);
+            } else {
+                places.insert(name, flat.properties.len());
+                flat.properties.push((name, term));
+            }
+        }
+        let known: HashSet<&str> = flat.required.iter().copied().collect();
+        flat.required.extend(other.required.into_iter().filter(|name| !known.contains(name)));
+        let closed = Some(&Json::Bool(false));
+        if flat.additional.is_none() || other.additional == closed {
+            flat.additional = other.additional;
+        }
+        for (key, value, at) in other.rest {
+            match flat.rest.iter().find(|(own, _, _)| *own == key) {
+                Some((_, own, _)) if *own == value => {}
+                Some(_) => self.leave(key, &at),
+                None => flat.rest.push((key, value, at)),
+            }
+        }
+    }
+
+    /// A keyword of a variant that the object as a whole cannot have.
+    fn leave(&mut self, key: &str, at: &str) {
+        let severity = if restricts(key) { Severity::Major } else { Severity::Minor };
+        if !matches!(key, "type" | "properties" | "required") {
+            self.changes.push(at, "removed", NO_UNION, severity);
+        }
+    }
+
+    /// A property's schema, remembering where its parts came from.
+    fn write(&mut self, term: &Term<'s>, at: &str, moved: &mut HashMap<String, String>) -> Json {
+        let (key, terms) = match term {
+            Term::One(schema, old) => {
+                if old != at {
+                    moved.insert(old.clone(), at.to_owned());
+                    self.changes.moved(at.to_owned(), old.clone());
+                }
+                return (*schema).clone();
+            }
+            Term::All(terms) => ("allOf", terms),
+            Term::Any(terms) => ("anyOf", terms),
+        };
+        let schemas: Vec<Json> = terms
+            .iter()
+            .enumerate()
+            .map(|(index, term)| self.write(term, &format!("{at}/{key}/{index}"), moved))
+            .collect();
+        let mut object = Object::new();
+        object.push(key, schemas);
+        Json::Object(object)
+    }
+
+    /// Lets references follow what was moved.
+    fn redirect(&mut self, schema: &mut Json, moved: &HashMap<String, String>) {
+        let changes = &mut *self.changes;
+        visit_mut(schema, "", &mut |object, at| {
+            let Some(Json::String(reference)) = object.get("$ref") else { return };
+            let Some(old) = reference.strip_prefix('#') else { return };
+            if !UNIONS.iter().any(|union| old[..].starts_with(&format!("/{union}/"))) {
+                return;
+            }
+            let mut end = old.len();
+            let new = loop {
+                if let Some(new) = moved.get(&old[..end]) {
+                    break Some(format!("#{new}{}", &old[end..]));
+                }
+                match old[..end].rfind('/') {
+                    Some(slash) if slash > 0 => end = slash,
+                    _ => break None,
+                }
+            };
+            let at = step(at, "$ref");
+            if let Some(new) = new {
+                object.insert("$ref", new);
+                changes.push(&at, "redirected", NO_UNION, Severity::Note);
+            } else {
+                object.remove("$ref");
+                changes.push(&at, "removed", NO_UNION, Severity::Major);
+            }
+        });
+    }
+}
+
+impl<'s> Term<'s> {
+    fn same(&self, other: &Term<'s>) -> bool {
+        match (self, other) {
+            (Term::One(a, _), Term::One(b, _)) => a.same(b),
+            (a, b) => a == b,
+        }
+    }
+
+    fn or(&mut self, other: Term<'s>) {
+        match self {
+            Term::Any(terms) if terms.iter().any(|term| term.same(&other)) => {}
+            Term::Any(terms) => terms.push(other),
+            known if known.same(&other) => {}
+            known => *known = Term::Any(vec![known.clone(), other]),
+        }
+    }
+
+    fn and(&mut self, other: Term<'s>) {
+        match self {
+            Term::All(terms) if terms.iter().any(|term| term.same(&other)) => {}
+            Term::All(terms) => terms.push(other),
+            known if known.same(&other) => {}
+            known => *known = Term::All(vec![known.clone(), other]),
+        }
+    }
+}

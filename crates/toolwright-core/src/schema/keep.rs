@@ -1,0 +1,161 @@
+//! Keywords that are kept or dropped as they are, and what the description says in their stead.
+
+use super::lower::Lowering;
+use super::shape::Member;
+use super::walk::{is_worth_saying, restricts, step};
+use crate::fit::Severity;
+use crate::json::{Json, Key, Object};
+
+/// The longest phrase for one keyword.
+const MAX_PHRASE: usize = 240;
+
+/// A keyword in words, unless it is too long or leads elsewhere.
+pub(super) fn phrase(key: &str, value: &Json) -> Option<String> {
+    let text = match value {
+        Json::String(text) => format!("{key}: {text}"),
+        other => format!("{key}: {other}"),
+    };
+    (text.len() <= MAX_PHRASE && !text.contains("\"$ref\"")).then_some(text)
+}
+
+/// A description with phrases added.
+pub(super) fn extended(description: &str, texts: &[String]) -> String {
+    let texts = texts.join(", ");
+    if description.is_empty() { texts } else { format!("{description} ({texts})") }
+}
+
+/// A node in the making: its members in order, and what is still to be said.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) members: Vec<(Key, Json)>,
+    pub(super) texts: Vec<String>,
+}
+
+impl Draft {
+    pub(super) fn push(&mut self, key: &str, value: impl Into<Json>) {
+        self.members.push((Key::Owned(key.to_owned()), value.into()));
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.members.iter().any(|(own, _)| own == key)
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Json> {
+        let place = self.members.iter().position(|(own, _)| own == key)?;
+        Some(self.members.remove(place).1)
+    }
+}
+
+impl<'s> Lowering<'s, '_> {
+    /// Ends a node: the description takes what could not be said otherwise.
+    pub(super) fn finish(&mut self, mut draft: Draft, at: &str) -> Json {
+        if !draft.texts.is_empty() {
+            let place = draft.members.iter().position(|(key, _)| key == "description");
+            if let Some((_, value)) = place.and_then(|place| draft.members.get_mut(place)) {
+                *value = extended(value.as_str().unwrap_or_default(), &draft.texts).into();
+            } else {
+                let text = extended("", &draft.texts);
+                draft.push("description", text);
+            }
+            self.push(
+                &step(at, "description"),
+                "extended",
+                "lack what it now says",
+                Severity::Note,
+            );
+        }
+        Json::Object(draft.members.into_iter().collect::<Object>())
+    }
+
+    /// Writes a keyword that needs no other, or drops it.
+    pub(super) fn data(
+        &mut self,
+        draft: &mut Draft,
+        member: &Member<'s>,
+        value: &Json,
+        root: bool,
+    ) {
+        let (key, at) = (member.key, member.at.as_ref());
+        let strict_null = key == "default" && self.rules.all_required && value.is_null();
+        if strict_null {
+            self.push(at, "removed", "refuse a default of null", Severity::Note);
+            return;
+        }
+        if key == "const" && !self.rules.has(key, root) && value.as_str().is_some() {
+            draft.push("enum", vec![value.clone()]);
+            self.push(at, "became enum", "have no const", Severity::Note);
+            return;
+        }
+        if key == "enum" && self.rules.string_enum && self.rules.has(key, root) {
+            if let Some(values) = self.strings(value, at) {
+                draft.push(key, values);
+            } else {
+                self.drop(draft, key, value, at, root);
+            }
+            return;
+        }
+        if self.rules.has(key, root) && self.is_accepted(key, value) {
+            draft.push(key, value.clone());
+        } else {
+            self.drop(draft, key, value, at, root);
+        }
+    }
+
+    /// The strings of an enumeration; none if that would leave out more than null.
+    fn strings(&mut self, value: &Json, at: &str) -> Option<Vec<Json>> {
+        let values = value.as_array()?;
+        let strings: Vec<Json> =
+            values.iter().filter(|value| value.as_str().is_some()).cloned().collect();
+        let others = values.iter().any(|value| value.as_str().is_none() && !value.is_null());
+        if others || strings.is_empty() {
+            return None;
+        }
+        if strings.len() < values.len() {
+            self.push(at, "without null", "enumerate strings only", Severity::Note);
+        }
+        Some(strings)
+    }
+
+    /// Whether a keyword that exists may have a value.
+    fn is_accepted(&self, key: &str, value: &Json) -> bool {
+        match (key, value) {
+            ("format", Json::String(format)) => {
+                self.rules.formats.is_none_or(|formats| formats.contains(&format.as_str()))
+            }
+            ("minItems", value) => self
+                .rules
+                .max_min_items
+                .is_none_or(|most| value.as_u64().is_some_and(|value| value <= most)),
+            ("description" | "title", value) => value.as_str().is_some(),
+            ("enum", value) => value.as_array().is_some_and(|values| !values.is_empty()),
+            ("properties" | "items" | "anyOf" | "$ref" | "$defs" | "definitions" | "defs", _) => {
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Drops a keyword, saying it in the description where that helps.
+    pub(super) fn drop(
+        &mut self,
+        draft: &mut Draft,
+        key: &str,
+        value: &Json,
+        at: &str,
+        root: bool,
+    ) {
+        let telling = is_worth_saying(key);
+        let text =
+            if telling && self.rules.has("description", root) { phrase(key, value) } else { None };
+        match text {
+            Some(text) => {
+                draft.texts.push(text);
+                self.push(at, "moved into the description", "do not have it", Severity::Minor);
+            }
+            None if telling && restricts(key) => {
+                self.push(at, "removed", "do not have it", Severity::Major);
+            }
+            None => self.push(at, "removed", "do not have it", Severity::Minor),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Types: read, inferred where a target needs one, and said as the target says them.
+
+use super::keep::Draft;
+use super::lower::{Built, Lowering};
+use super::shape::{Member, Shape, StandIn, Value};
+use super::subset::Types;
+use super::walk::{applies_to, step, type_named, type_of};
+use crate::fit::Severity;
+use crate::json::Json;
+
+impl<'s> Lowering<'s, '_> {
+    /// Settles the types of a node that is no union.
+    pub(super) fn typed(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
+        let mut types = self.types(&mut shape);
+        if !self.rules.typed || types.is_empty() {
+            return self.plain(shape, &types, root);
+        }
+        let mut flag = false;
+        if self.rules.types == Types::Flag && types.len() > 1 {
+            let before = types.len();
+            types.retain(|name| *name != "null");
+            flag = types.len() < before;
+        }
+        if flag {
+            shape.take("nullable");
+        }
+        let compound = types.iter().any(|name| matches!(*name, "object" | "array"));
+        let split = types.len() > 1
+            && match self.rules.types {
+                Types::List => false,
+                Types::ScalarList => compound,
+                Types::Branches | Types::Flag => true,
+            };
+        let mut built =
+            if split { self.split(shape, &types, root) } else { self.single(shape, &types, root) };
+        if flag && let Some(object) = built.json.as_object_mut() {
+            object.insert("nullable", true);
+        }
+        built
+    }
+
+    /// The types of a node, inferred if the target needs one and none is said.
+    fn types(&mut self, shape: &mut Shape<'s>) -> Vec<&'static str> {
+        let mut types: Vec<&'static str> = Vec::new();
+        if let Some(member) = shape.get("type") {
+            let at = member.at.clone();
+            let names = match shape.data("type") {
+                Some(Json::Array(names)) => names.as_slice(),
+                Some(single) => std::slice::from_ref(single),
+                None => &[],
+            };
+            let known = |name: &Json| name.as_str().and_then(type_named);
+            let strange = names.iter().any(|name| known(name).is_none());
+            for name in names.iter().filter_map(known) {
+                if !types.contains(&name) {
+                    types.push(name);
+                }
+            }
+            if self.rules.typed && (strange || types.is_empty()) {
+                self.push(&at, "without what is no type", "know no such type", Severity::Major);
+                if types.is_empty() {
+                    shape.take("type");
+                }
+            }
+        }
+        if !self.rules.typed {
+            return types;
+        }
+        if types.is_empty() && shape.get("ref").is_none() {
+            types = self.inferred(shape);
+        }
+        if self.rules.types != Types::Flag
+            && let Some(nullable) = shape.take("nullable")
+        {
+            self.push(&nullable.at, "became the type null", "have no nullable", Severity::Note);
+            if nullable.raw.as_bool() == Some(true) && !types.contains(&"null") {
+                types.push("null");
+            }
+        }
+        types
+    }
+
+    /// The types that the keywords of a node speak of, else all that are simple.
+    fn inferred(&mut self, shape: &Shape<'s>) -> Vec<&'static str> {
+        let mut types: Vec<&'static str> = Vec::new();
+        let mut add = |name: &'static str| {
+            if !types.contains(&name) {
+                types.push(name);
+            }
+        };
+        match (shape.data("enum"), shape.data("const")) {
+            (Some(Json::Array(values)), _) => values.iter().map(type_of).for_each(&mut add),
+            (_, Some(value)) => add(type_of(value)),
+            _ => {
+                for member in &shape.members {
+                    match (member.key, applies_to(member.key)) {
+                        ("format", _) => add("string"),
+                        (_, [first, ..]) => add(first),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let at = step(&shape.at, "type");
+        if types.is_empty() {
+            self.push(&at, "limited to simple types", "need a type everywhere", Severity::Major);
+            types.extend(["string", "number", "boolean"]);
+            if self.rules.types != Types::Flag {
+                types.push("null");
+            }
+        } else {
+            self.push(&at, "added", "need a type everywhere", Severity::Note);
+        }
+        types
+    }
+
+    /// A node whose types can be said at once.
+    pub(super) fn single(&mut self, shape: Shape<'s>, types: &[&'static str], root: bool) -> Built {
+        let empty = match shape.get("properties") {
+            Some(Member { value: Value::Named(named), .. }) => named.is_empty(),
+            _ => true,
+        };
+        if !root && empty && self.rules.no_empty_object && types == ["object"] {
+            let mut shape = shape;
+            let at = step(&shape.at, "type");
+            self.push(&at, "became text", "refuse objects without properties", Severity::Major);
+            shape.stand_in = Some(StandIn { text: "an object".to_owned(), kind: None });
+            return self.stand_in(shape, root);
+        }
+        self.plain(shape, types, root)
+    }
+
+    /// Writes `type`.
+    pub(super) fn kind(
+        &mut self,
+        draft: &mut Draft,
+        member: &Member<'s>,
+        value: &Json,
+        types: &[&'static str],
+        root: bool,
+    ) {
+        if !self.rules.typed {
+            return self.data(draft, member, value, root);
+        }
+        let list = value.as_array().is_some() && self.rules.types != Types::Flag;
+        let spelled = self.spelled(types, list);
+        // Capitals are how the target spells a type: nothing is lost by them.
+        if !spelled.to_string().eq_ignore_ascii_case(&value.to_string()) {
+            self.push(&member.at, "rewritten", "say types in another way", Severity::Note);
+        }
+        draft.push("type", spelled);
+    }
+
+    pub(super) fn spelled(&self, types: &[&'static str], list: bool) -> Json {
+        match types {
+            [only] if !list => Json::String(self.rules.spell(only)),
+            _ => Json::from(types.iter().map(|name| self.rules.spell(name)).collect::<Vec<_>>()),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Writing a schema by the rules of a subset, node by node.
+
+use std::collections::HashSet;
+
+use super::change::Changes;
+use super::keep::Draft;
+use super::nulls::{Nulls, Place, Places};
+use super::shape::{Member, Shape, Source, Value};
+use super::subset::{Refs, Rules, Types};
+use super::walk::{applies_to, holds_definitions, step, visit};
+use crate::fit::Severity;
+use crate::json::Json;
+
+/// A schema that is being lowered.
+pub(super) struct Lowering<'s, 'c> {
+    pub(super) root: &'s Json,
+    pub(super) rules: &'static Rules,
+    pub(super) changes: &'c mut Changes,
+    /// The targets of the references that lead to the present node
+    pub(super) open: Vec<String>,
+    /// The schemas whose `$ref` must not be kept
+    pub(super) circular: HashSet<String>,
+    /// How many of the nodes around the present one are copies, and how many copies were made
+    pub(super) copies: usize,
+    pub(super) spent: usize,
+    pub(super) depth: usize,
+    pub(super) places: Places,
+}
+
+/// A node that is done.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) json: Json,
+    /// The place for nulls, if there is anything to remember
+    pub(super) place: Option<usize>,
+}
+
+/// Lowers a schema whose root is settled.
+pub(super) fn lower(schema: &Json, rules: &'static Rules, changes: &mut Changes) -> (Json, Nulls) {
+    if schema.as_object().is_none() {
+        return (schema.clone(), Nulls::default());
+    }
+    let circular = match rules.refs {
+        Refs::Acyclic => super::cycle::circular(schema),
+        Refs::Keep | Refs::Inline => HashSet::new(),
+    };
+    let mut lowering = Lowering {
+        root: schema,
+        rules,
+        changes,
+        open: vec![String::new()],
+        circular,
+        copies: 0,
+        spent: 0,
+        depth: 0,
+        places: Places::default(),
+    };
+    let shape = lowering.gather(&[Source::new(schema, "")]);
+    let built = lowering.emit(shape, true);
+    let (json, nulls) = (built.json, lowering.places.finish(built.place));
+    super::ceiling::measure(&json, rules, changes);
+    (json, nulls)
+}
+
+impl<'s> Lowering<'s, '_> {
+    /// Notes a change; the reason begins with the name of the rules.
+    pub(super) fn push(&mut self, at: &str, what: &'static str, why: &str, severity: Severity) {
+        self.changes.push(at, what, format!("{} {why}", self.rules.name), severity);
+    }
+
+    /// Lowers a node below the root.
+    pub(super) fn node(&mut self, sources: &[Source<'s>]) -> Built {
+        self.depth += 1;
+        let built = if let Some(built) = self.kept_reference(sources) {
+            built
+        } else {
+            let shape = self.gather(sources);
+            self.emit(shape, false)
+        };
+        self.depth -= 1;
+        built
+    }
+
+    /// Writes out all that is said about a node.
+    pub(super) fn emit(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
+        let opened = shape.opened.len();
+        self.open.append(&mut shape.opened);
+        self.copies += usize::from(opened > 0);
+        let built = if shape.stand_in.is_some() {
+            self.stand_in(shape, root)
+        } else {
+            match self.union_of(&mut shape, root) {
+                Some(union) if self.rules.typed => self.branches(shape, union, root),
+                _ => self.typed(shape, root),
+            }
+        };
+        self.copies -= usize::from(opened > 0);
+        self.open.truncate(self.open.len() - opened);
+        built
+    }
+
+    /// A node that cannot be written out: its description says what belongs there.
+    pub(super) fn stand_in(&mut self, shape: Shape<'s>, root: bool) -> Built {
+        let mut draft = Draft { texts: shape.texts, ..Draft::default() };
+        let (mut text, kind) = match shape.stand_in {
+            Some(stand_in) => (stand_in.text, stand_in.kind),
+            None => (String::new(), None),
+        };
+        let kind = match (self.rules.closed, self.rules.types) {
+            // A closed object would have to list what it holds; text can hold anything.
+            (true, _) => {
+                text.push_str(", as JSON text");
+                Some("string")
+            }
+            (false, Types::Flag) => kind.or(Some("object")),
+            (false, _) => kind,
+        };
+        if let Some(kind) = kind {
+            draft.push("type", self.rules.spell(kind));
+            if kind == "array" && self.rules.typed {
+                let items = self.anything(&step(&shape.at, "items"));
+                draft.push("items", items);
+            }
+        }
+        draft.texts.push(text);
+        for member in &shape.members {
+            if let ("description" | "title", Value::Data(value)) = (member.key, &member.value) {
+                self.data(&mut draft, member, value, root);
+            }
+        }
+        Built { json: self.finish(draft, &shape.at), place: None }
+    }
+
+    /// The most open schema that has a type.
+    pub(super) fn anything(&mut self, at: &str) -> Json {
+        let shape = Shape::new(at.into());
+        self.typed(shape, false).json
+    }
+
+    /// A node keyword by keyword.
+    pub(super) fn plain(
+        &mut self,
+        mut shape: Shape<'s>,
+        types: &[&'static str],
+        root: bool,
+    ) -> Built {
+        let texts = std::mem::take(&mut shape.texts);
+        let mut draft = Draft { texts, ..Draft::default() };
+        let mut place = Place::default();
+        let tuple = matches!(
+            shape.get("prefixItems"),
+            Some(Member { value: Value::Schemas(members), .. }) if !members.is_empty()
+        );
+        for member in &shape.members {
+            let applies = applies_to(member.key);
+            let idle = !applies.is_empty() && !applies.iter().any(|name| types.contains(name));
+            if self.rules.typed && idle && !types.is_empty() {
+                self.push(&member.at, "removed", "refuse what is idle here", Severity::Note);
+                continue;
+            }
+            match (member.key, &member.value) {
+                ("type", Value::Data(value)) => self.kind(&mut draft, member, value, types, root),
+                ("properties", Value::Named(named)) if self.rules.has("properties", root) => {
+                    self.properties(&mut draft, &mut place, &shape, named);
+                }
+                ("required", Value::Data(_)) if self.rules.typed => {
+                    self.required(&mut draft, &shape);
+                }
+                ("additionalProperties", _) => self.additional(&mut draft, member, root),
+                ("items", Value::Schemas(_)) if self.rules.items_verbatim => {
+                    draft.push("items", member.raw.clone());
+                }
+                ("items", Value::Schema(sources))
+                    if self.rules.has("items", root) && !(self.rules.typed && tuple) =>
+                {
+                    self.items(&mut draft, &mut place, sources);
+                }
+                ("items" | "prefixItems", Value::Schemas(sources)) if self.rules.typed => {
+                    self.tuple(&mut draft, &mut place, member, sources);
+                }
+                ("anyOf" | "oneOf", Value::Schemas(sources))
+                    if self.rules.has("anyOf", root) && !sources.is_empty() =>
+                {
+                    let branches: Vec<Json> =
+                        sources.iter().map(|s| self.node(std::slice::from_ref(s)).json).collect();
+                    draft.push("anyOf", branches);
+                }
+                (key, Value::Named(named)) if holds_definitions(key) => {
+                    self.definitions(&mut draft, member, named, root);
+                }
+                (_, Value::Data(value)) => self.data(&mut draft, member, value, root),
+                _ => self.drop(&mut draft, member.key, member.raw, &member.at, root),
+            }
+        }
+        if self.rules.typed && !types.is_empty() && !draft.has("type") {
+            draft.members.insert(0, ("type".into(), self.spelled(types, false)));
+        }
+        if self.rules.closed && types.contains(&"object") {
+            self.close(&mut draft, &shape, root);
+        }
+        if self.rules.typed && types.contains(&"array") && !draft.has("items") {
+            let at = step(&shape.at, "items");
+            self.push(&at, "limited to simple types", "need items in an array", Severity::Major);
+            let items = self.anything(&at);
+            draft.push("items", items);
+        }
+        let place = self.places.add(place);
+        Built { json: self.finish(draft, &shape.at), place }
+    }
+
+    /// Writes the definitions of the root, if references stay; else they are no longer needed.
+    pub(super) fn definitions(
+        &mut self,
+        draft: &mut Draft,
+        member: &Member<'s>,
+        named: &[(&'s str, Vec<Source<'s>>)],
+        root: bool,
+    ) {
+        if !self.rules.has(member.key, root) || !root && member.key != "defs" {
+            self.push(&member.at, "removed", "have it written out", Severity::Note);
+            return;
+        }
+        if self.rules.items_verbatim {
+            draft.push(member.key, member.raw.clone());
+            return;
+        }
+        let mut definitions = crate::json::Object::new();
+        for (name, sources) in named {
+            let at = step(&member.at, name);
+            self.open.push(at.clone());
+            let built = self.node(sources);
+            self.open.pop();
+            self.places.link(&at, built.place);
+            definitions.push(name.to_string(), built.json);
+        }
+        draft.push(member.key, definitions);
+    }
+
+    /// Writes `items`.
+    fn items(&mut self, draft: &mut Draft, place: &mut Place, sources: &[Source<'s>]) {
+        if self.rules.items_verbatim
+            && let [source] = sources
+            && self.is_portable(source.schema)
+        {
+            draft.push("items", source.schema.clone());
+            return;
+        }
+        let built = self.node(sources);
+        place.items = built.place;
+        draft.push("items", built.json);
+    }
+
+    /// Whether the references within a schema still lead somewhere if nothing but `$defs` is kept.
+    fn is_portable(&self, schema: &Json) -> bool {
+        let mut portable = true;
+        visit(schema, "", &mut |object, _| {
+            if let Some(reference) = object.get("$ref") {
+                let leads = reference.as_str().is_some_and(|reference| {
+                    reference.starts_with("#/$defs/")
+                        && super::inline::resolve(self.root, reference).is_some()
+                });
+                portable &= leads;
+            }
+        });
+        portable
+    }
+}

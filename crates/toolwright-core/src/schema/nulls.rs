@@ -1,0 +1,171 @@
+//! Nulls that strict rewriting made possible: remembered on the way out, removed on the way back.
+//!
+//! A strict schema has every property required, so an optional one becomes nullable and the model
+//! says `null` where it would have left the property out (case 24). What was nullable before is
+//! left alone. Places are linked, not listed, because a recursive schema has no end of them.
+
+use std::collections::HashMap;
+
+use crate::json::{Json, Object};
+
+/// Where a null means that a property is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Nulls {
+    /// The first is the arguments as a whole
+    places: Vec<Place>,
+}
+
+/// A place in the arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) properties: Vec<Property>,
+    /// The place of each item
+    pub(super) items: Option<usize>,
+    /// Other places that may be meant here (branches of a union, a definition)
+    pub(super) same: Vec<usize>,
+}
+
+/// A property of a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) null: Null,
+    pub(super) place: Option<usize>,
+}
+
+/// What a null means in a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Null {
+    /// Absence: the original does not accept it
+    Injected,
+    /// Itself: the original accepts it
+    Meant,
+    /// Nothing: neither schema accepts it
+    Impossible,
+}
+
+impl Nulls {
+    /// Whether there is nothing to undo.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Adds the places that may be meant by one of these.
+    fn widen(&self, places: &mut Vec<usize>) {
+        let mut next = 0;
+        while let Some(place) = places.get(next) {
+            let same = self.places.get(*place).map_or(&[][..], |place| &place.same);
+            for other in same {
+                if !places.contains(other) {
+                    places.push(*other);
+                }
+            }
+            next += 1;
+        }
+    }
+
+    fn undo(&self, value: &mut Json, mut places: Vec<usize>) -> bool {
+        if places.is_empty() {
+            return false;
+        }
+        self.widen(&mut places);
+        let here: Vec<&Place> = places.iter().filter_map(|at| self.places.get(*at)).collect();
+        match value {
+            Json::Array(items) => {
+                let below: Vec<usize> = here.iter().filter_map(|place| place.items).collect();
+                let mut changed = false;
+                for item in items {
+                    changed |= self.undo(item, below.clone());
+                }
+                changed
+            }
+            Json::Object(object) => self.undo_object(object, &here),
+            _ => false,
+        }
+    }
+
+    fn undo_object(&self, object: &mut Object, here: &[&Place]) -> bool {
+        let mut changed = false;
+        let mut kept = Object::new();
+        for (key, mut value) in std::mem::take(object) {
+            let named =
+                || here.iter().flat_map(|place| &place.properties).filter(|own| own.name == *key);
+            // Where branches disagree, a null that one of them accepts is left to the check.
+            let injected = named().any(|own| own.null == Null::Injected)
+                && !named().any(|own| own.null == Null::Meant);
+            if value.is_null() && injected {
+                changed = true;
+                continue;
+            }
+            changed |= self.undo(&mut value, named().filter_map(|own| own.place).collect());
+            kept.push(key, value);
+        }
+        *object = kept;
+        changed
+    }
+}
+
+/// Removes from a call's arguments the nulls that only the lowered schema asked for. Says whether
+/// there were any.
+pub fn undo_nulls(arguments: &mut Json, nulls: &Nulls) -> bool {
+    if nulls.is_empty() {
+        return false;
+    }
+    nulls.undo(arguments, vec![0])
+}
+
+/// Places as they are found.
+#[derive(Debug)]
+pub(super) struct Places {
+    list: Vec<Place>,
+    /// The places of definitions, by their pointers
+    definitions: HashMap<String, usize>,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        Places { list: vec![Place::default()], definitions: HashMap::from([(String::new(), 0)]) }
+    }
+}
+
+impl Places {
+    /// Adds a place, if there is anything to remember about it.
+    pub(super) fn add(&mut self, place: Place) -> Option<usize> {
+        if place == Place::default() {
+            return None;
+        }
+        self.list.push(place);
+        Some(self.list.len() - 1)
+    }
+
+    /// The place of a definition, known or to come.
+    pub(super) fn of(&mut self, pointer: &str) -> usize {
+        if let Some(place) = self.definitions.get(pointer) {
+            return *place;
+        }
+        self.list.push(Place::default());
+        self.definitions.insert(pointer.to_owned(), self.list.len() - 1);
+        self.list.len() - 1
+    }
+
+    /// Says what a definition turned out to be.
+    pub(super) fn link(&mut self, pointer: &str, place: Option<usize>) {
+        if let Some(place) = place {
+            let definition = self.of(pointer);
+            if let Some(definition) = self.list.get_mut(definition) {
+                definition.same.push(place);
+            }
+        }
+    }
+
+    /// All places, the root's first.
+    pub(super) fn finish(mut self, root: Option<usize>) -> Nulls {
+        self.link("", root);
+        let injected = self
+            .list
+            .iter()
+            .flat_map(|place| &place.properties)
+            .any(|property| property.null == Null::Injected);
+        if injected { Nulls { places: self.list } } else { Nulls::default() }
+    }
+}

@@ -1,0 +1,92 @@
+//! The root of a schema of parameters: an object, without a union if the target refuses one there.
+
+use super::change::Changes;
+use super::flatten::flattened;
+use super::inline::resolve;
+use super::walk::type_named;
+use crate::fit::Severity;
+use crate::json::{Json, Object};
+
+/// How many schemas are looked at to find out whether an object can be meant.
+const OBJECT_FUEL: usize = 256;
+/// Why a root must be one.
+pub(super) const OBJECT_ROOT: &str = "parameters are an object";
+
+/// The schema with a root that can be the root of parameters, as far as there is one.
+pub(super) fn settle(schema: &Json, flatten: bool, changes: &mut Changes) -> Json {
+    let object = match schema {
+        Json::Object(object) => object,
+        Json::Bool(true) => {
+            changes.push("", "became an object", OBJECT_ROOT, Severity::Note);
+            return Json::Object(crate::object! { "type": "object", "properties": Object::new() });
+        }
+        _ => {
+            changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
+            return schema.clone();
+        }
+    };
+    let flat = if flatten { flattened(schema, changes) } else { None };
+    let mut settled = flat.unwrap_or_else(|| object.clone());
+    kind(&mut settled, schema, changes);
+    Json::Object(settled)
+}
+
+/// Makes `type` say `object`, if the root is one.
+fn kind(object: &mut Object, root: &Json, changes: &mut Changes) {
+    match object.get("type") {
+        None if !may_be_object(root, root) => {
+            changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
+        }
+        None => {
+            let empty = object.is_empty();
+            let members = std::mem::take(object);
+            object.push("type", "object");
+            for (key, value) in members {
+                object.push(key, value);
+            }
+            if empty {
+                object.push("properties", Object::new());
+            }
+            changes.push("/type", "added", OBJECT_ROOT, Severity::Note);
+        }
+        Some(Json::String(name)) if type_named(name) == Some("object") => {}
+        Some(Json::Array(names)) if names.iter().any(is_object_name) => {
+            let name = names.iter().find(|name| is_object_name(name)).cloned();
+            object.insert_some("type", name);
+            changes.push("/type", "became object", OBJECT_ROOT, Severity::Note);
+        }
+        Some(_) => {
+            changes.push("/type", "left as it is", OBJECT_ROOT, Severity::Major);
+        }
+    }
+}
+
+fn is_object_name(name: &Json) -> bool {
+    name.as_str().and_then(type_named) == Some("object")
+}
+
+/// Whether an object can satisfy a schema, as far as its types tell; yes if that takes too long.
+pub(super) fn may_be_object(schema: &Json, root: &Json) -> bool {
+    may_be(schema, root, &mut { OBJECT_FUEL })
+}
+
+fn may_be(schema: &Json, root: &Json, fuel: &mut usize) -> bool {
+    let Json::Object(object) = schema else { return schema == &Json::Bool(true) };
+    if *fuel == 0 {
+        return true;
+    }
+    *fuel -= 1;
+    object.iter().all(|(key, value)| match (key, value) {
+        ("type", Json::Array(names)) => names.iter().any(is_object_name),
+        ("type", name) => is_object_name(name),
+        ("enum", Json::Array(values)) => values.iter().any(|value| value.as_object().is_some()),
+        ("const", value) => value.as_object().is_some(),
+        ("anyOf" | "oneOf", Json::Array(any)) => {
+            any.iter().any(|schema| may_be(schema, root, fuel))
+        }
+        ("$ref", Json::String(reference)) => {
+            resolve(root, reference).is_none_or(|(target, _)| may_be(target, root, fuel))
+        }
+        _ => true,
+    })
+}

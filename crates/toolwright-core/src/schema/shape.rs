@@ -1,0 +1,236 @@
+//! A node of a schema as the conjunction of all that is said about it: the schema itself, what its
+//! `$ref` names, and the members of its `allOf`.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::walk::{Holds, distinct, holds, step};
+use crate::json::Json;
+
+/// A schema and its pointer.
+#[derive(Debug, Clone)]
+pub(super) struct Source<'s> {
+    pub(super) schema: &'s Json,
+    pub(super) at: Rc<str>,
+    /// Whether only its `$ref` counts, because the rest is said around it
+    pub(super) bare: bool,
+}
+
+impl<'s> Source<'s> {
+    pub(super) fn new(schema: &'s Json, at: impl Into<Rc<str>>) -> Source<'s> {
+        Source { schema, at: at.into(), bare: false }
+    }
+}
+
+/// A keyword's value, its schemas apart.
+#[derive(Debug, Clone)]
+pub(super) enum Value<'s> {
+    /// No schema
+    Data(Cow<'s, Json>),
+    /// One schema, as a conjunction
+    Schema(Vec<Source<'s>>),
+    /// A list of schemas
+    Schemas(Vec<Source<'s>>),
+    /// Schemas by name, each a conjunction
+    Named(Vec<(&'s str, Vec<Source<'s>>)>),
+}
+
+/// A keyword of a node.
+#[derive(Debug, Clone)]
+pub(super) struct Member<'s> {
+    pub(super) key: &'s str,
+    pub(super) at: Rc<str>,
+    pub(super) value: Value<'s>,
+    /// The value as it was written, where it was written first
+    pub(super) raw: &'s Json,
+}
+
+/// What stands in for a schema that cannot be written out.
+#[derive(Debug, Clone)]
+pub(super) struct StandIn {
+    /// What is said about it in the description
+    pub(super) text: String,
+    /// The type that it would have
+    pub(super) kind: Option<&'static str>,
+}
+
+/// All that is said about a node, in the order of its first appearance.
+#[derive(Debug, Clone)]
+pub(super) struct Shape<'s> {
+    pub(super) at: Rc<str>,
+    pub(super) members: Vec<Member<'s>>,
+    /// The targets of references that were written out here
+    pub(super) opened: Vec<String>,
+    /// Set if the node cannot be written out
+    pub(super) stand_in: Option<StandIn>,
+    /// What is to be said in the description, since it could not be joined
+    pub(super) texts: Vec<String>,
+}
+
+impl<'s> Shape<'s> {
+    pub(super) fn new(at: Rc<str>) -> Shape<'s> {
+        Shape { at, members: Vec::new(), opened: Vec::new(), stand_in: None, texts: Vec::new() }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Member<'s>> {
+        self.members.iter().find(|member| member.key == key)
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Member<'s>> {
+        let place = self.members.iter().position(|member| member.key == key)?;
+        Some(self.members.remove(place))
+    }
+
+    /// The value of a keyword that holds no schema.
+    pub(super) fn data(&self, key: &str) -> Option<&Json> {
+        match &self.get(key)?.value {
+            Value::Data(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Adds a keyword; false if it contradicts what is known, or cannot be joined with it.
+    pub(super) fn add(&mut self, key: &'s str, raw: &'s Json, at: Rc<str>) -> bool {
+        let value = read(key, raw, &at);
+        if let Some(known) = self.members.iter_mut().find(|member| member.key == key) {
+            join(key, &mut known.value, value)
+        } else {
+            self.members.push(Member { key, at, value, raw });
+            true
+        }
+    }
+}
+
+/// A keyword's value with its schemas apart. What is not what the keyword should hold is data.
+fn read<'s>(key: &str, raw: &'s Json, at: &str) -> Value<'s> {
+    match (holds(key), raw) {
+        (Holds::Schema, Json::Object(_) | Json::Bool(_)) => {
+            Value::Schema(vec![Source::new(raw, at)])
+        }
+        (Holds::Schema | Holds::Schemas, Json::Array(items)) => Value::Schemas(
+            items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| Source::new(item, format!("{at}/{index}")))
+                .collect(),
+        ),
+        (Holds::Named, Json::Object(named)) => Value::Named(
+            distinct(named)
+                .into_iter()
+                .map(|(name, item)| (name, vec![Source::new(item, step(at, name))]))
+                .collect(),
+        ),
+        _ => Value::Data(Cow::Borrowed(raw)),
+    }
+}
+
+fn join<'s>(key: &str, known: &mut Value<'s>, other: Value<'s>) -> bool {
+    match (known, other) {
+        (Value::Schema(known), Value::Schema(other)) => {
+            known.extend(other);
+            true
+        }
+        (Value::Named(known), Value::Named(other)) => {
+            let mut places: HashMap<&str, usize> =
+                known.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
+            for (name, sources) in other {
+                if let Some((_, known)) = places.get(name).and_then(|place| known.get_mut(*place)) {
+                    known.extend(sources);
+                } else {
+                    places.insert(name, known.len());
+                    known.push((name, sources));
+                }
+            }
+            true
+        }
+        (Value::Data(known), Value::Data(other)) => join_data(key, known, &other),
+        _ => false,
+    }
+}
+
+fn join_data(key: &str, known: &mut Cow<'_, Json>, other: &Json) -> bool {
+    if known.same(other) {
+        return true;
+    }
+    let joined = match key {
+        "type" => both_types(known, other),
+        "enum" => both(known, other),
+        "required" => either(known, other),
+        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
+            tighter(known, other, Ordering::Less)
+        }
+        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
+            tighter(known, other, Ordering::Greater)
+        }
+        "uniqueItems" => Some(Json::Bool(true)),
+        // What is told about a value closest to it counts; that is no contradiction.
+        _ if !super::walk::restricts(key) => return true,
+        _ => None,
+    };
+    match joined {
+        Some(value) => {
+            *known = Cow::Owned(value);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The types that two lists have in common; a whole number is a number.
+fn both_types(known: &Json, other: &Json) -> Option<Json> {
+    let list = |value: &Json| match value {
+        Json::Array(items) => items.clone(),
+        single => vec![single.clone()],
+    };
+    let (known, other) = (list(known), list(other));
+    let has = |list: &[Json], name: &str| {
+        list.iter().any(|item| item.as_str().is_some_and(|item| item.eq_ignore_ascii_case(name)))
+    };
+    let mut common = Vec::new();
+    for name in &known {
+        let Some(name) = name.as_str() else { continue };
+        if has(&other, name) || name == "integer" && has(&other, "number") {
+            common.push(Json::from(name));
+        } else if name == "number" && has(&other, "integer") {
+            common.push(Json::from("integer"));
+        }
+    }
+    match common.len() {
+        0 => None,
+        1 => common.pop(),
+        _ => Some(Json::Array(common)),
+    }
+}
+
+/// The items that two lists have in common.
+fn both(known: &Json, other: &Json) -> Option<Json> {
+    let other = texts(other)?;
+    let common: Vec<Json> = known
+        .as_array()?
+        .iter()
+        .filter(|item| other.contains(&item.to_string()))
+        .cloned()
+        .collect();
+    if common.is_empty() { None } else { Some(Json::Array(common)) }
+}
+
+/// The items of two lists.
+fn either(known: &Json, other: &Json) -> Option<Json> {
+    let seen = texts(known)?;
+    let mut all = known.as_array()?.to_vec();
+    all.extend(other.as_array()?.iter().filter(|item| !seen.contains(&item.to_string())).cloned());
+    Some(Json::Array(all))
+}
+
+fn texts(list: &Json) -> Option<std::collections::HashSet<String>> {
+    Some(list.as_array()?.iter().map(ToString::to_string).collect())
+}
+
+/// Of two bounds the one that leaves less.
+fn tighter(known: &Json, other: &Json, replace_if: Ordering) -> Option<Json> {
+    let (Json::Number(a), Json::Number(b)) = (known, other) else { return None };
+    let replace = a.as_f64().partial_cmp(&b.as_f64()) == Some(replace_if);
+    Some(if replace { other } else { known }.clone())
+}

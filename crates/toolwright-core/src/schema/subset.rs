@@ -1,0 +1,296 @@
+//! The subsets of JSON Schema as data. Each row follows the vendor's paragraph in the wire facts.
+
+use crate::fit::profile::Subset;
+
+/// What a vendor accepts of JSON Schema.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// Whose rules these are, to begin a reason with
+    pub(super) name: &'static str,
+    /// The keywords that exist
+    pub(super) keywords: &'static [&'static str],
+    /// The keywords that exist at the root, if those are others
+    pub(super) root_keywords: Option<&'static [&'static str]>,
+    /// The formats that exist, if not all do
+    pub(super) formats: Option<&'static [&'static str]>,
+    /// Whether `anyOf` may stand at the root
+    pub(super) root_union: bool,
+    /// Whether every value needs a type, arrays need `items`, and nothing may speak of other types
+    pub(super) typed: bool,
+    /// Whether objects must have `additionalProperties: false`
+    pub(super) closed: bool,
+    /// Whether every property must be required, so that optional ones become nullable
+    pub(super) all_required: bool,
+    /// Whether an object below the root must have properties
+    pub(super) no_empty_object: bool,
+    /// What becomes of references
+    pub(super) refs: Refs,
+    /// How several types are said
+    pub(super) types: Types,
+    /// Whether enumerations hold nothing but strings
+    pub(super) string_enum: bool,
+    /// Whether what stands below `items` is kept as it is
+    pub(super) items_verbatim: bool,
+    /// The greatest `minItems`
+    pub(super) max_min_items: Option<u64>,
+    /// The most levels of objects and the most properties in total
+    pub(super) ceilings: Option<(usize, usize)>,
+}
+
+/// What becomes of references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refs {
+    /// They stay, recursive ones too
+    Keep,
+    /// They stay unless they are recursive
+    Acyclic,
+    /// They are written out in place
+    Inline,
+}
+
+/// How several types are said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Types {
+    /// As a list
+    List,
+    /// As a list, unless `object` or `array` is among them
+    ScalarList,
+    /// As branches of `anyOf`
+    Branches,
+    /// In capitals, `null` by the flag `nullable`, others as branches of `anyOf`
+    Flag,
+}
+
+/// The rules of a subset; none if it is all of JSON Schema.
+pub(super) fn rules(subset: Subset) -> Option<&'static Rules> {
+    match subset {
+        Subset::Full => None,
+        Subset::OpenaiStrict => Some(&OPENAI),
+        Subset::DeepseekStrict => Some(&DEEPSEEK),
+        Subset::AnthropicStrict => Some(&ANTHROPIC),
+        Subset::Ollama => Some(&OLLAMA),
+        Subset::GeminiOpenapi => Some(&GEMINI),
+    }
+}
+
+/// Facts §1: closed, all required, ceilings; bounds, `$defs` and recursion stay. The formats are
+/// those that the vendor documents.
+const OPENAI: Rules = Rules {
+    name: "OpenAI's strict schemas",
+    keywords: &[
+        "type",
+        "title",
+        "description",
+        "default",
+        "enum",
+        "const",
+        "format",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "anyOf",
+        "$ref",
+        "$defs",
+        "definitions",
+    ],
+    root_keywords: None,
+    formats: Some(&[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ]),
+    root_union: false,
+    typed: true,
+    closed: true,
+    all_required: true,
+    no_empty_object: false,
+    refs: Refs::Keep,
+    types: Types::List,
+    string_enum: false,
+    items_verbatim: false,
+    max_min_items: None,
+    ceilings: Some((10, 5000)),
+};
+
+/// Facts §5: as `OpenAI`, without lengths, maps, untyped values and empty nested objects.
+const DEEPSEEK: Rules = Rules {
+    name: "DeepSeek's strict schemas",
+    keywords: &[
+        "type",
+        "title",
+        "description",
+        "default",
+        "enum",
+        "const",
+        "format",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "anyOf",
+    ],
+    formats: Some(&["email", "hostname", "ipv4", "ipv6", "uuid"]),
+    no_empty_object: true,
+    refs: Refs::Inline,
+    types: Types::ScalarList,
+    ceilings: None,
+    ..OPENAI
+};
+
+/// Facts §3: closed, optional properties stay optional, no bounds, no recursion.
+const ANTHROPIC: Rules = Rules {
+    name: "Anthropic's strict schemas",
+    keywords: &[
+        "type",
+        "title",
+        "description",
+        "default",
+        "enum",
+        "const",
+        "format",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "anyOf",
+        "$ref",
+        "$defs",
+        "definitions",
+    ],
+    formats: Some(&[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ]),
+    all_required: false,
+    refs: Refs::Acyclic,
+    types: Types::Branches,
+    max_min_items: Some(1),
+    ceilings: None,
+    ..OPENAI
+};
+
+/// Facts §6, `parameters`. `additionalProperties` is a field that the Developer API refuses.
+const GEMINI: Rules = Rules {
+    name: "Gemini's OpenAPI schemas",
+    keywords: &[
+        "type",
+        "format",
+        "title",
+        "description",
+        "nullable",
+        "enum",
+        "items",
+        "minItems",
+        "maxItems",
+        "properties",
+        "required",
+        "propertyOrdering",
+        "minProperties",
+        "maxProperties",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "example",
+        "default",
+        "anyOf",
+        "ref",
+        "defs",
+    ],
+    formats: None,
+    root_union: true,
+    closed: false,
+    all_required: false,
+    refs: Refs::Inline,
+    types: Types::Flag,
+    string_enum: true,
+    ceilings: None,
+    ..OPENAI
+};
+
+/// Facts §7: the fields of the server's structs; `items` and `$defs` are kept as they come.
+const OLLAMA: Rules = Rules {
+    name: "Ollama's schemas",
+    keywords: &["anyOf", "type", "items", "description", "enum", "properties", "required"],
+    root_keywords: Some(&["type", "$defs", "items", "required", "properties"]),
+    formats: None,
+    typed: false,
+    closed: false,
+    all_required: false,
+    refs: Refs::Inline,
+    types: Types::List,
+    items_verbatim: true,
+    ceilings: None,
+    ..OPENAI
+};
+
+impl Rules {
+    /// Whether a keyword exists.
+    pub(super) fn has(&self, keyword: &str, root: bool) -> bool {
+        match self.root_keywords {
+            Some(keywords) if root => keywords.contains(&keyword),
+            _ => self.keywords.contains(&keyword),
+        }
+    }
+
+    /// A type as it is written.
+    pub(super) fn spell(&self, name: &str) -> String {
+        match self.types {
+            Types::Flag => name.to_ascii_uppercase(),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The keyword that a key means: proto-JSON readers take both spellings, and Google's own
+    /// client sends `property_ordering` (`gemini_openapi_parameters.json`).
+    pub(super) fn keyword<'k>(&self, key: &'k str) -> &'k str {
+        if self.types != Types::Flag {
+            return key;
+        }
+        match key {
+            "any_of" => "anyOf",
+            "property_ordering" => "propertyOrdering",
+            "additional_properties" => "additionalProperties",
+            "min_items" => "minItems",
+            "max_items" => "maxItems",
+            "min_length" => "minLength",
+            "max_length" => "maxLength",
+            "min_properties" => "minProperties",
+            "max_properties" => "maxProperties",
+            other => other,
+        }
+    }
+}

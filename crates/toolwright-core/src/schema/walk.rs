@@ -1,0 +1,223 @@
+//! What JSON Schema's keywords hold, and visiting every schema within a schema.
+
+use super::change::Changes;
+use crate::fit::Severity;
+use crate::json::path::escape;
+use crate::json::{Json, Object};
+
+/// What a keyword holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// A schema
+    Schema,
+    /// A list of schemas
+    Schemas,
+    /// Schemas by name
+    Named,
+    /// A value that is no schema
+    Data,
+}
+
+/// What a keyword holds.
+pub(super) fn holds(keyword: &str) -> Holds {
+    match keyword {
+        "items"
+        | "additionalItems"
+        | "unevaluatedItems"
+        | "contains"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "contentSchema"
+        | "not"
+        | "if"
+        | "then"
+        | "else" => Holds::Schema,
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" => Holds::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions"
+        | "defs" => Holds::Named,
+        _ => Holds::Data,
+    }
+}
+
+/// Whether a keyword holds schemas for reference only.
+pub(super) fn holds_definitions(keyword: &str) -> bool {
+    matches!(keyword, "$defs" | "definitions" | "defs")
+}
+
+/// The types whose values a keyword speaks of; none if it speaks of all.
+pub(super) fn applies_to(keyword: &str) -> &'static [&'static str] {
+    match keyword {
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "required"
+        | "minProperties"
+        | "maxProperties"
+        | "dependencies"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "propertyOrdering" => &["object"],
+        "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" | "contains"
+        | "minContains" | "maxContains" | "minItems" | "maxItems" | "uniqueItems" => &["array"],
+        "minLength" | "maxLength" | "pattern" | "contentEncoding" | "contentMediaType"
+        | "contentSchema" => &["string"],
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+            &["number", "integer"]
+        }
+        _ => &[],
+    }
+}
+
+/// Whether a keyword restricts values, as opposed to telling something about them.
+pub(super) fn restricts(keyword: &str) -> bool {
+    !applies_to(keyword).is_empty()
+        || matches!(
+            keyword,
+            "type"
+                | "enum"
+                | "const"
+                | "format"
+                | "anyOf"
+                | "oneOf"
+                | "allOf"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "$ref"
+                | "$dynamicRef"
+                | "$recursiveRef"
+                | "ref"
+        )
+}
+
+/// Whether a keyword that must go is worth a phrase in the description.
+pub(super) fn is_worth_saying(keyword: &str) -> bool {
+    restricts(keyword) && keyword != "propertyOrdering"
+        || matches!(keyword, "default" | "examples" | "example" | "deprecated")
+}
+
+/// JSON Schema's types.
+const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/// The type of a name, in whatever case it is written (`OpenAPI` as Gemini has it: `STRING`).
+pub(super) fn type_named(name: &str) -> Option<&'static str> {
+    TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The type of a value.
+pub(super) fn type_of(value: &Json) -> &'static str {
+    match value {
+        Json::Number(number) if !number.as_str().contains(['.', 'e', 'E']) => "integer",
+        other => other.kind(),
+    }
+}
+
+/// The pointer of a member.
+pub(super) fn step(at: &str, key: &str) -> String {
+    format!("{at}/{}", escape(key))
+}
+
+/// The members of an object, of a repeated key the last only.
+pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
+    let mut places = std::collections::HashMap::with_capacity(object.len());
+    let mut members: Vec<(&str, &Json)> = Vec::with_capacity(object.len());
+    for (key, value) in object.iter() {
+        if let Some(member) = places.get(key).and_then(|place: &usize| members.get_mut(*place)) {
+            member.1 = value;
+        } else {
+            places.insert(key, members.len());
+            members.push((key, value));
+        }
+    }
+    members
+}
+
+/// Shows every schema within a schema, itself first.
+pub(super) fn visit<'s>(schema: &'s Json, at: &str, see: &mut dyn FnMut(&'s Object, &str)) {
+    let Json::Object(object) = schema else { return };
+    see(object, at);
+    for (key, value) in object.iter() {
+        let at = step(at, key);
+        match (holds(key), value) {
+            (Holds::Schema, Json::Object(_)) => visit(value, &at, see),
+            (Holds::Schema | Holds::Schemas, Json::Array(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    visit(item, &format!("{at}/{index}"), see);
+                }
+            }
+            (Holds::Named, Json::Object(named)) => {
+                for (name, item) in named.iter() {
+                    visit(item, &step(&at, name), see);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// As [`visit`], for changing.
+pub(super) fn visit_mut(schema: &mut Json, at: &str, see: &mut dyn FnMut(&mut Object, &str)) {
+    let Json::Object(object) = schema else { return };
+    see(object, at);
+    for (key, value) in object.iter_mut() {
+        let at = step(at, key);
+        match (holds(key), value) {
+            (Holds::Schema, value @ Json::Object(_)) => visit_mut(value, &at, see),
+            (Holds::Schema | Holds::Schemas, Json::Array(items)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    visit_mut(item, &format!("{at}/{index}"), see);
+                }
+            }
+            (Holds::Named, Json::Object(named)) => {
+                for (name, item) in named.iter_mut() {
+                    visit_mut(item, &step(&at, name), see);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Turns the type `integer` into `number`, for targets that ask for it.
+pub(super) fn integers(schema: &mut Json, changes: &mut Changes) {
+    visit_mut(schema, "", &mut |object, at| {
+        let Some(kind) = object.get_mut("type") else { return };
+        let found = match kind {
+            Json::String(name) => to_number(name),
+            Json::Array(names) => {
+                let mut found = false;
+                let mut numbers = 0;
+                names.retain_mut(|name| {
+                    let Json::String(name) = name else { return true };
+                    found |= to_number(name);
+                    numbers += usize::from(name.eq_ignore_ascii_case("number"));
+                    !found || numbers < 2 || !name.eq_ignore_ascii_case("number")
+                });
+                found
+            }
+            _ => false,
+        };
+        if found {
+            changes.push(
+                &step(at, "type"),
+                "integer became number",
+                "the target has no type for whole numbers",
+                Severity::Major,
+            );
+        }
+    });
+}
+
+fn to_number(name: &mut String) -> bool {
+    let replacement = match name.as_str() {
+        "integer" => "number",
+        "INTEGER" => "NUMBER",
+        _ => return false,
+    };
+    replacement.clone_into(name);
+    true
+}
