@@ -49,13 +49,14 @@ pub struct Lowered {
 pub fn lower(schema: &Json, rule: &SchemaRule, strict: bool) -> Lowered {
     let rules = subset::rules(if strict { rule.strict } else { rule.subset });
     let mut changes = Changes::default();
-    let flatten = !rule.root_union || rules.is_some_and(|rules| !rules.root_union);
+    // No subset has unions at the root: an object there must have its type.
+    let flatten = !rule.root_union || rules.is_some();
     let mut schema = root::settle(schema, flatten, &mut changes);
     if rule.integer_as_number {
         walk::integers(&mut schema, &mut changes);
     }
     let (schema, nulls) = match rules {
-        Some(rules) => lower::lower(&schema, rules, &mut changes),
+        Some(rules) => lower::lower(&schema, rules, !rule.integer_as_number, &mut changes),
         None => (schema, Nulls::default()),
     };
     Lowered { schema, changes: changes.list, nulls }

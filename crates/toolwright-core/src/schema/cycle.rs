@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::inline::{is_definition, resolve};
+use super::inline::{Document, is_definition};
 use super::walk::visit;
 use crate::json::Json;
 
@@ -23,8 +23,8 @@ enum State {
 
 /// The pointers of the schemas whose `$ref` leads back to a definition that contains it. Without
 /// those, the rest is free of circles.
-pub(super) fn circular(root: &Json) -> HashSet<String> {
-    let mut nodes = graph(root);
+pub(super) fn circular(document: &Document<'_>) -> HashSet<String> {
+    let mut nodes = graph(document);
     let mut found = HashSet::new();
     for start in 0..nodes.len() {
         if nodes[start].state != State::New {
@@ -57,7 +57,7 @@ pub(super) fn circular(root: &Json) -> HashSet<String> {
 }
 
 /// The root first, then the definitions in the order in which they are met.
-fn graph(root: &Json) -> Vec<Node> {
+fn graph(document: &Document<'_>) -> Vec<Node> {
     let mut nodes = vec![Node::default()];
     let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
     let mut place = |nodes: &mut Vec<Node>, owner: &str| {
@@ -69,9 +69,9 @@ fn graph(root: &Json) -> Vec<Node> {
             nodes.len() - 1
         }
     };
-    visit(root, "", &mut |object, at| {
+    visit(document.root, "", &mut |object, at| {
         let Some(reference) = object.get("$ref").and_then(Json::as_str) else { return };
-        let Some((_, target)) = resolve(root, reference) else { return };
+        let Some((_, target)) = document.resolve(reference) else { return };
         let (from, to) = (owner(at), owner(&target));
         // Within one owner, what is no definition is written out in place, and met again there.
         if from == to && !is_definition(&target) {

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::BUDGET;
 use super::change::Changes;
-use super::inline::resolve;
+use super::inline::Document;
 use super::keep::extended;
-use super::root::{OBJECT_ROOT, may_be_object};
+use super::root::{OBJECT_FUEL, OBJECT_ROOT, may_be_object};
 use super::walk::{distinct, restricts, step, visit_mut};
 use crate::fit::Severity;
 use crate::json::{Json, Object};
@@ -19,17 +19,18 @@ const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const NO_UNION: &str = "the target refuses unions at the root";
 
 /// The root without its union; none if it has none.
-pub(super) fn flattened(root: &Json, changes: &mut Changes) -> Option<Object> {
-    let mut flattening = Flattening { root, changes, steps: 0, depth: 0, open: Vec::new() };
-    if !flattening.has_union(root, 0) {
+pub(super) fn flattened(document: &Document<'_>, changes: &mut Changes) -> Option<Object> {
+    let mut flattening =
+        Flattening { document, changes, steps: 0, depth: 0, open: vec![String::new()] };
+    if !flattening.has_union(document.root, 0) {
         return None;
     }
-    root.as_object().map(|object| flattening.run(object))
+    document.root.as_object().map(|object| flattening.run(object))
 }
 
 /// A root that is being flattened.
 struct Flattening<'s, 'c> {
-    root: &'s Json,
+    document: &'c Document<'s>,
     changes: &'c mut Changes,
     steps: usize,
     depth: usize,
@@ -42,7 +43,7 @@ struct Flattening<'s, 'c> {
 struct Flat<'s> {
     properties: Vec<(&'s str, Term<'s>)>,
     required: Vec<&'s str>,
-    additional: Option<&'s Json>,
+    additional: Option<(&'s Json, String)>,
     /// Other keywords, with their pointers
     rest: Vec<(&'s str, &'s Json, String)>,
 }
@@ -55,6 +56,12 @@ enum Term<'s> {
     Any(Vec<Term<'s>>),
 }
 
+impl Flat<'_> {
+    fn is_closed(&self) -> bool {
+        matches!(self.additional, Some((Json::Bool(false), _)))
+    }
+}
+
 impl<'s> Flattening<'s, '_> {
     /// Whether there is a union at the root, be it behind a reference.
     fn has_union(&self, schema: &'s Json, depth: usize) -> bool {
@@ -64,7 +71,7 @@ impl<'s> Flattening<'s, '_> {
                 && object
                     .get("$ref")
                     .and_then(Json::as_str)
-                    .and_then(|reference| resolve(self.root, reference))
+                    .and_then(|reference| self.document.resolve(reference))
                     .is_some_and(|(target, _)| self.has_union(target, depth + 1))
     }
 
@@ -86,7 +93,12 @@ impl<'s> Flattening<'s, '_> {
         }
         let mut properties = Some(Json::Object(properties));
         let mut required = required;
-        for (key, value, _) in &flat.rest {
+        for (key, value, old) in &flat.rest {
+            let new = step("", key);
+            if !matches!(*key, "properties" | "required") && new != *old {
+                moved.insert(old.clone(), new.clone());
+                self.changes.moved(new, old.clone());
+            }
             match *key {
                 "type" => out.insert("type", (*value).clone()),
                 "properties" => out.insert_some("properties", properties.take()),
@@ -96,7 +108,10 @@ impl<'s> Flattening<'s, '_> {
         }
         out.insert_some("properties", properties);
         out.insert_some("required", required);
-        out.insert_some("additionalProperties", flat.additional.cloned());
+        if let Some((value, old)) = flat.additional {
+            out.insert("additionalProperties", value.clone());
+            self.changes.moved("/additionalProperties".to_owned(), old);
+        }
         self.describe(&mut out, &variants);
         let mut out = Json::Object(out);
         self.redirect(&mut out, &moved);
@@ -140,7 +155,7 @@ impl<'s> Flattening<'s, '_> {
                     flat.required.extend(names.iter().filter_map(Json::as_str));
                     flat.rest.push((key, value, step(at, key)));
                 }
-                ("additionalProperties", value) => flat.additional = Some(value),
+                ("additionalProperties", value) => flat.additional = Some((value, step(at, key))),
                 ("$ref" | "anyOf" | "oneOf" | "allOf", _) => {}
                 (key, value) => flat.rest.push((key, value, step(at, key))),
             }
@@ -174,7 +189,7 @@ impl<'s> Flattening<'s, '_> {
     }
 
     fn referred(&mut self, reference: &str, at: &str, variants: &mut Vec<String>) -> Flat<'s> {
-        let found = resolve(self.root, reference);
+        let found = self.document.resolve(reference);
         let Some((Json::Object(target), pointer)) = found else {
             self.changes.push(at, "removed", "it names nothing here", Severity::Major);
             return Flat::default();
@@ -201,7 +216,10 @@ impl<'s> Flattening<'s, '_> {
             self.changes.push(at, "removed", "it would become too large", Severity::Major);
             return None;
         }
-        if !may_be_object(schema, self.root) {
+        let mut fuel = OBJECT_FUEL;
+        let meant = may_be_object(schema, self.document, &mut fuel);
+        self.steps += OBJECT_FUEL - fuel;
+        if !meant {
             self.changes.push(at, "removed", OBJECT_ROOT, Severity::Major);
             return None;
         }
@@ -219,9 +237,9 @@ impl<'s> Flattening<'s, '_> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut counts: HashMap<&str, usize> = HashMap::new();
         let total = branches.len();
-        let closed = total > 0
-            && branches.iter().all(|branch| branch.additional == Some(&Json::Bool(false)));
-        union.additional = if closed { branches[0].additional } else { None };
+        if branches.iter().all(Flat::is_closed) {
+            union.additional = branches.first().and_then(|branch| branch.additional.clone());
+        }
         for branch in branches {
             let names: Vec<&str> = if branch.required.is_empty() {
                 branch.properties.iter().map(|(name, _)| *name).collect()
@@ -254,7 +272,10 @@ impl<'s> Flattening<'s, '_> {
     }
 
     /// Adds what else holds.
-    fn conjoin(&mut self, flat: &mut Flat<'s>, other: Flat<'s>) {
+    fn conjoin(&mut self, flat: &mut Flat<'s>, mut other: Flat<'s>) {
+        if flat.additional.is_none() || other.is_closed() {
+            flat.additional = other.additional.take();
+        }
         let mut places: HashMap<&str, usize> =
             flat.properties.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
         for (name, term) in other.properties {
@@ -269,10 +290,6 @@ impl<'s> Flattening<'s, '_> {
         }
         let known: HashSet<&str> = flat.required.iter().copied().collect();
         flat.required.extend(other.required.into_iter().filter(|name| !known.contains(name)));
-        let closed = Some(&Json::Bool(false));
-        if flat.additional.is_none() || other.additional == closed {
-            flat.additional = other.additional;
-        }
         for (key, value, at) in other.rest {
             match flat.rest.iter().find(|(own, _, _)| *own == key) {
                 Some((_, own, _)) if *own == value => {}
@@ -303,6 +320,7 @@ impl<'s> Flattening<'s, '_> {
             Term::All(terms) => ("allOf", terms),
             Term::Any(terms) => ("anyOf", terms),
         };
+        self.changes.moved(at.to_owned(), term.first().to_owned());
         let schemas: Vec<Json> = terms
             .iter()
             .enumerate()
@@ -345,6 +363,14 @@ impl<'s> Flattening<'s, '_> {
 }
 
 impl<'s> Term<'s> {
+    /// Where the first of its parts stood.
+    fn first(&self) -> &str {
+        match self {
+            Term::One(_, at) => at,
+            Term::All(terms) | Term::Any(terms) => terms.first().map_or("", Term::first),
+        }
+    }
+
     fn same(&self, other: &Term<'s>) -> bool {
         match (self, other) {
             (Term::One(a, _), Term::One(b, _)) => a.same(b),

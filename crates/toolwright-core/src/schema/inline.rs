@@ -1,5 +1,6 @@
 //! References: kept, written out in place, or replaced where that would not end.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::BUDGET;
@@ -8,16 +9,42 @@ use super::shape::{Member, Shape, Source, StandIn, Value};
 use super::subset::Refs;
 use super::walk::{distinct, step, type_named};
 use crate::fit::Severity;
+use crate::json::path::escape;
 use crate::json::{Json, Object};
 
 /// How deep schemas may nest before references are no longer written out.
-const MAX_DEPTH: usize = 40;
+const MAX_DEPTH: usize = 24;
 
-/// What a reference within the document names, and its pointer.
-pub(super) fn resolve<'s>(root: &'s Json, reference: &str) -> Option<(&'s Json, String)> {
-    let pointer = percent_decoded(reference.strip_prefix('#')?)?;
-    let target = root.pointer(&pointer)?;
-    Some((target, pointer))
+/// A schema whose references are looked up.
+#[derive(Debug)]
+pub(super) struct Document<'s> {
+    pub(super) root: &'s Json,
+    /// The definitions of the root, by their pointers
+    definitions: HashMap<String, &'s Json>,
+}
+
+impl<'s> Document<'s> {
+    pub(super) fn new(root: &'s Json) -> Document<'s> {
+        let mut definitions = HashMap::new();
+        for key in ["$defs", "definitions"] {
+            let named = root.get(key).and_then(Json::as_object);
+            for (name, schema) in named.into_iter().flat_map(Object::iter) {
+                definitions.insert(format!("/{key}/{}", escape(name)), schema);
+            }
+        }
+        Document { root, definitions }
+    }
+
+    /// What a reference within the document names, and its pointer.
+    pub(super) fn resolve(&self, reference: &str) -> Option<(&'s Json, String)> {
+        let pointer = percent_decoded(reference.strip_prefix('#')?)?;
+        let name_end = pointer.match_indices('/').nth(2).map_or(pointer.len(), |(at, _)| at);
+        let target = match self.definitions.get(&pointer[..name_end]) {
+            Some(definition) => definition.pointer(&pointer[name_end..]),
+            None => self.root.pointer(&pointer),
+        };
+        Some((target?, pointer))
+    }
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
@@ -65,7 +92,7 @@ impl<'s> Lowering<'s, '_> {
             }
         }
         let reference = object.get("$ref")?.as_str()?;
-        let (_, target) = resolve(self.root, reference)?;
+        let (_, target) = self.document.resolve(reference)?;
         let alone = source.bare || object.len() == 1;
         if !alone || !is_definition(&target) || self.circular.contains(at.as_ref()) {
             return None;
@@ -144,19 +171,20 @@ impl<'s> Lowering<'s, '_> {
 
     /// A keyword that says another thing than one already there.
     fn clash(&mut self, shape: &mut Shape<'s>, key: &str, value: &Json, at: &str) {
+        let sayable = self.rules.has("description", shape.at.is_empty());
         match super::keep::phrase(key, value) {
-            Some(text) => {
+            Some(text) if sayable => {
                 shape.texts.push(text);
                 self.push(at, "moved into the description", "say a thing once", Severity::Minor);
             }
-            None => self.push(at, "removed", "say a thing once", Severity::Major),
+            _ => self.push(at, "removed", "say a thing once", Severity::Major),
         }
     }
 
     /// Writes out what a reference names, if that ends.
     fn refer(&mut self, shape: &mut Shape<'s>, source: &Source<'s>, reference: &'s Json) {
         let at = step(&source.at, "$ref");
-        let found = reference.as_str().and_then(|reference| resolve(self.root, reference));
+        let found = reference.as_str().and_then(|reference| self.document.resolve(reference));
         let Some((target, pointer)) = found else {
             self.changes.push(&at, "left open", "it names nothing here", Severity::Major);
             shape.stand_in.get_or_insert(StandIn { text: "any value".to_owned(), kind: None });

@@ -81,10 +81,19 @@ impl<'s> Lowering<'s, '_> {
             self.push(at, "removed", "refuse a default of null", Severity::Note);
             return;
         }
-        if key == "const" && !self.rules.has(key, root) && value.as_str().is_some() {
+        let enumerable = value.as_str().is_some() || !self.rules.string_enum;
+        if key == "const"
+            && enumerable
+            && !self.rules.has(key, root)
+            && self.rules.has("enum", root)
+            && !draft.has("enum")
+        {
             draft.push("enum", vec![value.clone()]);
             self.push(at, "became enum", "have no const", Severity::Note);
             return;
+        }
+        if key == "enum" && draft.has(key) {
+            return self.drop(draft, key, value, at, root);
         }
         if key == "enum" && self.rules.string_enum && self.rules.has(key, root) {
             if let Some(values) = self.strings(value, at) {

@@ -12,9 +12,22 @@ impl<'s> Lowering<'s, '_> {
     /// Settles the types of a node that is no union.
     pub(super) fn typed(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
         let mut types = self.types(&mut shape);
+        if root && types.contains(&"object") {
+            types = vec!["object"];
+        }
         if !self.rules.typed || types.is_empty() {
             return self.plain(shape, &types, root);
         }
+        self.of_types(shape, types, root)
+    }
+
+    /// Writes a node of these types as the target says them.
+    pub(super) fn of_types(
+        &mut self,
+        mut shape: Shape<'s>,
+        mut types: Vec<&'static str>,
+        root: bool,
+    ) -> Built {
         let mut flag = false;
         if self.rules.types == Types::Flag && types.len() > 1 {
             let before = types.len();
@@ -32,7 +45,7 @@ impl<'s> Lowering<'s, '_> {
                 Types::Branches | Types::Flag => true,
             };
         let mut built =
-            if split { self.split(shape, &types, root) } else { self.single(shape, &types, root) };
+            if split { self.split(shape, &types) } else { self.single(shape, &types, root) };
         if flag && let Some(object) = built.json.as_object_mut() {
             object.insert("nullable", true);
         }
@@ -84,6 +97,7 @@ impl<'s> Lowering<'s, '_> {
     fn inferred(&mut self, shape: &Shape<'s>) -> Vec<&'static str> {
         let mut types: Vec<&'static str> = Vec::new();
         let mut add = |name: &'static str| {
+            let name = if name == "integer" && !self.integers { "number" } else { name };
             if !types.contains(&name) {
                 types.push(name);
             }
@@ -104,14 +118,19 @@ impl<'s> Lowering<'s, '_> {
         let at = step(&shape.at, "type");
         if types.is_empty() {
             self.push(&at, "limited to simple types", "need a type everywhere", Severity::Major);
-            types.extend(["string", "number", "boolean"]);
-            if self.rules.types != Types::Flag {
-                types.push("null");
-            }
+            types = self.simple_types();
         } else {
             self.push(&at, "added", "need a type everywhere", Severity::Note);
         }
         types
+    }
+
+    /// What a value without a type is limited to: these need nothing else to be said.
+    pub(super) fn simple_types(&self) -> Vec<&'static str> {
+        match self.rules.types {
+            Types::Flag => vec!["string", "number", "boolean"],
+            _ => vec!["string", "number", "boolean", "null"],
+        }
     }
 
     /// A node whose types can be said at once.
@@ -142,7 +161,8 @@ impl<'s> Lowering<'s, '_> {
         if !self.rules.typed {
             return self.data(draft, member, value, root);
         }
-        let list = value.as_array().is_some() && self.rules.types != Types::Flag;
+        let lists = matches!(self.rules.types, Types::List | Types::ScalarList);
+        let list = value.as_array().is_some() && lists;
         let spelled = self.spelled(types, list);
         // Capitals are how the target spells a type: nothing is lost by them.
         if !spelled.to_string().eq_ignore_ascii_case(&value.to_string()) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::change::Changes;
+use super::inline::Document;
 use super::keep::Draft;
 use super::nulls::{Nulls, Place, Places};
 use super::shape::{Member, Shape, Source, Value};
@@ -13,8 +14,10 @@ use crate::json::Json;
 
 /// A schema that is being lowered.
 pub(super) struct Lowering<'s, 'c> {
-    pub(super) root: &'s Json,
+    pub(super) document: Document<'s>,
     pub(super) rules: &'static Rules,
+    /// Whether whole numbers have a type of their own
+    pub(super) integers: bool,
     pub(super) changes: &'c mut Changes,
     /// The targets of the references that lead to the present node
     pub(super) open: Vec<String>,
@@ -36,17 +39,24 @@ pub(super) struct Built {
 }
 
 /// Lowers a schema whose root is settled.
-pub(super) fn lower(schema: &Json, rules: &'static Rules, changes: &mut Changes) -> (Json, Nulls) {
+pub(super) fn lower(
+    schema: &Json,
+    rules: &'static Rules,
+    integers: bool,
+    changes: &mut Changes,
+) -> (Json, Nulls) {
     if schema.as_object().is_none() {
         return (schema.clone(), Nulls::default());
     }
+    let document = Document::new(schema);
     let circular = match rules.refs {
-        Refs::Acyclic => super::cycle::circular(schema),
+        Refs::Acyclic => super::cycle::circular(&document),
         Refs::Keep | Refs::Inline => HashSet::new(),
     };
     let mut lowering = Lowering {
-        root: schema,
+        document,
         rules,
+        integers,
         changes,
         open: vec![String::new()],
         circular,
@@ -55,7 +65,9 @@ pub(super) fn lower(schema: &Json, rules: &'static Rules, changes: &mut Changes)
         depth: 0,
         places: Places::default(),
     };
-    let shape = lowering.gather(&[Source::new(schema, "")]);
+    let mut shape = lowering.gather(&[Source::new(schema, "")]);
+    // Whatever its reference names, the root is an object with the properties that are known.
+    shape.stand_in = None;
     let built = lowering.emit(shape, true);
     let (json, nulls) = (built.json, lowering.places.finish(built.place));
     super::ceiling::measure(&json, rules, changes);
@@ -89,8 +101,9 @@ impl<'s> Lowering<'s, '_> {
         let built = if shape.stand_in.is_some() {
             self.stand_in(shape, root)
         } else {
-            match self.union_of(&mut shape, root) {
-                Some(union) if self.rules.typed => self.branches(shape, union, root),
+            let union = if root { None } else { self.union_of(&mut shape) };
+            match union {
+                Some(union) if self.rules.typed => self.branches(shape, union),
                 _ => self.typed(shape, root),
             }
         };
@@ -118,7 +131,7 @@ impl<'s> Lowering<'s, '_> {
         if let Some(kind) = kind {
             draft.push("type", self.rules.spell(kind));
             if kind == "array" && self.rules.typed {
-                let items = self.anything(&step(&shape.at, "items"));
+                let items = self.anything();
                 draft.push("items", items);
             }
         }
@@ -132,9 +145,9 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// The most open schema that has a type.
-    pub(super) fn anything(&mut self, at: &str) -> Json {
-        let shape = Shape::new(at.into());
-        self.typed(shape, false).json
+    pub(super) fn anything(&mut self) -> Json {
+        let (shape, types) = (Shape::new("".into()), self.simple_types());
+        self.of_types(shape, types, false).json
     }
 
     /// A node keyword by keyword.
@@ -178,9 +191,7 @@ impl<'s> Lowering<'s, '_> {
                 ("items" | "prefixItems", Value::Schemas(sources)) if self.rules.typed => {
                     self.tuple(&mut draft, &mut place, member, sources);
                 }
-                ("anyOf" | "oneOf", Value::Schemas(sources))
-                    if self.rules.has("anyOf", root) && !sources.is_empty() =>
-                {
+                ("anyOf" | "oneOf", Value::Schemas(sources)) if !root && !sources.is_empty() => {
                     let branches: Vec<Json> =
                         sources.iter().map(|s| self.node(std::slice::from_ref(s)).json).collect();
                     draft.push("anyOf", branches);
@@ -201,7 +212,7 @@ impl<'s> Lowering<'s, '_> {
         if self.rules.typed && types.contains(&"array") && !draft.has("items") {
             let at = step(&shape.at, "items");
             self.push(&at, "limited to simple types", "need items in an array", Severity::Major);
-            let items = self.anything(&at);
+            let items = self.anything();
             draft.push("items", items);
         }
         let place = self.places.add(place);
@@ -256,8 +267,7 @@ impl<'s> Lowering<'s, '_> {
         visit(schema, "", &mut |object, _| {
             if let Some(reference) = object.get("$ref") {
                 let leads = reference.as_str().is_some_and(|reference| {
-                    reference.starts_with("#/$defs/")
-                        && super::inline::resolve(self.root, reference).is_some()
+                    reference.starts_with("#/$defs/") && self.document.resolve(reference).is_some()
                 });
                 portable &= leads;
             }

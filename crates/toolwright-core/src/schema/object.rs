@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::inline::resolve;
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
 use super::nulls::{Null, Place, Property};
@@ -113,7 +112,9 @@ impl<'s> Lowering<'s, '_> {
             }
             ("allOf", Json::Array(all)) => all.iter().all(|schema| self.accepts_null(schema, fuel)),
             ("not", schema) => !self.accepts_null(schema, fuel),
-            ("$ref", Json::String(reference)) => resolve(self.root, reference)
+            ("$ref", Json::String(reference)) => self
+                .document
+                .resolve(reference)
                 .is_none_or(|(target, _)| self.accepts_null(target, fuel)),
             _ => true,
         })
@@ -147,8 +148,10 @@ impl<'s> Lowering<'s, '_> {
         if given != Some(&value) && !(given.is_none() && empty) {
             let (what, why, severity) = if pruned {
                 ("without what is no property", "require only properties", Severity::Major)
+            } else if self.rules.all_required {
+                ("of all properties", "have all required", Severity::Note)
             } else {
-                ("extended", "have all required", Severity::Note)
+                ("without repetitions", "require a property once", Severity::Note)
             };
             self.push(&at, what, why, severity);
         }

@@ -2,13 +2,13 @@
 
 use super::change::Changes;
 use super::flatten::flattened;
-use super::inline::resolve;
+use super::inline::Document;
 use super::walk::type_named;
 use crate::fit::Severity;
 use crate::json::{Json, Object};
 
 /// How many schemas are looked at to find out whether an object can be meant.
-const OBJECT_FUEL: usize = 256;
+pub(super) const OBJECT_FUEL: usize = 256;
 /// Why a root must be one.
 pub(super) const OBJECT_ROOT: &str = "parameters are an object";
 
@@ -25,16 +25,17 @@ pub(super) fn settle(schema: &Json, flatten: bool, changes: &mut Changes) -> Jso
             return schema.clone();
         }
     };
-    let flat = if flatten { flattened(schema, changes) } else { None };
+    let document = Document::new(schema);
+    let flat = if flatten { flattened(&document, changes) } else { None };
     let mut settled = flat.unwrap_or_else(|| object.clone());
-    kind(&mut settled, schema, changes);
+    kind(&mut settled, &document, changes);
     Json::Object(settled)
 }
 
 /// Makes `type` say `object`, if the root is one.
-fn kind(object: &mut Object, root: &Json, changes: &mut Changes) {
+fn kind(object: &mut Object, document: &Document<'_>, changes: &mut Changes) {
     match object.get("type") {
-        None if !may_be_object(root, root) => {
+        None if !may_be_object(document.root, document, &mut { OBJECT_FUEL }) => {
             changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
         }
         None => {
@@ -66,11 +67,7 @@ fn is_object_name(name: &Json) -> bool {
 }
 
 /// Whether an object can satisfy a schema, as far as its types tell; yes if that takes too long.
-pub(super) fn may_be_object(schema: &Json, root: &Json) -> bool {
-    may_be(schema, root, &mut { OBJECT_FUEL })
-}
-
-fn may_be(schema: &Json, root: &Json, fuel: &mut usize) -> bool {
+pub(super) fn may_be_object(schema: &Json, document: &Document<'_>, fuel: &mut usize) -> bool {
     let Json::Object(object) = schema else { return schema == &Json::Bool(true) };
     if *fuel == 0 {
         return true;
@@ -82,11 +79,11 @@ fn may_be(schema: &Json, root: &Json, fuel: &mut usize) -> bool {
         ("enum", Json::Array(values)) => values.iter().any(|value| value.as_object().is_some()),
         ("const", value) => value.as_object().is_some(),
         ("anyOf" | "oneOf", Json::Array(any)) => {
-            any.iter().any(|schema| may_be(schema, root, fuel))
+            any.iter().any(|schema| may_be_object(schema, document, fuel))
         }
-        ("$ref", Json::String(reference)) => {
-            resolve(root, reference).is_none_or(|(target, _)| may_be(target, root, fuel))
-        }
+        ("$ref", Json::String(reference)) => document
+            .resolve(reference)
+            .is_none_or(|(target, _)| may_be_object(target, document, fuel)),
         _ => true,
     })
 }

@@ -13,8 +13,6 @@ pub(super) struct Rules {
     pub(super) root_keywords: Option<&'static [&'static str]>,
     /// The formats that exist, if not all do
     pub(super) formats: Option<&'static [&'static str]>,
-    /// Whether `anyOf` may stand at the root
-    pub(super) root_union: bool,
     /// Whether every value needs a type, arrays need `items`, and nothing may speak of other types
     pub(super) typed: bool,
     /// Whether objects must have `additionalProperties: false`
@@ -116,7 +114,6 @@ const OPENAI: Rules = Rules {
         "ipv6",
         "uuid",
     ]),
-    root_union: false,
     typed: true,
     closed: true,
     all_required: true,
@@ -231,7 +228,6 @@ const GEMINI: Rules = Rules {
         "defs",
     ],
     formats: None,
-    root_union: true,
     closed: false,
     all_required: false,
     refs: Refs::Inline,

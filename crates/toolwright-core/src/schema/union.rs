@@ -18,13 +18,13 @@ enum Slot<'s> {
 
 impl<'s> Lowering<'s, '_> {
     /// The place of the union among the members of a node. A second one goes into the description.
-    pub(super) fn union_of(&mut self, shape: &mut Shape<'s>, root: bool) -> Option<usize> {
+    pub(super) fn union_of(&mut self, shape: &mut Shape<'s>) -> Option<usize> {
         let mut union: Option<usize> = None;
         let mut index = 0;
         while let Some(member) = shape.members.get(index) {
             let is_union = matches!(member.key, "anyOf" | "oneOf")
                 && matches!(&member.value, Value::Schemas(branches) if !branches.is_empty());
-            if !is_union || !self.rules.has("anyOf", root) {
+            if !is_union {
                 index += 1;
             } else if union.is_none() {
                 if member.key == "oneOf" {
@@ -35,7 +35,7 @@ impl<'s> Lowering<'s, '_> {
             } else {
                 let member = shape.members.remove(index);
                 let mut draft = Draft::default();
-                self.drop(&mut draft, member.key, member.raw, &member.at, root);
+                self.drop(&mut draft, member.key, member.raw, &member.at, false);
                 shape.texts.append(&mut draft.texts);
             }
         }
@@ -44,7 +44,7 @@ impl<'s> Lowering<'s, '_> {
 
     /// Writes a union. What restricts the node beside it is said again in each branch, since a
     /// branch must have its own type and a closed branch its own properties.
-    pub(super) fn branches(&mut self, shape: Shape<'s>, union: usize, root: bool) -> Built {
+    pub(super) fn branches(&mut self, shape: Shape<'s>, union: usize) -> Built {
         let mut own = Shape::new(shape.at.clone());
         let mut slots = Vec::new();
         let mut branches = Vec::new();
@@ -102,9 +102,9 @@ impl<'s> Lowering<'s, '_> {
                 Slot::Here => None,
             }));
             own.texts = shape.texts;
-            return self.typed(own, root);
+            return self.typed(own, false);
         }
-        self.assemble(&shape.at, &union_at, slots, shape.texts, built, root)
+        self.assemble(&shape.at, &union_at, slots, shape.texts, built)
     }
 
     /// A branch with what is said beside the union.
@@ -121,7 +121,7 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// Writes a node of several types as a branch for each.
-    pub(super) fn split(&mut self, shape: Shape<'s>, types: &[&'static str], root: bool) -> Built {
+    pub(super) fn split(&mut self, shape: Shape<'s>, types: &[&'static str]) -> Built {
         let at = shape.at.clone();
         let type_at = step(&at, "type");
         let mut own = Vec::new();
@@ -158,7 +158,7 @@ impl<'s> Lowering<'s, '_> {
             whole.members = own;
             built.push(self.single(whole, &types[..1], false));
         }
-        self.assemble(&at, &type_at, slots, shape.texts, built, root)
+        self.assemble(&at, &type_at, slots, shape.texts, built)
     }
 
     /// Puts branches and what stands beside them together.
@@ -169,7 +169,6 @@ impl<'s> Lowering<'s, '_> {
         slots: Vec<Slot<'s>>,
         texts: Vec<String>,
         built: Vec<Built>,
-        root: bool,
     ) -> Built {
         let before = built.len();
         let mut place = Place::default();
@@ -202,11 +201,11 @@ impl<'s> Lowering<'s, '_> {
                 Slot::Here if collapse => {}
                 Slot::Here => draft.push("anyOf", std::mem::take(&mut branches)),
                 Slot::Beside(member) => match &member.value {
-                    Value::Data(value) => self.data(&mut draft, &member, value, root),
+                    Value::Data(value) => self.data(&mut draft, &member, value, false),
                     Value::Named(named) if holds_definitions(member.key) => {
-                        self.definitions(&mut draft, &member, named, root);
+                        self.definitions(&mut draft, &member, named, false);
                     }
-                    _ => self.drop(&mut draft, member.key, member.raw, &member.at, root),
+                    _ => self.drop(&mut draft, member.key, member.raw, &member.at, false),
                 },
             }
         }
@@ -248,7 +247,7 @@ impl<'s> Lowering<'s, '_> {
         let built = sources.iter().map(|source| self.node(std::slice::from_ref(source))).collect();
         let at = member.at.as_ref();
         let Built { json, place: below } =
-            self.assemble(at, at, vec![Slot::Here], Vec::new(), built, false);
+            self.assemble(at, at, vec![Slot::Here], Vec::new(), built);
         place.items = below;
         draft.push("items", json);
     }
