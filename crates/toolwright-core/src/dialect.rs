@@ -15,6 +15,7 @@ pub mod mcp;
 pub mod mistral;
 pub mod ollama;
 pub mod openai_chat;
+pub mod openai_responses;
 mod percent;
 pub mod shape;
 pub mod vendors;
@@ -95,6 +96,7 @@ impl Dialect {
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
             Dialect::OpenaiChat => Some(&openai_chat::CODEC),
+            Dialect::OpenaiResponses => Some(&openai_responses::OpenaiResponses),
             Dialect::Anthropic => Some(&anthropic::Anthropic),
             Dialect::Gemini => Some(&gemini::Gemini),
             Dialect::Bedrock => Some(&bedrock::Bedrock),

@@ -75,7 +75,11 @@ impl Site {
         if self.field.is_empty() {
             return climbed(format!("{base}{}", self.below));
         }
-        let pointer = match spelling.iter().find(|(canonical, _)| *canonical == self.field) {
+        // A name with a slash is that of the document's own field, where a value inside has one of
+        // the same name: a response's `id` and a call's.
+        let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
+        let own = spelling.iter().find(|(canonical, _)| is_own(canonical));
+        let pointer = match own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field)) {
             // The value is a bare string or number, which is its own field.
             Some((_, "")) => format!("{base}{}", self.below),
             Some((_, wire)) => format!("{base}/{wire}{}", self.below),

@@ -16,6 +16,7 @@ mod mcp;
 mod mistral;
 mod ollama;
 mod openai_chat;
+mod openai_responses;
 mod schema;
 mod spelling;
 mod vendors;

@@ -56,17 +56,23 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         }
         out.insert(key, value);
     }
+    if dialect == Dialect::OpenaiResponses && !out.contains_key("type") {
+        one_message(&mut out);
+    }
     out
 }
 
-/// Absent or empty, for the strings of Ollama's server and for Cohere's plan.
+/// Absent or what a format takes for granted: empty strings of Ollama's server and of Cohere's plan;
+/// in the Responses API, that an item with a role is a message, no annotations, and any detail.
 fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
-    let keys: &[&str] = match dialect {
-        Dialect::Ollama => &["content", "thinking", "done_reason"],
-        Dialect::Cohere => &["tool_plan"],
-        _ => &[],
-    };
-    keys.contains(&key) && value.as_str() == Some("")
+    match (dialect, key) {
+        (Dialect::Ollama, "content" | "thinking" | "done_reason")
+        | (Dialect::Cohere, "tool_plan") => value.as_str() == Some(""),
+        (Dialect::OpenaiResponses, "type") => value.as_str() == Some("message"),
+        (Dialect::OpenaiResponses, "detail") => value.as_str() == Some("auto"),
+        (Dialect::OpenaiResponses, "annotations" | "logprobs") => value.as_array() == Some(&[]),
+        _ => false,
+    }
 }
 
 /// Absent or the position among the calls, for the index of Ollama's calls.
@@ -78,6 +84,16 @@ fn drop_positions(calls: &mut Json) {
         if function.get("index") == Some(&Json::from(position)) {
             function.remove("index");
         }
+    }
+}
+
+/// In a request of the Responses API, a string or one message of the user.
+fn one_message(request: &mut Object) {
+    let Some([Json::Object(item)]) = request.get("input").and_then(Json::as_array) else { return };
+    let of_user = item.get("role").and_then(Json::as_str) == Some("user") && item.len() == 2;
+    if let Some(text @ Json::String(_)) = item.get("content").filter(|_| of_user) {
+        let text = text.clone();
+        request.insert("input", text);
     }
 }
 
@@ -110,7 +126,9 @@ fn text(key: &str, value: Json) -> Json {
     let [Json::Object(part)] = items.as_slice() else { return value };
     let kind = part.get("type").and_then(Json::as_str);
     match part.get("text") {
-        Some(text) if part.len() == 2 && matches!(kind, Some("text" | "input_text")) => {
+        Some(text)
+            if part.len() == 2 && matches!(kind, Some("text" | "input_text" | "output_text")) =>
+        {
             text.clone()
         }
         _ => value,

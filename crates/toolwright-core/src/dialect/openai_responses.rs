@@ -1,0 +1,112 @@
+//! OpenAI Responses, `POST /v1/responses`.
+
+mod fault;
+mod item;
+mod part;
+mod quirks;
+mod request;
+mod response;
+mod stream;
+mod tool;
+mod wire;
+
+use crate::dialect::{
+    Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
+    WireReply, WireRequest,
+};
+use crate::fault::Fault;
+use crate::fit::Profile;
+use crate::frame::Framing;
+use crate::json::{Json, Path};
+use crate::part::Part;
+use crate::request::Request;
+use crate::response::Response;
+use crate::tool::Tool;
+
+/// The codec.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenaiResponses;
+
+impl ToolCodec for OpenaiResponses {
+    fn dialect(&self) -> Dialect {
+        Dialect::OpenaiResponses
+    }
+
+    fn profile(&self, target: &Target<'_>) -> Profile {
+        quirks::profile(target)
+    }
+
+    fn encode_tool(&self, tool: &Tool) -> Json {
+        tool::encode(tool)
+    }
+
+    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+        tool::decode(wire, Path::ROOT)
+    }
+
+    fn encode_call(&self, part: &Part) -> Json {
+        item::Writer::request().item(part).unwrap_or_default()
+    }
+
+    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+        item::decode_one(wire, Path::ROOT)
+    }
+
+    fn encode_outcome(&self, part: &Part) -> Json {
+        item::Writer::request().item(part).unwrap_or_default()
+    }
+
+    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+        item::decode_one(wire, Path::ROOT)
+    }
+}
+
+impl ChatCodec for OpenaiResponses {
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
+    fn encode_request(&self, request: Request) -> WireRequest {
+        request::encode(request)
+    }
+
+    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
+        request::decode(wire.body)
+    }
+
+    fn asked(&self, request: &Request) -> Asked {
+        Asked {
+            model: request.model.clone(),
+            echo: request::encode_echo(request),
+            ..Asked::default()
+        }
+    }
+
+    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
+        WireReply::ok(response::encode(response, asked))
+    }
+
+    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
+        response::decode(wire.body)
+    }
+
+    fn encode_fault(&self, fault: &Fault) -> WireReply {
+        fault::encode(fault)
+    }
+
+    fn decode_fault(&self, wire: WireReply) -> Fault {
+        fault::decode(wire)
+    }
+
+    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(asked))
+    }
+
+    fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
+        Box::new(stream::Decoder::default())
+    }
+}

@@ -1,0 +1,167 @@
+//! Items, of which `input` and `output` are lists: messages, reasoning, calls and their outputs.
+//!
+//! A model's turn is several items here and one message in the canonical model. Each item becomes a
+//! part, but for messages, whose content parts become parts one by one; notes on those
+//! ([`ITEM`], [`JOINED`]) say how they were grouped. An item without a canonical form stays whole.
+
+mod write;
+
+pub(super) use write::{Writer, is_content};
+
+use super::part::{self, Side};
+use super::wire::{CUSTOM, DIALECT, ITEM, JOINED};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields};
+use crate::json::{Json, Object, Path};
+use crate::message::{Message, Role};
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+
+/// What an item is; a message may leave its type out.
+pub(super) fn kind(item: &Json) -> Option<&str> {
+    let message = || item.get("role").map(|_| "message");
+    item.get("type").and_then(Json::as_str).or_else(message)
+}
+
+/// Reads an item that is one part: a call or an outcome.
+pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut parts = Vec::new();
+    decode(item, path, &mut parts)?;
+    parts.pop().ok_or_else(|| DecodeError::expected(DIALECT, &path, "a call or its output"))
+}
+
+/// Reads an item of a turn and appends its parts.
+pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+    let part = match kind(&item) {
+        Some("message") if is_turn(&item) => return decode_turn(item, path, parts),
+        Some("reasoning") if has_plain_sections(&item) => decode_reasoning(item, path)?,
+        Some("function_call" | "custom_tool_call") => decode_call(item, path)?,
+        Some("function_call_output" | "custom_tool_call_output") => decode_outcome(item, path)?,
+        _ => {
+            Fields::new(item.clone(), path, DIALECT)?;
+            Part::opaque(DIALECT, item).with_origin(Origin::at(&path))
+        }
+    };
+    parts.push(part);
+    Ok(())
+}
+
+/// Whether a message is the model's and has content to hang its fields on.
+fn is_turn(item: &Json) -> bool {
+    let own = item.get("role").is_none_or(|role| role.as_str() == Some("assistant"));
+    own && item.get("content").is_some_and(|content| content.as_array() != Some(&[]))
+}
+
+fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let content = fields.need("content")?;
+    let rest = own_fields(fields);
+    let content = part::decode_content(content, path.key("content"), Side::Output)?;
+    for (index, mut part) in content.into_iter().enumerate() {
+        place(&mut part, index, &rest);
+        parts.push(part);
+    }
+    Ok(())
+}
+
+/// What stands beside the content of a message item.
+pub(super) fn own_fields(mut fields: Fields<'_>) -> Object {
+    for key in ["type", "role", "content"] {
+        fields.take(key);
+    }
+    fields.into_object()
+}
+
+/// Notes where in a message item a content part stands.
+pub(super) fn place(part: &mut Part, index: usize, own: &Object) {
+    if index > 0 {
+        part.extra.insert(DIALECT, JOINED, true);
+    } else if !own.is_empty() || matches!(part.body, Body::Opaque(_)) {
+        part.extra.insert(DIALECT, ITEM, own.clone());
+    }
+}
+
+/// Reads a message that is not the model's.
+pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let role = match fields.need_string("role")?.as_str() {
+        "user" => Role::User,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        _ => return Err(fields.expected("role", "user, assistant, system or developer")),
+    };
+    fields.take("type");
+    let parts = part::decode_content(fields.need("content")?, path.key("content"), Side::Input)?;
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+}
+
+fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let id = Some(fields.need_string("call_id")?);
+    let name = fields.need_string("name")?;
+    let arguments = if fields.need_string("type")? == "function_call" {
+        Arguments::from_text(fields.need_string("arguments")?)
+    } else {
+        Arguments::Free(fields.need_string("input")?)
+    };
+    let origin = fields.origin();
+    Ok(Part::call(Call { id, name, arguments }).with_origin(origin).with_extra(fields.rest()))
+}
+
+fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let custom = fields.need_string("type")? == "custom_tool_call_output";
+    let output = fields.need("output")?;
+    let outcome = Outcome {
+        call_id: fields.string("call_id")?,
+        content: part::decode_content(output, path.key("output"), Side::Input)?,
+        ..Outcome::default()
+    };
+    let origin = fields.origin();
+    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
+    if custom {
+        part.extra.insert(DIALECT, CUSTOM, true);
+    }
+    Ok(part)
+}
+
+/// The lists of a reasoning item, with the type of their entries.
+const SECTIONS: [(&str, &str, SectionKind); 2] = [
+    ("summary", "summary_text", SectionKind::Summary),
+    ("content", "reasoning_text", SectionKind::Full),
+];
+
+/// Whether all that reasoning says fits into sections.
+fn has_plain_sections(item: &Json) -> bool {
+    SECTIONS.iter().all(|(key, kind, _)| match item.get(key) {
+        None | Some(Json::Null) => true,
+        Some(list) => list.as_array().is_some_and(|entries| {
+            entries.iter().all(|entry| {
+                entry.as_object().is_some_and(|own| own.len() == 2)
+                    && entry.get("type").and_then(Json::as_str) == Some(*kind)
+                    && entry.get("text").is_some_and(|text| text.as_str().is_some())
+            })
+        }),
+    })
+}
+
+fn decode_reasoning(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    fields.take("type");
+    let mut sections = Vec::new();
+    for (key, _, kind) in SECTIONS {
+        for entry in fields.array(key)? {
+            let text = entry.get("text").and_then(Json::as_str).unwrap_or_default().to_owned();
+            sections.push(Section { kind, text });
+        }
+    }
+    let signature = fields.string("encrypted_content")?.filter(|value| !value.is_empty());
+    let origin = fields.origin();
+    Ok(Part {
+        signature: signature.map(|value| Signature { dialect: DIALECT, value }),
+        ..Part::new(Body::Reasoning(Reasoning { sections, redacted: false }))
+            .with_origin(origin)
+            .with_extra(fields.rest())
+    })
+}

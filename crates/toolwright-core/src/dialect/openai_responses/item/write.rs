@@ -1,0 +1,216 @@
+//! Items to be written: those of a request, and those of a response.
+
+use std::collections::BTreeSet;
+
+use super::super::part::{self, Side};
+use super::super::wire::{self, CUSTOM, DIALECT, ITEM, JOINED};
+use super::{SECTIONS, kind};
+use crate::call::Arguments;
+use crate::json::{Json, Object};
+use crate::message::{Message, Role};
+use crate::object;
+use crate::part::{Body, Part, Reasoning, Section};
+
+/// Writes items: those of a request, or those of a response, which need ids.
+#[derive(Debug, Default)]
+pub(in crate::dialect::openai_responses) struct Writer<'w> {
+    /// The response's id, from which items get theirs. In a request an id that was not received
+    /// is left out (case 10).
+    seed: Option<&'w str>,
+    /// The number of the next item
+    next: usize,
+    /// The ids of calls of custom tools, whose outputs have another type
+    free: BTreeSet<&'w str>,
+}
+
+impl<'w> Writer<'w> {
+    /// For a request.
+    pub(in crate::dialect::openai_responses) fn request() -> Writer<'w> {
+        Writer::default()
+    }
+
+    /// For the items of a response from a number on.
+    pub(in crate::dialect::openai_responses) fn response(id: &'w str, next: usize) -> Writer<'w> {
+        Writer { seed: Some(id), next, free: BTreeSet::new() }
+    }
+
+    /// Learns which calls of a history are free text.
+    pub(in crate::dialect::openai_responses) fn learn(&mut self, messages: &'w [Message]) {
+        let calls = messages.iter().flat_map(|own| &own.parts).filter_map(Part::as_call);
+        let free = calls.filter(|call| matches!(call.arguments, Arguments::Free(_)));
+        self.free.extend(free.filter_map(|call| call.id.as_deref()));
+    }
+
+    /// Writes the items of a message.
+    pub(in crate::dialect::openai_responses) fn message(&mut self, message: &Message) -> Vec<Json> {
+        let mut items = self.parts(message.role, &message.parts);
+        if message.role != Role::Assistant && message.parts.is_empty() {
+            items.push(Json::Object(object! {
+                "type": "message", "role": role_word(message.role), "content": Json::Array(vec![]),
+            }));
+        }
+        let own = items.iter_mut().find(|item| kind(item) == Some("message"));
+        if let Some(Json::Object(item)) = own {
+            message.extra.write_into(DIALECT, item);
+        }
+        items.iter_mut().for_each(simplify);
+        items
+    }
+
+    /// Writes parts as items; content parts that belong together share a message item.
+    pub(in crate::dialect::openai_responses) fn parts(
+        &mut self,
+        role: Role,
+        parts: &[Part],
+    ) -> Vec<Json> {
+        let mut items: Vec<Json> = Vec::new();
+        let mut open = false;
+        for part in parts {
+            if !is_content(role, part) {
+                if let Some(item) = self.item(part) {
+                    items.push(item);
+                    open = false;
+                }
+                continue;
+            }
+            let side = if role == Role::Assistant { Side::Output } else { Side::Input };
+            let Some(content) = part::encode(part, side) else { continue };
+            let joins = role != Role::Assistant || part.extra.get(DIALECT, JOINED).is_some();
+            match items.last_mut().and_then(|item| item.as_object_mut()?.get_mut("content")) {
+                Some(Json::Array(list)) if open && joins => list.push(content),
+                _ => {
+                    let own = part.extra.get(DIALECT, ITEM).and_then(Json::as_object);
+                    let mut item = self.head("message", "msg", own);
+                    item.insert("role", role_word(role));
+                    item.insert("content", Json::Array(vec![content]));
+                    if let Some(own) = own {
+                        item.merge(own);
+                    }
+                    items.push(Json::Object(item));
+                    open = true;
+                }
+            }
+        }
+        items
+    }
+
+    /// Writes a part that is an item of its own; `None` for what is no item.
+    pub(in crate::dialect::openai_responses) fn item(&mut self, part: &Part) -> Option<Json> {
+        let own = part.extra.for_dialect(DIALECT);
+        let mut item = match &part.body {
+            Body::Call(call) => {
+                let id = call.id.as_deref().unwrap_or_default();
+                let (mut item, key) = match call.arguments {
+                    Arguments::Free(_) => (self.head("custom_tool_call", "ctc", own), "input"),
+                    _ => (self.head("function_call", "fc", own), "arguments"),
+                };
+                item.insert("call_id", id);
+                item.insert("name", call.name.as_str());
+                item.insert(key, call.arguments.as_str());
+                item
+            }
+            Body::Outcome(outcome) => {
+                let id = outcome.call_id.as_deref();
+                let custom = part.extra.get(DIALECT, CUSTOM).is_some()
+                    || id.is_some_and(|id| self.free.contains(id));
+                let kind = if custom { "custom_tool_call_output" } else { "function_call_output" };
+                let mut item = self.head(kind, "fco", own);
+                item.insert_some("call_id", id);
+                item.insert("output", encode_output(&outcome.content));
+                item
+            }
+            Body::Reasoning(reasoning) => {
+                let mut item = self.head("reasoning", "rs", own);
+                encode_sections(reasoning, &mut item);
+                let signature = part.signature.as_ref().filter(|own| own.dialect == DIALECT);
+                item.insert_some("encrypted_content", signature.map(|own| own.value.as_str()));
+                item
+            }
+            Body::Opaque(opaque) if opaque.dialect == DIALECT => {
+                self.next += 1;
+                return Some(opaque.value.clone());
+            }
+            _ => return None,
+        };
+        part.extra.write_into(DIALECT, &mut item);
+        Some(Json::Object(item))
+    }
+
+    /// Begins an item: in a response with its id and status, made up if it has none.
+    fn head(&mut self, kind: &'static str, prefix: &str, own: Option<&Object>) -> Object {
+        let mut item = Object::new();
+        let own = |key: &str| own.and_then(|own| own.get(key)).cloned();
+        if let Some(seed) = self.seed {
+            let made = || wire::made_id(prefix, seed, self.next).into();
+            item.insert("id", own("id").unwrap_or_else(made));
+        }
+        item.insert("type", kind);
+        if self.seed.is_some() && matches!(kind, "message" | "function_call") {
+            item.insert("status", own("status").unwrap_or("completed".into()));
+        }
+        self.next += 1;
+        item
+    }
+}
+
+/// Whether a part is content of a message item, and not an item.
+pub(in crate::dialect::openai_responses) fn is_content(role: Role, part: &Part) -> bool {
+    match part.body {
+        Body::Text(_) | Body::Refusal(_) | Body::Json(_) | Body::Media(_) => true,
+        Body::Opaque(_) => {
+            role != Role::Assistant
+                || part.extra.get(DIALECT, ITEM).is_some()
+                || part.extra.get(DIALECT, JOINED).is_some()
+        }
+        Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) => false,
+    }
+}
+
+fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::Developer => "developer",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+fn encode_output(content: &[Part]) -> Json {
+    match content {
+        [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
+        parts => Json::Array(part::encode_all(parts, Side::Input)),
+    }
+}
+
+fn encode_sections(reasoning: &Reasoning, item: &mut Object) {
+    for (key, kind, section) in SECTIONS {
+        let own = reasoning.sections.iter().filter(|own| own.kind == section);
+        let entry = |own: &Section| object! {"type": kind, "text": own.text.as_str()};
+        let entries: Vec<Object> = own.map(entry).collect();
+        // The SDK's type requires a summary, be it empty.
+        if key == "summary" || !entries.is_empty() {
+            item.insert(key, entries);
+        }
+    }
+}
+
+/// Content that is one plain text becomes a string, the only form that the SDK's types let a
+/// message without an id have for any role.
+fn simplify(item: &mut Json) {
+    let Json::Object(item) = item else { return };
+    if item.contains_key("id") || item.get("type").and_then(Json::as_str) != Some("message") {
+        return;
+    }
+    let Some([part]) = item.get("content").and_then(Json::as_array) else { return };
+    let plain = part.as_object().is_some_and(|part| {
+        part.iter().all(|(key, value)| match key {
+            "type" => matches!(value.as_str(), Some("input_text" | "output_text")),
+            "text" => true,
+            "annotations" | "logprobs" => value.as_array() == Some(&[]),
+            _ => false,
+        })
+    });
+    if let Some(text) = part.get("text").filter(|_| plain).cloned() {
+        item.insert("content", text);
+    }
+}

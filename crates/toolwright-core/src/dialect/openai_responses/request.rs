@@ -1,0 +1,197 @@
+//! Requests.
+
+use super::wire::{DIALECT, PATH, keep};
+use super::{item, tool};
+use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::message::{Message, Role};
+use crate::object;
+use crate::origin::Origin;
+use crate::part::Part;
+use crate::request::{Format, Request, SchemaFormat, Thinking};
+
+/// What a response repeats of its request.
+const ECHO: [&str; 14] = [
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+    "truncation",
+    "user",
+];
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let mut request = Request { model: fields.string("model")?, ..Request::default() };
+    if let Some(text) = fields.string("instructions")? {
+        let origin = Origin::at(&Path::ROOT.key("instructions"));
+        let part = Part::text(text).with_origin(origin.clone());
+        request.instructions = Some(Message { origin, ..Message::new(Role::System, vec![part]) });
+    }
+    request.messages = decode_input(fields.take("input"))?;
+    request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
+    if let Some(choice) = fields.take("tool_choice") {
+        let path = Path::ROOT.key("tool_choice");
+        request.tool_choice = Some(tool::decode_choice(choice, path, &request.tools)?);
+    }
+    request.parallel = fields.boolean("parallel_tool_calls")?;
+    request.sampling.max_tokens = fields.number("max_output_tokens")?;
+    request.sampling.temperature = fields.number("temperature")?;
+    request.sampling.top_p = fields.number("top_p")?;
+    request.stream = fields.boolean("stream")?;
+    if let Some(mut reasoning) = open(&mut fields, "reasoning")? {
+        if let Some(effort) = reasoning.string("effort")? {
+            request.thinking = Some(Thinking { effort: Some(effort), ..Thinking::default() });
+        }
+        keep(&mut fields, "reasoning", reasoning.into_object());
+    }
+    if let Some(mut text) = open(&mut fields, "text")? {
+        request.format = decode_format(&mut text)?;
+        keep(&mut fields, "text", text.into_object());
+    }
+    request.extra = fields.rest();
+    Ok(request)
+}
+
+/// Takes a nested object.
+fn open(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+) -> Result<Option<Fields<'static>>, DecodeError> {
+    let own = fields.take(key);
+    own.map(|own| Fields::new(own, Path::ROOT.key(key), DIALECT)).transpose()
+}
+
+/// Reads `input`: a string is what the user says. Items of the model's turn that follow each other
+/// are one message.
+fn decode_input(input: Option<Json>) -> Result<Vec<Message>, DecodeError> {
+    let path = Path::ROOT.key("input");
+    let items = match input {
+        None => return Ok(vec![]),
+        Some(Json::Array(items)) => items,
+        Some(Json::String(text)) => {
+            let origin = Origin::at(&path);
+            let part = Part::text(text).with_origin(origin.clone());
+            return Ok(vec![Message { origin, ..Message::new(Role::User, vec![part]) }]);
+        }
+        Some(_) => {
+            return Err(DecodeError::expected(DIALECT, &path, "a string or an array of items"));
+        }
+    };
+    let mut messages: Vec<Message> = Vec::new();
+    for (index, item) in items.into_iter().enumerate() {
+        let path = path.index(index);
+        let role = match item::kind(&item) {
+            Some("message") if item.get("role").and_then(Json::as_str) != Some("assistant") => {
+                messages.push(item::decode_message(item, path)?);
+                continue;
+            }
+            Some("function_call_output" | "custom_tool_call_output") => Role::Tool,
+            _ => Role::Assistant,
+        };
+        match messages.last_mut() {
+            Some(last) if last.role == Role::Assistant && role == Role::Assistant => {
+                item::decode(item, path, &mut last.parts)?;
+            }
+            _ => {
+                let mut parts = Vec::new();
+                item::decode(item, path, &mut parts)?;
+                let origin = Origin::at(&path);
+                messages.push(Message { role, parts, extra: Extra::NONE, origin });
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// Reads `text.format`; a format of an unknown kind stays where it is.
+fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>, DecodeError> {
+    let kind = text.peek("format").and_then(|format| format.get("type")).and_then(Json::as_str);
+    if !matches!(kind, Some("text" | "json_object" | "json_schema")) {
+        return Ok(None);
+    }
+    let path = text.path();
+    let mut own = Fields::new(text.need("format")?, path.key("format"), DIALECT)?;
+    let format = match own.need_string("type")?.as_str() {
+        "text" => Format::Text,
+        "json_object" => Format::Json,
+        _ => Format::Schema(SchemaFormat {
+            name: own.string("name")?,
+            description: own.string("description")?,
+            schema: own.need("schema")?,
+            strict: own.boolean("strict")?,
+        }),
+    };
+    keep(text, "format", own.into_object());
+    Ok(Some(format))
+}
+
+/// Writes a body.
+pub(super) fn encode(request: Request) -> WireRequest {
+    let mut body = Object::new();
+    body.insert_some("model", request.model);
+    body.insert_some("instructions", request.instructions.map(|own| plain_text(&own)));
+    let mut writer = item::Writer::request();
+    writer.learn(&request.messages);
+    let items: Vec<Json> = request.messages.iter().flat_map(|own| writer.message(own)).collect();
+    if !items.is_empty() {
+        body.insert("input", Json::Array(items));
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
+    }
+    let choice = request.tool_choice.as_ref();
+    body.insert_some("tool_choice", choice.map(|own| tool::encode_choice(own, &request.tools)));
+    body.insert_some("parallel_tool_calls", request.parallel);
+    body.insert_some("max_output_tokens", request.sampling.max_tokens);
+    body.insert_some("temperature", request.sampling.temperature);
+    body.insert_some("top_p", request.sampling.top_p);
+    body.insert_some("stream", request.stream);
+    if let Some(effort) = request.thinking.and_then(|own| own.effort) {
+        body.insert("reasoning", object! {"effort": effort});
+    }
+    if let Some(format) = request.format {
+        body.insert("text", object! {"format": encode_format(format)});
+    }
+    request.extra.write_into(DIALECT, &mut body);
+    WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
+}
+
+/// Instructions can only be one text here.
+fn plain_text(message: &Message) -> String {
+    let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
+    texts.join("\n\n")
+}
+
+fn encode_format(format: Format) -> Object {
+    match format {
+        Format::Text => object! {"type": "text"},
+        Format::Json => object! {"type": "json_object"},
+        Format::Schema(own) => {
+            let name = own.name.unwrap_or_else(|| "response".to_owned());
+            let mut object = object! {"type": "json_schema", "name": name};
+            object.insert_some("description", own.description);
+            object.insert("schema", own.schema);
+            object.insert_some("strict", own.strict);
+            object
+        }
+    }
+}
+
+/// Writes what the response will repeat.
+pub(super) fn encode_echo(request: &Request) -> Object {
+    let settings = Request { messages: vec![], ..request.clone() };
+    let Json::Object(mut body) = encode(settings).body else { return Object::new() };
+    let picked = ECHO.into_iter().filter_map(|key| Some((key.into(), body.remove(key)?)));
+    picked.collect()
+}

@@ -1,0 +1,196 @@
+//! Responses, and the pieces of them that a stream repeats.
+
+use super::item;
+use super::wire::{DIALECT, STOPS, keep};
+use crate::dialect::{Asked, DecodeError, Fields};
+use crate::event::Start;
+use crate::json::{Json, Object, Path};
+use crate::message::Role;
+use crate::object;
+use crate::part::{Body, Part};
+use crate::response::{Response, Stop, StopReason};
+use crate::usage::Usage;
+
+/// Reads a body.
+pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let mut parts = Vec::new();
+    for (index, item) in fields.array("output")?.into_iter().enumerate() {
+        item::decode(item, Path::ROOT.key("output").index(index), &mut parts)?;
+    }
+    let mut stop = decode_stop(&mut fields)?.settled(&parts);
+    if parts.iter().any(|part| matches!(part.body, Body::Refusal(_))) {
+        stop = refused(stop);
+    }
+    let usage = decode_usage(&mut fields, Path::ROOT)?;
+    let Start { id, model, extra } = decode_start(fields)?;
+    Ok(Response { id, model, parts, stop, usage, extra })
+}
+
+/// Reads what a response says of itself; takes the fields that a stream's first event shares.
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+    for key in ["object", "output", "status", "error", "incomplete_details", "usage"] {
+        fields.take(key);
+    }
+    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+}
+
+/// Reads why the model stopped. The vendor's own words are kept where ours would be others.
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+    let status = fields.string("status")?;
+    let details = fields.take("incomplete_details");
+    let error = fields.take("error");
+    let word = details.as_ref().and_then(|own| own.get("reason")).and_then(Json::as_str);
+    let mut stop = Stop::new(reason(status.as_deref(), word));
+    let said = encode_stop(&stop);
+    let own = [
+        ("status", status.map_or_else(|| "completed".into(), Json::String)),
+        ("error", error.unwrap_or_default()),
+        ("incomplete_details", details.unwrap_or_default()),
+    ];
+    for (key, value) in own {
+        if said.get(key) != Some(&value) {
+            stop.extra.insert(DIALECT, key, value);
+        }
+    }
+    Ok(stop)
+}
+
+fn reason(status: Option<&str>, word: Option<&str>) -> StopReason {
+    let status = status.unwrap_or("completed");
+    let find = |word| STOPS.iter().find(|(_, own, detail)| *own == status && *detail == word);
+    find(word).or_else(|| find(None)).map_or(StopReason::End, |(reason, _, _)| *reason)
+}
+
+/// A plain end, in which the model's refusal was said.
+pub(super) fn refused(mut stop: Stop) -> Stop {
+    if stop.reason == StopReason::End {
+        stop.reason = StopReason::Refusal;
+    }
+    stop
+}
+
+/// Reads counts. `input_tokens` includes what was read from and written to a cache; the three
+/// canonical counts add up to it.
+pub(super) fn decode_usage(
+    fields: &mut Fields<'_>,
+    path: Path<'_>,
+) -> Result<Option<Usage>, DecodeError> {
+    let Some(wire) = fields.take("usage") else { return Ok(None) };
+    let path = path.key("usage");
+    let mut own = Fields::new(wire, path, DIALECT)?;
+    let mut usage = Usage { output: own.u64("output_tokens")?, ..Usage::default() };
+    if let Some(details) = own.take("input_tokens_details") {
+        let mut details = Fields::new(details, path.key("input_tokens_details"), DIALECT)?;
+        usage.cache_read = details.u64("cached_tokens")?;
+        usage.cache_write = details.u64("cache_write_tokens")?;
+        keep(&mut own, "input_tokens_details", details.into_object());
+    }
+    if let Some(details) = own.take("output_tokens_details") {
+        let mut details = Fields::new(details, path.key("output_tokens_details"), DIALECT)?;
+        usage.reasoning = details.u64("reasoning_tokens")?;
+        keep(&mut own, "output_tokens_details", details.into_object());
+    }
+    let input = own.u64("input_tokens")?;
+    usage.input = input.map(|input| input.saturating_sub(usage.input_total()));
+    // A vendor that counts otherwise gets its own sums back.
+    if let Some(input) = input.filter(|input| *input != usage.input_total()) {
+        own.put_back("input_tokens", input);
+    }
+    if let Some(total) = own.u64("total_tokens")?.filter(|total| *total != usage.total()) {
+        own.put_back("total_tokens", total);
+    }
+    usage.extra = own.rest();
+    Ok(Some(usage))
+}
+
+/// Writes a body.
+pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+    let start = Start { id: response.id, model: response.model, extra: response.extra };
+    let object = encode_start(&start, asked);
+    Json::Object(encode_end(object, &response.parts, &response.stop, response.usage.as_ref()))
+}
+
+/// Writes a response that has just begun, with all that the SDK's type requires: its own fields,
+/// then those of the request, then what holds for most.
+pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
+    let made_id = || format!("resp_{:x}", asked.created);
+    let mut object = object! {
+        "id": start.id.clone().unwrap_or_else(made_id),
+        "object": "response",
+        "status": "in_progress",
+        "error": Json::Null,
+        "incomplete_details": Json::Null,
+        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "output": Json::Array(vec![]),
+        "usage": Json::Null,
+    };
+    start.extra.write_into(DIALECT, &mut object);
+    object.merge(&asked.echo);
+    object.merge(&object! {
+        "created_at": asked.created,
+        "instructions": Json::Null,
+        "metadata": Json::Null,
+        "parallel_tool_calls": true,
+        "temperature": Json::Null,
+        "tool_choice": "auto",
+        "tools": Json::Array(vec![]),
+        "top_p": Json::Null,
+    });
+    object
+}
+
+/// Completes a response that had begun.
+pub(super) fn encode_end(
+    mut object: Object,
+    parts: &[Part],
+    stop: &Stop,
+    usage: Option<&Usage>,
+) -> Object {
+    let id = object.get("id").and_then(Json::as_str).unwrap_or_default().to_owned();
+    object.insert("output", item::Writer::response(&id, 0).parts(Role::Assistant, parts));
+    for (key, value) in encode_stop(stop) {
+        object.insert(key, value);
+    }
+    object.insert("usage", usage.map(encode_usage));
+    object
+}
+
+/// Writes why the model stopped: in the vendor's own words if they still mean the reason.
+fn encode_stop(stop: &Stop) -> Object {
+    let row = STOPS.iter().find(|(reason, _, _)| *reason == stop.reason);
+    let (status, word) = row.map_or(("completed", None), |(_, status, word)| (*status, *word));
+    let failed = || object! {"code": "server_error", "message": "the model's vendor failed"};
+    let object = object! {
+        "status": status,
+        "error": (status == "failed").then(failed),
+        "incomplete_details": word.map(|word| object! {"reason": word}),
+    };
+    let mut own = object.clone();
+    for (key, value) in stop.extra.for_dialect(DIALECT).into_iter().flat_map(Object::iter) {
+        own.insert(key.to_owned(), value.clone());
+    }
+    let own_status = own.get("status").and_then(Json::as_str);
+    let own_word = own.get("incomplete_details").and_then(|details| details.get("reason"));
+    let meant = reason(own_status, own_word.and_then(Json::as_str));
+    if meant == reason(Some(status), word) { own } else { object }
+}
+
+/// Writes counts; the SDK's type requires all of these.
+fn encode_usage(usage: &Usage) -> Object {
+    let own = |key: &str, count: u64| {
+        usage.extra.get(DIALECT, key).cloned().unwrap_or_else(|| count.into())
+    };
+    let mut object = object! {
+        "input_tokens": own("input_tokens", usage.input_total()),
+        "input_tokens_details": object! {
+            "cached_tokens": usage.cache_read.unwrap_or(0),
+            "cache_write_tokens": usage.cache_write.unwrap_or(0),
+        },
+        "output_tokens": usage.output.unwrap_or(0),
+        "output_tokens_details": object! {"reasoning_tokens": usage.reasoning.unwrap_or(0)},
+        "total_tokens": own("total_tokens", usage.total()),
+    };
+    usage.extra.write_into(DIALECT, &mut object);
+    object
+}

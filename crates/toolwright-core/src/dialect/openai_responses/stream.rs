@@ -1,0 +1,38 @@
+//! Streams: an item is said piece by piece, again as a whole at its end, and again in the end.
+
+mod decode;
+mod encode;
+
+pub(super) use decode::Decoder;
+pub(super) use encode::Encoder;
+
+use crate::event::split::split_part;
+use crate::event::{Delta, Event, Head, Tail};
+use crate::extra::Extra;
+use crate::part::Part;
+
+/// A part as the events that say it.
+struct Steps {
+    head: Head,
+    extra: Extra,
+    deltas: Vec<Delta>,
+    tail: Tail,
+}
+
+impl Steps {
+    fn of(part: Part) -> Steps {
+        let (mut head, mut extra) = (Head::Text, Extra::NONE);
+        let (mut deltas, mut tail) = (Vec::new(), Tail::default());
+        let mut events = Vec::new();
+        split_part(0, part, &mut events);
+        for event in events {
+            match event {
+                Event::PartStart { head: own, extra: fields, .. } => (head, extra) = (own, fields),
+                Event::PartDelta { delta, .. } => deltas.push(delta),
+                Event::PartEnd { tail: own, .. } => tail = own,
+                _ => {}
+            }
+        }
+        Steps { head, extra, deltas, tail }
+    }
+}

@@ -1,0 +1,354 @@
+//! Streams, read. The end of an item is the authority for all but what was streamed before; events
+//! that are missing are made good by later ones.
+
+use std::collections::BTreeMap;
+
+use super::super::wire::DIALECT;
+use super::super::{fault, item, response};
+use super::Steps;
+use crate::dialect::{DecodeError, Fields, Seen, StreamDecoder};
+use crate::event::emit::Emitter;
+use crate::event::{Delta, Event, Head, Tail};
+use crate::extra::Extra;
+use crate::frame::Frame;
+use crate::json::{Json, Object, Path};
+use crate::part::{Body, Part, SectionKind};
+
+/// Reads a stream.
+#[derive(Debug, Default)]
+pub(in crate::dialect::openai_responses) struct Decoder {
+    emit: Emitter,
+    items: BTreeMap<u64, Item>,
+    refused: bool,
+    called: bool,
+}
+
+/// An item, as far as it is known.
+#[derive(Debug, Default)]
+struct Item {
+    /// As it was added
+    wire: Json,
+    /// Its parts that are open, by their place in its content
+    pieces: BTreeMap<u64, Piece>,
+    done: bool,
+}
+
+/// A part that is open.
+#[derive(Debug)]
+struct Piece {
+    index: usize,
+    kind: Kind,
+    /// Whether anything was said, so that a repetition is none
+    said: bool,
+    /// The sections of reasoning in order of appearance
+    sections: Vec<(SectionKind, u64)>,
+}
+
+/// Which deltas a part takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Arguments,
+    Reasoning,
+}
+
+impl StreamDecoder for Decoder {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+        if frame.data.trim() == "[DONE]" {
+            return Ok(Seen::Known);
+        }
+        let value = Json::parse(&frame.data)
+            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
+        let name = match fields.string("type")?.or_else(|| frame.name.clone()) {
+            Some(name) => name,
+            None => return Err(fields.missing("type")),
+        };
+        let name = name.strip_prefix("response.").unwrap_or(&name);
+        match name {
+            "created" | "in_progress" | "queued" => {
+                let response = nested(&mut fields, "response")?;
+                self.emit.start(response::decode_start(response)?, out);
+            }
+            "output_item.added" => self.added(fields, out)?,
+            "output_item.done" => {
+                let at = output_index(&mut fields)?;
+                self.done(at, fields.need("item")?, out)?;
+            }
+            "content_part.added" => self.part_added(fields, out)?,
+            "output_text.delta" | "refusal.delta" => {
+                self.text(name, &mut fields, "delta", out)?;
+            }
+            "output_text.done" => self.text(name, &mut fields, "text", out)?,
+            "refusal.done" => self.text(name, &mut fields, "refusal", out)?,
+            "function_call_arguments.delta" | "custom_tool_call_input.delta" => {
+                self.arguments(&mut fields, "delta", out)?;
+            }
+            "function_call_arguments.done" => self.arguments(&mut fields, "arguments", out)?,
+            "custom_tool_call_input.done" => self.arguments(&mut fields, "input", out)?,
+            "reasoning_summary_text.delta" => {
+                self.reasoning(SectionKind::Summary, &mut fields, "delta", out)?;
+            }
+            "reasoning_summary_text.done" => {
+                self.reasoning(SectionKind::Summary, &mut fields, "text", out)?;
+            }
+            "reasoning_text.delta" => {
+                self.reasoning(SectionKind::Full, &mut fields, "delta", out)?;
+            }
+            "reasoning_text.done" => self.reasoning(SectionKind::Full, &mut fields, "text", out)?,
+            // What these say comes again at the end of their item.
+            "content_part.done"
+            | "output_text.annotation.added"
+            | "reasoning_summary_part.added"
+            | "reasoning_summary_part.done" => {}
+            "completed" | "incomplete" | "failed" => self.end(name, fields, out)?,
+            "error" => self.emit.fault(fault::decode_event(fields)?, out),
+            _ => return Ok(Seen::Unknown),
+        }
+        Ok(Seen::Known)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Event>) {
+        self.emit.finish(out);
+    }
+}
+
+fn output_index(fields: &mut Fields<'_>) -> Result<u64, DecodeError> {
+    Ok(fields.u64("output_index")?.unwrap_or(0))
+}
+
+fn nested(fields: &mut Fields<'_>, key: &'static str) -> Result<Fields<'static>, DecodeError> {
+    Fields::new(fields.need(key)?, Path::ROOT.key(key), DIALECT)
+}
+
+impl Decoder {
+    /// Opens what can be opened at once: a call, or reasoning. A message waits for its content,
+    /// any other item for its end.
+    fn added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let at = output_index(&mut fields)?;
+        let wire = fields.need("item")?;
+        if self.items.contains_key(&at) {
+            return Ok(());
+        }
+        let mut parts = Vec::new();
+        item::decode(wire.clone(), Path::ROOT.key("item"), &mut parts)?;
+        self.items.insert(at, Item { wire, ..Item::default() });
+        if let Some(Part { body: Body::Call(_) | Body::Reasoning(_), .. }) = parts.first() {
+            let steps = Steps::of(parts.remove(0));
+            self.open(at, 0, steps.head, steps.extra, out);
+        }
+        Ok(())
+    }
+
+    /// Opens a part of a message's content; parts of other kinds come with the end of the item.
+    fn part_added(
+        &mut self,
+        mut fields: Fields<'_>,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let at = output_index(&mut fields)?;
+        let place = fields.u64("content_index")?.unwrap_or(0);
+        let head = match nested(&mut fields, "part")?.tag("type") {
+            Some("output_text") => Head::Text,
+            Some("refusal") => Head::Refusal,
+            _ => return Ok(()),
+        };
+        self.open_content(at, place, head, out);
+        Ok(())
+    }
+
+    fn open_content(&mut self, at: u64, place: u64, head: Head, out: &mut Vec<Event>) {
+        let item = self.items.entry(at).or_default();
+        if item.pieces.contains_key(&place) {
+            return;
+        }
+        let wire = item.wire.clone();
+        let own = Fields::new(wire, Path::ROOT, DIALECT).map_or(Object::new(), item::own_fields);
+        let mut part = Part::text("");
+        item::place(&mut part, usize::try_from(place).unwrap_or(usize::MAX), &own);
+        self.open(at, place, head, part.extra, out);
+    }
+
+    /// Opens a part, once.
+    fn open(&mut self, at: u64, place: u64, head: Head, extra: Extra, out: &mut Vec<Event>) {
+        let item = self.items.entry(at).or_default();
+        if item.done || item.pieces.contains_key(&place) {
+            return;
+        }
+        let kind = match head {
+            Head::Call { .. } => Kind::Arguments,
+            Head::Reasoning => Kind::Reasoning,
+            _ => Kind::Text,
+        };
+        self.called |= kind == Kind::Arguments;
+        self.refused |= matches!(head, Head::Refusal);
+        if let Some(index) = self.emit.open(head, extra, out) {
+            item.pieces.insert(place, Piece { index, kind, said: false, sections: vec![] });
+        }
+    }
+
+    /// Grows a text or refusal, which may not have been announced.
+    fn text(
+        &mut self,
+        name: &str,
+        fields: &mut Fields<'_>,
+        key: &'static str,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let at = output_index(fields)?;
+        let place = fields.u64("content_index")?.unwrap_or(0);
+        let head = if name.starts_with("refusal") { Head::Refusal } else { Head::Text };
+        self.open_content(at, place, head, out);
+        let text = fields.need_string(key)?;
+        self.say(at, place, Kind::Text, key == "delta", Delta::Text(text), out);
+        Ok(())
+    }
+
+    /// Grows a call. One that was not announced waits for the end of its item.
+    fn arguments(
+        &mut self,
+        fields: &mut Fields<'_>,
+        key: &'static str,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let at = output_index(fields)?;
+        let text = fields.need_string(key)?;
+        self.say(at, 0, Kind::Arguments, key == "delta", Delta::Arguments(text), out);
+        Ok(())
+    }
+
+    /// Grows a section of reasoning.
+    fn reasoning(
+        &mut self,
+        kind: SectionKind,
+        fields: &mut Fields<'_>,
+        key: &'static str,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let at = output_index(fields)?;
+        let number = match kind {
+            SectionKind::Summary => fields.u64("summary_index")?,
+            SectionKind::Full => fields.u64("content_index")?,
+        };
+        let text = fields.need_string(key)?;
+        self.open(at, 0, Head::Reasoning, Extra::NONE, out);
+        let Some(piece) = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&0)) else {
+            return Ok(());
+        };
+        let own = (kind, number.unwrap_or(0));
+        let known = piece.sections.iter().position(|section| *section == own);
+        let section = known.unwrap_or(piece.sections.len());
+        if known.is_none() {
+            piece.sections.push(own);
+        } else if key != "delta" {
+            return Ok(());
+        }
+        self.say(at, 0, Kind::Reasoning, true, Delta::Reasoning { section, kind, text }, out);
+        Ok(())
+    }
+
+    /// Says a delta, or a whole that counts only if no delta came before.
+    fn say(
+        &mut self,
+        at: u64,
+        place: u64,
+        kind: Kind,
+        always: bool,
+        delta: Delta,
+        out: &mut Vec<Event>,
+    ) {
+        let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&place));
+        let Some(piece) = piece.filter(|piece| piece.kind == kind && (always || !piece.said))
+        else {
+            return;
+        };
+        piece.said = true;
+        self.emit.delta(piece.index, delta, out);
+    }
+
+    /// Takes an item as it is in the end: says what was not said and closes its parts.
+    fn done(&mut self, at: u64, wire: Json, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let item = self.items.entry(at).or_default();
+        if item.done {
+            return Ok(());
+        }
+        item.done = true;
+        let mut pieces = std::mem::take(&mut item.pieces);
+        let mut parts = Vec::new();
+        // An item of which only deltas came was never shown.
+        if !wire.is_null() {
+            item::decode(wire, Path::ROOT.key("item"), &mut parts)?;
+        }
+        for (place, part) in (0..).zip(parts) {
+            self.called |= matches!(part.body, Body::Call(_));
+            self.refused |= matches!(part.body, Body::Refusal(_));
+            let steps = Steps::of(part);
+            match pieces.remove(&place) {
+                Some(piece) => self.close(&piece, steps, out),
+                None => {
+                    let Some(index) = self.emit.open(steps.head, steps.extra, out) else { break };
+                    for delta in steps.deltas {
+                        self.emit.delta(index, delta, out);
+                    }
+                    self.emit.close(index, steps.tail, out);
+                }
+            }
+        }
+        for piece in pieces.into_values() {
+            self.emit.close(piece.index, Tail::default(), out);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, piece: &Piece, steps: Steps, out: &mut Vec<Event>) {
+        for delta in steps.deltas {
+            let fits = match delta {
+                Delta::Text(_) => piece.kind == Kind::Text && !piece.said,
+                Delta::Arguments(_) => piece.kind == Kind::Arguments && !piece.said,
+                Delta::Reasoning { section, .. } => {
+                    piece.kind == Kind::Reasoning && section >= piece.sections.len()
+                }
+            };
+            if fits {
+                self.emit.delta(piece.index, delta, out);
+            }
+        }
+        let tail = Tail { extra: steps.extra, ..steps.tail };
+        self.emit.close(piece.index, tail, out);
+    }
+
+    /// Takes the terminal event, which repeats all items.
+    fn end(
+        &mut self,
+        name: &str,
+        mut fields: Fields<'_>,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let mut response = nested(&mut fields, "response")?;
+        let output = response.array("output")?;
+        let fault =
+            if name == "failed" { Some(fault::decode_failed(&mut response)?) } else { None };
+        let stop = response::decode_stop(&mut response)?;
+        let usage = response::decode_usage(&mut response, Path::ROOT.key("response"))?;
+        self.emit.start(response::decode_start(response)?, out);
+        for (at, item) in (0..).zip(output) {
+            self.done(at, item, out)?;
+        }
+        let open = self.items.iter().filter(|(_, item)| !item.done);
+        let open: Vec<(u64, Json)> = open.map(|(at, item)| (*at, item.wire.clone())).collect();
+        for (at, wire) in open {
+            self.done(at, wire, out)?;
+        }
+        if let Some(fault) = fault {
+            self.emit.fault(fault, out);
+            return Ok(());
+        }
+        let refused = self.refused && !self.called;
+        self.emit.stop(if refused { response::refused(stop) } else { stop }, out);
+        if let Some(usage) = usage {
+            self.emit.usage(usage, out);
+        }
+        self.emit.end(out);
+        Ok(())
+    }
+}

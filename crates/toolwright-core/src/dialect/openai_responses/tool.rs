@@ -1,0 +1,151 @@
+//! Tool definitions and tool choice.
+
+use super::wire::DIALECT;
+use crate::dialect::{DecodeError, Fields, shape};
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::tool::{Tool, ToolChoice, ToolKind};
+
+/// Reads an element of `tools`: a flat or a nested function, a custom tool, or one that the vendor
+/// runs.
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    match wire.get("type").and_then(Json::as_str) {
+        None | Some("function") => shape::decode(wire, path, DIALECT),
+        Some("custom") => custom(wire, path),
+        Some(_) => hosted(wire, path),
+    }
+}
+
+/// A tool that takes free text, flat or nested as in Chat.
+fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    fields.take("type");
+    if let Some(inner) = fields.take("custom") {
+        fields = Fields::new(inner, path.key("custom"), DIALECT)?;
+    }
+    Ok(Tool {
+        name: fields.need_string("name")?,
+        description: fields.string("description")?,
+        kind: ToolKind::Custom(fields.take("format").map(flat_format)),
+        origin: fields.origin(),
+        extra: fields.rest(),
+        ..Tool::default()
+    })
+}
+
+/// A grammar as it is said here, whether it came flat or, as in Chat, inside `grammar`.
+fn flat_format(format: Json) -> Json {
+    match format {
+        Json::Object(format) => Json::Object(unwrapped(format, "grammar")),
+        other => other,
+    }
+}
+
+/// An object with the members of an inner one in its stead.
+fn unwrapped(mut outer: Object, wrapper: &str) -> Object {
+    if let Some(Json::Object(inner)) = outer.get(wrapper) {
+        let inner = inner.clone();
+        outer.remove(wrapper);
+        outer.merge(&inner);
+    }
+    outer
+}
+
+/// A tool that the vendor runs, or a group of tools, by its type. It never becomes a function
+/// (case 12).
+fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
+    let kind = fields.string("type")?;
+    let name = fields.string("name")?.or(kind).unwrap_or_default();
+    Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
+}
+
+/// Writes an element of `tools`. The SDK's type requires the keys `parameters` and `strict`.
+pub(super) fn encode(tool: &Tool) -> Json {
+    let mut object = match &tool.kind {
+        ToolKind::Hosted(wire) => return wire.clone(),
+        ToolKind::Function(_) => object! {"type": "function", "name": tool.name.as_str()},
+        ToolKind::Custom(_) => object! {"type": "custom", "name": tool.name.as_str()},
+    };
+    object.insert_some("description", tool.description.as_deref());
+    match &tool.kind {
+        ToolKind::Custom(format) => {
+            object.insert_some("format", format.clone().map(flat_format));
+        }
+        _ => {
+            object.insert("parameters", tool.parameters().cloned());
+            object.insert("strict", tool.strict);
+            object.insert_some("output_schema", tool.output.clone());
+        }
+    }
+    tool.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+/// Reads `tool_choice`; a choice that would not be written back as it is stays as it is.
+pub(super) fn decode_choice(
+    wire: Json,
+    path: Path<'_>,
+    tools: &[Tool],
+) -> Result<ToolChoice, DecodeError> {
+    let wire = match wire {
+        Json::String(_) => wire,
+        Json::Object(object) => Json::Object(flat_choice(object)),
+        _ => return Err(DecodeError::expected(DIALECT, &path, "a string or an object")),
+    };
+    let choice = match wire.as_str() {
+        Some("auto") => Some(ToolChoice::Auto),
+        Some("none") => Some(ToolChoice::None),
+        Some("required") => Some(ToolChoice::Required),
+        _ => named_choice(&wire),
+    };
+    let known = choice.filter(|choice| encode_choice(choice, tools).same(&wire));
+    Ok(known.unwrap_or(ToolChoice::Other(wire)))
+}
+
+/// A choice as it is said here, whether it came flat or nested as in Chat (case 11).
+fn flat_choice(mut choice: Object) -> Object {
+    for wrapper in ["function", "custom", "allowed_tools"] {
+        choice = unwrapped(choice, wrapper);
+    }
+    if let Some(Json::Array(tools)) = choice.get_mut("tools") {
+        for tool in tools.iter_mut().filter_map(Json::as_object_mut) {
+            *tool = flat_choice(std::mem::take(tool));
+        }
+    }
+    choice
+}
+
+fn named_choice(wire: &Json) -> Option<ToolChoice> {
+    let name = |wire: &Json| wire.get("name").and_then(Json::as_str).map(str::to_owned);
+    match wire.get("type").and_then(Json::as_str)? {
+        "function" | "custom" => name(wire).map(ToolChoice::Tool),
+        "allowed_tools" => {
+            let names = wire.get("tools")?.as_array()?.iter().map(name).collect::<Option<_>>()?;
+            let required = wire.get("mode").and_then(Json::as_str) == Some("required");
+            Some(ToolChoice::Allowed { names, required })
+        }
+        _ => None,
+    }
+}
+
+/// Writes `tool_choice`. Which of the tools are custom decides the words.
+pub(super) fn encode_choice(choice: &ToolChoice, tools: &[Tool]) -> Json {
+    let named = |name: &String| {
+        let custom = |tool: &Tool| tool.name == *name && matches!(tool.kind, ToolKind::Custom(_));
+        let kind = if tools.iter().any(custom) { "custom" } else { "function" };
+        Json::Object(object! {"type": kind, "name": name.as_str()})
+    };
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Tool(name) => named(name),
+        ToolChoice::Allowed { names, required } => Json::Object(object! {
+            "type": "allowed_tools",
+            "mode": if *required { "required" } else { "auto" },
+            "tools": Json::Array(names.iter().map(named).collect()),
+        }),
+        ToolChoice::Other(wire) => wire.clone(),
+    }
+}
