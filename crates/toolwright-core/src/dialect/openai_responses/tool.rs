@@ -68,15 +68,12 @@ pub(super) fn encode(tool: &Tool) -> Json {
         ToolKind::Custom(_) => object! {"type": "custom", "name": tool.name.as_str()},
     };
     object.insert_some("description", tool.description.as_deref());
-    match &tool.kind {
-        ToolKind::Custom(format) => {
-            object.insert_some("format", format.clone().map(flat_format));
-        }
-        _ => {
-            object.insert("parameters", tool.parameters().cloned());
-            object.insert("strict", tool.strict);
-            object.insert_some("output_schema", tool.output.clone());
-        }
+    if let ToolKind::Custom(format) = &tool.kind {
+        object.insert_some("format", format.clone().map(flat_format));
+    } else {
+        object.insert("parameters", tool.parameters().cloned());
+        object.insert("strict", tool.strict);
+        object.insert_some("output_schema", tool.output.clone());
     }
     tool.extra.write_into(DIALECT, &mut object);
     Json::Object(object)

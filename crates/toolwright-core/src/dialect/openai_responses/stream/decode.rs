@@ -38,10 +38,18 @@ struct Item {
 struct Piece {
     index: usize,
     kind: Kind,
-    /// Whether anything was said, so that a repetition is none
+    /// Whether anything was said, so that what is said again is not taken for more
     said: bool,
     /// The sections of reasoning in order of appearance
-    sections: Vec<(SectionKind, u64)>,
+    sections: Vec<Spoken>,
+}
+
+/// A section of reasoning: its number among its kind, and whether anything was said.
+#[derive(Debug)]
+struct Spoken {
+    kind: SectionKind,
+    number: u64,
+    said: bool,
 }
 
 /// Which deltas a part takes.
@@ -60,9 +68,8 @@ impl StreamDecoder for Decoder {
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
-        let name = match fields.string("type")?.or_else(|| frame.name.clone()) {
-            Some(name) => name,
-            None => return Err(fields.missing("type")),
+        let Some(name) = fields.string("type")?.or_else(|| frame.name.clone()) else {
+            return Err(fields.missing("type"));
         };
         let name = name.strip_prefix("response.").unwrap_or(&name);
         match name {
@@ -110,6 +117,25 @@ impl StreamDecoder for Decoder {
 
     fn finish(&mut self, out: &mut Vec<Event>) {
         self.emit.finish(out);
+    }
+}
+
+impl Piece {
+    /// Whether a delta is of this part's kind and says something new; notes that it was said.
+    fn takes(&mut self, delta: &Delta, is_whole: bool) -> bool {
+        let (kind, text, said) = match delta {
+            Delta::Text(text) => (Kind::Text, text, Some(&mut self.said)),
+            Delta::Arguments(text) => (Kind::Arguments, text, Some(&mut self.said)),
+            Delta::Reasoning { section, text, .. } => {
+                let own = self.sections.get_mut(*section).map(|own| &mut own.said);
+                (Kind::Reasoning, text, own)
+            }
+        };
+        let before = match said {
+            Some(said) => std::mem::replace(said, *said || !text.is_empty()),
+            None => false,
+        };
+        self.kind == kind && !(is_whole && before)
     }
 }
 
@@ -199,8 +225,8 @@ impl Decoder {
         let place = fields.u64("content_index")?.unwrap_or(0);
         let head = if name.starts_with("refusal") { Head::Refusal } else { Head::Text };
         self.open_content(at, place, head, out);
-        let text = fields.need_string(key)?;
-        self.say(at, place, Kind::Text, key == "delta", Delta::Text(text), out);
+        let delta = Delta::Text(fields.need_string(key)?);
+        self.say(at, place, delta, key != "delta", out);
         Ok(())
     }
 
@@ -212,8 +238,8 @@ impl Decoder {
         out: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let at = output_index(fields)?;
-        let text = fields.need_string(key)?;
-        self.say(at, 0, Kind::Arguments, key == "delta", Delta::Arguments(text), out);
+        let delta = Delta::Arguments(fields.need_string(key)?);
+        self.say(at, 0, delta, key != "delta", out);
         Ok(())
     }
 
@@ -227,43 +253,30 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         let at = output_index(fields)?;
         let number = match kind {
-            SectionKind::Summary => fields.u64("summary_index")?,
-            SectionKind::Full => fields.u64("content_index")?,
+            SectionKind::Summary => fields.u64("summary_index")?.unwrap_or(0),
+            SectionKind::Full => fields.u64("content_index")?.unwrap_or(0),
         };
         let text = fields.need_string(key)?;
         self.open(at, 0, Head::Reasoning, Extra::NONE, out);
-        let Some(piece) = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&0)) else {
-            return Ok(());
-        };
-        let own = (kind, number.unwrap_or(0));
-        let known = piece.sections.iter().position(|section| *section == own);
-        let section = known.unwrap_or(piece.sections.len());
+        let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&0));
+        let Some(Piece { sections, .. }) = piece else { return Ok(()) };
+        let known = sections.iter().position(|own| own.kind == kind && own.number == number);
+        let section = known.unwrap_or(sections.len());
         if known.is_none() {
-            piece.sections.push(own);
-        } else if key != "delta" {
-            return Ok(());
+            sections.push(Spoken { kind, number, said: false });
         }
-        self.say(at, 0, Kind::Reasoning, true, Delta::Reasoning { section, kind, text }, out);
+        self.say(at, 0, Delta::Reasoning { section, kind, text }, key != "delta", out);
         Ok(())
     }
 
-    /// Says a delta, or a whole that counts only if no delta came before.
-    fn say(
-        &mut self,
-        at: u64,
-        place: u64,
-        kind: Kind,
-        always: bool,
-        delta: Delta,
-        out: &mut Vec<Event>,
-    ) {
+    /// Says a delta, or what is a whole and counts only if no delta came before.
+    fn say(&mut self, at: u64, place: u64, delta: Delta, is_whole: bool, out: &mut Vec<Event>) {
         let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&place));
-        let Some(piece) = piece.filter(|piece| piece.kind == kind && (always || !piece.said))
-        else {
-            return;
-        };
-        piece.said = true;
-        self.emit.delta(piece.index, delta, out);
+        if let Some(piece) = piece
+            && piece.takes(&delta, is_whole)
+        {
+            self.emit.delta(piece.index, delta, out);
+        }
     }
 
     /// Takes an item as it is in the end: says what was not said and closes its parts.
@@ -282,16 +295,9 @@ impl Decoder {
         for (place, part) in (0..).zip(parts) {
             self.called |= matches!(part.body, Body::Call(_));
             self.refused |= matches!(part.body, Body::Refusal(_));
-            let steps = Steps::of(part);
             match pieces.remove(&place) {
-                Some(piece) => self.close(&piece, steps, out),
-                None => {
-                    let Some(index) = self.emit.open(steps.head, steps.extra, out) else { break };
-                    for delta in steps.deltas {
-                        self.emit.delta(index, delta, out);
-                    }
-                    self.emit.close(index, steps.tail, out);
-                }
+                Some(piece) => self.close(piece, Steps::of(part), out),
+                None => self.emit.part(part, out),
             }
         }
         for piece in pieces.into_values() {
@@ -300,16 +306,9 @@ impl Decoder {
         Ok(())
     }
 
-    fn close(&mut self, piece: &Piece, steps: Steps, out: &mut Vec<Event>) {
+    fn close(&mut self, mut piece: Piece, steps: Steps, out: &mut Vec<Event>) {
         for delta in steps.deltas {
-            let fits = match delta {
-                Delta::Text(_) => piece.kind == Kind::Text && !piece.said,
-                Delta::Arguments(_) => piece.kind == Kind::Arguments && !piece.said,
-                Delta::Reasoning { section, .. } => {
-                    piece.kind == Kind::Reasoning && section >= piece.sections.len()
-                }
-            };
-            if fits {
+            if piece.takes(&delta, true) {
                 self.emit.delta(piece.index, delta, out);
             }
         }

@@ -178,7 +178,7 @@ impl Encoder {
     /// Announces an item, without what is still to come.
     fn item_added(&mut self, kind: Kind, mut item: Object, frames: &mut Vec<Frame>) {
         let id = item.get("id").and_then(Json::as_str).unwrap_or_default();
-        self.item.id = id.to_owned();
+        id.clone_into(&mut self.item.id);
         match kind {
             Kind::Text | Kind::Refusal | Kind::Content => {
                 item.insert("content", Json::Array(vec![]));
