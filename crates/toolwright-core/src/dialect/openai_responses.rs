@@ -1,7 +1,6 @@
 //! OpenAI Responses, `POST /v1/responses`.
 
 mod fault;
-mod item;
 mod part;
 mod quirks;
 mod request;
@@ -45,19 +44,19 @@ impl ToolCodec for OpenaiResponses {
     }
 
     fn encode_call(&self, part: &Part) -> Json {
-        item::Writer::request().item(part).unwrap_or_default()
+        part::Writer::request().item(part).unwrap_or_default()
     }
 
     fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
-        item::decode_one(wire, Path::ROOT)
+        part::decode_one(wire, Path::ROOT)
     }
 
     fn encode_outcome(&self, part: &Part) -> Json {
-        item::Writer::request().item(part).unwrap_or_default()
+        part::Writer::request().item(part).unwrap_or_default()
     }
 
     fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
-        item::decode_one(wire, Path::ROOT)
+        part::decode_one(wire, Path::ROOT)
     }
 }
 

@@ -1,201 +1,169 @@
-//! Content parts, one at a time: the pieces of a message item or of a call's output.
+//! Items, of which `input` and `output` are lists: messages, reasoning, calls and their outputs.
+//!
+//! A model's turn is several items here and one message in the canonical model. Each item becomes a
+//! part, but for messages, whose content parts become parts one by one; notes on those
+//! ([`ITEM`], [`JOINED`]) say how they were grouped. An item without a canonical form stays whole.
 
-use super::wire::{self, DIALECT};
-use crate::dialect::{DecodeError, Fields, elements};
+pub(super) mod content;
+mod write;
+
+pub(super) use write::{Writer, is_content};
+
+use content::Side;
+
+use super::wire::{CUSTOM, DIALECT, ITEM, JOINED};
+use crate::call::{Arguments, Call};
+use crate::dialect::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
-use crate::object;
+use crate::message::{Message, Role};
 use crate::origin::Origin;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
+use crate::outcome::Outcome;
+use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
-/// Who speaks: text has a type for what a model reads and another for what it wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Input,
-    Output,
+/// What an item is; a message may leave its type out.
+pub(super) fn kind(item: &Json) -> Option<&str> {
+    let message = || item.get("role").map(|_| "message");
+    item.get("type").and_then(Json::as_str).or_else(message)
 }
 
-impl Side {
-    fn text_type(self) -> &'static str {
-        match self {
-            Side::Input => "input_text",
-            Side::Output => "output_text",
-        }
-    }
+/// Reads an item that is one part: a call or an outcome.
+pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut parts = Vec::new();
+    decode(item, path, &mut parts)?;
+    parts.pop().ok_or_else(|| DecodeError::expected(DIALECT, &path, "a call or its output"))
 }
 
-/// Reads content: a string, or parts.
-pub(super) fn decode_content(
-    content: Json,
-    path: Path<'_>,
-    side: Side,
-) -> Result<Vec<Part>, DecodeError> {
-    match content {
-        Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
-        Json::Array(parts) => elements(parts, &path, |part, path| decode(part, path, side)),
-        _ => Err(DecodeError::expected(DIALECT, &path, "a string or an array of parts")),
-    }
-}
-
-/// Reads a part.
-fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
-    let known = match wire.get("type").and_then(Json::as_str) {
-        Some("input_text" | "output_text" | "text" | "refusal" | "input_audio") => true,
-        Some("input_image") => has_source(&wire, &["image_url", "file_id"]),
-        Some("input_file") => has_source(&wire, &["file_data", "file_url", "file_id"]),
-        _ => false,
-    };
-    let origin = Origin::at(&path);
-    if !known {
-        Fields::new(wire.clone(), path, DIALECT)?;
-        return Ok(Part::opaque(DIALECT, wire).with_origin(origin));
-    }
-    let mut fields = Fields::new(wire, path, DIALECT)?;
-    let cache = wire::take_cache(&mut fields);
-    let kind = fields.need_string("type")?;
-    let body = match kind.as_str() {
-        "input_image" => Body::Media(decode_image(&mut fields)?),
-        "input_file" => Body::Media(decode_file(&mut fields)?),
-        "input_audio" => Body::Media(decode_audio(&mut fields)?),
-        "refusal" => Body::Refusal(fields.need_string("refusal")?),
+/// Reads an item of a turn and appends its parts.
+pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+    let part = match kind(&item) {
+        Some("message") if is_turn(&item) => return decode_turn(item, path, parts),
+        Some("reasoning") if has_plain_sections(&item) => decode_reasoning(item, path)?,
+        Some("function_call" | "custom_tool_call") => decode_call(item, path)?,
+        Some("function_call_output" | "custom_tool_call_output") => decode_outcome(item, path)?,
         _ => {
-            take_empty(&mut fields, "annotations");
-            take_empty(&mut fields, "logprobs");
-            Body::Text(fields.need_string("text")?)
+            Fields::new(item.clone(), path, DIALECT)?;
+            Part::opaque(DIALECT, item).with_origin(Origin::at(&path))
         }
     };
-    let mut part = Part { body, signature: None, cache, origin, extra: fields.rest() };
-    // Chat's `text` is written as what this format calls it.
-    if matches!(kind.as_str(), "input_text" | "output_text") && kind != side.text_type() {
-        part.extra.insert(DIALECT, wire::TYPE, kind);
+    parts.push(part);
+    Ok(())
+}
+
+/// Whether a message is the model's and has content to hang its fields on.
+fn is_turn(item: &Json) -> bool {
+    let own = item.get("role").is_none_or(|role| role.as_str() == Some("assistant"));
+    own && item.get("content").is_some_and(|content| content.as_array() != Some(&[]))
+}
+
+fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let content = fields.need("content")?;
+    let rest = own_fields(fields);
+    let content = content::decode_all(content, path.key("content"), Side::Output)?;
+    for (index, mut part) in content.into_iter().enumerate() {
+        place(&mut part, index, &rest);
+        parts.push(part);
+    }
+    Ok(())
+}
+
+/// What stands beside the content of a message item.
+pub(super) fn own_fields(mut fields: Fields<'_>) -> Object {
+    for key in ["type", "role", "content"] {
+        fields.take(key);
+    }
+    fields.into_object()
+}
+
+/// Notes where in a message item a content part stands.
+pub(super) fn place(part: &mut Part, index: usize, own: &Object) {
+    if index > 0 {
+        part.extra.insert(DIALECT, JOINED, true);
+    } else if !own.is_empty() || matches!(part.body, Body::Opaque(_)) {
+        part.extra.insert(DIALECT, ITEM, own.clone());
+    }
+}
+
+/// Reads a message that is not the model's.
+pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let role = match fields.need_string("role")?.as_str() {
+        "user" => Role::User,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        _ => return Err(fields.expected("role", "user, assistant, system or developer")),
+    };
+    fields.take("type");
+    let parts = content::decode_all(fields.need("content")?, path.key("content"), Side::Input)?;
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+}
+
+fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let id = Some(fields.need_string("call_id")?);
+    let name = fields.need_string("name")?;
+    let arguments = if fields.need_string("type")? == "function_call" {
+        Arguments::from_text(fields.need_string("arguments")?)
+    } else {
+        Arguments::Free(fields.need_string("input")?)
+    };
+    let origin = fields.origin();
+    Ok(Part::call(Call { id, name, arguments }).with_origin(origin).with_extra(fields.rest()))
+}
+
+fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let custom = fields.need_string("type")? == "custom_tool_call_output";
+    let output = fields.need("output")?;
+    let outcome = Outcome {
+        call_id: fields.string("call_id")?,
+        content: content::decode_all(output, path.key("output"), Side::Input)?,
+        ..Outcome::default()
+    };
+    let origin = fields.origin();
+    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
+    if custom {
+        part.extra.insert(DIALECT, CUSTOM, true);
     }
     Ok(part)
 }
 
-fn has_source(wire: &Json, keys: &[&str]) -> bool {
-    keys.iter().any(|key| wire.get(key).is_some_and(|value| !value.is_null()))
+/// The lists of a reasoning item, with the type of their entries.
+const SECTIONS: [(&str, &str, SectionKind); 2] = [
+    ("summary", "summary_text", SectionKind::Summary),
+    ("content", "reasoning_text", SectionKind::Full),
+];
+
+/// Whether all that reasoning says fits into sections.
+fn has_plain_sections(item: &Json) -> bool {
+    SECTIONS.iter().all(|(key, kind, _)| match item.get(key) {
+        None | Some(Json::Null) => true,
+        Some(list) => list.as_array().is_some_and(|entries| {
+            entries.iter().all(|entry| {
+                entry.as_object().is_some_and(|own| own.len() == 2)
+                    && entry.get("type").and_then(Json::as_str) == Some(*kind)
+                    && entry.get("text").is_some_and(|text| text.as_str().is_some())
+            })
+        }),
+    })
 }
 
-/// An empty list says nothing; the writer adds it by itself.
-fn take_empty(fields: &mut Fields<'_>, key: &str) {
-    if fields.peek(key).and_then(Json::as_array).is_some_and(<[Json]>::is_empty) {
-        fields.take(key);
+fn decode_reasoning(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    fields.take("type");
+    let mut sections = Vec::new();
+    for (key, _, kind) in SECTIONS {
+        for entry in fields.array(key)? {
+            let text = entry.get("text").and_then(Json::as_str).unwrap_or_default().to_owned();
+            sections.push(Section { kind, text });
+        }
     }
-}
-
-fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
-    if fields.tag("detail") == Some("auto") {
-        fields.take("detail");
-    }
-    let (mime, source) = match fields.string("image_url")? {
-        Some(url) => decode_url(url),
-        None => (None, MediaSource::File(DIALECT, fields.need_string("file_id")?)),
-    };
-    Ok(Media { kind: MediaKind::Image, mime, source, name: None })
-}
-
-fn decode_file(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
-    let (mime, source) = if let Some(data) = fields.string("file_data")? {
-        match decode_url(data) {
-            // Base64 without the prefix that names its type.
-            (_, MediaSource::Url(data)) => (None, MediaSource::Base64(data)),
-            known => known,
-        }
-    } else if let Some(url) = fields.string("file_url")? {
-        (None, MediaSource::Url(url))
-    } else {
-        (None, MediaSource::File(DIALECT, fields.need_string("file_id")?))
-    };
-    Ok(Media { kind: MediaKind::Document, mime, source, name: fields.string("filename")? })
-}
-
-fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
-    let path = fields.path();
-    let mut audio = Fields::new(fields.need("input_audio")?, path.key("input_audio"), DIALECT)?;
-    let source = MediaSource::Base64(audio.need_string("data")?);
-    let mime = match audio.need_string("format")?.as_str() {
-        "mp3" => "audio/mpeg".to_owned(),
-        format => format!("audio/{format}"),
-    };
-    wire::keep(fields, "input_audio", audio.into_object());
-    Ok(Media { kind: MediaKind::Audio, mime: Some(mime), source, name: None })
-}
-
-/// Takes a `data:` URL apart if it is `data:<type>;base64,<data>`; any other stays an address.
-fn decode_url(url: String) -> (Option<String>, MediaSource) {
-    let parts = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match parts {
-        Some((mime, data)) if !mime.is_empty() && !mime.contains([';', ',']) => {
-            (Some(mime.to_owned()), MediaSource::Base64(data.to_owned()))
-        }
-        _ => (None, MediaSource::Url(url)),
-    }
-}
-
-/// Writes content as parts.
-pub(super) fn encode_all(parts: &[Part], side: Side) -> Vec<Json> {
-    parts.iter().filter_map(|part| encode(part, side)).collect()
-}
-
-/// Writes a part; `None` for what is no content, or what [`fit`](crate::fit) would have removed.
-pub(super) fn encode(part: &Part, side: Side) -> Option<Json> {
-    let kind = part.extra.get(DIALECT, wire::TYPE).and_then(Json::as_str);
-    let kind = kind.unwrap_or(side.text_type());
-    let mut object = match &part.body {
-        Body::Text(text) => object! {"type": kind, "text": text.as_str()},
-        Body::Json(value) => object! {"type": kind, "text": value.to_string()},
-        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
-        Body::Media(media) => encode_media(media)?,
-        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
-        Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) | Body::Opaque(_) => return None,
-    };
-    wire::put_cache(&mut object, part.cache.as_ref());
-    part.extra.write_into(DIALECT, &mut object);
-    // What the SDK's types require, where nothing was said.
-    match object.get("type").and_then(Json::as_str) {
-        Some("output_text") => object
-            .merge(&object! {"annotations": Json::Array(vec![]), "logprobs": Json::Array(vec![])}),
-        Some("input_image") => object.merge(&object! {"detail": "auto"}),
-        _ => {}
-    }
-    Some(Json::Object(object))
-}
-
-fn encode_media(media: &Media) -> Option<Object> {
-    let data_url = |data: &String, mime: &str| format!("data:{mime};base64,{data}");
-    let mime = media.mime.as_deref();
-    let mut object = match (media.kind, &media.source) {
-        (MediaKind::Image, MediaSource::Base64(data)) => {
-            let url = data_url(data, mime.unwrap_or("image/png"));
-            object! {"type": "input_image", "image_url": url}
-        }
-        (MediaKind::Image, MediaSource::Url(url)) => {
-            object! {"type": "input_image", "image_url": url.as_str()}
-        }
-        (MediaKind::Image, MediaSource::File(_, id)) => {
-            object! {"type": "input_image", "file_id": id.as_str()}
-        }
-        (MediaKind::Document, MediaSource::Base64(data)) => {
-            let data = mime.map_or(data.clone(), |mime| data_url(data, mime));
-            object! {"type": "input_file", "file_data": data}
-        }
-        (MediaKind::Document, MediaSource::Url(url)) => {
-            object! {"type": "input_file", "file_url": url.as_str()}
-        }
-        (MediaKind::Document, MediaSource::File(_, id)) => {
-            object! {"type": "input_file", "file_id": id.as_str()}
-        }
-        (MediaKind::Audio, MediaSource::Base64(data)) => {
-            let format = match mime {
-                Some("audio/mpeg") | None => "mp3",
-                Some(mime) => mime.strip_prefix("audio/").unwrap_or(mime),
-            };
-            let audio = object! {"data": data.as_str(), "format": format};
-            object! {"type": "input_audio", "input_audio": audio}
-        }
-        _ => return None,
-    };
-    if media.kind == MediaKind::Document {
-        object.insert_some("filename", media.name.as_deref());
-    }
-    Some(object)
+    let signature = fields.string("encrypted_content")?.filter(|value| !value.is_empty());
+    let origin = fields.origin();
+    Ok(Part {
+        signature: signature.map(|value| Signature { dialect: DIALECT, value }),
+        ..Part::new(Body::Reasoning(Reasoning { sections, redacted: false }))
+            .with_origin(origin)
+            .with_extra(fields.rest())
+    })
 }

@@ -1,7 +1,7 @@
 //! Requests.
 
 use super::wire::{DIALECT, PATH, keep};
-use super::{item, tool};
+use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
 use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
@@ -91,9 +91,9 @@ fn decode_input(input: Option<Json>) -> Result<Vec<Message>, DecodeError> {
     let mut messages: Vec<Message> = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let path = path.index(index);
-        let role = match item::kind(&item) {
+        let role = match part::kind(&item) {
             Some("message") if item.get("role").and_then(Json::as_str) != Some("assistant") => {
-                messages.push(item::decode_message(item, path)?);
+                messages.push(part::decode_message(item, path)?);
                 continue;
             }
             Some("function_call_output" | "custom_tool_call_output") => Role::Tool,
@@ -101,11 +101,11 @@ fn decode_input(input: Option<Json>) -> Result<Vec<Message>, DecodeError> {
         };
         match messages.last_mut() {
             Some(last) if last.role == Role::Assistant && role == Role::Assistant => {
-                item::decode(item, path, &mut last.parts)?;
+                part::decode(item, path, &mut last.parts)?;
             }
             _ => {
                 let mut parts = Vec::new();
-                item::decode(item, path, &mut parts)?;
+                part::decode(item, path, &mut parts)?;
                 let origin = Origin::at(&path);
                 messages.push(Message { role, parts, extra: Extra::NONE, origin });
             }
@@ -141,7 +141,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model);
     body.insert_some("instructions", request.instructions.map(|own| plain_text(&own)));
-    let mut writer = item::Writer::request();
+    let mut writer = part::Writer::request();
     writer.learn(&request.messages);
     let items: Vec<Json> = request.messages.iter().flat_map(|own| writer.message(own)).collect();
     if !items.is_empty() {

@@ -1,6 +1,6 @@
 //! Responses, and the pieces of them that a stream repeats.
 
-use super::item;
+use super::part;
 use super::wire::{DIALECT, STOPS, keep};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
@@ -16,7 +16,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut parts = Vec::new();
     for (index, item) in fields.array("output")?.into_iter().enumerate() {
-        item::decode(item, Path::ROOT.key("output").index(index), &mut parts)?;
+        part::decode(item, Path::ROOT.key("output").index(index), &mut parts)?;
     }
     let mut stop = decode_stop(&mut fields)?.settled(&parts);
     if parts.iter().any(|part| matches!(part.body, Body::Refusal(_))) {
@@ -148,7 +148,7 @@ pub(super) fn encode_end(
     usage: Option<&Usage>,
 ) -> Object {
     let id = object.get("id").and_then(Json::as_str).unwrap_or_default().to_owned();
-    object.insert("output", item::Writer::response(&id, 0).parts(Role::Assistant, parts));
+    object.insert("output", part::Writer::response(&id, 0).parts(Role::Assistant, parts));
     for (key, value) in encode_stop(stop) {
         object.insert(key, value);
     }

@@ -2,6 +2,9 @@
 
 mod decode;
 mod encode;
+mod number;
+mod piece;
+mod section;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;

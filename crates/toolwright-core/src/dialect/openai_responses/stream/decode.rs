@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::super::wire::DIALECT;
-use super::super::{fault, item, response};
+use super::super::{fault, part, response};
 use super::Steps;
+use super::piece::{Item, Kind, Piece};
 use crate::dialect::{DecodeError, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
@@ -16,48 +17,11 @@ use crate::part::{Body, Part, SectionKind};
 
 /// Reads a stream.
 #[derive(Debug, Default)]
-pub(in crate::dialect::openai_responses) struct Decoder {
+pub(in super::super) struct Decoder {
     emit: Emitter,
     items: BTreeMap<u64, Item>,
     refused: bool,
     called: bool,
-}
-
-/// An item, as far as it is known.
-#[derive(Debug, Default)]
-struct Item {
-    /// As it was added
-    wire: Json,
-    /// Its parts that are open, by their place in its content
-    pieces: BTreeMap<u64, Piece>,
-    done: bool,
-}
-
-/// A part that is open.
-#[derive(Debug)]
-struct Piece {
-    index: usize,
-    kind: Kind,
-    /// Whether anything was said, so that what is said again is not taken for more
-    said: bool,
-    /// The sections of reasoning in order of appearance
-    sections: Vec<Spoken>,
-}
-
-/// A section of reasoning: its number among its kind, and whether anything was said.
-#[derive(Debug)]
-struct Spoken {
-    kind: SectionKind,
-    number: u64,
-    said: bool,
-}
-
-/// Which deltas a part takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Arguments,
-    Reasoning,
 }
 
 impl StreamDecoder for Decoder {
@@ -120,25 +84,6 @@ impl StreamDecoder for Decoder {
     }
 }
 
-impl Piece {
-    /// Whether a delta is of this part's kind and says something new; notes that it was said.
-    fn takes(&mut self, delta: &Delta, is_whole: bool) -> bool {
-        let (kind, text, said) = match delta {
-            Delta::Text(text) => (Kind::Text, text, Some(&mut self.said)),
-            Delta::Arguments(text) => (Kind::Arguments, text, Some(&mut self.said)),
-            Delta::Reasoning { section, text, .. } => {
-                let own = self.sections.get_mut(*section).map(|own| &mut own.said);
-                (Kind::Reasoning, text, own)
-            }
-        };
-        let before = match said {
-            Some(said) => std::mem::replace(said, *said || !text.is_empty()),
-            None => false,
-        };
-        self.kind == kind && !(is_whole && before)
-    }
-}
-
 fn output_index(fields: &mut Fields<'_>) -> Result<u64, DecodeError> {
     Ok(fields.u64("output_index")?.unwrap_or(0))
 }
@@ -157,7 +102,7 @@ impl Decoder {
             return Ok(());
         }
         let mut parts = Vec::new();
-        item::decode(wire.clone(), Path::ROOT.key("item"), &mut parts)?;
+        part::decode(wire.clone(), Path::ROOT.key("item"), &mut parts)?;
         self.items.insert(at, Item { wire, ..Item::default() });
         if let Some(Part { body: Body::Call(_) | Body::Reasoning(_), .. }) = parts.first() {
             let steps = Steps::of(parts.remove(0));
@@ -189,9 +134,9 @@ impl Decoder {
             return;
         }
         let wire = item.wire.clone();
-        let own = Fields::new(wire, Path::ROOT, DIALECT).map_or(Object::new(), item::own_fields);
+        let own = Fields::new(wire, Path::ROOT, DIALECT).map_or(Object::new(), part::own_fields);
         let mut part = Part::text("");
-        item::place(&mut part, usize::try_from(place).unwrap_or(usize::MAX), &own);
+        part::place(&mut part, usize::try_from(place).unwrap_or(usize::MAX), &own);
         self.open(at, place, head, part.extra, out);
     }
 
@@ -201,15 +146,11 @@ impl Decoder {
         if item.done || item.pieces.contains_key(&place) {
             return;
         }
-        let kind = match head {
-            Head::Call { .. } => Kind::Arguments,
-            Head::Reasoning => Kind::Reasoning,
-            _ => Kind::Text,
-        };
-        self.called |= kind == Kind::Arguments;
+        self.called |= matches!(head, Head::Call { .. });
         self.refused |= matches!(head, Head::Refusal);
+        let kind = Kind::of(&head);
         if let Some(index) = self.emit.open(head, extra, out) {
-            item.pieces.insert(place, Piece { index, kind, said: false, sections: vec![] });
+            item.pieces.insert(place, Piece::new(index, kind));
         }
     }
 
@@ -259,12 +200,8 @@ impl Decoder {
         let text = fields.need_string(key)?;
         self.open(at, 0, Head::Reasoning, Extra::NONE, out);
         let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&0));
-        let Some(Piece { sections, .. }) = piece else { return Ok(()) };
-        let known = sections.iter().position(|own| own.kind == kind && own.number == number);
-        let section = known.unwrap_or(sections.len());
-        if known.is_none() {
-            sections.push(Spoken { kind, number, said: false });
-        }
+        let Some(piece) = piece else { return Ok(()) };
+        let section = piece.section(kind, number);
         self.say(at, 0, Delta::Reasoning { section, kind, text }, key != "delta", out);
         Ok(())
     }
@@ -290,7 +227,7 @@ impl Decoder {
         let mut parts = Vec::new();
         // An item of which only deltas came was never shown.
         if !wire.is_null() {
-            item::decode(wire, Path::ROOT.key("item"), &mut parts)?;
+            part::decode(wire, Path::ROOT.key("item"), &mut parts)?;
         }
         for (place, part) in (0..).zip(parts) {
             self.called |= matches!(part.body, Body::Call(_));

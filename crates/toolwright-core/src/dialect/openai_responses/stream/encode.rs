@@ -1,10 +1,12 @@
 //! Streams, written. Items come one after another; the last event repeats them all.
 
-use super::super::item::{self, Writer};
-use super::super::part::{self, Side};
+use super::super::part::content::{self, Side};
+use super::super::part::{self, Writer};
 use super::super::wire::{DIALECT, JOINED};
 use super::super::{fault, response};
 use super::Steps;
+use super::number::Numbers;
+use super::section::Sections;
 use crate::dialect::{Asked, StreamEncoder};
 use crate::event::join::Open;
 use crate::event::sequence::Sequencer;
@@ -15,36 +17,23 @@ use crate::frame::Frame;
 use crate::json::{Json, Object};
 use crate::message::Role;
 use crate::object;
-use crate::part::{Body, Part, SectionKind};
+use crate::part::{Body, Part};
 use crate::response::{Stop, StopReason};
 use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug)]
-pub(in crate::dialect::openai_responses) struct Encoder {
+pub(in super::super) struct Encoder {
     asked: Asked,
     sequencer: Sequencer,
-    /// How many frames were written
-    frames: usize,
     /// The response as it began, once it did
     response: Option<Object>,
     /// The parts that are complete
     parts: Vec<Part>,
-    /// The item that is open, or was last
-    item: Item,
+    number: Numbers,
     current: Option<Current>,
     stop: Stop,
     usage: Option<Usage>,
-}
-
-/// Where frames belong.
-#[derive(Debug, Default)]
-struct Item {
-    /// How many items have begun
-    count: usize,
-    id: String,
-    /// The first of the parts of a message that may have more of them
-    message: Option<usize>,
 }
 
 /// The part that is open.
@@ -54,10 +43,9 @@ struct Current {
     kind: Kind,
     /// The tool's name, for calls
     name: String,
-    /// What was said so far; of reasoning, in the section that is open
+    /// What was said so far, if it is not reasoning
     text: String,
-    /// The sections that were opened, each with its number among its kind
-    sections: Vec<(SectionKind, usize)>,
+    sections: Sections,
     /// The end of a part that came whole
     tail: Option<Tail>,
 }
@@ -76,56 +64,23 @@ enum Kind {
 }
 
 impl Encoder {
-    pub(in crate::dialect::openai_responses) fn new(asked: &Asked) -> Encoder {
+    pub(in super::super) fn new(asked: &Asked) -> Encoder {
         Encoder {
             asked: asked.clone(),
             sequencer: Sequencer::default(),
-            frames: 0,
             response: None,
             parts: Vec::new(),
-            item: Item::default(),
+            number: Numbers::default(),
             current: None,
             stop: Stop::default(),
             usage: None,
         }
     }
 
-    /// Appends a frame, named as its `type` and numbered.
-    fn frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let mut object = object! {"type": name, "sequence_number": self.frames};
-        self.frames += 1;
-        for (key, value) in fields {
-            object.push(key, value);
-        }
-        frames.push(Frame::named(name, Json::Object(object).to_string()));
-    }
-
-    /// Appends a frame about the item that is open.
-    fn item_frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let mut object = object! {
-            "item_id": self.item.id.as_str(),
-            "output_index": self.item.count.saturating_sub(1),
-        };
-        for (key, value) in fields {
-            object.push(key, value);
-        }
-        self.frame(name, object, frames);
-    }
-
-    /// Appends a frame about a part of the message that is open.
-    fn content_frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let from = self.item.message.unwrap_or_default();
-        let mut object = object! {"content_index": self.parts.len() - from};
-        for (key, value) in fields {
-            object.push(key, value);
-        }
-        self.item_frame(name, object, frames);
-    }
-
     fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {
         let response = response::encode_start(start, &self.asked);
         for name in ["response.created", "response.in_progress"] {
-            self.frame(name, object! {"response": response.clone()}, frames);
+            self.number.frame(name, object! {"response": response.clone()}, frames);
         }
         self.response = Some(response);
     }
@@ -148,18 +103,25 @@ impl Encoder {
         let blank = Open::new(steps.head.clone(), steps.extra.clone()).close(Tail::default());
         let kind = kind_of(&blank);
         let is_content = matches!(kind, Kind::Text | Kind::Refusal | Kind::Content);
-        let joins =
-            is_content && self.item.message.is_some() && blank.extra.get(DIALECT, JOINED).is_some();
+        let joins = is_content
+            && self.number.message.is_some()
+            && blank.extra.get(DIALECT, JOINED).is_some();
         if !joins {
             self.message_done(frames);
-            let Some(item) = self.write_item(self.item.count, std::slice::from_ref(&blank)) else {
+            let Some(item) = self.write_item(self.number.items, std::slice::from_ref(&blank))
+            else {
                 return;
             };
-            self.item.message = is_content.then_some(self.parts.len());
+            self.number.message = is_content.then_some(self.parts.len());
             self.item_added(kind, item, frames);
         }
-        if let Some(part) = part::encode(&blank, Side::Output).filter(|_| is_content) {
-            self.content_frame("response.content_part.added", object! {"part": part}, frames);
+        if let Some(part) = content::encode(&blank, Side::Output).filter(|_| is_content) {
+            self.number.content(
+                self.parts.len(),
+                "response.content_part.added",
+                object! {"part": part},
+                frames,
+            );
         }
         let name = blank.as_call().map_or(String::new(), |call| call.name.clone());
         self.current = Some(Current {
@@ -167,7 +129,7 @@ impl Encoder {
             kind,
             name,
             text: String::new(),
-            sections: vec![],
+            sections: Sections::default(),
             tail: whole.then_some(steps.tail),
         });
         for delta in steps.deltas {
@@ -178,7 +140,7 @@ impl Encoder {
     /// Announces an item, without what is still to come.
     fn item_added(&mut self, kind: Kind, mut item: Object, frames: &mut Vec<Frame>) {
         let id = item.get("id").and_then(Json::as_str).unwrap_or_default();
-        id.clone_into(&mut self.item.id);
+        id.clone_into(&mut self.number.id);
         match kind {
             Kind::Text | Kind::Refusal | Kind::Content => {
                 item.insert("content", Json::Array(vec![]));
@@ -190,9 +152,9 @@ impl Encoder {
         if kind != Kind::Whole && item.contains_key("status") {
             item.insert("status", "in_progress");
         }
-        let fields = object! {"output_index": self.item.count, "item": item};
-        self.item.count += 1;
-        self.frame("response.output_item.added", fields, frames);
+        let fields = object! {"output_index": self.number.items, "item": item};
+        self.number.items += 1;
+        self.number.frame("response.output_item.added", fields, frames);
     }
 
     fn part_delta(&mut self, delta: Delta, frames: &mut Vec<Frame>) {
@@ -202,10 +164,20 @@ impl Encoder {
                 current.text.push_str(text);
                 let text = text.as_str();
                 if current.kind == Kind::Refusal {
-                    self.content_frame("response.refusal.delta", object! {"delta": text}, frames);
+                    self.number.content(
+                        self.parts.len(),
+                        "response.refusal.delta",
+                        object! {"delta": text},
+                        frames,
+                    );
                 } else {
                     let fields = object! {"delta": text, "logprobs": Json::Array(vec![])};
-                    self.content_frame("response.output_text.delta", fields, frames);
+                    self.number.content(
+                        self.parts.len(),
+                        "response.output_text.delta",
+                        fields,
+                        frames,
+                    );
                 }
             }
             Delta::Arguments(text) => {
@@ -213,19 +185,7 @@ impl Encoder {
                 self.arguments_delta(current.kind, text, frames);
             }
             Delta::Reasoning { section, kind, text } => {
-                if *section >= current.sections.len() {
-                    self.section_done(&mut current, frames);
-                    let number = current.sections.iter().filter(|(own, _)| own == kind).count();
-                    current.sections.push((*kind, number));
-                    let (_, part, fields) = section_words(*kind, number, "");
-                    self.item_frame(&format!("{part}.added"), fields, frames);
-                }
-                let (kind, number) = current.sections[(*section).min(current.sections.len() - 1)];
-                current.text.push_str(text);
-                let (name, _, mut fields) = section_words(kind, number, "");
-                fields.remove("part");
-                fields.push("delta", text.as_str());
-                self.item_frame(&format!("{name}.delta"), fields, frames);
+                current.sections.say(*section, *kind, text, &mut self.number, frames);
             }
         }
         current.open.grow(delta);
@@ -237,36 +197,24 @@ impl Encoder {
             Kind::Custom => "response.custom_tool_call_input.delta",
             _ => "response.function_call_arguments.delta",
         };
-        self.item_frame(name, object! {"delta": text}, frames);
-    }
-
-    /// Closes the section of reasoning that is open, if one is.
-    fn section_done(&mut self, current: &mut Current, frames: &mut Vec<Frame>) {
-        let Some((kind, number)) = current.sections.last().copied() else { return };
-        let text = std::mem::take(&mut current.text);
-        let (name, part, fields) = section_words(kind, number, &text);
-        let mut words = fields.clone();
-        words.remove("part");
-        words.push("text", text);
-        self.item_frame(&format!("{name}.done"), words, frames);
-        self.item_frame(&format!("{part}.done"), fields, frames);
+        self.number.item(name, object! {"delta": text}, frames);
     }
 
     fn part_end(&mut self, tail: Tail, frames: &mut Vec<Frame>) {
         let Some(mut current) = self.current.take() else { return };
         let silent = current.text.is_empty();
         if current.kind == Kind::Reasoning {
-            self.section_done(&mut current, frames);
+            current.sections.close(&mut self.number, frames);
         }
         let part = current.open.close(current.tail.unwrap_or(tail));
         match current.kind {
             Kind::Text => {
                 let fields = object! {"text": current.text, "logprobs": Json::Array(vec![])};
-                self.content_frame("response.output_text.done", fields, frames);
+                self.number.content(self.parts.len(), "response.output_text.done", fields, frames);
             }
             Kind::Refusal => {
                 let fields = object! {"refusal": current.text};
-                self.content_frame("response.refusal.done", fields, frames);
+                self.number.content(self.parts.len(), "response.refusal.done", fields, frames);
             }
             Kind::Function | Kind::Custom => {
                 let text = part.as_call().map_or("", |call| call.arguments.as_str()).to_owned();
@@ -275,17 +223,22 @@ impl Encoder {
                 }
                 if current.kind == Kind::Custom {
                     let fields = object! {"input": text};
-                    self.item_frame("response.custom_tool_call_input.done", fields, frames);
+                    self.number.item("response.custom_tool_call_input.done", fields, frames);
                 } else {
                     let fields = object! {"arguments": text, "name": current.name};
-                    self.item_frame("response.function_call_arguments.done", fields, frames);
+                    self.number.item("response.function_call_arguments.done", fields, frames);
                 }
             }
             Kind::Content | Kind::Reasoning | Kind::Whole => {}
         }
         if matches!(current.kind, Kind::Text | Kind::Refusal | Kind::Content) {
-            if let Some(wire) = part::encode(&part, Side::Output) {
-                self.content_frame("response.content_part.done", object! {"part": wire}, frames);
+            if let Some(wire) = content::encode(&part, Side::Output) {
+                self.number.content(
+                    self.parts.len(),
+                    "response.content_part.done",
+                    object! {"part": wire},
+                    frames,
+                );
             }
             self.parts.push(part);
         } else {
@@ -296,17 +249,17 @@ impl Encoder {
 
     /// Ends the message that is open, if one is.
     fn message_done(&mut self, frames: &mut Vec<Frame>) {
-        if let Some(from) = self.item.message.take() {
+        if let Some(from) = self.number.message.take() {
             self.item_done(from, frames);
         }
     }
 
     /// Ends an item, whose parts are the last ones from a number on.
     fn item_done(&mut self, from: usize, frames: &mut Vec<Frame>) {
-        let number = self.item.count.saturating_sub(1);
+        let number = self.number.items.saturating_sub(1);
         if let Some(item) = self.write_item(number, &self.parts[from..]) {
             let fields = object! {"output_index": number, "item": item};
-            self.frame("response.output_item.done", fields, frames);
+            self.number.frame("response.output_item.done", fields, frames);
         }
     }
 
@@ -319,18 +272,18 @@ impl Encoder {
             Some("failed") => "response.failed",
             _ => "response.incomplete",
         };
-        self.frame(name, object! {"response": response}, frames);
+        self.number.frame(name, object! {"response": response}, frames);
     }
 
     /// Breaks off: within a response it is the response that failed.
     fn fault(&mut self, fault: &Fault, frames: &mut Vec<Frame>) {
         let Some(start) = self.response.take() else {
-            return self.frame("error", fault::encode_event(fault), frames);
+            return self.number.frame("error", fault::encode_event(fault), frames);
         };
         let stop = Stop::new(StopReason::Failed);
         let mut response = response::encode_end(start, &self.parts, &stop, self.usage.as_ref());
         response.insert("error", fault::encode_failed(fault));
-        self.frame("response.failed", object! {"response": response}, frames);
+        self.number.frame("response.failed", object! {"response": response}, frames);
     }
 }
 
@@ -362,27 +315,7 @@ fn kind_of(blank: &Part) -> Kind {
         Body::Reasoning(_) => Kind::Reasoning,
         Body::Call(call) if matches!(call.arguments, crate::Arguments::Free(_)) => Kind::Custom,
         Body::Call(_) => Kind::Function,
-        _ if item::is_content(Role::Assistant, blank) => Kind::Content,
+        _ if part::is_content(Role::Assistant, blank) => Kind::Content,
         _ => Kind::Whole,
-    }
-}
-
-/// The names of a section's events and of its part's events, and the fields that the latter share.
-fn section_words(
-    kind: SectionKind,
-    number: usize,
-    text: &str,
-) -> (&'static str, &'static str, Object) {
-    match kind {
-        SectionKind::Summary => (
-            "response.reasoning_summary_text",
-            "response.reasoning_summary_part",
-            object! {"summary_index": number, "part": object! {"type": "summary_text", "text": text}},
-        ),
-        SectionKind::Full => (
-            "response.reasoning_text",
-            "response.content_part",
-            object! {"content_index": number, "part": object! {"type": "reasoning_text", "text": text}},
-        ),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::part::{self, Side};
 use super::super::wire::{self, CUSTOM, DIALECT, ITEM, JOINED};
+use super::content::{self, Side};
 use super::{SECTIONS, kind};
 use crate::call::Arguments;
 use crate::json::{Json, Object};
@@ -13,7 +13,7 @@ use crate::part::{Body, Part, Reasoning, Section};
 
 /// Writes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]
-pub(in crate::dialect::openai_responses) struct Writer<'w> {
+pub(in super::super) struct Writer<'w> {
     /// The response's id, from which items get theirs. In a request an id that was not received
     /// is left out (case 10).
     seed: Option<&'w str>,
@@ -25,24 +25,24 @@ pub(in crate::dialect::openai_responses) struct Writer<'w> {
 
 impl<'w> Writer<'w> {
     /// For a request.
-    pub(in crate::dialect::openai_responses) fn request() -> Writer<'w> {
+    pub(in super::super) fn request() -> Writer<'w> {
         Writer::default()
     }
 
     /// For the items of a response from a number on.
-    pub(in crate::dialect::openai_responses) fn response(id: &'w str, next: usize) -> Writer<'w> {
+    pub(in super::super) fn response(id: &'w str, next: usize) -> Writer<'w> {
         Writer { seed: Some(id), next, free: BTreeSet::new() }
     }
 
     /// Learns which calls of a history are free text.
-    pub(in crate::dialect::openai_responses) fn learn(&mut self, messages: &'w [Message]) {
+    pub(in super::super) fn learn(&mut self, messages: &'w [Message]) {
         let calls = messages.iter().flat_map(|own| &own.parts).filter_map(Part::as_call);
         let free = calls.filter(|call| matches!(call.arguments, Arguments::Free(_)));
         self.free.extend(free.filter_map(|call| call.id.as_deref()));
     }
 
     /// Writes the items of a message.
-    pub(in crate::dialect::openai_responses) fn message(&mut self, message: &Message) -> Vec<Json> {
+    pub(in super::super) fn message(&mut self, message: &Message) -> Vec<Json> {
         let mut items = self.parts(message.role, &message.parts);
         if message.role != Role::Assistant && message.parts.is_empty() {
             items.push(Json::Object(object! {
@@ -58,11 +58,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes parts as items; content parts that belong together share a message item.
-    pub(in crate::dialect::openai_responses) fn parts(
-        &mut self,
-        role: Role,
-        parts: &[Part],
-    ) -> Vec<Json> {
+    pub(in super::super) fn parts(&mut self, role: Role, parts: &[Part]) -> Vec<Json> {
         let mut items: Vec<Json> = Vec::new();
         let mut open = false;
         for part in parts {
@@ -74,7 +70,7 @@ impl<'w> Writer<'w> {
                 continue;
             }
             let side = if role == Role::Assistant { Side::Output } else { Side::Input };
-            let Some(content) = part::encode(part, side) else { continue };
+            let Some(content) = content::encode(part, side) else { continue };
             let joins = role != Role::Assistant || part.extra.get(DIALECT, JOINED).is_some();
             match items.last_mut().and_then(|item| item.as_object_mut()?.get_mut("content")) {
                 Some(Json::Array(list)) if open && joins => list.push(content),
@@ -95,7 +91,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes a part that is an item of its own; `None` for what is no item.
-    pub(in crate::dialect::openai_responses) fn item(&mut self, part: &Part) -> Option<Json> {
+    pub(in super::super) fn item(&mut self, part: &Part) -> Option<Json> {
         let own = part.extra.for_dialect(DIALECT);
         let mut item = match &part.body {
             Body::Call(call) => {
@@ -154,7 +150,7 @@ impl<'w> Writer<'w> {
 }
 
 /// Whether a part is content of a message item, and not an item.
-pub(in crate::dialect::openai_responses) fn is_content(role: Role, part: &Part) -> bool {
+pub(in super::super) fn is_content(role: Role, part: &Part) -> bool {
     match part.body {
         Body::Text(_) | Body::Refusal(_) | Body::Json(_) | Body::Media(_) => true,
         Body::Opaque(_) => {
@@ -178,7 +174,7 @@ fn role_word(role: Role) -> &'static str {
 fn encode_output(content: &[Part]) -> Json {
     match content {
         [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
-        parts => Json::Array(part::encode_all(parts, Side::Input)),
+        parts => Json::Array(content::encode_all(parts, Side::Input)),
     }
 }
 
