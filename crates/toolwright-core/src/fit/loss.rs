@@ -79,12 +79,13 @@ impl Site {
         // the same name: a response's `id` and a call's.
         let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
         let own = spelling.iter().find(|(canonical, _)| is_own(canonical));
-        let pointer = match own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field)) {
-            // The value is a bare string or number, which is its own field.
-            Some((_, "")) => format!("{base}{}", self.below),
-            Some((_, wire)) => format!("{base}/{wire}{}", self.below),
-            None => format!("{base}/{}{}", escape(&self.field), self.below),
-        };
+        let pointer =
+            match own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field)) {
+                // The value is a bare string or number, which is its own field.
+                Some((_, "")) => format!("{base}{}", self.below),
+                Some((_, wire)) => format!("{base}/{wire}{}", self.below),
+                None => format!("{base}/{}{}", escape(&self.field), self.below),
+            };
         climbed(pointer)
     }
 }

@@ -353,6 +353,9 @@ fn case_11_nested_tools_sent_to_responses() {
             "tool_choice":{"type":"allowed_tools","mode":"required","tools":[
               {"type":"function","name":"a"},{"type":"custom","name":"c"}]}}"#,
     );
+    let grammar = r#"{"type":"grammar","grammar":{"definition":"d","syntax":"lark"}}"#;
+    assert_eq!(request.tools[2].kind, ToolKind::Custom(Some(json(grammar))));
+    assert_eq!(decode(&expected.to_string()), request);
     assert_eq!(encode(request), expected);
     let nested = decode(r#"{"tool_choice":{"type":"function","function":{"name":"a"}}}"#);
     assert_eq!(nested.tool_choice, Some(ToolChoice::Tool("a".to_owned())));
@@ -752,9 +755,15 @@ fn faults_come_and_go() {
     assert_eq!(again.body, json(body));
     assert_eq!((again.status, again.header("retry-after")), (429, Some("2")));
     assert_eq!(again.header("x-request-id"), Some("req_1"));
-    for body in ["null", "{}", r#"{"error":"text"}"#] {
-        let wire = WireReply { status: 503, headers: vec![], body: json(body) };
-        assert_eq!(codec().decode_fault(wire).class, FaultClass::Overloaded);
+    for (body, message) in [
+        ("null", "the upstream answered with status 409"),
+        ("{}", "the upstream answered with status 409"),
+        (r#"{"error":"text"}"#, "text"),
+    ] {
+        let wire = WireReply { status: 409, headers: vec![], body: json(body) };
+        let fault = codec().decode_fault(wire);
+        assert_eq!((fault.class, fault.message.as_str()), (FaultClass::Invalid, message));
+        assert_eq!(codec().encode_fault(&fault).status, 409);
     }
 }
 

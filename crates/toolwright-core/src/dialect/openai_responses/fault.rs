@@ -33,6 +33,10 @@ pub(super) fn decode(wire: WireReply) -> Fault {
 
 fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut outer = Fields::new(body, Path::ROOT, DIALECT)?;
+    // Compatible vendors may write a text in its place.
+    if let Some(text) = outer.tag("error") {
+        return Ok(Fault::new(class, text));
+    }
     let mut inner = Fields::new(outer.need("error")?, Path::ROOT.key("error"), DIALECT)?;
     let mut fault = decode_error(&mut inner, class)?;
     keep(&mut outer, "error", inner.into_object());
@@ -92,15 +96,16 @@ fn decode_error(error: &mut Fields<'_>, class: FaultClass) -> Result<Fault, Deco
 /// The error type that goes with a class.
 fn type_of(class: FaultClass) -> &'static str {
     match class {
-        FaultClass::Invalid | FaultClass::NotFound | FaultClass::TooLarge => {
-            "invalid_request_error"
-        }
+        FaultClass::Invalid => "invalid_request_error",
         FaultClass::Unauthenticated => "authentication_error",
         FaultClass::Billing => "insufficient_quota",
         FaultClass::Forbidden => "permission_error",
+        FaultClass::NotFound => "not_found_error",
+        FaultClass::TooLarge => "request_too_large",
         FaultClass::RateLimited => "rate_limit_error",
         FaultClass::Timeout => "timeout_error",
-        FaultClass::Overloaded | FaultClass::Internal => "server_error",
+        FaultClass::Overloaded => "overloaded_error",
+        FaultClass::Internal => "server_error",
     }
 }
 
@@ -124,7 +129,9 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     };
     let mut body = object! {"error": error};
     fault.extra.write_into(DIALECT, &mut body);
-    WireReply { status: fault.class.status(), headers, body: Json::Object(body) }
+    let status = fault.status.filter(|status| FaultClass::from_status(*status) == fault.class);
+    let status = status.unwrap_or_else(|| fault.class.status());
+    WireReply { status, headers, body: Json::Object(body) }
 }
 
 /// Writes an error event of a stream.

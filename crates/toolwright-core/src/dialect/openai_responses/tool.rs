@@ -26,14 +26,29 @@ fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool {
         name: fields.need_string("name")?,
         description: fields.string("description")?,
-        kind: ToolKind::Custom(fields.take("format").map(flat_format)),
+        kind: ToolKind::Custom(fields.take("format").map(nested_format)),
         origin: fields.origin(),
         extra: fields.rest(),
         ..Tool::default()
     })
 }
 
-/// A grammar as it is said here, whether it came flat or, as in Chat, inside `grammar`.
+/// A format as the canonical model keeps it: a grammar stands in an object of its own, as in Chat.
+fn nested_format(format: Json) -> Json {
+    match format {
+        Json::Object(mut flat) if !flat.contains_key("grammar") => {
+            let Some(kind) = flat.remove("type") else { return Json::Object(flat) };
+            let mut format = object! {"type": kind};
+            if !flat.is_empty() {
+                format.insert("grammar", flat);
+            }
+            Json::Object(format)
+        }
+        other => other,
+    }
+}
+
+/// A format as it is said here.
 fn flat_format(format: Json) -> Json {
     match format {
         Json::Object(format) => Json::Object(unwrapped(format, "grammar")),
