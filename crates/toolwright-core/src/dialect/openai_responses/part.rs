@@ -1,19 +1,20 @@
 //! Items, of which `input` and `output` are lists: messages, reasoning, calls and their outputs.
 //!
 //! A model's turn is several items here and one message in the canonical model. Each item becomes a
-//! part, but for messages, whose content parts become parts one by one; notes on those
-//! ([`ITEM`], [`JOINED`]) say how they were grouped. An item without a canonical form stays whole.
+//! part, but for messages, whose content parts become parts one by one; [`OUTER`] and [`JOINED`] on
+//! those say how they were grouped. An item without a canonical form stays whole.
 
 pub(super) mod content;
 mod write;
 
-pub(super) use write::{Writer, is_content};
+pub(super) use write::{Writer, is_content, is_joined};
 
 use content::Side;
 
-use super::wire::{CUSTOM, DIALECT, ITEM, JOINED};
+use super::wire::{CUSTOM, DIALECT, JOINED, OUTER};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
+use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::origin::Origin;
@@ -58,29 +59,46 @@ fn is_turn(item: &Json) -> bool {
 fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let content = fields.need("content")?;
-    let rest = own_fields(fields);
+    let mut outer = own_fields(fields);
+    if content.as_array().is_some() {
+        outer = step_out(outer);
+    }
     let content = content::decode_all(content, path.key("content"), Side::Output)?;
     for (index, mut part) in content.into_iter().enumerate() {
-        place(&mut part, index, &rest);
+        place(&mut part, index, &outer);
         parts.push(part);
     }
     Ok(())
 }
 
 /// What stands beside the content of a message item.
-pub(super) fn own_fields(mut fields: Fields<'_>) -> Object {
+fn own_fields(mut fields: Fields<'_>) -> Object {
     for key in ["type", "role", "content"] {
         fields.take(key);
     }
     fields.into_object()
 }
 
+/// A list is one step more between an item and its parts.
+fn step_out(own: Object) -> Object {
+    if own.is_empty() { own } else { Object::from_iter([(OUTER.into(), own.into())]) }
+}
+
+/// The extra fields of a text that has just begun, by its place in a message item.
+pub(super) fn begun(item: Json, index: usize) -> Extra {
+    let own = Fields::new(item, Path::ROOT, DIALECT).map_or(Object::new(), own_fields);
+    let mut part = Part::text("");
+    place(&mut part, index, &step_out(own));
+    part.extra
+}
+
 /// Notes where in a message item a content part stands.
-pub(super) fn place(part: &mut Part, index: usize, own: &Object) {
-    if index > 0 {
-        part.extra.insert(DIALECT, JOINED, true);
-    } else if !own.is_empty() || matches!(part.body, Body::Opaque(_)) {
-        part.extra.insert(DIALECT, ITEM, own.clone());
+fn place(part: &mut Part, index: usize, outer: &Object) {
+    if index > 0 || matches!(part.body, Body::Opaque(_)) {
+        part.extra.insert(DIALECT, JOINED, index > 0);
+    }
+    if index == 0 && !outer.is_empty() {
+        part.extra.insert(DIALECT, OUTER, outer.clone());
     }
 }
 

@@ -12,11 +12,13 @@ pub(super) const DIALECT: Dialect = Dialect::OpenaiResponses;
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/responses";
 
-/// A note on the first content part of a message item: the item's own fields (`id`, `status`,
-/// `phase`, …), which stand beside `content` and not in the part.
-pub(super) const ITEM: &str = "@item";
+/// An extra field of the first content part of a message item: what stands a step further out, so
+/// that the item's own fields (`id`, `status`, `phase`, …) are named by their own place if they are
+/// lost.
+pub(super) const OUTER: &str = "..";
 
-/// A note on every further content part of a message item.
+/// A note on a content part of a message item: whether it belongs to the same item as the one
+/// before it. Without the note it does not.
 pub(super) const JOINED: &str = "@joined";
 
 /// A note on a text part: its `type`, where it is not the one of its side.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::wire::{self, CUSTOM, DIALECT, ITEM, JOINED};
+use super::super::wire::{self, CUSTOM, DIALECT, JOINED, OUTER};
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
 use crate::call::Arguments;
@@ -71,11 +71,11 @@ impl<'w> Writer<'w> {
             }
             let side = if role == Role::Assistant { Side::Output } else { Side::Input };
             let Some(content) = content::encode(part, side) else { continue };
-            let joins = role != Role::Assistant || part.extra.get(DIALECT, JOINED).is_some();
+            let joins = role != Role::Assistant || is_joined(part);
             match items.last_mut().and_then(|item| item.as_object_mut()?.get_mut("content")) {
                 Some(Json::Array(list)) if open && joins => list.push(content),
                 _ => {
-                    let own = part.extra.get(DIALECT, ITEM).and_then(Json::as_object);
+                    let own = item_fields(part);
                     let mut item = self.head("message", "msg", own);
                     item.insert("role", role_word(role));
                     item.insert("content", Json::Array(vec![content]));
@@ -153,12 +153,22 @@ impl<'w> Writer<'w> {
 pub(in super::super) fn is_content(role: Role, part: &Part) -> bool {
     match part.body {
         Body::Text(_) | Body::Refusal(_) | Body::Json(_) | Body::Media(_) => true,
-        Body::Opaque(_) => {
-            role != Role::Assistant
-                || part.extra.get(DIALECT, ITEM).is_some()
-                || part.extra.get(DIALECT, JOINED).is_some()
-        }
+        Body::Opaque(_) => role != Role::Assistant || part.extra.get(DIALECT, JOINED).is_some(),
         Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) => false,
+    }
+}
+
+/// Whether a content part belongs to the item of the one before it.
+pub(in super::super) fn is_joined(part: &Part) -> bool {
+    part.extra.get(DIALECT, JOINED).and_then(Json::as_bool) == Some(true)
+}
+
+/// The own fields of the message item that a content part begins.
+fn item_fields(part: &Part) -> Option<&Object> {
+    let outer = part.extra.get(DIALECT, OUTER)?.as_object()?;
+    match outer.get(OUTER) {
+        Some(Json::Object(own)) => Some(own),
+        _ => Some(outer),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
 use crate::extra::Extra;
 use crate::frame::Frame;
-use crate::json::{Json, Object, Path};
+use crate::json::{Json, Path};
 use crate::part::{Body, Part, SectionKind};
 
 /// Reads a stream.
@@ -133,11 +133,9 @@ impl Decoder {
         if item.pieces.contains_key(&place) {
             return;
         }
-        let wire = item.wire.clone();
-        let own = Fields::new(wire, Path::ROOT, DIALECT).map_or(Object::new(), part::own_fields);
-        let mut part = Part::text("");
-        part::place(&mut part, usize::try_from(place).unwrap_or(usize::MAX), &own);
-        self.open(at, place, head, part.extra, out);
+        let index = usize::try_from(place).unwrap_or(usize::MAX);
+        let extra = part::begun(item.wire.clone(), index);
+        self.open(at, place, head, extra, out);
     }
 
     /// Opens a part, once.

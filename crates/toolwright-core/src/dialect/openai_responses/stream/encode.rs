@@ -2,7 +2,6 @@
 
 use super::super::part::content::{self, Side};
 use super::super::part::{self, Writer};
-use super::super::wire::{DIALECT, JOINED};
 use super::super::{fault, response};
 use super::Steps;
 use super::number::Numbers;
@@ -103,9 +102,7 @@ impl Encoder {
         let blank = Open::new(steps.head.clone(), steps.extra.clone()).close(Tail::default());
         let kind = kind_of(&blank);
         let is_content = matches!(kind, Kind::Text | Kind::Refusal | Kind::Content);
-        let joins = is_content
-            && self.number.message.is_some()
-            && blank.extra.get(DIALECT, JOINED).is_some();
+        let joins = is_content && self.number.message.is_some() && part::is_joined(&blank);
         if !joins {
             self.message_done(frames);
             let Some(item) = self.write_item(self.number.items, std::slice::from_ref(&blank))
