@@ -104,7 +104,7 @@ impl Dialect {
             Dialect::Ollama => Some(&ollama::Ollama),
             Dialect::Mistral => Some(&mistral::Mistral),
             Dialect::Cohere => Some(&cohere::Cohere),
-            _ => None,
+            Dialect::Mcp => None,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::message::Role;
 use crate::object;
-use crate::part::{Body, Part};
+use crate::part::Part;
 use crate::response::{Response, Stop, StopReason};
 use crate::usage::Usage;
 
@@ -18,10 +18,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     for (index, item) in fields.array("output")?.into_iter().enumerate() {
         part::decode(item, Path::ROOT.key("output").index(index), &mut parts)?;
     }
-    let mut stop = decode_stop(&mut fields)?.settled(&parts);
-    if parts.iter().any(|part| matches!(part.body, Body::Refusal(_))) {
-        stop = refused(stop);
-    }
+    let stop = decode_stop(&mut fields)?.settled(&parts);
     let usage = decode_usage(&mut fields, Path::ROOT)?;
     let Start { id, model, extra } = decode_start(fields)?;
     Ok(Response { id, model, parts, stop, usage, extra })
@@ -60,14 +57,6 @@ fn reason(status: Option<&str>, word: Option<&str>) -> StopReason {
     let status = status.unwrap_or("completed");
     let find = |word| STOPS.iter().find(|(_, own, detail)| *own == status && *detail == word);
     find(word).or_else(|| find(None)).map_or(StopReason::End, |(reason, _, _)| *reason)
-}
-
-/// A plain end, in which the model's refusal was said.
-pub(super) fn refused(mut stop: Stop) -> Stop {
-    if stop.reason == StopReason::End {
-        stop.reason = StopReason::Refusal;
-    }
-    stop
 }
 
 /// Reads counts. `input_tokens` includes what was read from and written to a cache; the three

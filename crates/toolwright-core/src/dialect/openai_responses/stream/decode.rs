@@ -20,8 +20,6 @@ use crate::part::{Body, Part, SectionKind};
 pub(in super::super) struct Decoder {
     emit: Emitter,
     items: BTreeMap<u64, Item>,
-    refused: bool,
-    called: bool,
 }
 
 impl StreamDecoder for Decoder {
@@ -144,8 +142,6 @@ impl Decoder {
         if item.done || item.pieces.contains_key(&place) {
             return;
         }
-        self.called |= matches!(head, Head::Call { .. });
-        self.refused |= matches!(head, Head::Refusal);
         let kind = Kind::of(&head);
         if let Some(index) = self.emit.open(head, extra, out) {
             item.pieces.insert(place, Piece::new(index, kind));
@@ -228,8 +224,6 @@ impl Decoder {
             part::decode(wire, Path::ROOT.key("item"), &mut parts)?;
         }
         for (place, part) in (0..).zip(parts) {
-            self.called |= matches!(part.body, Body::Call(_));
-            self.refused |= matches!(part.body, Body::Refusal(_));
             match pieces.remove(&place) {
                 Some(piece) => self.close(piece, Steps::of(part), out),
                 None => self.emit.part(part, out),
@@ -277,8 +271,7 @@ impl Decoder {
             self.emit.fault(fault, out);
             return Ok(());
         }
-        let refused = self.refused && !self.called;
-        self.emit.stop(if refused { response::refused(stop) } else { stop }, out);
+        self.emit.stop(stop, out);
         if let Some(usage) = usage {
             self.emit.usage(usage, out);
         }
