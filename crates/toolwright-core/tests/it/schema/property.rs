@@ -148,7 +148,7 @@ fn assert_within(subset: Subset, schema: &Json, root: bool) {
         None => vec![],
     };
     if subset != Subset::Ollama {
-        assert!(!kinds.is_empty() != keys.contains("anyOf"), "{subset:?}: {schema}");
+        assert!(kinds.is_empty() == keys.contains("anyOf"), "{subset:?}: {schema}");
         assert!(
             kinds.iter().all(|kind| *kind == kind.to_uppercase()) == gemini || kinds.is_empty()
         );

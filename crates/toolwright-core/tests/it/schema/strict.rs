@@ -29,7 +29,7 @@ fn strict_openai_says_the_rest_in_words() {
     check(
         Subset::OpenaiStrict,
         r##"{"type":"object","properties":{"a":{"type":"string","not":{"const":"x"},"format":"uri","examples":["e"],"x-own":1},"b":{"allOf":[{"type":"integer","minimum":1},{"minimum":3,"maximum":9}],"default":null},"c":{"type":"array","items":{"type":"string"},"uniqueItems":true},"d":{}},"required":["a","b","c","d"],"patternProperties":{"^x":{"$ref":"#/$defs/s"}},"additionalProperties":false,"$defs":{"s":{"type":"string"}}}"##,
-        r##"{"type":"object","properties":{"a":{"type":"string","description":"not: {\"const\":\"x\"}, format: uri, examples: [\"e\"]"},"b":{"type":"integer","minimum":3,"maximum":9},"c":{"type":"array","items":{"type":"string"},"description":"uniqueItems: true"},"d":{"type":["string","number","boolean","null"]}},"required":["a","b","c","d"],"additionalProperties":false,"$defs":{"s":{"type":"string"}}}"##,
+        r#"{"type":"object","properties":{"a":{"type":"string","description":"not: {\"const\":\"x\"}, format: uri, examples: [\"e\"]"},"b":{"type":"integer","minimum":3,"maximum":9},"c":{"type":"array","items":{"type":"string"},"description":"uniqueItems: true"},"d":{"type":["string","number","boolean","null"]}},"required":["a","b","c","d"],"additionalProperties":false,"$defs":{"s":{"type":"string"}}}"#,
         &[
             "minor /properties/a/not moved into the description",
             "minor /properties/a/format moved into the description",
