@@ -1,9 +1,9 @@
 //! JSON Schemas of parameters: lowering them to what a vendor accepts, and undoing on the way back
 //! what a rewritten schema made the model say.
 //!
-//! [`lower`] settles the root first (`root`), then rewrites node by node: a node is gathered from
-//! the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written out again by the
-//! rules of a subset (`lower`, `object`, `union`, `subset`). What could not be kept is a
+//! [`lower`] settles the root first (`root`, `flatten`), then rewrites node by node: a node is
+//! gathered from the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written out
+//! again by the rules of a subset (`subset`, `lower`, `kind`, `object`, `union`, `keep`). What could not be kept is a
 //! [`SchemaChange`], keyword by keyword. The original schema stays the one to check arguments with.
 
 mod ceiling;
@@ -19,6 +19,7 @@ mod object;
 mod root;
 mod shape;
 mod subset;
+mod term;
 mod union;
 mod walk;
 

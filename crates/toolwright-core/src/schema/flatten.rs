@@ -7,7 +7,8 @@ use super::change::Changes;
 use super::inline::Document;
 use super::keep::extended;
 use super::root::{OBJECT_FUEL, OBJECT_ROOT, may_be_object};
-use super::walk::{distinct, restricts, step, visit_mut};
+use super::term::{Moves, Term};
+use super::walk::{distinct, restricts, step};
 use crate::fit::Severity;
 use crate::json::{Json, Object};
 
@@ -48,14 +49,6 @@ struct Flat<'s> {
     rest: Vec<(&'s str, &'s Json, String)>,
 }
 
-/// What is said about a property in the places that were merged.
-#[derive(Clone, PartialEq)]
-enum Term<'s> {
-    One(&'s Json, String),
-    All(Vec<Term<'s>>),
-    Any(Vec<Term<'s>>),
-}
-
 impl Flat<'_> {
     fn is_closed(&self) -> bool {
         matches!(self.additional, Some((Json::Bool(false), _)))
@@ -80,11 +73,11 @@ impl<'s> Flattening<'s, '_> {
         let flat = self.flat(object, "", &mut variants);
         let mut out = Object::new();
         out.push("type", "object");
-        let mut moved = HashMap::new();
+        let mut moves = Moves::default();
         let mut properties = Object::new();
         for (name, term) in &flat.properties {
             let at = step("/properties", name);
-            properties.push((*name).to_owned(), self.write(term, &at, &mut moved));
+            properties.push((*name).to_owned(), term.write(&at, &mut moves, self.changes));
         }
         let required: Vec<Json> = flat.required.iter().map(|name| Json::from(*name)).collect();
         let required = if required.is_empty() { None } else { Some(Json::Array(required)) };
@@ -94,10 +87,8 @@ impl<'s> Flattening<'s, '_> {
         let mut properties = Some(Json::Object(properties));
         let mut required = required;
         for (key, value, old) in &flat.rest {
-            let new = step("", key);
-            if !matches!(*key, "properties" | "required") && new != *old {
-                moved.insert(old.clone(), new.clone());
-                self.changes.moved(new, old.clone());
+            if !matches!(*key, "properties" | "required") {
+                moves.add(old, &step("", key), self.changes);
             }
             match *key {
                 "type" => out.insert("type", (*value).clone()),
@@ -110,11 +101,11 @@ impl<'s> Flattening<'s, '_> {
         out.insert_some("required", required);
         if let Some((value, old)) = flat.additional {
             out.insert("additionalProperties", value.clone());
-            self.changes.moved("/additionalProperties".to_owned(), old);
+            moves.add(&old, "/additionalProperties", self.changes);
         }
         self.describe(&mut out, &variants);
         let mut out = Json::Object(out);
-        self.redirect(&mut out, &moved);
+        moves.redirect(&mut out, &UNIONS, self.changes);
         match out {
             Json::Object(out) => out,
             _ => Object::new(),
@@ -304,95 +295,6 @@ impl<'s> Flattening<'s, '_> {
         let severity = if restricts(key) { Severity::Major } else { Severity::Minor };
         if !matches!(key, "type" | "properties" | "required") {
             self.changes.push(at, "removed", NO_UNION, severity);
-        }
-    }
-
-    /// A property's schema, remembering where its parts came from.
-    fn write(&mut self, term: &Term<'s>, at: &str, moved: &mut HashMap<String, String>) -> Json {
-        let (key, terms) = match term {
-            Term::One(schema, old) => {
-                if old != at {
-                    moved.insert(old.clone(), at.to_owned());
-                    self.changes.moved(at.to_owned(), old.clone());
-                }
-                return (*schema).clone();
-            }
-            Term::All(terms) => ("allOf", terms),
-            Term::Any(terms) => ("anyOf", terms),
-        };
-        self.changes.moved(at.to_owned(), term.first().to_owned());
-        let schemas: Vec<Json> = terms
-            .iter()
-            .enumerate()
-            .map(|(index, term)| self.write(term, &format!("{at}/{key}/{index}"), moved))
-            .collect();
-        let mut object = Object::new();
-        object.push(key, schemas);
-        Json::Object(object)
-    }
-
-    /// Lets references follow what was moved.
-    fn redirect(&mut self, schema: &mut Json, moved: &HashMap<String, String>) {
-        let changes = &mut *self.changes;
-        visit_mut(schema, "", &mut |object, at| {
-            let Some(Json::String(reference)) = object.get("$ref") else { return };
-            let Some(old) = reference.strip_prefix('#') else { return };
-            if !UNIONS.iter().any(|union| old[..].starts_with(&format!("/{union}/"))) {
-                return;
-            }
-            let mut end = old.len();
-            let new = loop {
-                if let Some(new) = moved.get(&old[..end]) {
-                    break Some(format!("#{new}{}", &old[end..]));
-                }
-                match old[..end].rfind('/') {
-                    Some(slash) if slash > 0 => end = slash,
-                    _ => break None,
-                }
-            };
-            let at = step(at, "$ref");
-            if let Some(new) = new {
-                object.insert("$ref", new);
-                changes.push(&at, "redirected", NO_UNION, Severity::Note);
-            } else {
-                object.remove("$ref");
-                changes.push(&at, "removed", NO_UNION, Severity::Major);
-            }
-        });
-    }
-}
-
-impl<'s> Term<'s> {
-    /// Where the first of its parts stood.
-    fn first(&self) -> &str {
-        match self {
-            Term::One(_, at) => at,
-            Term::All(terms) | Term::Any(terms) => terms.first().map_or("", Term::first),
-        }
-    }
-
-    fn same(&self, other: &Term<'s>) -> bool {
-        match (self, other) {
-            (Term::One(a, _), Term::One(b, _)) => a.same(b),
-            (a, b) => a == b,
-        }
-    }
-
-    fn or(&mut self, other: Term<'s>) {
-        match self {
-            Term::Any(terms) if terms.iter().any(|term| term.same(&other)) => {}
-            Term::Any(terms) => terms.push(other),
-            known if known.same(&other) => {}
-            known => *known = Term::Any(vec![known.clone(), other]),
-        }
-    }
-
-    fn and(&mut self, other: Term<'s>) {
-        match self {
-            Term::All(terms) if terms.iter().any(|term| term.same(&other)) => {}
-            Term::All(terms) => terms.push(other),
-            known if known.same(&other) => {}
-            known => *known = Term::All(vec![known.clone(), other]),
         }
     }
 }

@@ -136,7 +136,7 @@ impl<'s> Lowering<'s, '_> {
     /// A node whose types can be said at once.
     pub(super) fn single(&mut self, shape: Shape<'s>, types: &[&'static str], root: bool) -> Built {
         let empty = match shape.get("properties") {
-            Some(Member { value: Value::Named(named), .. }) => named.is_empty(),
+            Some(Member { value: Value::Named(named), .. }) => named.list.is_empty(),
             _ => true,
         };
         if !root && empty && self.rules.no_empty_object && types == ["object"] {

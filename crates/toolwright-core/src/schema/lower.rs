@@ -95,6 +95,7 @@ impl<'s> Lowering<'s, '_> {
 
     /// Writes out all that is said about a node.
     pub(super) fn emit(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
+        shape.settle();
         let opened = shape.opened.len();
         self.open.append(&mut shape.opened);
         self.copies += usize::from(opened > 0);
@@ -174,7 +175,7 @@ impl<'s> Lowering<'s, '_> {
             match (member.key, &member.value) {
                 ("type", Value::Data(value)) => self.kind(&mut draft, member, value, types, root),
                 ("properties", Value::Named(named)) if self.rules.has("properties", root) => {
-                    self.properties(&mut draft, &mut place, &shape, named);
+                    self.properties(&mut draft, &mut place, &shape, &named.list);
                 }
                 ("required", Value::Data(_)) if self.rules.typed => {
                     self.required(&mut draft, &shape);
@@ -197,7 +198,7 @@ impl<'s> Lowering<'s, '_> {
                     draft.push("anyOf", branches);
                 }
                 (key, Value::Named(named)) if holds_definitions(key) => {
-                    self.definitions(&mut draft, member, named, root);
+                    self.definitions(&mut draft, member, &named.list, root);
                 }
                 (_, Value::Data(value)) => self.data(&mut draft, member, value, root),
                 _ => self.drop(&mut draft, member.key, member.raw, &member.at, root),

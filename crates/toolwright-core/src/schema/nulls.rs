@@ -4,7 +4,7 @@
 //! says `null` where it would have left the property out (case 24). What was nullable before is
 //! left alone. Places are linked, not listed, because a recursive schema has no end of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::json::{Json, Object};
 
@@ -52,14 +52,11 @@ impl Nulls {
 
     /// Adds the places that may be meant by one of these.
     fn widen(&self, places: &mut Vec<usize>) {
+        let mut seen: HashSet<usize> = places.iter().copied().collect();
         let mut next = 0;
         while let Some(place) = places.get(next) {
             let same = self.places.get(*place).map_or(&[][..], |place| &place.same);
-            for other in same {
-                if !places.contains(other) {
-                    places.push(*other);
-                }
-            }
+            places.extend(same.iter().filter(|other| seen.insert(**other)));
             next += 1;
         }
     }
@@ -85,19 +82,22 @@ impl Nulls {
     }
 
     fn undo_object(&self, object: &mut Object, here: &[&Place]) -> bool {
+        let mut named: HashMap<&str, Vec<&Property>> = HashMap::new();
+        for property in here.iter().flat_map(|place| &place.properties) {
+            named.entry(&property.name).or_default().push(property);
+        }
         let mut changed = false;
         let mut kept = Object::new();
         for (key, mut value) in std::mem::take(object) {
-            let named =
-                || here.iter().flat_map(|place| &place.properties).filter(|own| own.name == *key);
+            let own = named.get(key.as_ref()).map_or(&[][..], Vec::as_slice);
+            let has = |null| own.iter().any(|property| property.null == null);
             // Where branches disagree, a null that one of them accepts is left to the check.
-            let injected = named().any(|own| own.null == Null::Injected)
-                && !named().any(|own| own.null == Null::Meant);
-            if value.is_null() && injected {
+            if value.is_null() && has(Null::Injected) && !has(Null::Meant) {
                 changed = true;
                 continue;
             }
-            changed |= self.undo(&mut value, named().filter_map(|own| own.place).collect());
+            let below = own.iter().filter_map(|property| property.place).collect();
+            changed |= self.undo(&mut value, below);
             kept.push(key, value);
         }
         *object = kept;

@@ -211,7 +211,7 @@ fn required_of<'n>(shape: &'n Shape<'_>) -> HashSet<&'n str> {
 fn property_names<'s>(shape: &Shape<'s>) -> Vec<&'s str> {
     match shape.get("properties") {
         Some(Member { value: Value::Named(named), .. }) => {
-            named.iter().map(|(name, _)| *name).collect()
+            named.list.iter().map(|(name, _)| *name).collect()
         }
         _ => Vec::new(),
     }

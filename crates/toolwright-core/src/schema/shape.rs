@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::walk::{Holds, distinct, holds, step};
@@ -33,8 +33,33 @@ pub(super) enum Value<'s> {
     Schema(Vec<Source<'s>>),
     /// A list of schemas
     Schemas(Vec<Source<'s>>),
-    /// Schemas by name, each a conjunction
-    Named(Vec<(&'s str, Vec<Source<'s>>)>),
+    /// Schemas by name
+    Named(Named<'s>),
+}
+
+/// Schemas by name, each a conjunction, in order.
+#[derive(Debug, Clone)]
+pub(super) struct Named<'s> {
+    pub(super) list: Vec<(&'s str, Vec<Source<'s>>)>,
+    /// The places of the names, once there was something to join
+    places: HashMap<&'s str, usize>,
+}
+
+impl<'s> Named<'s> {
+    fn join(&mut self, other: Named<'s>) {
+        if self.places.is_empty() {
+            self.places = self.list.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
+        }
+        for (name, sources) in other.list {
+            let known = self.places.get(name).and_then(|place| self.list.get_mut(*place));
+            if let Some((_, known)) = known {
+                known.extend(sources);
+            } else {
+                self.places.insert(name, self.list.len());
+                self.list.push((name, sources));
+            }
+        }
+    }
 }
 
 /// A keyword of a node.
@@ -91,6 +116,15 @@ impl<'s> Shape<'s> {
         }
     }
 
+    /// Ends the joining: a list that was appended to has no repetitions.
+    pub(super) fn settle(&mut self) {
+        let required = self.members.iter_mut().find(|member| member.key == "required");
+        if let Some(Member { value: Value::Data(Cow::Owned(Json::Array(names))), .. }) = required {
+            let mut seen = HashSet::new();
+            names.retain(|name| seen.insert(name.to_string()));
+        }
+    }
+
     /// Adds a keyword; false if it contradicts what is known, or cannot be joined with it.
     pub(super) fn add(&mut self, key: &'s str, raw: &'s Json, at: Rc<str>) -> bool {
         let value = read(key, raw, &at);
@@ -116,12 +150,13 @@ fn read<'s>(key: &str, raw: &'s Json, at: &str) -> Value<'s> {
                 .map(|(index, item)| Source::new(item, format!("{at}/{index}")))
                 .collect(),
         ),
-        (Holds::Named, Json::Object(named)) => Value::Named(
-            distinct(named)
+        (Holds::Named, Json::Object(named)) => {
+            let list = distinct(named)
                 .into_iter()
                 .map(|(name, item)| (name, vec![Source::new(item, step(at, name))]))
-                .collect(),
-        ),
+                .collect();
+            Value::Named(Named { list, places: HashMap::new() })
+        }
         _ => Value::Data(Cow::Borrowed(raw)),
     }
 }
@@ -133,16 +168,7 @@ fn join<'s>(key: &str, known: &mut Value<'s>, other: Value<'s>) -> bool {
             true
         }
         (Value::Named(known), Value::Named(other)) => {
-            let mut places: HashMap<&str, usize> =
-                known.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
-            for (name, sources) in other {
-                if let Some((_, known)) = places.get(name).and_then(|place| known.get_mut(*place)) {
-                    known.extend(sources);
-                } else {
-                    places.insert(name, known.len());
-                    known.push((name, sources));
-                }
-            }
+            known.join(other);
             true
         }
         (Value::Data(known), Value::Data(other)) => join_data(key, known, &other),
@@ -157,7 +183,7 @@ fn join_data(key: &str, known: &mut Cow<'_, Json>, other: &Json) -> bool {
     let joined = match key {
         "type" => both_types(known, other),
         "enum" => both(known, other),
-        "required" => either(known, other),
+        "required" => return append(known.to_mut(), other),
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             tighter(known, other, Ordering::Less)
         }
@@ -216,15 +242,14 @@ fn both(known: &Json, other: &Json) -> Option<Json> {
     if common.is_empty() { None } else { Some(Json::Array(common)) }
 }
 
-/// The items of two lists.
-fn either(known: &Json, other: &Json) -> Option<Json> {
-    let seen = texts(known)?;
-    let mut all = known.as_array()?.to_vec();
-    all.extend(other.as_array()?.iter().filter(|item| !seen.contains(&item.to_string())).cloned());
-    Some(Json::Array(all))
+/// Adds the items of a list; repetitions go when all is said.
+fn append(known: &mut Json, other: &Json) -> bool {
+    let (Json::Array(known), Json::Array(other)) = (known, other) else { return false };
+    known.extend(other.iter().cloned());
+    true
 }
 
-fn texts(list: &Json) -> Option<std::collections::HashSet<String>> {
+fn texts(list: &Json) -> Option<HashSet<String>> {
     Some(list.as_array()?.iter().map(ToString::to_string).collect())
 }
 

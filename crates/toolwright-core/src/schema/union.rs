@@ -203,7 +203,7 @@ impl<'s> Lowering<'s, '_> {
                 Slot::Beside(member) => match &member.value {
                     Value::Data(value) => self.data(&mut draft, &member, value, false),
                     Value::Named(named) if holds_definitions(member.key) => {
-                        self.definitions(&mut draft, &member, named, false);
+                        self.definitions(&mut draft, &member, &named.list, false);
                     }
                     _ => self.drop(&mut draft, member.key, member.raw, &member.at, false),
                 },

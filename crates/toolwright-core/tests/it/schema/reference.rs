@@ -102,13 +102,13 @@ fn case_23_blow_up_is_bounded() {
 #[test]
 fn case_23_long_chains_of_references_end() {
     let mut defs = String::new();
-    for level in 0..5000 {
+    for level in 0..2000 {
         let next = level + 1;
         write!(defs, r##""d{level}":{{"properties":{{"n":{{"$ref":"#/$defs/d{next}"}}}}}},"##)
             .unwrap();
     }
     let schema = format!(
-        r##"{{"properties":{{"p":{{"$ref":"#/$defs/d0"}}}},"$defs":{{{defs}"d5000":{{}}}}}}"##
+        r##"{{"properties":{{"p":{{"$ref":"#/$defs/d0"}}}},"$defs":{{{defs}"d2000":{{}}}}}}"##
     );
     for subset in SUBSETS {
         let lowered = lowered(subset, &schema);
@@ -125,4 +125,31 @@ fn siblings_of_a_reference_win() {
         r#"{"type":"OBJECT","properties":{"p":{"description":"mine","maximum":9,"type":"INTEGER","title":"T","minimum":1}}}"#,
         &["note /properties/p/$ref written out in place", "note /definitions removed"],
     );
+}
+
+#[test]
+fn case_23_depth_is_bounded() {
+    // Each definition nests as deep as the reader allows, and ends in a reference to the next.
+    for (open, close) in [
+        (r#"{"items":"#, "}"),
+        (r#"{"allOf":["#, "]}"),
+        (r#"{"anyOf":["#, "]}"),
+        (r#"{"properties":{"p":"#, "}}"),
+        (r#"{"type":"object","properties":{"q":{}},"anyOf":["#, "]}"),
+    ] {
+        let mut defs = String::new();
+        for level in 0..30 {
+            let next = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, (level + 1) % 30);
+            let levels = 120 / (open.matches(['{', '[']).count() - open.matches('}').count());
+            write!(defs, r#","d{level}":{}{next}{}"#, open.repeat(levels), close.repeat(levels))
+                .unwrap();
+        }
+        let defs = &defs[1..];
+        for root in [r##""properties":{"p":{"$ref":"#/$defs/d0"}}"##, r##""$ref":"#/$defs/d0""##] {
+            let schema = format!(r#"{{{root},"$defs":{{{defs}}}}}"#);
+            for subset in SUBSETS {
+                lowered(subset, &schema);
+            }
+        }
+    }
 }
