@@ -1,6 +1,6 @@
 //! A model's call of a tool.
 
-use crate::json::{Json, JsonText};
+use crate::json::{Json, JsonText, Object};
 
 /// One call. Its place among the parts of a message is its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Arguments {
 
     /// `{}`.
     pub fn none() -> Arguments {
-        Arguments::from_json(&Json::Object(crate::json::Object::new()))
+        Arguments::from_json(&Json::Object(Object::new()))
     }
 
     /// The text for a dialect that carries arguments as a string.
@@ -63,15 +63,21 @@ impl Arguments {
         }
     }
 
-    /// The value for a dialect that carries arguments as an object; `None` if they are no object.
-    /// [`fit`](crate::fit) leaves nothing else for such a dialect.
-    pub fn to_object(&self) -> Option<crate::json::Object> {
-        match self {
+    /// Whether these are a JSON object.
+    pub fn is_object(&self) -> bool {
+        matches!(self, Arguments::Json(json) if json.as_str().trim_start().starts_with('{'))
+    }
+
+    /// The value for a dialect that carries arguments as an object. What is no object goes along
+    /// under `_raw`, so that it is never mistaken for an empty one (case 2).
+    pub fn to_object(&self) -> Object {
+        let raw = match self {
             Arguments::Json(json) => match json.to_json() {
-                Json::Object(object) => Some(object),
-                _ => None,
+                Json::Object(object) => return object,
+                value => value,
             },
-            _ => None,
-        }
+            Arguments::Malformed(text) | Arguments::Free(text) => Json::from(text.as_str()),
+        };
+        crate::object! {"_raw": raw}
     }
 }

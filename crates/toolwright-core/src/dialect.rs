@@ -216,6 +216,9 @@ pub trait ToolCodec: Send + Sync {
     fn dialect(&self) -> Dialect;
     /// What the dialect can say to a target.
     fn profile(&self, target: &Target<'_>) -> Profile;
+    /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
+    /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
+    fn spelling(&self) -> &'static [(&'static str, &'static str)];
     /// A definition, as an element of the dialect's list of tools.
     fn encode_tool(&self, tool: &Tool) -> Json;
     /// Reads an element of a list of tools, in this dialect's shape or a neighbour's.
@@ -226,12 +229,14 @@ pub trait ToolCodec: Send + Sync {
     }
     /// Reads a whole list of tools.
     fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
-        let at = |index, error: DecodeError| {
-            let pointer = format!("/{index}{}", error.pointer);
-            DecodeError { pointer, ..error }
-        };
-        let each = wire.into_iter().enumerate();
-        each.map(|(index, wire)| self.decode_tool(wire).map_err(|error| at(index, error))).collect()
+        let wire = wire.into_iter().enumerate();
+        wire.map(|(index, wire)| {
+            let place = format!("/{index}");
+            let mut tool = self.decode_tool(wire).map_err(|error| error.below(&place))?;
+            tool.origin.prefix(&place);
+            Ok(tool)
+        })
+        .collect()
     }
     /// A call, as the dialect places it in an assistant's turn.
     fn encode_call(&self, part: &Part) -> Json;
@@ -249,9 +254,6 @@ pub trait ToolCodec: Send + Sync {
 pub trait ChatCodec: ToolCodec {
     /// How bytes of a stream are cut.
     fn framing(&self) -> Framing;
-    /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
-    /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
-    fn spelling(&self) -> &'static [(&'static str, &'static str)];
     /// Writes a request.
     fn encode_request(&self, request: Request) -> WireRequest;
     /// Reads a request.

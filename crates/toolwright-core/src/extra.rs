@@ -14,11 +14,20 @@ use crate::json::{Json, Key, Object};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra(Option<Box<Inner>>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Inner {
     dialect: Dialect,
     fields: Object,
 }
+
+impl PartialEq for Inner {
+    /// The order of extra fields means nothing.
+    fn eq(&self, other: &Inner) -> bool {
+        self.dialect == other.dialect && self.fields.same(&other.fields)
+    }
+}
+
+impl Eq for Inner {}
 
 impl Extra {
     /// Nothing extra.

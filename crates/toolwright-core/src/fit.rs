@@ -1,8 +1,141 @@
 //! Legalization: a request is changed until its target's [`Profile`] can say it, and every change
 //! that takes something away is a [`Loss`]. After this, encoding cannot fail.
+//!
+//! The passes run in the order in which they are listed in [`fit`]; each is a file. The way back,
+//! from the target's answer to the client, is [`restore`].
 
+pub mod alias;
+mod choice;
+mod content;
+mod extras;
+mod ids;
 mod loss;
+mod outcome;
 pub mod profile;
+mod reasoning;
+pub mod restore;
+mod roles;
+mod sampling;
+mod schemas;
+mod system;
+mod tools;
 
+use std::borrow::Cow;
+
+pub use alias::Aliases;
 pub use loss::{Loss, Severity, Site, report};
 pub use profile::Profile;
+
+use crate::dialect::Dialect;
+use crate::request::Request;
+use crate::tool::Tool;
+
+/// A request that its target can say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fitted {
+    /// The request
+    pub request: Request,
+    /// What was renamed, and what must be undone or enforced on the way back
+    pub aliases: Aliases,
+    /// What the target is not told as it was said
+    pub losses: Vec<Loss>,
+    /// What the target required and nobody had said
+    pub additions: Vec<Addition>,
+}
+
+/// Something that was added because the target requires it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addition {
+    /// The canonical field
+    pub field: &'static str,
+    /// What was added, and why
+    pub what: &'static str,
+}
+
+/// Fits a request that was said in one dialect to a target.
+pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
+    let mut work = Work {
+        request,
+        source,
+        profile,
+        aliases: Aliases::default(),
+        losses: Vec::new(),
+        additions: Vec::new(),
+    };
+    extras::pass(&mut work);
+    choice::pass(&mut work);
+    tools::pass(&mut work);
+    schemas::pass(&mut work);
+    system::pass(&mut work);
+    reasoning::pass(&mut work);
+    content::pass(&mut work);
+    system::single(&mut work);
+    outcome::pass(&mut work);
+    roles::pass(&mut work);
+    ids::pass(&mut work);
+    alias::pass(&mut work);
+    sampling::pass(&mut work);
+    let Work { request, aliases, losses, additions, .. } = work;
+    Fitted { request, aliases, losses, additions }
+}
+
+/// A request under work, and what is noted about it.
+struct Work<'p> {
+    request: Request,
+    source: Dialect,
+    profile: &'p Profile,
+    aliases: Aliases,
+    losses: Vec<Loss>,
+    additions: Vec<Addition>,
+}
+
+impl Work<'_> {
+    /// Whether hosted tools and a vendor's own words mean something to the target.
+    fn is_native(&self) -> bool {
+        self.source.shares_wire(self.profile.dialect)
+    }
+
+    fn lose(
+        &mut self,
+        severity: Severity,
+        site: Site,
+        what: impl Into<Cow<'static, str>>,
+        why: impl Into<Cow<'static, str>>,
+    ) {
+        self.losses.push(Loss::new(severity, site, what, why));
+    }
+
+    /// Leaves out messages of which nothing is left.
+    fn drop_empty(&mut self) {
+        for message in std::mem::take(&mut self.request.messages) {
+            if !message.parts.is_empty() {
+                self.request.messages.push(message);
+            } else if message.origin.pointer().is_some() {
+                let why = "nothing that it said can be told";
+                self.lose(Severity::Minor, Site::of(&message.origin), "message dropped", why);
+            }
+        }
+    }
+
+    /// A tool is not offered, nor the breakpoint after it.
+    fn withhold(
+        &mut self,
+        severity: Severity,
+        tool: &Tool,
+        what: impl Into<Cow<'static, str>>,
+        why: &'static str,
+    ) {
+        self.lose(severity, Site::of(&tool.origin.element()), what, why);
+        if let Some(mark) = tool.cache.as_ref().filter(|mark| mark.origin.pointer().is_some()) {
+            let site = Site::cache(&tool.origin, mark);
+            self.lose(Severity::Minor, site, "cache breakpoint dropped", "its tool is not offered");
+        }
+    }
+
+    fn add(&mut self, field: &'static str, what: &'static str) {
+        let addition = Addition { field, what };
+        if !self.additions.contains(&addition) {
+            self.additions.push(addition);
+        }
+    }
+}

@@ -9,6 +9,7 @@
 //!   canonical model; [`Event`] is a response as it arrives.
 //! - [`dialect`] holds a codec for each wire format.
 //! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](fit::Loss).
+//! - [`translate`] is the whole way, for one pair of dialects.
 //! - [`frame`] cuts bytes into frames and the reverse.
 //!
 //! This crate is pure: no async, no IO, no clock, no randomness, no logging.
@@ -20,6 +21,7 @@ pub mod extra;
 pub mod fault;
 pub mod fit;
 pub mod frame;
+mod hash;
 pub mod json;
 pub mod message;
 pub mod origin;
@@ -29,6 +31,7 @@ pub mod request;
 pub mod response;
 pub mod schema;
 pub mod tool;
+pub mod translate;
 pub mod usage;
 
 pub use call::{Arguments, Call};

@@ -20,6 +20,37 @@ impl Origin {
         Origin(Some(path.to_string().into_boxed_str()))
     }
 
+    /// Puts a pointer before this one, for a value that was read out of a larger document.
+    pub fn prefix(&mut self, pointer: &str) {
+        if let Some(own) = &mut self.0 {
+            *own = format!("{pointer}{own}").into_boxed_str();
+        }
+    }
+
+    /// The element of a list that holds the value: `/tools/0` for `/tools/0/function`.
+    #[must_use]
+    pub fn element(&self) -> Origin {
+        let is_index = |step: &str| step.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(mut pointer) = self.pointer() else { return Origin::NONE };
+        while let Some((rest, step)) = pointer.rsplit_once('/') {
+            if is_index(step) {
+                return Origin(Some(pointer.into()));
+            }
+            pointer = rest;
+        }
+        self.clone()
+    }
+
+    /// The list that holds the value: `/messages/1/content` for `/messages/1/content/0`.
+    #[must_use]
+    pub fn list(&self) -> Origin {
+        let element = self.element();
+        match element.pointer().and_then(|pointer| pointer.rsplit_once('/')) {
+            Some((list, _)) => Origin(Some(list.into())),
+            None => element,
+        }
+    }
+
     /// The pointer, if the value was read.
     pub fn pointer(&self) -> Option<&str> {
         self.0.as_deref()

@@ -1,5 +1,6 @@
 //! What a model answered.
 
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::json::Json;
 use crate::part::{Body, Part};
@@ -61,7 +62,22 @@ pub enum StopReason {
     Failed,
 }
 
+/// The note of a stop whose reason the vendor did not say in a field of its own.
+const UNSAID: &str = "@unsaid";
+
 impl Stop {
+    /// Notes that the reason was not said where it is usually said.
+    #[must_use]
+    pub fn unsaid(mut self, dialect: Dialect) -> Stop {
+        self.extra.insert(dialect, UNSAID, true);
+        self
+    }
+
+    /// Whether the reason was said in a field of its own.
+    pub fn is_said(&self) -> bool {
+        self.extra.fields().is_none_or(|fields| !fields.contains_key(UNSAID))
+    }
+
     /// A reason with nothing added.
     pub fn new(reason: StopReason) -> Stop {
         Stop { reason, ..Stop::default() }

@@ -30,6 +30,8 @@ pub struct Tool {
     pub extra: Extra,
     /// Where it was read
     pub origin: Origin,
+    /// Where its schema was read, if not in the field where its dialect usually has it
+    pub schema_origin: Origin,
 }
 
 /// How a tool takes its input.

@@ -1,2 +1,9 @@
-//! The `toolwright` command.
-fn main() {}
+//! The `toolwright` command: reads its arguments and hands over to `cli`.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

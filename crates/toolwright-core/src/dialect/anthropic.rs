@@ -35,6 +35,10 @@ impl ToolCodec for Anthropic {
         quirks::profile(target)
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
     }
@@ -63,10 +67,6 @@ impl ToolCodec for Anthropic {
 impl ChatCodec for Anthropic {
     fn framing(&self) -> Framing {
         Framing::Sse
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -35,6 +35,10 @@ impl ToolCodec for Bedrock {
         quirks::profile(target)
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
     }
@@ -71,10 +75,6 @@ impl ToolCodec for Bedrock {
 impl ChatCodec for Bedrock {
     fn framing(&self) -> Framing {
         Framing::Aws
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -44,6 +44,13 @@ impl DecodeError {
         DecodeError { dialect, pointer: path.to_string(), kind: kind.into() }
     }
 
+    /// The same failure, of a value that stands at a place in a larger document.
+    #[must_use]
+    pub fn below(mut self, pointer: &str) -> DecodeError {
+        self.pointer.insert_str(0, pointer);
+        self
+    }
+
     /// Something else was expected at a place.
     pub fn expected(dialect: Dialect, path: &Path<'_>, what: &'static str) -> DecodeError {
         DecodeError::new(dialect, path, DecodeErrorKind::Expected(what))

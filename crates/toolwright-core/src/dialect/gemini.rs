@@ -35,6 +35,10 @@ impl ToolCodec for Gemini {
         quirks::profile(target)
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
     }
@@ -71,10 +75,6 @@ impl ToolCodec for Gemini {
 impl ChatCodec for Gemini {
     fn framing(&self) -> Framing {
         Framing::Sse
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -49,6 +49,10 @@ impl ToolCodec for Mcp {
         wire::profile(target.version.map_or(self.era, Era::of))
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool, self.era)
     }

@@ -38,6 +38,10 @@ impl ToolCodec for Mistral {
         quirks::profile()
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
     }
@@ -66,10 +70,6 @@ impl ToolCodec for Mistral {
 impl ChatCodec for Mistral {
     fn framing(&self) -> Framing {
         Framing::Sse
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -35,6 +35,10 @@ impl ToolCodec for Ollama {
         quirks::profile()
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
     }
@@ -63,10 +67,6 @@ impl ToolCodec for Ollama {
 impl ChatCodec for Ollama {
     fn framing(&self) -> Framing {
         Framing::Ndjson
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -54,6 +54,10 @@ impl ToolCodec for OpenaiChat {
         self.quirks.profile(target)
     }
 
+    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
+        wire::SPELLING
+    }
+
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool, self.quirks)
     }
@@ -83,10 +87,6 @@ impl ToolCodec for OpenaiChat {
 impl ChatCodec for OpenaiChat {
     fn framing(&self) -> Framing {
         Framing::Sse
-    }
-
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
     }
 
     fn encode_request(&self, request: Request) -> WireRequest {

@@ -32,6 +32,11 @@ impl Open {
         Open { head, extra, text: String::new(), sections: Vec::new(), tail: Tail::default() }
     }
 
+    /// The extra fields of its start, for a part that goes on elsewhere.
+    pub fn take_extra(&mut self) -> Extra {
+        std::mem::take(&mut self.extra)
+    }
+
     /// Grows the part.
     pub fn grow(&mut self, delta: Delta) {
         match delta {

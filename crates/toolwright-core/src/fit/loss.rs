@@ -43,7 +43,19 @@ pub struct Site {
     pub below: String,
 }
 
+/// Fields that only some dialects have apart from others: counts without what caches gave or
+/// thinking took, and the schema of an answer format. Where they are not spelled, they do not exist.
+const APART: [&str; 4] = ["uncached_input", "uncached_total", "unthought_output", "format_schema"];
+
+/// Stands before the key of an extra field, which may be a canonical field's name as well.
+const EXTRA: &str = "+";
+
 impl Site {
+    /// An extra field of a value.
+    pub fn extra(origin: &Origin, key: &str) -> Site {
+        Site::field(origin, format!("{EXTRA}{key}"))
+    }
+
     /// A value as a whole.
     pub fn of(origin: &Origin) -> Site {
         Site { origin: origin.clone(), field: Cow::Borrowed(""), below: String::new() }
@@ -69,23 +81,31 @@ impl Site {
         self
     }
 
+    /// Whether a dialect with this spelling has such a field.
+    pub fn exists(&self, spelling: &[(&str, &str)]) -> bool {
+        let field = self.field.as_ref();
+        !APART.contains(&field) || spelling.iter().any(|(own, _)| *own == field)
+    }
+
     /// The JSON Pointer in the source document, by the source dialect's spelling of fields.
     pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
         let base = self.origin.pointer().unwrap_or_default();
-        if self.field.is_empty() {
-            return climbed(format!("{base}{}", self.below));
-        }
         // A name with a slash is that of the document's own field, where a value inside has one of
         // the same name: a response's `id` and a call's.
         let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
         let own = spelling.iter().find(|(canonical, _)| is_own(canonical));
-        let pointer =
-            match own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field)) {
-                // The value is a bare string or number, which is its own field.
-                Some((_, "")) => format!("{base}{}", self.below),
-                Some((_, wire)) => format!("{base}/{wire}{}", self.below),
-                None => format!("{base}/{}{}", escape(&self.field), self.below),
-            };
+        let spelled =
+            own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field));
+        let pointer = match spelled {
+            // The value is a bare string or number, which is its own field.
+            Some(&(_, "")) => format!("{base}{}", self.below),
+            Some((_, wire)) => format!("{base}/{wire}{}", self.below),
+            None if self.field.is_empty() => format!("{base}{}", self.below),
+            None => {
+                let key = self.field.strip_prefix(EXTRA).unwrap_or(&self.field);
+                format!("{base}/{}{}", escape(key), self.below)
+            }
+        };
         climbed(pointer)
     }
 }
@@ -128,6 +148,16 @@ impl Severity {
 }
 
 impl Loss {
+    /// A loss at a place.
+    pub fn new(
+        severity: Severity,
+        site: Site,
+        what: impl Into<Cow<'static, str>>,
+        why: impl Into<Cow<'static, str>>,
+    ) -> Loss {
+        Loss { site, what: what.into(), why: why.into(), severity }
+    }
+
     /// The loss for a report, its path in the source dialect's spelling.
     pub fn to_json(&self, spelling: &[(&str, &str)]) -> Object {
         crate::object! {

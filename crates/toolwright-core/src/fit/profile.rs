@@ -183,6 +183,8 @@ pub struct ChoiceRule {
     pub allowed_required: bool,
     /// Whether a forced call excludes thinking
     pub forced_excludes_thinking: bool,
+    /// Whether the switch against parallel calls stands inside the choice
+    pub holds_parallel: bool,
 }
 
 /// Where instructions go.
@@ -254,6 +256,8 @@ pub struct MediaRule {
     pub file: bool,
     /// Whether a file name or title can be said
     pub name: bool,
+    /// Whether a media type is said, and must be, of what is at an address
+    pub url_mime: bool,
 }
 
 /// What outcomes may contain.
@@ -339,6 +343,10 @@ pub struct ThinkingRule {
     pub effort: bool,
     /// A budget of tokens
     pub budget: bool,
+    /// Whether the switch and the effort share one field
+    pub one_field: bool,
+    /// Whether "off" is said as an effort, `none`
+    pub off_is_effort: bool,
     /// Whether it is on when nothing is said
     pub default_on: bool,
 }
@@ -383,18 +391,20 @@ pub struct ReplyRule {
 
 impl MediaRule {
     /// No media.
-    pub const NONE: MediaRule =
-        MediaRule { base64: &[], url: &[], text_document: false, file: false, name: false };
+    pub const NONE: MediaRule = MediaRule {
+        base64: &[],
+        url: &[],
+        text_document: false,
+        file: false,
+        name: false,
+        url_mime: false,
+    };
 }
 
 impl ThinkingRule {
-    /// Whether the model will think, by what was said and the default.
+    /// Whether the model will think, by what was said and the default. Effort alone starts nothing.
     pub fn is_on(&self, said: Option<&Thinking>) -> bool {
-        said.and_then(|thinking| thinking.enabled).unwrap_or(match said {
-            Some(thinking) => {
-                thinking.effort.is_some() || thinking.budget.is_some() || self.default_on
-            }
-            None => self.default_on,
-        })
+        let budget = said.is_some_and(|thinking| thinking.budget.is_some());
+        said.and_then(|thinking| thinking.enabled).unwrap_or(budget || self.default_on)
     }
 }

@@ -4,6 +4,8 @@
 //! says `null` where it would have left the property out (case 24). What was nullable before is
 //! left alone. Places are linked, not listed, because a recursive schema has no end of them.
 
+mod record;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::json::{Json, Object};

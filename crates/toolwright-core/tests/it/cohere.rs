@@ -275,7 +275,7 @@ fn the_plan_is_text_and_returns_to_its_place() {
     assert_eq!((plan.as_text(), text.as_text()), (Some("First f."), Some("So:")));
     // Where the mark is lost, that place is named.
     let (key, _) = plan.extra.fields().unwrap().iter().next().unwrap();
-    let site = Site::field(&plan.origin, key.to_owned());
+    let site = Site::extra(&plan.origin, key);
     assert_eq!(site.pointer(codec().spelling()), "/messages/0/tool_plan");
 }
 

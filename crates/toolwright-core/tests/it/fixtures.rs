@@ -17,6 +17,11 @@ pub fn codecs() -> Vec<&'static dyn ChatCodec> {
     Dialect::ALL.into_iter().filter_map(Dialect::codec).collect()
 }
 
+/// The codecs for which law 7 and law 1 are judged on all documents.
+pub fn settled() -> Vec<&'static dyn ChatCodec> {
+    codecs().into_iter().filter(|codec| codec.dialect() != Dialect::OpenaiResponses).collect()
+}
+
 /// A fixture's bytes.
 pub fn bytes(dialect: Dialect, relative: &str) -> Vec<u8> {
     let path = root().join(dialect.id()).join(relative);
@@ -41,38 +46,53 @@ pub fn names(dialect: Dialect, kind: &str, keep: impl Fn(&str) -> bool) -> Vec<S
     names
 }
 
-/// The requests that SDKs sent in a dialect.
+/// The requests that SDKs sent in a dialect, and those written for the matrix.
 pub fn requests(dialect: Dialect) -> Vec<(String, WireRequest)> {
-    names(dialect, "captured", |name| name.ends_with(".json"))
-        .into_iter()
-        .map(|name| {
-            let record = json(dialect, &format!("captured/{name}"));
-            let path = record.get("path").and_then(Json::as_str).unwrap_or_default().to_owned();
-            let body = record.get("body").cloned().unwrap();
-            (name, WireRequest { path, headers: vec![], body })
-        })
-        .collect()
-}
-
-/// The whole replies that SDKs accepted in a dialect.
-pub fn replies(dialect: Dialect) -> Vec<(String, WireReply)> {
-    let keep =
-        |name: &str| name.ends_with(".json") && !name.contains("parsed") && !name.contains("error");
-    names(dialect, "accepted", keep)
-        .into_iter()
-        .map(|name| (name.clone(), WireReply::ok(json(dialect, &format!("accepted/{name}")))))
-        .collect()
-}
-
-/// The streams that SDKs accepted in a dialect, failed ones included.
-pub fn streams(dialect: Dialect) -> Vec<(String, Vec<u8>)> {
-    let keep = |name: &str| {
-        (name.ends_with(".txt") || name.ends_with(".bin")) && !name.contains(".events.")
+    let sources = files(dialect, &["captured", "synthetic"], |name| {
+        name.ends_with(".json") && (name.starts_with("captured/") || name.contains("request"))
+    });
+    let read = |name: String| {
+        let record = json(dialect, &name);
+        let path = record.get("path").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let body = record.get("body").cloned().unwrap_or(record);
+        (name, WireRequest { path, headers: vec![], body })
     };
-    names(dialect, "accepted", keep)
-        .into_iter()
-        .map(|name| (name.clone(), bytes(dialect, &format!("accepted/{name}"))))
-        .collect()
+    sources.into_iter().map(read).collect()
+}
+
+/// The whole replies that SDKs accepted in a dialect, and those written by hand.
+pub fn replies(dialect: Dialect) -> Vec<(String, WireReply)> {
+    let sources = files(dialect, &["accepted", "synthetic"], |name| {
+        name.ends_with(".json")
+            && !["parsed", "error", "request"].iter().any(|word| name.contains(word))
+    });
+    let read = |name: String| (name.clone(), WireReply::ok(json(dialect, &name)));
+    sources.into_iter().map(read).collect()
+}
+
+/// The streams that SDKs accepted in a dialect, failed ones included, and those written by hand.
+pub fn streams(dialect: Dialect) -> Vec<(String, Vec<u8>)> {
+    let sources = files(dialect, &["accepted", "synthetic"], |name| {
+        (name.ends_with(".txt") || name.ends_with(".bin")) && !name.contains(".events.")
+    });
+    sources.into_iter().map(|name| (name.clone(), bytes(dialect, &name))).collect()
+}
+
+/// The stream written for the matrix.
+pub fn matrix_stream(dialect: Dialect) -> Vec<u8> {
+    let mut own = streams(dialect).into_iter().filter(|(name, _)| name.contains("matrix_stream"));
+    own.next().unwrap().1
+}
+
+/// Files of several folders, for which `keep` holds, by folder and name.
+fn files(dialect: Dialect, kinds: &[&str], keep: impl Fn(&str) -> bool) -> Vec<String> {
+    let of = |kind: &&str| {
+        let kind = (*kind).to_owned();
+        names(dialect, &kind, |_| true).into_iter().map(move |name| format!("{kind}/{name}"))
+    };
+    // Other synthetic files are for the tests of one dialect: what they show is tolerance.
+    let general = |name: &String| !name.starts_with("synthetic/") || name.contains("/matrix_");
+    kinds.iter().flat_map(of).filter(general).filter(|name| keep(name)).collect()
 }
 
 /// Cuts a recorded stream into frames.

@@ -14,7 +14,7 @@ fn law_2_requests_return() {
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             let again = codec.encode_request(request);
             spelling::assert_same(codec.dialect(), &name, &wire.body, &again.body);
-            assert_eq!(again.path, wire.path, "{name}");
+            assert!(wire.path.is_empty() || again.path == wire.path, "{name}");
             count += 1;
         }
     }

@@ -278,7 +278,7 @@ fn words_of_a_request_return() {
             "safe_prompt":true,"prompt_cache_key":"k","metadata":{"a":1}}"#,
     );
     assert_eq!(first.tool_choice, Some(ToolChoice::Required));
-    assert_eq!(first.thinking.unwrap().enabled, Some(false));
+    assert_eq!(first.thinking.unwrap().effort.as_deref(), Some("none"));
     assert_eq!(first.messages[1].parts[0].as_call().unwrap().id, None);
     assert!(first.instructions.is_some());
     let second = request(

@@ -243,7 +243,7 @@ fn a_request_keeps_every_field() {
     assert_eq!(request.messages[0].parts, parts);
     assert_eq!(request.messages[0].parts[1].origin.pointer(), Some("/messages/1/images/0"));
     assert_eq!(request.tools[0].origin.pointer(), Some("/tools/0/function"));
-    let (enabled, effort) = (Some(true), Some("high".to_owned()));
+    let (enabled, effort) = (None, Some("high".to_owned()));
     assert_eq!(request.thinking, Some(Thinking { enabled, effort, budget: None }));
     assert!(matches!(request.format, Some(Format::Schema(_))));
     assert_eq!(request.stream, None);

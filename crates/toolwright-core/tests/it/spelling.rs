@@ -1,8 +1,8 @@
 //! Spellings that a format itself treats as one. Law 2 is judged up to these and nothing else.
 
-use toolwright_core::Json;
 use toolwright_core::dialect::Dialect;
 use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
 
 /// Below these keys every byte counts: arguments, schemas, results.
 const EXACT: [&str; 11] = [
@@ -35,7 +35,11 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         if value.is_null() || is_silent(dialect, key, value) {
             continue;
         }
-        let key = key_of(dialect, key);
+        let mut key = key_of(dialect, key);
+        // Vendors that follow OpenAI Chat name their thinking in either way.
+        if is_chat(dialect) && key == "reasoning" && value.as_str().is_some() {
+            "reasoning_content".clone_into(&mut key);
+        }
         // Gemini's Python SDK sends the settings even if none is set.
         if key == "generationConfig" && value.as_object().is_some_and(Object::is_empty) {
             continue;
@@ -43,15 +47,13 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         // The Responses API calls its list of items `input`; there it is no arguments.
         let exact = EXACT.contains(&key.as_str())
             && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());
-        let mut value = if exact { value.clone() } else { text(&key, normal(dialect, value)) };
+        let mut value =
+            if exact { value.clone() } else { text(dialect, &key, normal(dialect, value)) };
         if dialect == Dialect::Ollama && key == "tool_calls" {
             drop_positions(&mut value);
         }
         // A text or a list of one, for the stop texts of OpenAI Chat.
-        if matches!(dialect, Dialect::OpenaiChat | Dialect::Deepseek)
-            && key == "stop"
-            && value.as_str().is_some()
-        {
+        if is_chat(dialect) && key == "stop" && value.as_str().is_some() {
             value = Json::Array(vec![value]);
         }
         out.insert(key, value);
@@ -60,6 +62,10 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         one_message(&mut out);
     }
     out
+}
+
+fn is_chat(dialect: Dialect) -> bool {
+    dialect.shares_wire(Dialect::OpenaiChat)
 }
 
 /// Absent or what a format takes for granted: empty strings of Ollama's server and of Cohere's plan;
@@ -89,11 +95,9 @@ fn drop_positions(calls: &mut Json) {
 
 /// In a request of the Responses API, a string or one message of the user.
 fn one_message(request: &mut Object) {
-    let Some([Json::Object(item)]) = request.get("input").and_then(Json::as_array) else { return };
-    let of_user = item.get("role").and_then(Json::as_str) == Some("user") && item.len() == 2;
-    if let Some(text @ Json::String(_)) = item.get("content").filter(|_| of_user) {
-        let text = text.clone();
-        request.insert("input", text);
+    if let Some(text @ Json::String(_)) = request.get("input").cloned() {
+        let content = vec![object! {"type": "text", "text": text}];
+        request.insert("input", vec![object! {"role": "user", "content": content}]);
     }
 }
 
@@ -117,21 +121,26 @@ fn key_of(dialect: Dialect, key: &str) -> String {
     out
 }
 
-/// A string or one text part.
-fn text(key: &str, value: Json) -> Json {
-    if !matches!(key, "content" | "system" | "output") {
+/// A string or one text part. Ollama has strings only, and an answer of OpenAI may have.
+fn text(dialect: Dialect, key: &str, value: Json) -> Json {
+    if !matches!(key, "content" | "system" | "output") || dialect == Dialect::Ollama {
         return value;
     }
-    let Json::Array(items) = &value else { return value };
-    let [Json::Object(part)] = items.as_slice() else { return value };
-    let kind = part.get("type").and_then(Json::as_str);
-    match part.get("text") {
-        Some(text)
-            if part.len() == 2 && matches!(kind, Some("text" | "input_text" | "output_text")) =>
-        {
-            text.clone()
+    match value {
+        Json::String(text) => Json::from(vec![object! {"type": "text", "text": text}]),
+        Json::Array(mut items) => {
+            for item in items.iter_mut().filter_map(Json::as_object_mut) {
+                if item
+                    .get("type")
+                    .and_then(Json::as_str)
+                    .is_some_and(|kind| matches!(kind, "input_text" | "output_text"))
+                {
+                    item.insert("type", "text");
+                }
+            }
+            Json::Array(items)
         }
-        _ => value,
+        value => value,
     }
 }
 

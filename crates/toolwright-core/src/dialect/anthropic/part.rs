@@ -143,7 +143,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
             "type": "tool_use",
             "id": call.id.as_deref().unwrap_or_default(),
             "name": call.name.as_str(),
-            "input": call.arguments.to_object().unwrap_or_default(),
+            "input": call.arguments.to_object(),
         },
         Body::Outcome(outcome) => encode_outcome(outcome),
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),

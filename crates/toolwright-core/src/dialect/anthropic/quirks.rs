@@ -22,6 +22,7 @@ const MEDIA: MediaRule = MediaRule {
     text_document: true,
     file: true,
     name: true,
+    url_mime: false,
 };
 
 /// The rules for a target.
@@ -58,6 +59,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: true,
+            holds_parallel: true,
         },
         parallel_switch: true,
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
@@ -109,7 +111,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             stop: true,
             seed: false,
         },
-        thinking: ThinkingRule { switch: true, effort: true, budget: true, default_on: false },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: true,
+            budget: true,
+            one_field: false,
+            off_is_effort: false,
+            default_on: false,
+        },
         format: FormatRule { json: false, schema: true, text: false, named: false },
         reply: ReplyRule {
             id: true,

@@ -30,6 +30,8 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("reason", "stop_reason"),
     ("sequence", "stop_sequence"),
     ("details", "stop_details"),
+    ("ending", ""),
+    ("uncached_input", "usage/input_tokens"),
     ("cache_read", "usage/cache_read_input_tokens"),
     ("cache_write", "usage/cache_creation_input_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/thinking_tokens"),

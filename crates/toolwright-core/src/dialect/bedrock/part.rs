@@ -211,7 +211,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
             object! {
                 "toolUseId": call.id.as_deref().unwrap_or_default(),
                 "name": call.name.as_str(),
-                "input": call.arguments.to_object().unwrap_or_default(),
+                "input": call.arguments.to_object(),
             },
         ),
         Body::Outcome(outcome) => ("toolResult", encode_outcome(outcome)),

@@ -16,6 +16,7 @@ const MEDIA: MediaRule = MediaRule {
     text_document: true,
     file: false,
     name: true,
+    url_mime: false,
 };
 
 /// The rules for a target.
@@ -47,7 +48,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         },
         schema: SchemaRule {
             subset: Subset::Full,
-            strict: Subset::AnthropicStrict,
+            strict: Subset::Full,
             root_union: false,
             integer_as_number: false,
         },
@@ -59,6 +60,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: claude,
+            holds_parallel: false,
         },
         parallel_switch: false,
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
@@ -110,7 +112,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             stop: true,
             seed: false,
         },
-        thinking: ThinkingRule { switch: claude, effort: true, budget: claude, default_on: false },
+        thinking: ThinkingRule {
+            switch: claude,
+            effort: true,
+            budget: claude,
+            one_field: false,
+            off_is_effort: false,
+            default_on: false,
+        },
         // A name and a description can be said, but not whether the schema binds.
         format: FormatRule { json: false, schema: true, text: false, named: false },
         reply: ReplyRule {

@@ -15,6 +15,9 @@ pub(super) const REQUEST_ID: &str = "x-amzn-requestid";
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("ending", ""),
+    ("uncached_input", "usage/inputTokens"),
+    ("uncached_total", "usage/totalTokens"),
     ("parameters", "inputSchema/json"),
     ("arguments", "input"),
     ("id", "toolUseId"),

@@ -48,6 +48,7 @@ pub(super) fn profile() -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: false,
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
@@ -99,7 +100,14 @@ pub(super) fn profile() -> Profile {
             stop: true,
             seed: true,
         },
-        thinking: ThinkingRule { switch: true, effort: false, budget: true, default_on: false },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: false,
+            budget: true,
+            one_field: false,
+            off_is_effort: false,
+            default_on: false,
+        },
         format: FormatRule { json: true, schema: true, text: true, named: false },
         // There is no model in the body.
         reply: ReplyRule {

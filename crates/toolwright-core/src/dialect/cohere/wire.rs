@@ -15,7 +15,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("arguments", "function/arguments"),
     ("call_id", "tool_call_id"),
     ("media", "image_url"),
-    (TOOL_PLAN, ""),
+    ("+tool_plan", ""),
     ("instructions", "messages/0"),
     ("top_p", "p"),
     ("top_k", "k"),
@@ -24,6 +24,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("format", "response_format"),
     ("reason", "finish_reason"),
     ("cache_read", "usage/cached_tokens"),
+    ("ending", ""),
 ];
 
 /// The field of a text that says that it is the plan.

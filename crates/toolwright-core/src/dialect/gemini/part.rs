@@ -178,7 +178,7 @@ fn encode_call(call: &Call) -> Object {
     let mut object = Object::new();
     object.insert_some("id", call.id.as_deref());
     object.insert("name", call.name.as_str());
-    object.insert("args", call.arguments.to_object().unwrap_or_default());
+    object.insert("args", call.arguments.to_object());
     object
 }
 

@@ -20,8 +20,14 @@ const UNCHECKED: [&str; 2] = ["gemini-1", "gemini-2"];
 
 const KINDS: &[MediaKind] = &[Image, Document, Audio, Video];
 
-const MEDIA: MediaRule =
-    MediaRule { base64: KINDS, url: KINDS, text_document: false, file: true, name: false };
+const MEDIA: MediaRule = MediaRule {
+    base64: KINDS,
+    url: KINDS,
+    text_document: false,
+    file: true,
+    name: false,
+    url_mime: true,
+};
 
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
@@ -58,6 +64,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             allowed_auto: true,
             allowed_required: true,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: false,
         system: SystemRule { in_conversation: false, developer: false, single_text: false },
@@ -109,7 +116,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             stop: true,
             seed: true,
         },
-        thinking: ThinkingRule { switch: true, effort: true, budget: true, default_on: true },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: true,
+            budget: true,
+            one_field: false,
+            off_is_effort: false,
+            default_on: true,
+        },
         format: FormatRule { json: true, schema: true, text: true, named: false },
         reply: ReplyRule {
             id: true,

@@ -82,7 +82,10 @@ fn usual(reason: StopReason) -> &'static str {
 
 /// A prompt that was blocked has no candidates, only this.
 pub(super) fn decode_block(fields: &Fields<'_>) -> Option<Stop> {
-    fields.peek("promptFeedback").filter(|own| blocks(own)).map(|_| Stop::new(StopReason::Filtered))
+    fields
+        .peek("promptFeedback")
+        .filter(|own| blocks(own))
+        .map(|_| Stop::new(StopReason::Filtered).unsaid(DIALECT))
 }
 
 /// Whether extra fields say that the prompt was blocked.

@@ -10,8 +10,8 @@ use crate::object;
 use crate::request::Request;
 use crate::tool::{Tool, ToolChoice, ToolKind};
 
-const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", "@parameters");
-const RESPONSE: Pair = ("responseJsonSchema", "response", "@response");
+const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", "parameters");
+const RESPONSE: Pair = ("responseJsonSchema", "response", "response");
 
 /// The note on a tool that does not stand where it would by itself: a function that begins an
 /// entry of its own, or a vendor's tool in the entry of the functions before it.
@@ -89,6 +89,9 @@ fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
         extra: fields.rest(),
         ..Tool::default()
     };
+    if let Some((key, _)) = &subset {
+        tool.schema_origin = crate::Origin::at(&path.key(key));
+    }
     for (note, original) in subset.into_iter().chain(output_subset) {
         tool.extra.insert(DIALECT, note, original);
     }
@@ -121,6 +124,12 @@ pub(super) fn encode(tool: &Tool) -> Json {
         openapi::put(&mut object, RESPONSE, output, &tool.extra);
     }
     tool.extra.write_into(DIALECT, &mut object);
+    // The two fields of a pair exclude each other: a subset that no longer means the same stays away.
+    for (full, subset, _) in [PARAMETERS, RESPONSE] {
+        if object.contains_key(full) {
+            object.remove(subset);
+        }
+    }
     Json::Object(object)
 }
 

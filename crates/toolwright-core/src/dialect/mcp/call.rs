@@ -44,7 +44,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let call = part.as_call()?;
     let mut object = object! {"name": call.name.as_str()};
-    let arguments = call.arguments.to_object().unwrap_or_default();
+    let arguments = call.arguments.to_object();
     if !arguments.is_empty() || part.extra.get(DIALECT, ARGUMENTS).is_none() {
         object.insert("arguments", arguments);
     }

@@ -48,6 +48,7 @@ pub(super) fn profile(era: Era) -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: false,
         system: SystemRule { in_conversation: false, developer: false, single_text: false },
@@ -101,7 +102,14 @@ pub(super) fn profile(era: Era) -> Profile {
             stop: false,
             seed: false,
         },
-        thinking: ThinkingRule { switch: false, effort: false, budget: false, default_on: false },
+        thinking: ThinkingRule {
+            switch: false,
+            effort: false,
+            budget: false,
+            one_field: false,
+            off_is_effort: false,
+            default_on: false,
+        },
         format: FormatRule { json: false, schema: false, text: false, named: false },
         reply: ReplyRule {
             id: false,
@@ -117,3 +125,11 @@ pub(super) fn profile(era: Era) -> Profile {
         },
     }
 }
+
+/// Where canonical fields stand on the wire.
+pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("parameters", "inputSchema"),
+    ("output", "outputSchema"),
+    ("call_id", "id"),
+    ("error", "isError"),
+];

@@ -209,9 +209,10 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<P
 pub(super) fn encode_call(part: &Part, position: usize) -> Option<Json> {
     let call = part.as_call()?;
     let noted = |note| part.extra.get(DIALECT, note).is_some();
-    let arguments = match call.arguments.to_object().filter(|_| noted(ARGUMENTS)) {
-        Some(object) => Json::Object(object),
-        None => call.arguments.as_str().into(),
+    let arguments = if noted(ARGUMENTS) && call.arguments.is_object() {
+        Json::Object(call.arguments.to_object())
+    } else {
+        Json::from(call.arguments.as_str())
     };
     let function = object! {"name": call.name.as_str(), "arguments": arguments};
     let mut object = object! {"id": call.id.as_deref().unwrap_or(NO_ID), "type": "function", "function": function};

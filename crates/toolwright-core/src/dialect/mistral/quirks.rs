@@ -18,6 +18,7 @@ const MEDIA: MediaRule = MediaRule {
     text_document: false,
     file: true,
     name: true,
+    url_mime: false,
 };
 
 /// The rules, which are the same for all models.
@@ -59,6 +60,7 @@ pub(super) fn profile() -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: true,
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
@@ -111,7 +113,14 @@ pub(super) fn profile() -> Profile {
             stop: true,
             seed: true,
         },
-        thinking: ThinkingRule { switch: true, effort: true, budget: false, default_on: false },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: true,
+            budget: false,
+            one_field: false,
+            off_is_effort: true,
+            default_on: false,
+        },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
             id: true,

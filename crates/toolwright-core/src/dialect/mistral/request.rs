@@ -75,17 +75,14 @@ fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     part::take_content(fields)
 }
 
-/// `reasoning_effort` says how hard and, by `none`, whether at all; `prompt_mode` switches on.
+/// `prompt_mode` switches on; "off" is an effort, `none`.
 fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let mut thinking = Thinking::default();
     if fields.tag("prompt_mode") == Some("reasoning") {
         fields.take("prompt_mode");
         thinking.enabled = Some(true);
     }
-    match fields.string("reasoning_effort")?.as_deref() {
-        Some("none") if thinking.enabled.is_none() => thinking.enabled = Some(false),
-        effort => thinking.effort = effort.map(str::to_owned),
-    }
+    thinking.effort = fields.string("reasoning_effort")?;
     request.thinking = Some(thinking).filter(|own| *own != Thinking::default());
     Ok(())
 }
@@ -144,7 +141,6 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("stream", request.stream);
     if let Some(Thinking { enabled, effort, .. }) = request.thinking {
         body.insert_some("prompt_mode", (enabled == Some(true)).then_some("reasoning"));
-        let effort = if enabled == Some(false) { Some("none".to_owned()) } else { effort };
         body.insert_some("reasoning_effort", effort);
     }
     body.insert_some("response_format", request.format.map(encode_format));

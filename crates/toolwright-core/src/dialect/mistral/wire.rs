@@ -21,12 +21,9 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("arguments", "function/arguments"),
     ("call_id", "tool_call_id"),
     ("reason", "choices/0/finish_reason"),
-    ("finish_reason", "choices/0/finish_reason"),
-    ("message", "choices/0/message"),
-    ("logprobs", "choices/0/logprobs"),
     ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
-    ("num_cached_tokens", "usage/num_cached_tokens"),
-    ("total_tokens", "usage/total_tokens"),
+    ("ending", "choices/0"),
+    ("format_schema", "response_format/json_schema"),
 ];
 
 /// The stop reasons, a word each.

@@ -158,7 +158,7 @@ pub(super) fn encode_call(part: &Part, position: usize) -> Json {
         object! {
             "index": index.cloned().unwrap_or(position.into()),
             "name": call.name.as_str(),
-            "arguments": call.arguments.to_object().unwrap_or_default(),
+            "arguments": call.arguments.to_object(),
         },
     );
     part.extra.write_into(DIALECT, &mut object);

@@ -50,6 +50,7 @@ pub(super) fn profile() -> Profile {
             allowed_auto: false,
             allowed_required: false,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: false,
         system: SystemRule { in_conversation: true, developer: false, single_text: true },
@@ -102,7 +103,14 @@ pub(super) fn profile() -> Profile {
             stop: true,
             seed: true,
         },
-        thinking: ThinkingRule { switch: true, effort: true, budget: false, default_on: false },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: true,
+            budget: false,
+            one_field: true,
+            off_is_effort: false,
+            default_on: false,
+        },
         format: FormatRule { json: true, schema: true, text: false, named: false },
         reply: ReplyRule {
             id: false,

@@ -27,8 +27,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         }
         // A level is said in place of `true`.
         Some(Json::String(effort)) => {
-            let (enabled, effort) = (Some(true), Some(effort));
-            request.thinking = Some(Thinking { enabled, effort, budget: None });
+            request.thinking = Some(Thinking { effort: Some(effort), ..Thinking::default() });
         }
         Some(_) => return Err(fields.expected("think", "true, false or a level")),
     }

@@ -11,6 +11,8 @@ pub(super) const PATH: &str = "/api/chat";
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("usage", ""),
+    ("ending", ""),
     // Texts and pictures are plain strings: the value is its own origin.
     ("text", ""),
     ("media", ""),

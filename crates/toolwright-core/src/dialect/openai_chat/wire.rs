@@ -27,6 +27,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
     ("cache_write", "usage/prompt_tokens_details/cache_write_tokens"),
     ("reasoning_tokens", "usage/completion_tokens_details/reasoning_tokens"),
+    ("format_schema", "response_format/json_schema"),
 ];
 
 /// The stop reasons, a word each.

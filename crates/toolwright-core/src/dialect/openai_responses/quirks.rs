@@ -17,6 +17,7 @@ const MEDIA: MediaRule = MediaRule {
     text_document: false,
     file: true,
     name: true,
+    url_mime: false,
 };
 
 /// The rules, the same for all targets.
@@ -52,6 +53,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             allowed_auto: true,
             allowed_required: true,
             forced_excludes_thinking: false,
+            holds_parallel: false,
         },
         parallel_switch: true,
         system: SystemRule { in_conversation: true, developer: true, single_text: true },
@@ -103,7 +105,14 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             stop: false,
             seed: false,
         },
-        thinking: ThinkingRule { switch: false, effort: true, budget: false, default_on: false },
+        thinking: ThinkingRule {
+            switch: false,
+            effort: true,
+            budget: false,
+            one_field: false,
+            off_is_effort: false,
+            default_on: false,
+        },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
             id: true,

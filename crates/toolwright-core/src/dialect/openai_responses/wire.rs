@@ -45,6 +45,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_read", "usage/input_tokens_details/cached_tokens"),
     ("cache_write", "usage/input_tokens_details/cache_write_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/reasoning_tokens"),
+    ("format_schema", "text/format"),
 ];
 
 /// The stop reasons as `status` and the reason in `incomplete_details`.

@@ -9,8 +9,8 @@ use crate::extra::Extra;
 use crate::json::{Json, Key, Number, Object};
 use crate::object;
 
-/// A pair of fields, of which one may be set: JSON Schema, the subset, and the note under which
-/// the subset is kept.
+/// A pair of fields, of which one may be set: JSON Schema, the subset, and the key under which
+/// the subset is kept as extra.
 pub(in crate::dialect::gemini) type Pair = (&'static str, &'static str, &'static str);
 
 /// Takes a schema from either field of a pair, with its original if it was in the subset.

@@ -1,0 +1,221 @@
+//! Names that the target would refuse, mapped to legal ones and back (cases 9 and 13).
+//!
+//! A legal name is kept. Any other is rewritten with a hash of the original behind it: the same in
+//! every process, reversible through the map, and never equal to another name of the request.
+
+use std::collections::BTreeSet;
+
+use super::Work;
+use super::profile::{Charset, IdRule, NameRule};
+use crate::hash;
+use crate::json::{Json, Object};
+use crate::message::Message;
+use crate::object;
+use crate::part::{Body, Part};
+use crate::schema::Nulls;
+use crate::tool::{ToolChoice, ToolKind};
+
+/// What was renamed on the way out, and what must be undone or enforced on the way back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Aliases {
+    /// Tool names: alias and original
+    pub names: Vec<(String, String)>,
+    /// Call ids: alias and original
+    pub ids: Vec<(String, String)>,
+    /// Parameters that strict rewriting made nullable, by the tool's original name: a null there
+    /// means absent (case 24)
+    pub nulled: Vec<(String, Nulls)>,
+    /// Free-text tools that became functions, by original name
+    pub free: Vec<String>,
+    /// Whether only the first call of an answer is kept
+    pub single_call: bool,
+    /// Whether a placeholder stands in for tools; calls of it are dropped
+    pub placeholder: bool,
+}
+
+impl Aliases {
+    /// The original name of a tool.
+    pub fn name<'a>(&'a self, alias: &'a str) -> &'a str {
+        find(&self.names, alias)
+    }
+
+    /// The original id of a call.
+    pub fn id<'a>(&'a self, alias: &'a str) -> &'a str {
+        find(&self.ids, alias)
+    }
+
+    /// The nullable parameters of a tool, by its original name.
+    pub fn nulled(&self, name: &str) -> Option<&Nulls> {
+        self.nulled.iter().find(|(own, _)| own == name).map(|(_, nulls)| nulls)
+    }
+
+    /// Whether there is nothing to undo.
+    pub fn is_empty(&self) -> bool {
+        *self == Aliases::default()
+    }
+
+    /// As JSON, for a report.
+    pub fn to_json(&self) -> Json {
+        let map = |pairs: &[(String, String)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(alias, name)| (alias.clone().into(), name.as_str().into()))
+                .collect::<Object>()
+        };
+        let nulled = self.nulled.iter();
+        let nulled: Object =
+            nulled.map(|(tool, nulls)| (tool.clone().into(), nulls.to_json())).collect();
+        Json::Object(object! {
+            "names": map(&self.names),
+            "ids": map(&self.ids),
+            "nulled": nulled,
+            "free": self.free.clone(),
+            "single_call": self.single_call,
+            "placeholder": self.placeholder,
+        })
+    }
+
+    /// From the JSON of a report; `None` if it is something else.
+    pub fn from_json(value: &Json) -> Option<Aliases> {
+        let strings = |value: &Json| -> Option<Vec<String>> {
+            value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+        };
+        let pairs = |key: &str| -> Option<Vec<(String, String)>> {
+            let Some(value) = value.get(key) else { return Some(Vec::new()) };
+            let members = value.as_object()?.iter();
+            members
+                .map(|(alias, name)| Some((alias.to_owned(), name.as_str()?.to_owned())))
+                .collect()
+        };
+        let nulled = match value.get("nulled") {
+            None => Vec::new(),
+            Some(nulled) => {
+                let members = nulled.as_object()?.iter();
+                members
+                    .map(|(tool, nulls)| Some((tool.to_owned(), Nulls::from_json(nulls)?)))
+                    .collect::<Option<_>>()?
+            }
+        };
+        value.as_object()?;
+        let flag = |key| value.get(key).and_then(Json::as_bool).unwrap_or(false);
+        Some(Aliases {
+            names: pairs("names")?,
+            ids: pairs("ids")?,
+            nulled,
+            free: value.get("free").map_or(Some(Vec::new()), strings)?,
+            single_call: flag("single_call"),
+            placeholder: flag("placeholder"),
+        })
+    }
+}
+
+fn find<'a>(pairs: &'a [(String, String)], alias: &'a str) -> &'a str {
+    pairs.iter().find(|(own, _)| own == alias).map_or(alias, |(_, original)| original)
+}
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    let rule = work.profile.names;
+    let mut names: Vec<String> = Vec::new();
+    let function = |kind: &ToolKind| !matches!(kind, ToolKind::Hosted(_));
+    let offered = work.request.tools.iter().filter(|tool| function(&tool.kind));
+    names.extend(offered.map(|tool| tool.name.clone()));
+    for part in work.request.messages.iter().flat_map(|message| &message.parts) {
+        match &part.body {
+            Body::Call(call) => names.push(call.name.clone()),
+            Body::Outcome(outcome) => names.extend(outcome.name.clone()),
+            _ => {}
+        }
+    }
+    work.aliases.names =
+        assign(names, |name| is_legal_name(&rule, name), |name, round| shorten(&rule, name, round));
+    if work.aliases.names.is_empty() {
+        return;
+    }
+    let alias = |name: &mut String| rename(&work.aliases.names, name);
+    for tool in &mut work.request.tools {
+        if function(&tool.kind) {
+            alias(&mut tool.name);
+        }
+    }
+    match &mut work.request.tool_choice {
+        Some(ToolChoice::Tool(name)) => alias(name),
+        Some(ToolChoice::Allowed { names, .. }) => names.iter_mut().for_each(alias),
+        _ => {}
+    }
+    each_part(&mut work.request.messages, |part| match &mut part.body {
+        Body::Call(call) => alias(&mut call.name),
+        Body::Outcome(outcome) => outcome.name.iter_mut().for_each(alias),
+        _ => {}
+    });
+}
+
+/// Replaces an original by its alias.
+pub(super) fn rename(pairs: &[(String, String)], original: &mut String) {
+    if let Some((alias, _)) = pairs.iter().find(|(_, own)| own == original) {
+        original.clone_from(alias);
+    }
+}
+
+/// Visits every part of a conversation.
+pub(super) fn each_part(messages: &mut [Message], visit: impl FnMut(&mut Part)) {
+    messages.iter_mut().flat_map(|message| &mut message.parts).for_each(visit);
+}
+
+/// Gives each illegal original an alias that no other original or alias has.
+pub(super) fn assign(
+    originals: Vec<String>,
+    is_legal: impl Fn(&str) -> bool,
+    candidate: impl Fn(&str, usize) -> String,
+) -> Vec<(String, String)> {
+    let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
+    let illegal: Vec<String> = originals.into_iter().filter(|name| !is_legal(name)).collect();
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for original in illegal {
+        if pairs.iter().any(|(_, own)| *own == original) {
+            continue;
+        }
+        // Each name that is taken spoils one round at most.
+        let mut rounds = (0..=taken.len()).map(|round| candidate(&original, round));
+        if let Some(alias) = rounds.find(|alias| !taken.contains(alias)) {
+            taken.insert(alias.clone());
+            pairs.push((alias, original));
+        }
+    }
+    pairs
+}
+
+/// Whether a target takes a name as it is.
+pub fn is_legal_name(rule: &NameRule, name: &str) -> bool {
+    let first = name.chars().next();
+    first.is_some_and(|first| !rule.letter_first || first.is_ascii_alphabetic() || first == '_')
+        && name.chars().count() <= rule.max
+        && name.chars().all(|character| rule.charset.contains(character))
+}
+
+/// Whether a target takes an id as it is.
+pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
+    let length = id.chars().count();
+    (rule.min..=rule.max).contains(&length)
+        && id.chars().all(|character| rule.charset.contains(character))
+}
+
+/// What can be kept of a name, and a hash that tells it from every other.
+fn shorten(rule: &NameRule, name: &str, round: usize) -> String {
+    const HASH: usize = 8;
+    let seed = if round == 0 { name.to_owned() } else { format!("{name}\u{0}{round}") };
+    let keep = rule.max.saturating_sub(HASH + 1);
+    let mut out: String = name
+        .chars()
+        .map(|character| if Charset::Word.contains(character) { character } else { '_' })
+        .take(keep)
+        .collect();
+    if rule.letter_first
+        && !out.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+    {
+        out.insert(0, '_');
+        out.truncate(keep);
+    }
+    out.push('_');
+    out.push_str(&hash::alphanumeric(&seed, HASH));
+    out
+}

@@ -1,0 +1,154 @@
+//! Tool choice and the parallel switch: a restriction that the target cannot say is enforced by
+//! other means, never widened in silence (case 21).
+
+use super::{Severity, Site, Work};
+use crate::origin::Origin;
+use crate::tool::ToolChoice;
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    parallel(work);
+    choice(work);
+    if !work.profile.choice.holds_parallel || work.request.parallel.is_none() {
+        return;
+    }
+    // The switch needs a choice to stand in, and there is no place for it beside `none`.
+    match work.request.tool_choice {
+        None => work.request.tool_choice = Some(ToolChoice::Auto),
+        Some(ToolChoice::None) => {
+            work.request.parallel = None;
+            let site = Site::field(&Origin::NONE, "parallel");
+            work.lose(Severity::Note, site, "switch dropped", "without calls it has no place");
+        }
+        _ => {}
+    }
+}
+
+fn choice(work: &mut Work<'_>) {
+    let Some(choice) = work.request.tool_choice.take() else { return };
+    let rule = work.profile.choice;
+    let site = || Site::field(&Origin::NONE, "tool_choice");
+    let thinking = rule.forced_excludes_thinking
+        && work.profile.thinking.is_on(work.request.thinking.as_ref());
+    work.request.tool_choice = match choice {
+        ToolChoice::Auto if rule.auto => Some(ToolChoice::Auto),
+        ToolChoice::Auto => {
+            work.lose(
+                Severity::Note,
+                site(),
+                "explicit auto dropped",
+                "it is the target's only way",
+            );
+            None
+        }
+        ToolChoice::None if rule.none => Some(ToolChoice::None),
+        ToolChoice::None => {
+            // Where strictness is said of all tools at once, it goes with them.
+            let strict = work.request.tools.iter().find(|tool| tool.strict.is_some());
+            let strict = strict.map(|tool| Site::field(&tool.origin, "strict"));
+            keep_only(work, &[]);
+            if let Some(site) = strict {
+                work.lose(Severity::Note, site, "strictness dropped", "no tool is offered");
+            }
+            work.lose(Severity::Note, site(), "enforced by offering no tools", NO_WORD);
+            None
+        }
+        ToolChoice::Required if rule.required && !thinking => Some(ToolChoice::Required),
+        ToolChoice::Required => widened(work),
+        ToolChoice::Tool(name) => one(work, name, thinking),
+        ToolChoice::Allowed { names, required } => allowed(work, names, required, thinking),
+        // Foreign words were the concern of another vendor's hosted tools.
+        ToolChoice::Other(wire) => {
+            if work.is_native() {
+                Some(ToolChoice::Other(wire))
+            } else {
+                work.lose(
+                    Severity::Major,
+                    site(),
+                    "dropped",
+                    "only its own dialect has such a choice",
+                );
+                None
+            }
+        }
+    };
+}
+
+const NO_WORD: &str = "the target has no such choice";
+
+fn one(work: &mut Work<'_>, name: String, thinking: bool) -> Option<ToolChoice> {
+    let rule = work.profile.choice;
+    if rule.tool && !thinking {
+        return Some(ToolChoice::Tool(name));
+    }
+    keep_only(work, std::slice::from_ref(&name));
+    if rule.required && !thinking {
+        let site = Site::field(&Origin::NONE, "tool_choice");
+        work.lose(Severity::Note, site, "enforced by offering this tool alone", NO_WORD);
+        return Some(ToolChoice::Required);
+    }
+    widened(work)
+}
+
+fn allowed(
+    work: &mut Work<'_>,
+    names: Vec<String>,
+    required: bool,
+    thinking: bool,
+) -> Option<ToolChoice> {
+    let rule = work.profile.choice;
+    let said = if required { rule.allowed_required && !thinking } else { rule.allowed_auto };
+    if said {
+        return Some(ToolChoice::Allowed { names, required });
+    }
+    keep_only(work, &names);
+    if required && (!rule.required || thinking) {
+        return widened(work);
+    }
+    let site = Site::field(&Origin::NONE, "tool_choice");
+    work.lose(Severity::Note, site, "enforced by offering these tools alone", NO_WORD);
+    if required { Some(ToolChoice::Required) } else { rule.auto.then_some(ToolChoice::Auto) }
+}
+
+/// A call cannot be forced; the model may answer without one.
+fn widened(work: &mut Work<'_>) -> Option<ToolChoice> {
+    let site = Site::field(&Origin::NONE, "tool_choice");
+    let why = if work.profile.choice.required {
+        "the target cannot force a call while it thinks"
+    } else {
+        "the target cannot force a call"
+    };
+    work.lose(Severity::Major, site, "a call is asked for but not forced", why);
+    work.profile.choice.auto.then_some(ToolChoice::Auto)
+}
+
+fn keep_only(work: &mut Work<'_>, names: &[String]) {
+    let kept: Vec<_> = std::mem::take(&mut work.request.tools);
+    for tool in kept {
+        if names.contains(&tool.name) {
+            work.request.tools.push(tool);
+        } else {
+            let why = "the choice excludes it, and leaving it out is how the target is told";
+            work.withhold(Severity::Note, &tool, "tool not offered", why);
+        }
+    }
+}
+
+fn parallel(work: &mut Work<'_>) {
+    let Some(parallel) = work.request.parallel.filter(|_| !work.profile.parallel_switch) else {
+        return;
+    };
+    work.request.parallel = None;
+    let site = Site::field(&Origin::NONE, "parallel");
+    if parallel {
+        work.lose(
+            Severity::Note,
+            site,
+            "switch dropped",
+            "parallel calls are the target's default",
+        );
+    } else {
+        work.aliases.single_call = true;
+        let what = "enforced on the answer: the first call of a turn is kept";
+        work.lose(Severity::Note, site, what, "the target has no such switch");
+    }
+}

@@ -1,0 +1,208 @@
+//! Parts of messages: media, refusals, breakpoints and arguments that the target does not take.
+
+use super::profile::{ContentRule, MediaRule};
+use super::{Severity, Site, Work};
+use crate::call::Arguments;
+use crate::json::Json;
+use crate::message::{Message, Role};
+use crate::object;
+use crate::origin::Origin;
+use crate::part::{Body, Media, MediaKind, MediaSource, Part};
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    if let Some(mut instructions) = work.request.instructions.take() {
+        message(work, &mut instructions);
+        work.request.instructions = Some(instructions).filter(|own| !own.parts.is_empty());
+    }
+    let mut messages = std::mem::take(&mut work.request.messages);
+    for own in &mut messages {
+        message(work, own);
+    }
+    work.request.messages = messages;
+    work.drop_empty();
+}
+
+fn message(work: &mut Work<'_>, message: &mut Message) {
+    let parts = std::mem::take(&mut message.parts);
+    for mut part in parts {
+        if one(work, &mut part, message.role) {
+            message.parts.push(part);
+        }
+    }
+}
+
+/// Changes a part; whether it can stay.
+fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
+    let rule = work.profile.content;
+    cache(work, part);
+    match &mut part.body {
+        Body::Text(text) if text.is_empty() && !rule.empty_text => {
+            work.lose(
+                Severity::Note,
+                Site::of(&part.origin),
+                "empty text dropped",
+                "the target refuses it",
+            );
+            false
+        }
+        Body::Refusal(text) if !rule.refusal => {
+            part.body = Body::Text(std::mem::take(text));
+            let why = "the target has no refusals";
+            work.lose(Severity::Note, Site::of(&part.origin), "refusal becomes text", why);
+            true
+        }
+        Body::Media(media) => {
+            let accepted = speaker == Role::User && takes(&rule.media, media);
+            if accepted {
+                describe(work, media, &rule.media, &part.origin);
+            } else {
+                let text = placeholder(media);
+                let what = format!("{} becomes a note that it was left out", word(media.kind));
+                let why = "the target takes no such media here";
+                work.lose(Severity::Major, Site::of(&part.origin), what, why);
+                part.body = Body::Text(text);
+            }
+            true
+        }
+        Body::Call(call) => {
+            if let Some((arguments, what)) = legal(&call.arguments, &rule) {
+                call.arguments = arguments;
+                let site = Site::field(&part.origin, "arguments");
+                let why = "the target takes arguments as an object";
+                work.lose(Severity::Major, site, what, why);
+            }
+            true
+        }
+        _ => true,
+    }
+}
+
+/// Breakpoints, where parts can have them. Outcomes have a rule of their own.
+fn cache(work: &mut Work<'_>, part: &mut Part) {
+    let rule = work.profile.content;
+    let allowed = match part.body {
+        Body::Outcome(_) => return,
+        Body::Call(_) | Body::Reasoning(_) => rule.cache_on_calls,
+        _ => rule.cache,
+    };
+    let Some(mark) = &mut part.cache else { return };
+    if !allowed {
+        let site = Site::cache(&part.origin, mark);
+        part.cache = None;
+        work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
+    } else if mark.ttl.is_some() && !rule.cache_ttl {
+        mark.ttl = None;
+        let site = Site::cache(&part.origin, mark).below("/ttl");
+        work.lose(Severity::Minor, site, "lifetime dropped", "the target's breakpoints have none");
+    }
+}
+
+/// Arguments that the target can carry, if these are not: text that is no object goes along under
+/// `_raw`, free text under the one parameter that its tool was given.
+pub(super) fn legal(
+    arguments: &Arguments,
+    rule: &ContentRule,
+) -> Option<(Arguments, &'static str)> {
+    let of = |object| Arguments::from_json(&Json::Object(object));
+    match arguments {
+        Arguments::Free(_) if rule.arguments_free => None,
+        Arguments::Free(text) => {
+            Some((of(object! {"input": text.as_str()}), "free text goes along as 'input'"))
+        }
+        arguments if rule.arguments_object && !arguments.is_object() => {
+            Some((of(arguments.to_object()), "what is no JSON object goes along as '_raw'"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a rule takes a medium from where it is.
+pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {
+    match &media.source {
+        MediaSource::Base64(_) => rule.base64.contains(&media.kind),
+        MediaSource::Url(_) => rule.url.contains(&media.kind),
+        MediaSource::Text(_) => rule.text_document,
+        MediaSource::File(..) => rule.file,
+    }
+}
+
+/// What is said of a medium besides its bytes: a name and a type, where the rule has them.
+pub(super) fn describe(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule, origin: &Origin) {
+    let why = "the target has no such field";
+    if media.name.is_some() && !rule.name {
+        media.name = None;
+        work.lose(Severity::Minor, Site::field(origin, "name"), "file name dropped", why);
+    }
+    if !matches!(media.source, MediaSource::Url(_)) {
+        return;
+    }
+    if media.mime.is_some() && !rule.url_mime {
+        media.mime = None;
+        work.lose(Severity::Minor, Site::field(origin, "mime"), "media type dropped", why);
+    } else if media.mime.is_none() && rule.url_mime {
+        media.mime = Some(guess(media.kind).to_owned());
+        work.add("mime", "a media type, which the target requires");
+    }
+}
+
+/// The most likely type of a kind of media.
+fn guess(kind: MediaKind) -> &'static str {
+    match kind {
+        MediaKind::Image => "image/png",
+        MediaKind::Document => "application/pdf",
+        MediaKind::Audio => "audio/mpeg",
+        MediaKind::Video => "video/mp4",
+    }
+}
+
+/// The words that stand for a medium that was left out.
+pub(super) fn placeholder(media: &Media) -> String {
+    let mime = media.mime.as_deref().unwrap_or("unknown type");
+    match &media.name {
+        Some(name) => format!("[{} left out: {name}, {mime}]", word(media.kind)),
+        None => format!("[{} left out: {mime}]", word(media.kind)),
+    }
+}
+
+/// A kind of media in one word.
+pub(super) fn word(kind: MediaKind) -> &'static str {
+    match kind {
+        MediaKind::Image => "image",
+        MediaKind::Document => "document",
+        MediaKind::Audio => "audio",
+        MediaKind::Video => "video",
+    }
+}
+
+/// Joins several texts into the first of them; the origins of all that were joined.
+pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> {
+    if parts.iter().filter(|part| part.as_text().is_some()).count() < 2 {
+        return Vec::new();
+    }
+    let mut origins = Vec::new();
+    let mut joined: Option<usize> = None;
+    for part in std::mem::take(parts) {
+        let Body::Text(text) = &part.body else {
+            parts.push(part);
+            continue;
+        };
+        origins.push(part.origin.clone());
+        if let Some(Part { body: Body::Text(own), .. }) = joined.and_then(|at| parts.get_mut(at)) {
+            own.push_str(separator);
+            own.push_str(text);
+        } else {
+            joined = Some(parts.len());
+            parts.push(part);
+        }
+    }
+    origins
+}
+
+/// Puts words before media, where a target has a place for each; the origins of words that moved.
+pub(super) fn words_first(parts: &mut [Part]) -> Vec<Origin> {
+    let is_media = |part: &Part| matches!(part.body, Body::Media(_));
+    let late = parts.iter().skip_while(|part| !is_media(part)).filter(|part| !is_media(part));
+    let moved = late.map(|part| part.origin.clone()).collect();
+    parts.sort_by_key(is_media);
+    moved
+}

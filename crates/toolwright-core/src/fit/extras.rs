@@ -1,0 +1,89 @@
+//! First pass: fields and blocks that only another dialect knows are taken away, one loss each.
+
+use super::{Loss, Severity, Site, Work};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::json::path::escape;
+use crate::json::{Json, Object};
+use crate::origin::Origin;
+use crate::part::{Body, MediaSource, Part};
+
+const WHY: &str = "only its own dialect has such a field";
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    let dialect = work.profile.dialect;
+    let losses = &mut work.losses;
+    clear(&mut work.request.extra, &Origin::NONE, dialect, losses);
+    for tool in &mut work.request.tools {
+        clear(&mut tool.extra, &tool.origin, dialect, losses);
+    }
+    let request = &mut work.request;
+    for message in request.instructions.iter_mut().chain(&mut request.messages) {
+        clear(&mut message.extra, &message.origin, dialect, losses);
+        parts(&mut message.parts, dialect, losses);
+    }
+    work.drop_empty();
+}
+
+/// Clears the parts of a message, a response or an outcome.
+pub(super) fn parts(parts: &mut Vec<Part>, dialect: Dialect, losses: &mut Vec<Loss>) {
+    parts.retain_mut(|part| keep(part, dialect, losses));
+}
+
+/// Clears one part; whether it can stay at all.
+pub(super) fn keep(part: &mut Part, dialect: Dialect, losses: &mut Vec<Loss>) -> bool {
+    clear(&mut part.extra, &part.origin, dialect, losses);
+    let foreign_file = |media: &crate::part::Media| matches!(&media.source, MediaSource::File(own, _) if !own.shares_wire(dialect));
+    let (what, why) = match &mut part.body {
+        Body::Opaque(opaque) if !opaque.dialect.shares_wire(dialect) => {
+            ("block dropped", "only its own dialect knows such a block")
+        }
+        Body::Media(media) if foreign_file(media) => {
+            ("file dropped", "it is kept by another vendor under an id")
+        }
+        Body::Outcome(outcome) => {
+            self::parts(&mut outcome.content, dialect, losses);
+            return true;
+        }
+        _ => return true,
+    };
+    losses.push(Loss::new(Severity::Major, Site::of(&part.origin), what, why));
+    false
+}
+
+/// Takes away fields of another dialect that stood on a value.
+pub(super) fn clear(extra: &mut Extra, origin: &Origin, dialect: Dialect, losses: &mut Vec<Loss>) {
+    clear_at(extra, &Site::of(origin), dialect, losses);
+}
+
+/// Takes away fields of another dialect that stood at a place, leaf by leaf: what is beside a
+/// leaf may well have been understood.
+pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses: &mut Vec<Loss>) {
+    if extra.is_empty() || extra.for_dialect(dialect).is_some() {
+        return;
+    }
+    let members = extra.fields().into_iter().flat_map(Object::iter);
+    for (key, value) in members.filter(|(key, _)| !key.starts_with('@')) {
+        leaves(value, "", &mut |pointer| {
+            let site = match site.field.as_ref() {
+                "" => Site::extra(&site.origin, key).below(pointer),
+                _ => site.clone().below(format!("/{}{pointer}", escape(key))),
+            };
+            losses.push(Loss::new(Severity::Minor, site, "field dropped", WHY));
+        });
+    }
+    *extra = Extra::NONE;
+}
+
+fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str)) {
+    match value {
+        Json::Object(object) if !object.is_empty() => {
+            for (key, value) in object.iter() {
+                leaves(value, &format!("{pointer}/{}", escape(key)), visit);
+            }
+        }
+        // Null and absent are one.
+        Json::Null => {}
+        _ => visit(pointer),
+    }
+}

@@ -1,0 +1,82 @@
+//! Call ids: made where the source has none, mapped where the target refuses them (case 9).
+
+use std::collections::VecDeque;
+
+use super::Work;
+use super::alias::{assign, each_part, is_legal_id, rename};
+use super::profile::IdRule;
+use crate::hash;
+use crate::part::Body;
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    pair(work);
+    let rule = work.profile.ids;
+    let mut ids = Vec::new();
+    for part in work.request.messages.iter().flat_map(|message| &message.parts) {
+        match &part.body {
+            Body::Call(call) => ids.extend(call.id.clone()),
+            Body::Outcome(outcome) => ids.extend(outcome.call_id.clone()),
+            _ => {}
+        }
+    }
+    work.aliases.ids = assign(ids, |id| is_legal_id(&rule, id), |id, round| made(&rule, id, round));
+    if work.aliases.ids.is_empty() {
+        return;
+    }
+    let aliases = &work.aliases.ids;
+    each_part(&mut work.request.messages, |part| match &mut part.body {
+        Body::Call(call) => call.id.iter_mut().for_each(|id| rename(aliases, id)),
+        Body::Outcome(outcome) => outcome.call_id.iter_mut().for_each(|id| rename(aliases, id)),
+        _ => {}
+    });
+}
+
+/// An id that waits for its outcome.
+struct Pending {
+    id: Option<String>,
+    name: String,
+}
+
+/// Pairs calls and outcomes: by id where there is one, else by name and order. Gives both what
+/// the target requires: an id, a name.
+fn pair(work: &mut Work<'_>) {
+    let rule = work.profile.ids;
+    let needs_name = work.profile.outcome.name;
+    let mut pending: VecDeque<Pending> = VecDeque::new();
+    let mut calls = 0;
+    each_part(&mut work.request.messages, |part| match &mut part.body {
+        Body::Call(call) => {
+            calls += 1;
+            if call.id.is_none() && rule.required {
+                call.id = Some(made(&rule, &format!("{}\u{0}{calls}", call.name), 0));
+            }
+            pending.push_back(Pending { id: call.id.clone(), name: call.name.clone() });
+        }
+        Body::Outcome(outcome) => {
+            let at = pending.iter().position(|call| match (&outcome.call_id, &outcome.name) {
+                (Some(id), _) => call.id.as_ref() == Some(id),
+                (None, Some(name)) => call.name == *name,
+                (None, None) => true,
+            });
+            let call = at.and_then(|at| pending.remove(at));
+            if outcome.call_id.is_none() && rule.required {
+                outcome.call_id = call.as_ref().and_then(|call| call.id.clone());
+            }
+            if needs_name && outcome.name.is_none() {
+                outcome.name = call.map(|call| call.name);
+            } else if !needs_name && call.is_some_and(|call| Some(call.name) == outcome.name) {
+                // The call says it; a target that wants it will find it there again.
+                outcome.name = None;
+            }
+        }
+        _ => {}
+    });
+}
+
+/// An id that the rule allows, made of a hash.
+pub(super) fn made(rule: &IdRule, seed: &str, round: usize) -> String {
+    let seed = if round == 0 { seed.to_owned() } else { format!("{seed}\u{0}{round}") };
+    let room = rule.max.min(rule.prefix.len() + 24);
+    let prefix = if rule.prefix.len() + 8 <= room { rule.prefix } else { "" };
+    format!("{prefix}{}", hash::alphanumeric(&seed, room - prefix.len()))
+}

@@ -1,0 +1,169 @@
+//! Outcomes: what they may contain, and how failure is said (cases 15 and 16).
+
+use super::content::{describe, join_texts, placeholder, takes, word, words_first};
+use super::profile::JsonRule;
+use super::{Severity, Site, Work};
+use crate::json::Json;
+use crate::message::{Message, Role};
+use crate::origin::Origin;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part};
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    let messages = std::mem::take(&mut work.request.messages);
+    let mut moved: Vec<Part> = Vec::new();
+    for mut message in messages {
+        let carries = message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)));
+        if !carries && !moved.is_empty() {
+            let parts = std::mem::take(&mut moved);
+            work.request.messages.push(Message::new(Role::User, parts));
+        }
+        for part in &mut message.parts {
+            one(work, part, &mut moved);
+        }
+        work.request.messages.push(message);
+    }
+    if !moved.is_empty() {
+        work.request.messages.push(Message::new(Role::User, moved));
+    }
+}
+
+fn one(work: &mut Work<'_>, part: &mut Part, moved: &mut Vec<Part>) {
+    let rule = work.profile.outcome;
+    let Body::Outcome(outcome) = &mut part.body else { return };
+    if let Some(mark) = part.cache.take_if(|_| !rule.cache) {
+        let site = Site::cache(&part.origin, &mark);
+        work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
+    }
+    let words = outcome.content.iter().any(|part| !matches!(part.body, Body::Media(_)));
+    let pieces = std::mem::take(&mut outcome.content);
+    for mut piece in pieces {
+        if content(work, &mut piece, words, moved) {
+            outcome.content.push(piece);
+        }
+    }
+    flag(work, outcome, &part.origin);
+    if !rule.many_texts {
+        single_json(work, outcome);
+        for origin in words_first(&mut outcome.content) {
+            let why = "the target keeps words and media apart";
+            work.lose(Severity::Note, Site::of(&origin.list()), "order of its parts changed", why);
+        }
+        for origin in join_texts(&mut outcome.content, "\n") {
+            let why = "the target takes one text in an outcome";
+            work.lose(Severity::Note, Site::of(&origin), "joined with its neighbours", why);
+        }
+    }
+    if outcome.content.is_empty() && !rule.empty {
+        outcome.content.push(Part::text("(no output)"));
+        let what = "an empty outcome says '(no output)'";
+        work.lose(Severity::Note, Site::of(&part.origin), what, "the target refuses an empty one");
+    }
+}
+
+/// A piece of an outcome: JSON as text where needed, media moved or left out; whether it stays.
+fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Part>) -> bool {
+    let rule = work.profile.outcome;
+    if let Some(mark) = part.cache.take_if(|_| !rule.cache) {
+        let site = Site::cache(&part.origin, &mark);
+        work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
+    }
+    match &mut part.body {
+        // Where any value is taken, a string is a text.
+        Body::Json(Json::String(text)) if rule.json == JsonRule::Any => {
+            part.body = Body::Text(text.clone());
+        }
+        Body::Json(value) => {
+            let kept = match rule.json {
+                JsonRule::Any => true,
+                JsonRule::Objects => matches!(value, Json::Object(_)),
+                JsonRule::Text => false,
+            };
+            if !kept {
+                part.body = Body::Text(value.to_string());
+                let why = "the target takes no such value in an outcome";
+                work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
+            }
+        }
+        Body::Media(media) if !takes(&rule.media, media) => {
+            let kind = word(media.kind);
+            let text = placeholder(media);
+            let follows = takes(&work.profile.content.media, media)
+                && !work.profile.turns.assistant_after_outcomes;
+            let origin = part.origin.clone();
+            let original = std::mem::replace(part, Part::text(text).with_origin(origin.clone()));
+            let why = "the target takes no such media in an outcome";
+            if follows {
+                moved.push(Part { origin: Origin::NONE, ..original });
+                let what = format!("{kind} follows in a message of the user");
+                work.lose(Severity::Minor, Site::of(&origin), what, why);
+                // Beside other words, none are needed in its place.
+                return !words;
+            }
+            let what = format!("{kind} becomes a note that it was left out");
+            work.lose(Severity::Major, Site::of(&origin), what, why);
+        }
+        Body::Media(media) => describe(work, media, &rule.media, &part.origin),
+        _ => {}
+    }
+    true
+}
+
+/// JSON beside other words becomes text, so that they can be joined.
+fn single_json(work: &mut Work<'_>, outcome: &mut Outcome) {
+    let is_word = |part: &&Part| matches!(part.body, Body::Text(_) | Body::Json(_));
+    if outcome.content.iter().filter(is_word).count() < 2 {
+        return;
+    }
+    for part in &mut outcome.content {
+        if let Body::Json(value) = &part.body {
+            part.body = Body::Text(value.to_string());
+            let why = "the target takes one value in an outcome";
+            work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
+        }
+    }
+}
+
+/// Failure in words where there is no flag; success only where it can be said.
+fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
+    let rule = work.profile.outcome;
+    let site = Site::field(origin, "error");
+    match outcome.error {
+        Some(true) if !rule.error_flag => {
+            outcome.error = None;
+            work.lose(
+                Severity::Note,
+                site,
+                "failure is said in the text",
+                "the target has no such flag",
+            );
+            let first = outcome.content.iter_mut().find(|part| part.as_text().is_some());
+            match first.map(|part| (&mut part.body, &part.origin)) {
+                Some((Body::Text(text), origin)) if !says_error(text) => {
+                    text.insert_str(0, ERROR);
+                    let why = "it must be known as a failure";
+                    let site = Site::of(origin);
+                    work.lose(Severity::Note, site, "begins with 'ERROR: '", why);
+                }
+                Some(_) => {}
+                None => outcome.content.insert(0, Part::text(ERROR.trim_end())),
+            }
+        }
+        Some(false) if !rule.success_flag => {
+            outcome.error = None;
+            work.lose(
+                Severity::Note,
+                site,
+                "explicit success dropped",
+                "the target has no such flag",
+            );
+        }
+        _ => {}
+    }
+}
+
+const ERROR: &str = "ERROR: ";
+
+fn says_error(text: &str) -> bool {
+    text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"))
+}

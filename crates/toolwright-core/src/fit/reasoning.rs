@@ -1,0 +1,123 @@
+//! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
+
+use super::{Severity, Site, Work};
+use crate::message::{Message, Role};
+use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    let mut messages = std::mem::take(&mut work.request.messages);
+    for message in &mut messages {
+        let parts = std::mem::take(&mut message.parts);
+        message.parts = parts.into_iter().filter_map(|part| one(work, part)).collect();
+        if message.role == Role::Assistant {
+            stand_in(work, message);
+        }
+    }
+    work.request.messages = messages;
+    work.drop_empty();
+    open_loop(work);
+}
+
+/// Keeps, changes or drops a part for what is attached to it.
+fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
+    let rule = work.profile.reasoning;
+    let dialect = work.profile.dialect;
+    let native = part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
+    let Body::Reasoning(reasoning) = &mut part.body else {
+        if part.signature.is_some() && !(native && rule.signature_on_parts) {
+            part.signature = None;
+            let site = Site::field(&part.origin, "signature");
+            work.lose(Severity::Minor, site, "signature dropped", "only its maker can read it");
+        }
+        return Some(part);
+    };
+    let reason = if !rule.replay {
+        Some("the target takes no thinking back")
+    } else if rule.signed_only && !native {
+        Some("the target takes back only thinking that it signed")
+    } else if reasoning.redacted && !(rule.redacted && native) {
+        Some("only its maker can read redacted thinking")
+    } else if reasoning.sections.is_empty() && !(native && rule.signature) {
+        Some("without its signature nothing is left of it")
+    } else {
+        None
+    };
+    if let Some(why) = reason {
+        work.lose(Severity::Minor, Site::of(&part.origin), "thinking dropped", why);
+        return None;
+    }
+    if !rule.sections && is_sectioned(reasoning) {
+        *reasoning = Reasoning::text(reasoning.joined());
+        let site = Site::field(&part.origin, "text");
+        work.lose(Severity::Note, site, "sections joined", "the target takes thinking as one text");
+    }
+    if part.signature.is_some() && !(native && rule.signature) {
+        part.signature = None;
+        // Without it the words cannot return to their maker either.
+        let why = "only its maker can read the signature";
+        work.lose(Severity::Minor, Site::of(&part.origin), "thinking goes along unsigned", why);
+    }
+    Some(part)
+}
+
+/// Whether thinking is more than one plain text.
+pub(super) fn is_sectioned(reasoning: &Reasoning) -> bool {
+    match reasoning.sections.as_slice() {
+        [] => false,
+        [Section { kind, .. }] => *kind == SectionKind::Summary,
+        _ => true,
+    }
+}
+
+/// Where the vendor wants its signature on the first call of a turn, foreign turns get the value
+/// that it documents for them (case 6).
+fn stand_in(work: &mut Work<'_>, message: &mut Message) {
+    let Some(value) = work.profile.reasoning.stand_in else { return };
+    let signed = message.parts.iter().any(|part| part.signature.is_some());
+    let first = message.parts.iter_mut().find(|part| matches!(part.body, Body::Call(_)));
+    if let (false, Some(call)) = (signed, first) {
+        call.signature = Some(Signature { dialect: work.profile.dialect, value: value.to_owned() });
+        work.add("signature", "the value for calls that another vendor's model made");
+    }
+}
+
+/// While a tool loop is open, a vendor that thinks wants the thinking of that turn back. If it
+/// was another vendor's, thinking must rest until the loop is done (case 8).
+fn open_loop(work: &mut Work<'_>) {
+    let rule = work.profile.reasoning;
+    if !(rule.signed_only || rule.must_echo)
+        || !work.profile.thinking.switch
+        || !work.profile.thinking.is_on(work.request.thinking.as_ref())
+    {
+        return;
+    }
+    let lacks = |message: &Message| {
+        let has = |wanted: fn(&Body) -> bool| message.parts.iter().any(|part| wanted(&part.body));
+        has(|body| matches!(body, Body::Call(_))) && !has(|body| matches!(body, Body::Reasoning(_)))
+    };
+    let mut turns = work.request.messages.iter().filter(|message| message.role == Role::Assistant);
+    let broken = if rule.must_echo {
+        turns.any(lacks)
+    } else {
+        let waits = work.request.messages.last().is_some_and(|message| {
+            message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)))
+        });
+        waits && turns.next_back().is_some_and(lacks)
+    };
+    if !broken {
+        return;
+    }
+    let mut rest = work.request.thinking.take().unwrap_or_default();
+    let (said, budget) = (rest.enabled.replace(false), rest.budget.take());
+    work.request.thinking = Some(rest);
+    let what = "thinking switched off for this turn";
+    let why = "the open turn was made by another vendor, whose thinking cannot be shown";
+    if said.is_none() && budget.is_none() {
+        work.add("thinking", "switched off: the open turn was made by another vendor");
+    }
+    for (field, said) in [("thinking", said.is_some()), ("budget", budget.is_some())] {
+        if said {
+            work.lose(Severity::Major, Site::field(&crate::Origin::NONE, field), what, why);
+        }
+    }
+}

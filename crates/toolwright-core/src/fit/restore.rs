@@ -1,0 +1,331 @@
+//! The way back: an answer in the client's own names and in words that its dialect has.
+//!
+//! One function per part serves whole answers and streams alike.
+
+mod stream;
+
+use std::collections::BTreeMap;
+
+use stream::Slot;
+
+use super::profile::ReplyRule;
+use super::tools::PLACEHOLDER;
+use super::{Aliases, Loss, Profile, Severity, Site, extras, ids};
+use crate::call::{Arguments, Call};
+use crate::json::{Json, JsonText};
+use crate::origin::Origin;
+use crate::part::{Body, Part, Reasoning};
+use crate::request::Request;
+use crate::response::{Response, Stop, StopReason};
+use crate::schema;
+use crate::usage::Usage;
+
+use super::alias::each_part;
+use super::content::legal;
+use super::reasoning::is_sectioned;
+
+/// Restores one answer, whole or as it arrives.
+#[derive(Debug)]
+pub struct Restorer {
+    aliases: Aliases,
+    source: ReplyRule,
+    profile: Profile,
+    calls: usize,
+    refused: bool,
+    /// The open parts of the source stream, by its index
+    slots: BTreeMap<usize, Slot>,
+    parts: usize,
+    losses: Vec<Loss>,
+}
+
+impl Restorer {
+    /// For the answer to a request that was fitted with these aliases, from a vendor of one profile
+    /// to a client of another.
+    pub fn new(aliases: Aliases, source: &Profile, profile: Profile) -> Restorer {
+        Restorer {
+            aliases,
+            source: source.reply,
+            profile,
+            calls: 0,
+            refused: false,
+            slots: BTreeMap::new(),
+            parts: 0,
+            losses: Vec::new(),
+        }
+    }
+
+    /// What the client is not told as it was said.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// Restores a whole answer.
+    pub fn response(&mut self, mut response: Response) -> Response {
+        let dialect = self.profile.dialect;
+        extras::clear(&mut response.extra, &Origin::NONE, dialect, &mut self.losses);
+        let parts = std::mem::take(&mut response.parts);
+        response.parts = parts.into_iter().filter_map(|part| self.part(part)).collect();
+        response.stop = self.stop(response.stop).settled(&response.parts);
+        response.usage = response.usage.map(|usage| self.usage(usage));
+        self.header(&mut response.id, &mut response.model);
+        response
+    }
+
+    fn header(&mut self, id: &mut Option<String>, model: &mut Option<String>) {
+        if !self.profile.reply.id && id.take().is_some() {
+            self.lose(Severity::Minor, "id", "dropped", "the client's dialect has no place for it");
+        }
+        if !self.profile.reply.model && model.take().is_some() {
+            self.lose(
+                Severity::Minor,
+                "model",
+                "dropped",
+                "the client's dialect has no place for it",
+            );
+        }
+    }
+
+    fn lose(
+        &mut self,
+        severity: Severity,
+        field: &'static str,
+        what: &'static str,
+        why: &'static str,
+    ) {
+        self.losses.push(Loss::new(severity, Site::field(&Origin::NONE, field), what, why));
+    }
+
+    /// Restores one part; `None` if the client must not or cannot see it.
+    fn part(&mut self, mut part: Part) -> Option<Part> {
+        let dialect = self.profile.dialect;
+        if !extras::keep(&mut part, dialect, &mut self.losses) {
+            return None;
+        }
+        let origin = part.origin.clone();
+        let native =
+            part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
+        self.refused |= matches!(part.body, Body::Refusal(_));
+        match &mut part.body {
+            Body::Call(call) if !self.admits(call) => return None,
+            Body::Call(call) => self.call(call, &origin),
+            Body::Refusal(text) if !self.profile.content.refusal => {
+                part.body = Body::Text(std::mem::take(text));
+                let why = "the client's dialect has no refusals";
+                self.losses.push(Loss::new(
+                    Severity::Note,
+                    Site::of(&origin),
+                    "refusal becomes text",
+                    why,
+                ));
+            }
+            Body::Reasoning(reasoning) => {
+                let rule = self.profile.reasoning;
+                let blank = reasoning.redacted || reasoning.sections.is_empty();
+                let native = native && rule.signature;
+                if !self.profile.reply.reasoning
+                    || (blank && !native)
+                    || (reasoning.redacted && !rule.redacted)
+                {
+                    let why = "the client's dialect cannot carry it";
+                    self.losses.push(Loss::new(
+                        Severity::Minor,
+                        Site::of(&origin),
+                        "thinking dropped",
+                        why,
+                    ));
+                    return None;
+                }
+                if !rule.sections && is_sectioned(reasoning) {
+                    *reasoning = Reasoning::text(reasoning.joined());
+                    let site = Site::field(&origin, "text");
+                    let why = "the client's dialect has one text for thinking";
+                    self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
+                }
+            }
+            _ => {}
+        }
+        let carries = match part.body {
+            Body::Reasoning(_) => self.profile.reasoning.signature,
+            _ => self.profile.reasoning.signature_on_parts,
+        };
+        if part.signature.is_some() && !(native && carries) {
+            part.signature = None;
+            let site = Site::field(&origin, "signature");
+            self.losses.push(Loss::new(
+                Severity::Minor,
+                site,
+                "signature dropped",
+                "only its maker can read it",
+            ));
+        }
+        Some(part)
+    }
+
+    /// Whether a call may reach the client: no placeholder, and one only where one was asked for.
+    fn admits(&mut self, call: &Call) -> bool {
+        if self.aliases.placeholder && call.name == PLACEHOLDER {
+            return false;
+        }
+        if self.aliases.single_call && self.calls > 0 {
+            let why = "one call a turn was asked for";
+            self.lose(Severity::Major, "calls", "a further call was dropped", why);
+            return false;
+        }
+        self.calls += 1;
+        true
+    }
+
+    fn call(&mut self, call: &mut Call, origin: &Origin) {
+        self.identify(&mut call.id, &mut call.name);
+        if self.aliases.free.contains(&call.name) {
+            if let Some(Json::String(text)) = call.arguments.to_object().remove("input") {
+                call.arguments = Arguments::Free(text);
+            }
+        } else if let Some(nulled) = self.aliases.nulled(&call.name)
+            && let Arguments::Json(json) = &call.arguments
+        {
+            let mut value = json.to_json();
+            if schema::undo_nulls(&mut value, nulled) {
+                call.arguments = Arguments::Json(JsonText::of(&value));
+            }
+        }
+        if let Some((arguments, what)) = legal(&call.arguments, &self.profile.content) {
+            call.arguments = arguments;
+            let site = Site::field(origin, "arguments");
+            let why = "the client's dialect takes arguments as an object";
+            self.losses.push(Loss::new(Severity::Major, site, what, why));
+        }
+    }
+
+    /// The original name, and an id where the client's dialect requires one.
+    fn identify(&self, id: &mut Option<String>, name: &mut String) {
+        let original = self.aliases.name(name).to_owned();
+        *name = original;
+        *id = match id.take() {
+            Some(own) => Some(self.aliases.id(&own).to_owned()),
+            None if self.profile.ids.required => {
+                Some(ids::made(&self.profile.ids, &format!("{name}\u{0}{}", self.calls), 0))
+            }
+            None => None,
+        };
+    }
+
+    fn stop(&mut self, mut stop: Stop) -> Stop {
+        let dialect = self.profile.dialect;
+        let rule = self.profile.reply;
+        // A refusal that is a part was said there, not by a word for the reason.
+        let is_said = stop.is_said() && !(self.refused && stop.reason == StopReason::Refusal);
+        let site = Site::field(&Origin::NONE, "ending");
+        extras::clear_at(&mut stop.extra, &site, dialect, &mut self.losses);
+        let said = nearest(&rule, stop.reason);
+        if is_said && nearest(&self.source, said) != stop.reason {
+            self.lose(
+                Severity::Minor,
+                "reason",
+                "said in a nearby word",
+                "the client's dialect lacks it",
+            );
+        }
+        stop.reason = said;
+        if !rule.stop_sequence && stop.sequence.take().is_some() {
+            self.lose(
+                Severity::Minor,
+                "sequence",
+                "dropped",
+                "the client's dialect does not tell it",
+            );
+        }
+        if !rule.stop_details && stop.details.take().is_some() {
+            self.lose(
+                Severity::Minor,
+                "details",
+                "dropped",
+                "the client's dialect does not tell them",
+            );
+        }
+        stop
+    }
+
+    /// A count of input that the client sees only as a part of the plain one.
+    fn merged(&mut self, count: u64, field: &'static str) {
+        self.lose(Severity::Minor, field, "counted as plain input", NO_COUNT);
+        if count > 0 {
+            for field in &PARTIAL[..2] {
+                self.lose(Severity::Minor, field, "includes what caches gave", NO_COUNT);
+            }
+        }
+    }
+
+    fn usage(&mut self, mut usage: Usage) -> Usage {
+        let rule = self.profile.reply;
+        let site = Site::field(&Origin::NONE, "usage");
+        extras::clear_at(&mut usage.extra, &site, self.profile.dialect, &mut self.losses);
+        // Input stays whole: what the client's dialect cannot split is added to the plain count.
+        if !rule.cache_read
+            && let Some(read) = usage.cache_read.take()
+        {
+            usage.input = Some(usage.input.unwrap_or(0).saturating_add(read));
+            self.merged(read, "cache_read");
+        }
+        if !rule.cache_write
+            && let Some(write) = usage.cache_write.take()
+        {
+            usage.input = Some(usage.input.unwrap_or(0).saturating_add(write));
+            self.merged(write, "cache_write");
+        }
+        if !rule.reasoning_tokens
+            && let Some(reasoning) = usage.reasoning.take()
+        {
+            self.lose(Severity::Minor, "reasoning_tokens", "dropped", NO_COUNT);
+            if reasoning > 0 {
+                self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
+            }
+        }
+        usage
+    }
+}
+
+/// The reason itself, or the one that comes nearest to it among those that a reply can say.
+fn nearest(rule: &ReplyRule, reason: StopReason) -> StopReason {
+    use StopReason::{ContextWindow, End, Failed, Filtered, MalformedCall, MaxTokens, Refusal};
+    let near: &[StopReason] = match reason {
+        Refusal => &[Refusal, Filtered],
+        Filtered => &[Filtered, Refusal, Failed],
+        MalformedCall => &[MalformedCall, Failed],
+        ContextWindow => &[ContextWindow, MaxTokens],
+        ref own => std::slice::from_ref(own),
+    };
+    near.iter().find(|own| rule.stops.contains(own)).copied().unwrap_or(End)
+}
+
+/// Counts without what caches gave or thinking took. Not every dialect counts so.
+const PARTIAL: [&str; 3] = ["uncached_input", "uncached_total", "unthought_output"];
+
+const NO_COUNT: &str = "the client's dialect has no such count";
+
+/// Undoes aliases in a request that was fitted once and comes back (`A → B → A`).
+pub fn request(mut request: Request, aliases: &Aliases) -> Request {
+    let name = |own: &mut String| *own = aliases.name(own).to_owned();
+    for tool in &mut request.tools {
+        name(&mut tool.name);
+    }
+    if let Some(choice) = &mut request.tool_choice {
+        match choice {
+            crate::ToolChoice::Tool(own) => name(own),
+            crate::ToolChoice::Allowed { names, .. } => names.iter_mut().for_each(name),
+            _ => {}
+        }
+    }
+    each_part(&mut request.messages, |part| match &mut part.body {
+        Body::Call(call) => {
+            name(&mut call.name);
+            call.id = call.id.take().map(|id| aliases.id(&id).to_owned());
+        }
+        Body::Outcome(outcome) => {
+            outcome.name.iter_mut().for_each(name);
+            outcome.call_id = outcome.call_id.take().map(|id| aliases.id(&id).to_owned());
+        }
+        _ => {}
+    });
+    request
+}

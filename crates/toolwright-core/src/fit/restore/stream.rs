@@ -1,0 +1,168 @@
+//! An answer restored as it arrives. A part goes out as soon as it is known what it will be.
+
+use super::Restorer;
+use crate::call::{Arguments, Call};
+use crate::event::join::Open;
+use crate::event::split::split_part;
+use crate::event::{Delta, Event, Head, Tail};
+use crate::extra::Extra;
+use crate::fit::{Loss, Severity, Site, extras};
+use crate::origin::Origin;
+use crate::part::SectionKind;
+use crate::response::StopReason;
+
+/// What becomes of a part of the source stream.
+#[derive(Debug)]
+pub(super) enum Slot {
+    /// It must be seen whole, or at least begun, before it can go out
+    Held(Open),
+    /// It goes out under our own index; thinking knows its last section
+    Live { index: usize, section: Option<usize> },
+    /// The client does not see it
+    Dropped,
+}
+
+impl Restorer {
+    /// Restores one event of a stream and appends what the client may see.
+    pub fn event(&mut self, event: Event, out: &mut Vec<Event>) {
+        match event {
+            Event::Start(mut start) => {
+                extras::clear(
+                    &mut start.extra,
+                    &Origin::NONE,
+                    self.profile.dialect,
+                    &mut self.losses,
+                );
+                self.header(&mut start.id, &mut start.model);
+                out.push(Event::Start(start));
+            }
+            Event::PartStart { index, head, extra } => {
+                let slot = self.part_start(head, extra, out);
+                self.slots.insert(index, slot);
+            }
+            Event::PartDelta { index, delta } => self.part_delta(index, delta, out),
+            Event::PartEnd { index, tail } => self.part_end(index, tail, out),
+            Event::Stop(stop) => {
+                let mut stop = self.stop(stop);
+                stop.reason = match stop.reason {
+                    StopReason::ToolUse if self.calls == 0 => StopReason::End,
+                    StopReason::End if self.calls > 0 => StopReason::ToolUse,
+                    reason => reason,
+                };
+                out.push(Event::Stop(stop));
+            }
+            Event::Usage(usage) => out.push(Event::Usage(self.usage(usage))),
+            event @ (Event::End | Event::Fault(_) | Event::Ping) => out.push(event),
+        }
+    }
+
+    fn part_start(&mut self, head: Head, mut extra: Extra, out: &mut Vec<Event>) -> Slot {
+        let rewritten = |name: &str| {
+            let original = self.aliases.name(name);
+            self.aliases.nulled(original).is_some()
+                || self.aliases.free.iter().any(|own| own == original)
+        };
+        self.refused |= matches!(head, Head::Refusal);
+        let holds = match &head {
+            Head::Call { name, .. } => rewritten(name),
+            // Thinking may have no words, and then be nothing that the client can carry.
+            Head::Reasoning | Head::Whole(_) => true,
+            Head::Text | Head::Refusal => false,
+        };
+        if holds {
+            return Slot::Held(Open::new(head, extra));
+        }
+        extras::clear(&mut extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
+        let head = match head {
+            Head::Call { id, name, free } => {
+                let mut call = Call { id, name, arguments: Arguments::none() };
+                if !self.admits(&call) {
+                    return Slot::Dropped;
+                }
+                self.identify(&mut call.id, &mut call.name);
+                Head::Call { id: call.id, name: call.name, free }
+            }
+            Head::Refusal if !self.profile.content.refusal => {
+                let why = "the client's dialect has no refusals";
+                let site = Site::of(&Origin::NONE);
+                self.losses.push(Loss::new(Severity::Note, site, "refusal becomes text", why));
+                Head::Text
+            }
+            head => head,
+        };
+        self.open(head, extra, out)
+    }
+
+    fn open(&mut self, head: Head, extra: Extra, out: &mut Vec<Event>) -> Slot {
+        let index = self.parts;
+        self.parts += 1;
+        let section = matches!(head, Head::Reasoning).then_some(0);
+        out.push(Event::PartStart { index, head, extra });
+        Slot::Live { index, section }
+    }
+
+    fn part_delta(&mut self, at: usize, delta: Delta, out: &mut Vec<Event>) {
+        let rule = self.profile.reasoning;
+        let shows = self.profile.reply.reasoning;
+        let mut slot = self.slots.remove(&at).unwrap_or(Slot::Dropped);
+        if let (Slot::Held(open), Delta::Reasoning { .. }, true) = (&mut slot, &delta, shows) {
+            let mut extra = open.take_extra();
+            extras::clear(&mut extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
+            slot = self.open(Head::Reasoning, extra, out);
+        }
+        match (&mut slot, delta) {
+            (Slot::Held(open), delta) => open.grow(delta),
+            (
+                Slot::Live { index, section: Some(last) },
+                Delta::Reasoning { section, kind, mut text },
+            ) if !rule.sections => {
+                if section != *last {
+                    text.insert_str(0, "\n\n");
+                    *last = section;
+                }
+                if section > 0 || kind == SectionKind::Summary {
+                    let why = "the client's dialect has one text for thinking";
+                    let site = Site::field(&Origin::NONE, "text");
+                    self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
+                }
+                let delta = Delta::Reasoning { section: 0, kind: SectionKind::Full, text };
+                out.push(Event::PartDelta { index: *index, delta });
+            }
+            (Slot::Live { index, .. }, delta) => {
+                out.push(Event::PartDelta { index: *index, delta });
+            }
+            (Slot::Dropped, _) => {}
+        }
+        self.slots.insert(at, slot);
+    }
+
+    fn part_end(&mut self, at: usize, mut tail: Tail, out: &mut Vec<Event>) {
+        let (index, section) = match self.slots.remove(&at) {
+            Some(Slot::Live { index, section }) => (index, section),
+            Some(Slot::Held(open)) => {
+                if let Some(part) = self.part(open.close(tail)) {
+                    split_part(self.parts, part, out);
+                    self.parts += 1;
+                }
+                return;
+            }
+            Some(Slot::Dropped) | None => return,
+        };
+        let dialect = self.profile.dialect;
+        extras::clear(&mut tail.extra, &Origin::NONE, dialect, &mut self.losses);
+        let rule = self.profile.reasoning;
+        let carries = if section.is_some() { rule.signature } else { rule.signature_on_parts };
+        let native =
+            tail.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
+        if tail.signature.is_some() && !(native && carries) {
+            tail.signature = None;
+            self.lose(
+                Severity::Minor,
+                "signature",
+                "signature dropped",
+                "only its maker can read it",
+            );
+        }
+        out.push(Event::PartEnd { index, tail });
+    }
+}

@@ -1,0 +1,160 @@
+//! Tool definitions: kinds and fields that the target does not have.
+
+use super::{Severity, Site, Work};
+use crate::json::{Json, Object};
+use crate::object;
+use crate::origin::Origin;
+use crate::part::Body;
+use crate::tool::{Tool, ToolKind};
+
+use super::profile::Strictness;
+
+/// Stands in where a target wants tools because the history has calls (case 14).
+pub(super) const PLACEHOLDER: &str = "no_tool_available";
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    let rule = work.profile.tools;
+    let tools = std::mem::take(&mut work.request.tools);
+    for mut tool in tools {
+        if kind(work, &mut tool) {
+            fields(work, &mut tool);
+            if rule.max.is_some_and(|max| work.request.tools.len() >= max) {
+                let why = "the target takes no more tools than it has by now";
+                work.withhold(Severity::Major, &tool, "tool not offered", why);
+            } else {
+                work.request.tools.push(tool);
+            }
+        }
+    }
+    strictness(work);
+    if rule.required_by_history && work.request.tools.is_empty() && history_has_calls(work) {
+        work.request.tools.push(placeholder());
+        work.request.tool_choice = None;
+        work.aliases.placeholder = true;
+        work.add(
+            "tools",
+            "a placeholder, because the history has calls and the target wants tools",
+        );
+    }
+}
+
+/// Changes a tool of a kind that the target lacks; whether it can be offered.
+fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
+    let rule = work.profile.tools;
+    match &tool.kind {
+        ToolKind::Function(None) if rule.parameters_required => {
+            let empty = object! {"type": "object", "properties": Object::new()};
+            tool.kind = ToolKind::Function(Some(Json::Object(empty)));
+            true
+        }
+        ToolKind::Custom(format) if !rule.custom => {
+            if format.is_some() {
+                let site = Site::field(&tool.origin, "format");
+                work.lose(
+                    Severity::Major,
+                    site,
+                    "grammar dropped",
+                    "the target has no free-text tools",
+                );
+            }
+            let what = "becomes a function with one text parameter";
+            work.lose(
+                Severity::Note,
+                Site::of(&tool.origin),
+                what,
+                "the target has no free-text tools",
+            );
+            work.aliases.free.push(tool.name.clone());
+            tool.kind = ToolKind::Function(Some(free_text()));
+            true
+        }
+        ToolKind::Hosted(_) if !work.is_native() => {
+            let what = format!("hosted tool '{}' not offered", tool.name);
+            work.withhold(Severity::Major, tool, what, "only its own vendor runs it");
+            false
+        }
+        _ => true,
+    }
+}
+
+/// The schema of a free-text tool as a function.
+fn free_text() -> Json {
+    Json::Object(object! {
+        "type": "object",
+        "properties": object! {"input": object! {"type": "string"}},
+        "required": vec!["input"],
+    })
+}
+
+fn fields(work: &mut Work<'_>, tool: &mut Tool) {
+    let rule = work.profile.tools;
+    let mut lost: Vec<(&'static str, &'static str)> = Vec::new();
+    if let Some(mark) = tool.cache.take_if(|_| !rule.cache) {
+        let site = Site::cache(&tool.origin, &mark);
+        work.lose(
+            Severity::Minor,
+            site,
+            "cache breakpoint dropped",
+            "the target has none on tools",
+        );
+    }
+    if !rule.output && tool.output.take().is_some() {
+        lost.push(("output", "schema of the result dropped"));
+    }
+    if !rule.examples && !tool.examples.is_empty() {
+        tool.examples.clear();
+        lost.push(("examples", "examples dropped"));
+    }
+    if !rule.annotations {
+        if tool.title.take().is_some() {
+            lost.push(("title", "title dropped"));
+        }
+        if tool.annotations.take().is_some() {
+            lost.push(("annotations", "behaviour hints dropped"));
+        }
+    }
+    if let (Some(max), Some(text)) = (rule.max_description, &mut tool.description)
+        && let Some((end, _)) = text.char_indices().nth(max)
+    {
+        text.truncate(end);
+        lost.push(("description", "cut to the target's limit"));
+    }
+    for (field, what) in lost {
+        let site = Site::field(&tool.origin, field);
+        work.lose(Severity::Minor, site, what, "the target has no such field on a tool");
+    }
+}
+
+fn strictness(work: &mut Work<'_>) {
+    let every = work.request.tools.iter().all(|tool| tool.strict == Some(true));
+    let uniform = work.request.tools.windows(2).all(|pair| pair[0].strict == pair[1].strict);
+    let why = match work.profile.tools.strict {
+        Strictness::PerTool => return,
+        Strictness::PerRequest if every || uniform => return,
+        Strictness::PerRequest => "the target is strict for all tools or for none",
+        Strictness::None => "the target cannot be held to a schema",
+    };
+    let mut lost = Vec::new();
+    for tool in &mut work.request.tools {
+        if let Some(strict) = tool.strict.take() {
+            let severity = if strict { Severity::Major } else { Severity::Note };
+            lost.push((severity, Site::field(&tool.origin, "strict")));
+        }
+    }
+    for (severity, site) in lost {
+        work.lose(severity, site, "strictness dropped", why);
+    }
+}
+
+fn history_has_calls(work: &Work<'_>) -> bool {
+    let parts = work.request.messages.iter().flat_map(|message| &message.parts);
+    parts.into_iter().any(|part| matches!(part.body, Body::Call(_) | Body::Outcome(_)))
+}
+
+fn placeholder() -> Tool {
+    let schema = Json::Object(object! {"type": "object", "properties": Object::new()});
+    let mut tool = Tool::function(PLACEHOLDER, schema)
+        .with_description("No tool is available in this turn. Do not call this.");
+    tool.origin = Origin::NONE;
+    tool
+}

@@ -1,0 +1,176 @@
+//! The whole way from one dialect to another: the only file in which two dialects meet.
+//!
+//! ```text
+//! request:  decode(from) → fit(profile of to) → encode(to)
+//! response: decode(from) → restore(aliases, profile of to) → encode(to)
+//! stream:   frames → events(from) → restore → events → frames(to)
+//! ```
+
+mod report;
+mod stream;
+
+pub use report::Report;
+pub use stream::StreamTranslator;
+
+use crate::dialect::{
+    Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
+};
+use crate::fit::restore::{self, Restorer};
+use crate::fit::{Aliases, fit};
+use crate::frame::FrameError;
+use crate::json::{Json, Path};
+use crate::request::Request;
+
+/// What a translation is told besides its two dialects.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Refuse instead of losing anything
+    pub strict: bool,
+    /// The model to name, instead of the one that was named
+    pub model: Option<String>,
+    /// The target's API version, where rules depend on it
+    pub version: Option<String>,
+    /// The aliases of the way out, for the way back
+    pub aliases: Aliases,
+    /// What the reply must know of the request
+    pub asked: Asked,
+}
+
+/// A translated value, and what is to be said about it.
+#[derive(Debug, Clone)]
+pub struct Translated<T> {
+    /// The value in the target's dialect
+    pub value: T,
+    /// Losses, additions and aliases
+    pub report: Report,
+}
+
+/// Why there is no translation.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TranslateError {
+    /// The source is not what its dialect says
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The bytes of a stream are damaged
+    #[error("{0}")]
+    Frame(#[from] FrameError),
+    /// Something would be lost, and that was forbidden
+    #[error("refused: {} would be lost, first {}", .0.count(), .0.first())]
+    Refused(Box<Report>),
+}
+
+/// One direction between two dialects.
+#[derive(Clone, Copy)]
+pub struct Translator<'c> {
+    from: &'c dyn ChatCodec,
+    to: &'c dyn ChatCodec,
+    options: &'c Options,
+}
+
+impl<'c> Translator<'c> {
+    /// From one dialect to another.
+    pub fn new(
+        from: &'c dyn ChatCodec,
+        to: &'c dyn ChatCodec,
+        options: &'c Options,
+    ) -> Translator<'c> {
+        Translator { from, to, options }
+    }
+
+    /// Whether there is nothing to change but what was asked for.
+    fn is_same(&self) -> bool {
+        self.from.dialect() == self.to.dialect() && std::ptr::addr_eq(self.from, self.to)
+    }
+
+    fn target<'t>(&'t self, model: Option<&'t str>) -> Target<'t> {
+        Target { model, version: self.options.version.as_deref() }
+    }
+
+    /// Translates a request.
+    pub fn request(&self, wire: WireRequest) -> Result<Translated<WireRequest>, TranslateError> {
+        let mut request = restore::request(self.from.decode_request(wire)?, &self.options.aliases);
+        if let Some(model) = &self.options.model {
+            request.model = Some(model.clone());
+        }
+        let model = request.model.clone();
+        if self.is_same() {
+            let value = self.to.encode_request(request);
+            return Ok(Translated { value, report: Report::default() });
+        }
+        let profile = self.to.profile(&self.target(model.as_deref()));
+        let fitted = fit(request, self.from.dialect(), &profile);
+        let mut report = Report::of_request(&fitted, self.from.spelling());
+        let value = self.to.encode_request(fitted.request);
+        report.model = model.filter(|_| value.body.get("model").is_none());
+        self.settle(value, report)
+    }
+
+    /// Translates a response.
+    pub fn response(&self, wire: WireReply) -> Result<Translated<WireReply>, TranslateError> {
+        let response = self.from.decode_response(wire)?;
+        let mut restorer = self.restorer();
+        let response = restorer.response(response);
+        let report = Report::of_losses(restorer.losses(), self.from.spelling());
+        self.settle(self.to.encode_response(response, &self.options.asked), report)
+    }
+
+    /// Translates a failure; that always succeeds.
+    pub fn fault(&self, wire: WireReply) -> WireReply {
+        self.to.encode_fault(&self.from.decode_fault(wire))
+    }
+
+    /// Translates a stream, as its bytes arrive.
+    pub fn stream(&self) -> StreamTranslator {
+        StreamTranslator::new(self.from, self.to, self.restorer(), &self.options.asked)
+    }
+
+    fn restorer(&self) -> Restorer {
+        let profile = self.to.profile(&self.target(None));
+        let source = self.from.profile(&self.target(None));
+        Restorer::new(self.options.aliases.clone(), &source, profile)
+    }
+
+    fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {
+        settle(value, report, self.options.strict)
+    }
+}
+
+fn settle<T>(value: T, report: Report, strict: bool) -> Result<Translated<T>, TranslateError> {
+    if strict && !report.losses.is_empty() {
+        return Err(TranslateError::Refused(Box::new(report)));
+    }
+    Ok(Translated { value, report })
+}
+
+/// Translates a list of tools: an array, an object with `tools`, or one tool.
+pub fn tools(
+    from: &dyn ToolCodec,
+    to: &dyn ToolCodec,
+    wire: Json,
+    options: &Options,
+) -> Result<Translated<Json>, TranslateError> {
+    let (items, place) = match wire {
+        Json::Array(items) => (items, ""),
+        Json::Object(mut object) => match object.remove("tools") {
+            Some(Json::Array(items)) => (items, "/tools"),
+            Some(_) => return Err(not_a_list(from, &Path::ROOT.key("tools"))),
+            None => (vec![Json::Object(object)], ""),
+        },
+        _ => return Err(not_a_list(from, &Path::ROOT)),
+    };
+    let mut tools = from.decode_tools(items).map_err(|error| error.below(place))?;
+    for tool in &mut tools {
+        tool.origin.prefix(place);
+    }
+    let profile = to
+        .profile(&Target { model: options.model.as_deref(), version: options.version.as_deref() });
+    let mut fitted = fit(Request { tools, ..Request::default() }, from.dialect(), &profile);
+    fitted.additions.clear();
+    let report = Report::of_request(&fitted, from.spelling());
+    settle(Json::Array(to.encode_tools(&fitted.request.tools)), report, options.strict)
+}
+
+fn not_a_list(from: &dyn ToolCodec, path: &Path<'_>) -> TranslateError {
+    let kind = DecodeErrorKind::Expected("a tool or a list of tools");
+    DecodeError::new(from.dialect(), path, kind).into()
+}

@@ -1,0 +1,90 @@
+//! What a translation has to say about itself.
+
+use crate::fit::{Addition, Aliases, Fitted, Loss};
+use crate::json::{Json, Object};
+use crate::object;
+
+/// Losses by their place in the source document, additions and aliases.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// What is lost, in the order in which it was found
+    pub losses: Vec<Entry>,
+    /// What was added because the target requires it
+    pub additions: Vec<Addition>,
+    /// What was renamed, and what must be undone on the way back
+    pub aliases: Aliases,
+    /// The model, where the target's body has no place for it
+    pub model: Option<String>,
+}
+
+/// A loss with its place spelled out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The JSON Pointer in the source document
+    pub path: String,
+    /// The loss
+    pub loss: Loss,
+}
+
+impl Report {
+    pub(super) fn of_request(fitted: &Fitted, spelling: &[(&str, &str)]) -> Report {
+        Report {
+            additions: fitted.additions.clone(),
+            aliases: fitted.aliases.clone(),
+            ..Report::of_losses(&fitted.losses, spelling)
+        }
+    }
+
+    pub(super) fn of_losses(losses: &[Loss], spelling: &[(&str, &str)]) -> Report {
+        let entry = |loss: &Loss| Entry { path: loss.site.pointer(spelling), loss: loss.clone() };
+        let mut report = Report::default();
+        for loss in losses.iter().filter(|loss| loss.site.exists(spelling)).map(entry) {
+            // A stream may lose the same thing many times; once is enough to say.
+            if !report.losses.contains(&loss) {
+                report.losses.push(loss);
+            }
+        }
+        report
+    }
+
+    /// How many things are lost, in words.
+    pub fn count(&self) -> String {
+        match self.losses.len() {
+            1 => "one thing".to_owned(),
+            count => format!("{count} things"),
+        }
+    }
+
+    /// The first loss, in words.
+    pub fn first(&self) -> String {
+        self.losses.first().map(Entry::to_string).unwrap_or_default()
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Json {
+        let losses = self.losses.iter().map(|entry| {
+            object! {
+                "path": entry.path.as_str(),
+                "what": entry.loss.what.as_ref(),
+                "why": entry.loss.why.as_ref(),
+                "severity": entry.loss.severity.word(),
+            }
+        });
+        let additions = self.additions.iter();
+        let additions = additions.map(|own| object! {"field": own.field, "what": own.what});
+        let mut object = object! {
+            "losses": losses.collect::<Vec<Object>>(),
+            "additions": additions.collect::<Vec<Object>>(),
+            "aliases": self.aliases.to_json(),
+        };
+        object.insert_some("model", self.model.as_deref());
+        Json::Object(object)
+    }
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = if self.path.is_empty() { "/" } else { &self.path };
+        write!(formatter, "{path}: {} ({})", self.loss.what, self.loss.why)
+    }
+}

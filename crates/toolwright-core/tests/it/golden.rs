@@ -1,0 +1,121 @@
+//! The matrix: each chat dialect to each, for a request, a response and a stream, as files that a
+//! person can read. `TOOLWRIGHT_GOLDEN=write cargo test` writes them anew; look at the difference.
+
+use std::path::{Path, PathBuf};
+
+use toolwright_core::dialect::{Asked, ChatCodec, WireReply, WireRequest};
+use toolwright_core::frame::{FrameReader, Framing};
+use toolwright_core::translate::{Options, Report, Translator};
+use toolwright_core::{Json, object};
+
+use crate::fixtures;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden")
+}
+
+/// Compares with the file, or writes it.
+fn settle(kind: &str, from: &dyn ChatCodec, to: &dyn ChatCodec, suffix: &str, bytes: &[u8]) {
+    let path =
+        root().join(kind).join(from.dialect().id()).join(format!("{}{suffix}", to.dialect()));
+    if std::env::var("TOOLWRIGHT_GOLDEN").is_ok_and(|mode| mode == "write") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let golden = std::fs::read(&path).unwrap_or_default();
+    let (golden, now) = (String::from_utf8_lossy(&golden), String::from_utf8_lossy(bytes));
+    assert!(golden == now, "{} differs; it would now be:\n{now}", path.display());
+}
+
+fn options() -> Options {
+    let asked = Asked { created: 1_794_700_000, stream_usage: true, ..Asked::default() };
+    Options { asked, ..Options::default() }
+}
+
+/// Every pair, the same dialect on both sides included.
+fn pairs() -> Vec<(&'static dyn ChatCodec, &'static dyn ChatCodec)> {
+    let codecs = fixtures::codecs();
+    codecs.iter().flat_map(|from| codecs.iter().map(|to| (*from, *to))).collect()
+}
+
+fn losses(report: &Report) -> Json {
+    let lines = report.losses.iter();
+    lines.map(|entry| format!("{} {entry}", entry.loss.severity.word())).collect::<Vec<_>>().into()
+}
+
+fn request_of(codec: &dyn ChatCodec) -> WireRequest {
+    let record = fixtures::json(codec.dialect(), "synthetic/matrix_request.json");
+    let path = record.get("path").and_then(Json::as_str).unwrap().to_owned();
+    WireRequest { path, headers: vec![], body: record.get("body").cloned().unwrap() }
+}
+
+#[test]
+fn matrix_of_requests() {
+    let options = options();
+    let mut count = 0;
+    for (from, to) in pairs() {
+        let translated = Translator::new(from, to, &options).request(request_of(from)).unwrap();
+        let document = object! {
+            "path": translated.value.path.as_str(),
+            "losses": losses(&translated.report),
+            "body": translated.value.body,
+        };
+        let text = format!("{}\n", Json::Object(document).pretty());
+        settle("request", from, to, ".json", text.as_bytes());
+        count += 1;
+    }
+    assert_eq!(count, 81);
+}
+
+#[test]
+fn matrix_of_responses() {
+    let options = options();
+    let mut count = 0;
+    for (from, to) in pairs() {
+        let wire = fixtures::json(from.dialect(), "synthetic/matrix_response.json");
+        let translated = Translator::new(from, to, &options).response(WireReply::ok(wire)).unwrap();
+        let text = format!("{}\n", translated.value.body.pretty());
+        settle("response", from, to, ".json", text.as_bytes());
+        count += 1;
+    }
+    assert_eq!(count, 81);
+}
+
+#[test]
+fn matrix_of_streams() {
+    let options = options();
+    let mut count = 0;
+    for (from, to) in pairs() {
+        let source = fixtures::matrix_stream(from.dialect());
+        let mut stream = Translator::new(from, to, &options).stream();
+        let mut out = Vec::new();
+        stream.push(&source, &mut out).unwrap();
+        stream.finish(&mut out).unwrap();
+        match to.framing() {
+            Framing::Sse => settle("stream", from, to, ".txt", &out),
+            Framing::Ndjson => settle("stream", from, to, ".ndjson", &out),
+            Framing::Aws => {
+                settle("stream", from, to, ".bin", &out);
+                settle("stream", from, to, ".events.txt", readable(&out).as_bytes());
+            }
+        }
+        count += 1;
+    }
+    assert_eq!(count, 81);
+}
+
+/// AWS frames, a line each.
+fn readable(bytes: &[u8]) -> String {
+    let mut reader = FrameReader::new(Framing::Aws);
+    let mut frames = Vec::new();
+    reader.push(bytes, &mut frames).unwrap();
+    reader.finish(&mut frames).unwrap();
+    let mut out = String::new();
+    for frame in &frames {
+        out.push_str(frame.name.as_deref().unwrap_or_default());
+        out.push(' ');
+        out.push_str(&frame.data);
+        out.push('\n');
+    }
+    out
+}

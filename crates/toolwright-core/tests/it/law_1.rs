@@ -1,0 +1,171 @@
+//! Laws 1, 4, 7 and 8 for arbitrary values.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use toolwright_core::dialect::{Asked, ChatCodec, Target};
+use toolwright_core::event::{join, law, split};
+use toolwright_core::fit::alias::{is_legal_id, is_legal_name};
+use toolwright_core::fit::restore::{self, Restorer};
+use toolwright_core::fit::{Aliases, Profile, fit};
+use toolwright_core::{Body, Request, Response};
+
+use crate::{fixtures, generate};
+
+const CASES: u32 = 64;
+
+fn profile(codec: &dyn ChatCodec) -> Profile {
+    codec.profile(&Target { model: Some("model-1"), version: None })
+}
+
+fn restorer(from: &dyn ChatCodec, to: &dyn ChatCodec) -> Restorer {
+    Restorer::new(Aliases::default(), &profile(from), profile(to))
+}
+
+/// Runs a property for each dialect, the same values in every run.
+fn every<S: Strategy>(
+    strategy: impl Fn(&dyn ChatCodec) -> S,
+    property: impl Fn(&dyn ChatCodec, S::Value) -> Result<(), TestCaseError>,
+) {
+    for codec in fixtures::settled() {
+        let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+        let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
+        let mut runner = TestRunner::new_with_rng(config, rng);
+        runner
+            .run(&strategy(codec), |value| property(codec, value))
+            .unwrap_or_else(|error| panic!("{}: {error}", codec.dialect()));
+    }
+}
+
+#[test]
+fn law_1_a_legal_request_returns() {
+    every(
+        |codec| generate::request(codec.dialect()),
+        |codec, request| {
+            let legal: Request = fit(request, codec.dialect(), &profile(codec)).request;
+            let wire = codec.encode_request(legal.clone());
+            let again = codec
+                .decode_request(wire)
+                .map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(again, legal);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn law_1_a_legal_response_returns() {
+    every(
+        |codec| generate::response(codec.dialect()),
+        |codec, response| {
+            let legal: Response = restorer(codec, codec).response(response);
+            let wire = codec.encode_response(legal.clone(), &Asked::default());
+            let again = codec
+                .decode_response(wire)
+                .map_err(|error| TestCaseError::fail(error.to_string()))?;
+            // A dialect may require more of every reply, such as the time of its creation.
+            let again = Response { extra: legal.extra.clone(), ..again };
+            prop_assert_eq!(again, legal);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn fitting_twice_is_fitting_once() {
+    every(
+        |codec| generate::request(codec.dialect()),
+        |codec, request| {
+            let once = fit(request, codec.dialect(), &profile(codec)).request;
+            let twice = fit(once.clone(), codec.dialect(), &profile(codec));
+            prop_assert_eq!(twice.losses, vec![]);
+            prop_assert_eq!(twice.request, once);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn law_4_split_and_joined_any_response_returns() {
+    every(
+        |codec| generate::response(codec.dialect()),
+        |_, response| {
+            let events = split::split(response.clone());
+            prop_assert_eq!(law::check(&events), Ok(()));
+            prop_assert_eq!(join::join(events).unwrap(), response);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn law_3_a_restored_stream_joins_to_the_restored_response() {
+    every(
+        |codec| generate::response(codec.dialect()),
+        |codec, mut response| {
+            // As it arrives, text that will not be JSON cannot be told from text that will.
+            response
+                .parts
+                .retain(|part| part.as_call().is_none_or(|call| call.arguments.is_object()));
+            for to in fixtures::settled() {
+                let whole = restorer(codec, to).response(response.clone());
+                let mut restorer = restorer(codec, to);
+                let mut events = Vec::new();
+                for event in split::split(response.clone()) {
+                    restorer.event(event, &mut events);
+                }
+                prop_assert_eq!(
+                    law::check(&events),
+                    Ok(()),
+                    "{} → {}",
+                    codec.dialect(),
+                    to.dialect()
+                );
+                prop_assert_eq!(
+                    join::join(events).unwrap(),
+                    whole,
+                    "{} → {}",
+                    codec.dialect(),
+                    to.dialect()
+                );
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn law_8_names_and_ids_are_legal_and_return() {
+    every(
+        |codec| generate::request(codec.dialect()),
+        |codec, request| {
+            let profile = profile(codec);
+            let fitted = fit(request.clone(), codec.dialect(), &profile);
+            let mut names = std::collections::BTreeSet::new();
+            for tool in &fitted.request.tools {
+                prop_assert!(is_legal_name(&profile.names, &tool.name), "{}", tool.name);
+                prop_assert!(names.insert(tool.name.clone()), "{} twice", tool.name);
+            }
+            let calls = |request: &Request| -> Vec<(Option<String>, String)> {
+                let parts = request.messages.iter().flat_map(|message| &message.parts);
+                let calls = parts.filter_map(|part| part.as_call());
+                calls.map(|call| (call.id.clone(), call.name.clone())).collect()
+            };
+            for (id, name) in calls(&fitted.request) {
+                prop_assert!(is_legal_name(&profile.names, &name), "{name}");
+                prop_assert!(id.is_none_or(|id| is_legal_id(&profile.ids, &id)));
+            }
+            let pairs = |request: &Request| -> Vec<Option<String>> {
+                let parts = request.messages.iter().flat_map(|message| &message.parts);
+                let outcomes = parts.filter_map(|part| match &part.body {
+                    Body::Outcome(outcome) => Some(outcome.call_id.clone()),
+                    _ => None,
+                });
+                outcomes.collect()
+            };
+            let restored = restore::request(fitted.request, &fitted.aliases);
+            prop_assert_eq!(calls(&restored), calls(&request));
+            prop_assert_eq!(pairs(&restored), pairs(&request));
+            Ok(())
+        },
+    );
+}

@@ -1,0 +1,119 @@
+//! Where one document differs from another, leaf by leaf. Elements of arrays are matched so that
+//! as much as possible stays equal, so a dropped element does not make its followers differ.
+
+use toolwright_core::Json;
+use toolwright_core::json::path::escape;
+
+/// The pointers of all that is in `original` and not, or not the same, in `again`.
+pub fn lost(original: &Json, again: &Json) -> Vec<String> {
+    let mut out = Vec::new();
+    compare(original, Some(again), "", &mut out);
+    out
+}
+
+/// The pointers of arrays and objects that have more in `again`.
+pub fn grown(original: &Json, again: &Json) -> Vec<String> {
+    let mut out = lost(again, original);
+    for pointer in &mut out {
+        while original.pointer(pointer).is_none() {
+            pointer.truncate(pointer.rfind('/').unwrap_or(0));
+        }
+    }
+    out
+}
+
+fn compare(original: &Json, again: Option<&Json>, pointer: &str, out: &mut Vec<String>) {
+    match (original, again) {
+        (Json::Object(object), Some(again @ Json::Object(_))) => {
+            for (key, value) in object.iter() {
+                let pointer = format!("{pointer}/{}", escape(key));
+                compare(value, again.get(key), &pointer, out);
+            }
+        }
+        (Json::Array(items), Some(Json::Array(others))) => {
+            for (index, matched) in align(items, others).into_iter().enumerate() {
+                let pointer = format!("{pointer}/{index}");
+                compare(&items[index], matched.map(|at| &others[at]), &pointer, out);
+            }
+        }
+        (original, Some(again)) if original == again => {}
+        (Json::Object(object), None) if !object.is_empty() => {
+            for (key, value) in object.iter() {
+                compare(value, None, &format!("{pointer}/{}", escape(key)), out);
+            }
+        }
+        (Json::Array(items), None) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                compare(item, None, &format!("{pointer}/{index}"), out);
+            }
+        }
+        _ => out.push(pointer.to_owned()),
+    }
+}
+
+/// For each item its partner: the alignment that keeps most leaves.
+fn align(items: &[Json], others: &[Json]) -> Vec<Option<usize>> {
+    let (score, best) = scores(items, others);
+    let (mut i, mut j) = (0, 0);
+    let mut out = vec![None; items.len()];
+    while i < items.len() && j < others.len() {
+        if score[i][j] > 0 && best[i][j] == score[i][j] + best[i + 1][j + 1] {
+            out[i] = Some(j);
+            (i, j) = (i + 1, j + 1);
+        } else if best[i][j] == best[i + 1][j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    out
+}
+
+/// How many leaves each pair shares, and how many the best alignment of each pair of tails keeps.
+fn scores(items: &[Json], others: &[Json]) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+    let row = |item: &Json| others.iter().map(|other| shared(item, other)).collect();
+    let score: Vec<Vec<usize>> = items.iter().map(row).collect();
+    let mut best = vec![vec![0; others.len() + 1]; items.len() + 1];
+    for i in (0..items.len()).rev() {
+        for j in (0..others.len()).rev() {
+            let paired = score[i][j] + best[i + 1][j + 1];
+            best[i][j] = paired.max(best[i + 1][j]).max(best[i][j + 1]);
+        }
+    }
+    (score, best)
+}
+
+fn shared(a: &Json, b: &Json) -> usize {
+    let whole = usize::from(a == b);
+    whole
+        + match (a, b) {
+            (Json::Object(object), Json::Object(_)) => {
+                let of = |(key, value)| Some(weight(key) * shared(value, b.get(key)?));
+                object.iter().filter_map(of).sum()
+            }
+            (Json::Array(items), Json::Array(others)) => scores(items, others).1[0][0],
+            _ => 0,
+        }
+}
+
+/// What a thing is called tells more of it than anything else.
+fn weight(key: &str) -> usize {
+    let names = ["name", "id", "tool_use_id", "toolUseId", "tool_call_id", "call_id"];
+    if names.contains(&key) { 16 } else { 1 }
+}
+
+/// Whether one pointer is the other or stands above it.
+pub fn covers(a: &str, b: &str) -> bool {
+    let within = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(a, b) || within(b, a)
+}
+
+#[test]
+fn a_dropped_element_is_found() {
+    let original =
+        Json::parse(r#"{"a":[{"x":1,"k":"p"},{"x":2,"k":"q"},{"x":3,"k":"r"}],"b":true}"#).unwrap();
+    let again = Json::parse(r#"{"a":[{"x":1,"k":"p"},{"x":3,"k":"s"}]}"#).unwrap();
+    assert_eq!(lost(&original, &again), ["/a/1/x", "/a/1/k", "/a/2/k", "/b"]);
+}

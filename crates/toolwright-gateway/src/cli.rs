@@ -1,0 +1,36 @@
+//! The command line. JSON on stdout, messages on stderr; exit 0 fine, 1 failed, 2 wrong usage,
+//! 3 refused by `--strict`.
+
+mod exit;
+mod input;
+mod translate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Define a tool once, call it from any model, keep the data out of the prompt.
+#[derive(Debug, Parser)]
+#[command(name = "toolwright", version, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 refused by --strict.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Translate tools, a request, a response or a stream from one dialect to another
+    Translate(translate::Translate),
+}
+
+/// Runs the command that was asked for.
+pub(crate) fn run() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Translate(command) => command.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

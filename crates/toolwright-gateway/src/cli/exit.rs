@@ -1,0 +1,58 @@
+//! How a command ends: one line on stderr, a hint where there is one, and an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use toolwright_core::translate::TranslateError;
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    /// It was tried and failed.
+    pub(crate) fn failed(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), hint: None, code: 1 }
+    }
+
+    /// It was asked for in a wrong way.
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), hint: None, code: 2 }
+    }
+
+    /// With a hint on what to do.
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says why, and gives the exit code.
+    #[allow(clippy::print_stderr)]
+    pub(crate) fn report(self) -> ExitCode {
+        match self.hint {
+            Some(hint) => eprintln!("error: {}\nhint: {hint}", self.message),
+            None => eprintln!("error: {}", self.message),
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<TranslateError> for Failure {
+    fn from(error: TranslateError) -> Failure {
+        let failure = Failure::failed(error.to_string());
+        match error {
+            TranslateError::Refused(_) => Failure { code: 3, ..failure }
+                .with_hint("leave out --strict to translate with losses"),
+            _ => failure,
+        }
+    }
+}
+
+/// A failure to read or write, with what it concerns.
+pub(crate) fn io(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
+    move |error| Failure::failed(format!("{what}: {error}"))
+}

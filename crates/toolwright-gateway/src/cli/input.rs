@@ -1,0 +1,34 @@
+//! Documents from files and stdin, bounded in size.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use toolwright_core::Json;
+
+use super::exit::{self, Failure};
+
+/// The largest document that is read.
+const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+
+/// Opens a file, or stdin for none or `-`.
+pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
+    match file.filter(|file| *file != Path::new("-")) {
+        None => Ok(Box::new(io::stdin().lock())),
+        Some(path) => {
+            let name = path.display().to_string();
+            Ok(Box::new(File::open(path).map_err(exit::io(&name))?))
+        }
+    }
+}
+
+/// Reads one JSON document.
+pub(crate) fn json(file: Option<&Path>) -> Result<Json, Failure> {
+    let name = file.map_or("stdin".to_owned(), |file| file.display().to_string());
+    let mut bytes = Vec::new();
+    open(file)?.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(exit::io(&name))?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        return Err(Failure::failed(format!("{name}: larger than {MAX_DOCUMENT} bytes")));
+    }
+    Json::parse_bytes(&bytes).map_err(|error| Failure::failed(format!("{name}: not JSON: {error}")))
+}

@@ -1,0 +1,230 @@
+//! `toolwright translate`: one wire document to another, with a report of what is lost.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use toolwright_core::Json;
+use toolwright_core::dialect::{
+    self, Asked, ChatCodec, Dialect, ToolCodec, WireReply, WireRequest,
+};
+use toolwright_core::fit::Aliases;
+use toolwright_core::translate::{self, Options, Report, TranslateError, Translator};
+
+use super::exit::{self, Failure};
+use super::input;
+
+/// How much of a stream is read at a time.
+const CHUNK: usize = 16 * 1024;
+
+/// What `translate` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dialects: openai-chat openai-responses anthropic bedrock deepseek gemini ollama mistral cohere,
+mcp (tools only), and the names of OpenAI-compatible vendors (moonshot, zhipu, qwen, groq, …).
+
+A request is a body, or {\"path\": …, \"body\": …} where a vendor keeps the model in the path.
+Losses go to stderr, a line each, and in full to the report.
+
+Example:
+  echo '[{\"name\": \"now\", \"description\": \"The time\", \"parameters\": {}}]' |
+    toolwright translate --from openai-chat --to anthropic --kind tools")]
+pub(crate) struct Translate {
+    /// The dialect of the input
+    #[arg(long, value_name = "DIALECT")]
+    from: String,
+    /// The dialect of the output
+    #[arg(long, value_name = "DIALECT")]
+    to: String,
+    /// What the input is
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// Refuse (exit 3) instead of losing anything
+    #[arg(long)]
+    strict: bool,
+    /// Write losses, additions and aliases to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The model to name in the output
+    #[arg(long)]
+    model: Option<String>,
+    /// The API version of the target, where rules depend on it (anthropic: 2023-06-01, 2026-10-21)
+    #[arg(long, value_name = "DATE")]
+    api_version: Option<String>,
+    /// A report of the way out, whose aliases are undone on the way back
+    #[arg(long, value_name = "FILE")]
+    aliases: Option<PathBuf>,
+    /// The input; stdin if absent
+    file: Option<PathBuf>,
+}
+
+/// What a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// A list of tools
+    Tools,
+    /// A request
+    Request,
+    /// A whole response
+    Response,
+    /// A streamed response
+    Stream,
+}
+
+impl Translate {
+    /// Translates.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let options = Options {
+            strict: self.strict,
+            model: self.model.clone(),
+            version: self.api_version.clone(),
+            aliases: self.read_aliases()?,
+            asked: Asked { stream_usage: true, ..Asked::default() },
+        };
+        let report = match self.kind {
+            Kind::Tools => self.tools(&options),
+            kind => self.chat(kind, &options),
+        };
+        match report {
+            Ok(report) => self.conclude(&report),
+            Err(Ended::Refused(report)) => {
+                self.conclude(&report)?;
+                Err(TranslateError::Refused(report).into())
+            }
+            Err(Ended::Failed(failure)) => Err(failure),
+        }
+    }
+
+    fn read_aliases(&self) -> Result<Aliases, Failure> {
+        let Some(path) = &self.aliases else { return Ok(Aliases::default()) };
+        let document = input::json(Some(path))?;
+        let aliases = document.get("aliases").unwrap_or(&document);
+        Aliases::from_json(aliases)
+            .ok_or_else(|| Failure::failed(format!("{}: no aliases", path.display())))
+    }
+
+    fn tools(&self, options: &Options) -> Result<Report, Ended> {
+        let (from, to) = (tool_codec("--from", &self.from)?, tool_codec("--to", &self.to)?);
+        let document = input::json(self.file.as_deref())?;
+        let translated = translate::tools(from, to, document, options)?;
+        print(&translated.value)?;
+        Ok(translated.report)
+    }
+
+    fn chat(&self, kind: Kind, options: &Options) -> Result<Report, Ended> {
+        let (from, to) = (chat_codec("--from", &self.from)?, chat_codec("--to", &self.to)?);
+        let translator = Translator::new(from, to, options);
+        match kind {
+            Kind::Request => {
+                let wire = wire_request(input::json(self.file.as_deref())?);
+                let translated = translator.request(wire)?;
+                print(&translated.value.body)?;
+                Ok(translated.report)
+            }
+            Kind::Response => {
+                let document = input::json(self.file.as_deref())?;
+                let translated = translator.response(WireReply::ok(document))?;
+                print(&translated.value.body)?;
+                Ok(translated.report)
+            }
+            Kind::Stream | Kind::Tools => self.stream(translator, options.strict),
+        }
+    }
+
+    /// Translates a stream as it arrives. Under `--strict` nothing is written before all was seen.
+    fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report, Ended> {
+        let mut source = input::open(self.file.as_deref())?;
+        let mut stream = translator.stream();
+        let mut stdout = io::stdout().lock();
+        let (mut chunk, mut ready) = (vec![0; CHUNK], Vec::new());
+        loop {
+            let count = source.read(&mut chunk).map_err(exit::io("input"))?;
+            if count == 0 {
+                break;
+            }
+            stream.push(&chunk[..count], &mut ready)?;
+            if !strict {
+                stdout.write_all(&ready).map_err(exit::io("stdout"))?;
+                ready.clear();
+            }
+        }
+        let report = stream.finish(&mut ready)?;
+        if strict && !report.losses.is_empty() {
+            return Err(Ended::Refused(Box::new(report)));
+        }
+        stdout.write_all(&ready).map_err(exit::io("stdout"))?;
+        Ok(report)
+    }
+
+    /// Writes the report, and each loss to stderr.
+    #[allow(clippy::print_stderr)]
+    fn conclude(&self, report: &Report) -> Result<(), Failure> {
+        for entry in &report.losses {
+            eprintln!("{}: {entry}", entry.loss.severity.word());
+        }
+        if let Some(path) = &self.report {
+            let text = format!("{}\n", report.to_json().pretty());
+            std::fs::write(path, text).map_err(exit::io(&path.display().to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// How a translation ended without a result.
+enum Ended {
+    Refused(Box<Report>),
+    Failed(Failure),
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Ended {
+        Ended::Failed(failure)
+    }
+}
+
+impl From<TranslateError> for Ended {
+    fn from(error: TranslateError) -> Ended {
+        match error {
+            TranslateError::Refused(report) => Ended::Refused(report),
+            error => Ended::Failed(error.into()),
+        }
+    }
+}
+
+fn wire_request(document: Json) -> WireRequest {
+    let path = document.get("path").and_then(Json::as_str).map(str::to_owned);
+    match (document, path) {
+        (Json::Object(mut object), Some(path)) if object.contains_key("body") => {
+            let body = object.remove("body").unwrap_or_default();
+            WireRequest { path, headers: vec![], body }
+        }
+        (body, _) => WireRequest { path: String::new(), headers: vec![], body },
+    }
+}
+
+fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec, Failure> {
+    if id == Dialect::Mcp.id() {
+        return Err(Failure::usage(format!("{option}: mcp has tools only, no conversations"))
+            .with_hint("use --kind tools"));
+    }
+    dialect::lookup(id).ok_or_else(|| unknown(option, id))
+}
+
+fn tool_codec(option: &str, id: &str) -> Result<&'static dyn ToolCodec, Failure> {
+    match id.parse::<Dialect>() {
+        Ok(dialect) => Ok(dialect.tool_codec()),
+        Err(()) => dialect::lookup(id).map(|codec| codec as _).ok_or_else(|| unknown(option, id)),
+    }
+}
+
+fn unknown(option: &str, id: &str) -> Failure {
+    let known: Vec<&str> = Dialect::ALL.into_iter().map(Dialect::id).collect();
+    Failure::usage(format!("{option}: no dialect or vendor is named '{id}'"))
+        .with_hint(format!("dialects: {}", known.join(" ")))
+}
+
+#[allow(clippy::print_stdout)]
+fn print(document: &Json) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", document.pretty()).map_err(exit::io("stdout"))
+}
