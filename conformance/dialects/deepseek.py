@@ -7,7 +7,6 @@ from strict import need
 
 PATH = r"(/v1|/beta)?/chat/completions"
 _REQUEST = ("reasoning_content", "thinking")
-_REPLY = ("*/reasoning_content", "/usage/prompt_cache_*_tokens")
 
 
 def request(path, body):
@@ -16,15 +15,7 @@ def request(path, body):
     openai_chat.request("/chat/completions", body, _REQUEST)
 
 
-def response(body):
-    """A whole reply."""
-    return openai_chat.response(body, _REPLY)
-
-
-def stream(data):
-    """A stream."""
-    return openai_chat.stream(data, _REPLY)
-
-
+response = openai_chat.response
+stream = openai_chat.stream
 tools = openai_chat.tools
 fault = openai_chat.fault
