@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use toolwright_core::dialect::{Asked, ChatCodec, WireReply, WireRequest};
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest};
 use toolwright_core::frame::{FrameReader, Framing};
-use toolwright_core::translate::{Options, Report, Translator};
+use toolwright_core::json::Object;
+use toolwright_core::translate::{self, Options, Report, Translator};
 use toolwright_core::{Json, object};
 
 use crate::fixtures;
@@ -15,9 +16,8 @@ fn root() -> PathBuf {
 }
 
 /// Compares with the file, or writes it.
-fn settle(kind: &str, from: &dyn ChatCodec, to: &dyn ChatCodec, suffix: &str, bytes: &[u8]) {
-    let path =
-        root().join(kind).join(from.dialect().id()).join(format!("{}{suffix}", to.dialect()));
+fn settle(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
+    let path = root().join(kind).join(from.id()).join(format!("{to}{suffix}"));
     if std::env::var("TOOLWRIGHT_GOLDEN").is_ok_and(|mode| mode == "write") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, bytes).unwrap();
@@ -61,7 +61,7 @@ fn matrix_of_requests() {
             "body": translated.value.body,
         };
         let text = format!("{}\n", Json::Object(document).pretty());
-        settle("request", from, to, ".json", text.as_bytes());
+        settle("request", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
     }
     assert_eq!(count, 81);
@@ -75,7 +75,7 @@ fn matrix_of_responses() {
         let wire = fixtures::json(from.dialect(), "synthetic/matrix_response.json");
         let translated = Translator::new(from, to, &options).response(WireReply::ok(wire)).unwrap();
         let text = format!("{}\n", translated.value.body.pretty());
-        settle("response", from, to, ".json", text.as_bytes());
+        settle("response", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
     }
     assert_eq!(count, 81);
@@ -92,16 +92,89 @@ fn matrix_of_streams() {
         stream.push(&source, &mut out).unwrap();
         stream.finish(&mut out).unwrap();
         match to.framing() {
-            Framing::Sse => settle("stream", from, to, ".txt", &out),
-            Framing::Ndjson => settle("stream", from, to, ".ndjson", &out),
+            Framing::Sse => settle("stream", from.dialect(), to.dialect(), ".txt", &out),
+            Framing::Ndjson => settle("stream", from.dialect(), to.dialect(), ".ndjson", &out),
             Framing::Aws => {
-                settle("stream", from, to, ".bin", &out);
-                settle("stream", from, to, ".events.txt", readable(&out).as_bytes());
+                settle("stream", from.dialect(), to.dialect(), ".bin", &out);
+                settle(
+                    "stream",
+                    from.dialect(),
+                    to.dialect(),
+                    ".events.txt",
+                    readable(&out).as_bytes(),
+                );
             }
         }
         count += 1;
     }
     assert_eq!(count, 81);
+}
+
+/// The tools of the matrix's request, from every dialect to every one, MCP on both sides included.
+#[test]
+fn matrix_of_tools() {
+    let mut count = 0;
+    for from in Dialect::ALL {
+        for to in Dialect::ALL {
+            let translated =
+                translate::tools(from.tool_codec(), to.tool_codec(), tools_of(from), &options())
+                    .unwrap();
+            let text = format!("{}\n", translated.value.pretty());
+            settle("tools", from, to, ".json", text.as_bytes());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 100);
+}
+
+fn tools_of(dialect: Dialect) -> Json {
+    if dialect == Dialect::Mcp {
+        let exchanges = fixtures::json(dialect, "accepted/mcp_modern.json");
+        return exchanges.pointer("/tools~1list:/result").cloned().unwrap();
+    }
+    let request = fixtures::json(dialect, "synthetic/matrix_request.json");
+    let tools = request.pointer("/body/tools").or(request.pointer("/body/toolConfig/tools"));
+    tools.cloned().unwrap()
+}
+
+/// A refusal of each vendor, for a client of each.
+#[test]
+fn matrix_of_faults() {
+    let options = options();
+    let mut count = 0;
+    for (from, to) in pairs() {
+        let reply = Translator::new(from, to, &options).fault(fault_of(from.dialect()));
+        let headers: Object = reply
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone().into(), value.as_str().into()))
+            .collect();
+        let status = u64::from(reply.status);
+        let document = object! {"status": status, "headers": headers, "body": reply.body};
+        let text = format!("{}\n", Json::Object(document).pretty());
+        settle("fault", from.dialect(), to.dialect(), ".json", text.as_bytes());
+        count += 1;
+    }
+    assert_eq!(count, 81);
+}
+
+fn fault_of(dialect: Dialect) -> WireReply {
+    let (home, file, status) = match dialect {
+        Dialect::OpenaiChat | Dialect::OpenaiResponses | Dialect::Deepseek => {
+            (Dialect::OpenaiChat, "openai_error_429", 429)
+        }
+        Dialect::Anthropic => (dialect, "anthropic_error_429", 429),
+        Dialect::Bedrock => (dialect, "bedrock_error_429", 429),
+        Dialect::Gemini => (dialect, "gemini_error_429", 429),
+        Dialect::Mistral => (dialect, "mistral_error_429", 429),
+        Dialect::Ollama => (dialect, "ollama_error_400", 400),
+        Dialect::Cohere | Dialect::Mcp => (Dialect::Cohere, "cohere_error_400", 400),
+    };
+    let headers = match dialect {
+        Dialect::Bedrock => vec![("x-amzn-errortype".to_owned(), "ThrottlingException".to_owned())],
+        _ => vec![],
+    };
+    WireReply { status, headers, body: fixtures::json(home, &format!("accepted/{file}.json")) }
 }
 
 /// AWS frames, a line each.

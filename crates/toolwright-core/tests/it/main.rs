@@ -4,6 +4,7 @@
 
 mod anthropic;
 mod bedrock;
+mod cases;
 mod cohere;
 mod fixtures;
 mod frame;

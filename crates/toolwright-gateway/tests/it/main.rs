@@ -1,0 +1,6 @@
+//! The command as people run it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod run;
+mod translate;
