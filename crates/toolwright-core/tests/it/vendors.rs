@@ -6,6 +6,7 @@ use toolwright_core::dialect::{
 };
 use toolwright_core::event::split::split;
 use toolwright_core::request::Thinking;
+use toolwright_core::translate::{self, Options};
 use toolwright_core::{Arguments, Body, Call, Json, Message, Part, Request, Response, Role};
 
 use crate::spelling;
@@ -188,6 +189,20 @@ fn test_openai_tool_parameter_type_mapping() {
     let asks = |id: &str| lookup(id).unwrap().profile(&Target::default()).schema.integer_as_number;
     assert!(asks("openai-flat"));
     assert!(!asks("openai-chat") && !asks("deepseek") && !asks("vllm"));
+    let definition = json(r#"{"name":"f","parameters":{"p":{"type":"integer"}}}"#);
+    let fitted = |to: &str| {
+        let (from, to) = (lookup("openai-chat").unwrap(), lookup(to).unwrap());
+        translate::tools(from, to, definition.clone(), &Options::default()).unwrap()
+    };
+    let narrowed = fitted("openai-flat");
+    assert_eq!(narrowed.value.pointer("/0/parameters/properties/p/type"), Some(&"number".into()));
+    assert_eq!(narrowed.report.losses.len(), 1, "the change is reported");
+    let kept = fitted("vllm");
+    assert_eq!(
+        kept.value.pointer("/0/function/parameters/properties/p/type"),
+        Some(&"integer".into())
+    );
+    assert!(kept.report.losses.is_empty());
 }
 
 #[test]

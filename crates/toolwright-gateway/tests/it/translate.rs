@@ -116,7 +116,7 @@ fn a_stream_goes_through_stdin_to_stdout() {
 }
 
 #[test]
-fn case_20_the_same_input_gives_the_same_bytes_in_every_process() {
+fn law_9_case_20_the_same_input_gives_the_same_bytes_in_every_process() {
     let file = fixture("openai-chat/synthetic/matrix_request.json");
     for to in ["anthropic", "bedrock", "gemini", "mistral", "cohere", "ollama", "openai-responses"]
     {
