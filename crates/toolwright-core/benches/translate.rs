@@ -61,12 +61,12 @@ impl Source {
                 let record = document(codec.dialect(), "matrix_request.json");
                 let path = record.get("path").and_then(Json::as_str).unwrap();
                 path.clone_into(&mut source.path);
-                source.pieces.push(record.get("body").unwrap().to_string().into_bytes());
+                source.pieces.push(record.get("body").unwrap().compact().into_bytes());
                 source.documents.clone_from(&source.pieces);
             }
             Kind::Response => {
                 let body = document(codec.dialect(), "matrix_response.json");
-                source.pieces.push(body.to_string().into_bytes());
+                source.pieces.push(body.compact().into_bytes());
                 source.documents.clone_from(&source.pieces);
             }
             Kind::Stream => source.cut(),
@@ -108,12 +108,12 @@ impl Source {
                 let body = Json::parse_bytes(black_box(&self.pieces[0])).unwrap();
                 let wire = WireRequest { path: self.path.clone(), headers: vec![], body };
                 let translated = translator.request(wire).unwrap();
-                black_box(translated.value.body.to_string().into_bytes());
+                black_box(translated.value.body.compact().into_bytes());
             }
             Kind::Response => {
                 let body = Json::parse_bytes(black_box(&self.pieces[0])).unwrap();
                 let translated = translator.response(WireReply::ok(body)).unwrap();
-                black_box(translated.value.body.to_string().into_bytes());
+                black_box(translated.value.body.compact().into_bytes());
             }
             Kind::Stream => {
                 let mut stream = translator.stream();

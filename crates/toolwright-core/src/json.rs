@@ -7,7 +7,9 @@ mod number;
 mod object;
 mod parse;
 pub mod path;
+mod scan;
 mod text;
+mod word;
 mod write;
 
 pub use number::Number;
@@ -137,6 +139,13 @@ impl Json {
     pub fn pretty(&self) -> String {
         let mut out = String::new();
         write::pretty(self, 0, &mut out);
+        out
+    }
+
+    /// The text without white space, for wires.
+    pub fn compact(&self) -> String {
+        let mut out = String::with_capacity(write::START);
+        write::compact(self, &mut out);
         out
     }
 

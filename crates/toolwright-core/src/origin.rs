@@ -17,7 +17,7 @@ impl Origin {
 
     /// The place that a decoder is at.
     pub fn at(path: &Path<'_>) -> Origin {
-        Origin(Some(path.to_string().into_boxed_str()))
+        Origin(Some(path.pointer().into_boxed_str()))
     }
 
     /// Puts a pointer before this one, for a value that was read out of a larger document.

@@ -41,7 +41,7 @@ pub enum DecodeErrorKind {
 impl DecodeError {
     /// A failure at a place.
     pub fn new(dialect: Dialect, path: &Path<'_>, kind: impl Into<DecodeErrorKind>) -> DecodeError {
-        DecodeError { dialect, pointer: path.to_string(), kind: kind.into() }
+        DecodeError { dialect, pointer: path.pointer(), kind: kind.into() }
     }
 
     /// The same failure, of a value that stands at a place in a larger document.

@@ -80,7 +80,7 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
                 JsonRule::Text => false,
             };
             if !kept {
-                part.body = Body::Text(value.to_string());
+                part.body = Body::Text(value.compact());
                 let why = "the target takes no such value in an outcome";
                 work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
             }
@@ -117,7 +117,7 @@ fn single_json(work: &mut Work<'_>, outcome: &mut Outcome) {
     }
     for part in &mut outcome.content {
         if let Body::Json(value) = &part.body {
-            part.body = Body::Text(value.to_string());
+            part.body = Body::Text(value.compact());
             let why = "the target takes one value in an outcome";
             work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Json;
+use super::{Json, write};
 
 /// A member's key; borrowed where our own code names it.
 pub type Key = Cow<'static, str>;
@@ -100,6 +100,13 @@ impl Object {
                 (None, value) => self.0.push((Cow::Owned(key.to_owned()), value.clone())),
             }
         }
+    }
+
+    /// The text without white space, for wires.
+    pub fn compact(&self) -> String {
+        let mut out = String::with_capacity(write::START);
+        write::object(self, &mut out);
+        out
     }
 
     /// Equality that ignores the order of keys.

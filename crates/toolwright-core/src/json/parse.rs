@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Number, Object};
+use super::{Json, Key, Number, Object, scan, word};
 
 /// How deep arrays and objects may nest.
 pub const MAX_DEPTH: usize = 128;
@@ -133,14 +133,14 @@ impl<'t> Reader<'t> {
             if self.peek() != Some(b'"') {
                 return Err(self.error("expected a key"));
             }
-            let key = self.string()?;
+            let key = self.key()?;
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.error("expected ':'"));
             }
             self.at += 1;
             self.space();
-            object.push(key.into_owned(), self.value(depth)?);
+            object.push(key, self.value(depth)?);
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -188,13 +188,13 @@ impl<'t> Reader<'t> {
     /// Moves over bytes that need no attention and returns them.
     fn plain(&mut self) -> &'t str {
         let start = self.at;
-        while let Some(byte) = self.peek() {
-            if byte == b'"' || byte == b'\\' || byte < 0x20 {
-                break;
-            }
-            self.at += 1;
-        }
+        self.at += scan::plain(&self.bytes[start..]);
         &self.text[start..self.at]
+    }
+
+    fn key(&mut self) -> Result<Key, JsonError> {
+        let key = self.string()?;
+        Ok(word::known(&key).map_or_else(|| key.into_owned().into(), Cow::Borrowed))
     }
 
     fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {

@@ -35,16 +35,40 @@ impl<'p> Path<'p> {
     }
 }
 
+impl Path<'_> {
+    /// The pointer. Decoders note one for every part, so this goes around the formatter.
+    pub fn pointer(&self) -> String {
+        self.grow(0)
+    }
+
+    /// The pointer to here, with room for more after it.
+    fn grow(&self, room: usize) -> String {
+        let Some(parent) = self.parent else { return String::with_capacity(room) };
+        match self.step {
+            Step::Root => parent.grow(room),
+            Step::Key(key) => {
+                let key = escape(key);
+                let mut out = parent.grow(room + 1 + key.len());
+                out.push('/');
+                out.push_str(&key);
+                out
+            }
+            Step::Index(index) => {
+                let digits = index.checked_ilog10().unwrap_or(0);
+                let mut out = parent.grow(room + 2 + digits as usize);
+                out.push('/');
+                for place in (0..=digits).rev() {
+                    out.push(char::from(b"0123456789"[index / 10_usize.pow(place) % 10]));
+                }
+                out
+            }
+        }
+    }
+}
+
 impl fmt::Display for Path<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = self.parent {
-            parent.fmt(formatter)?;
-        }
-        match self.step {
-            Step::Root => Ok(()),
-            Step::Key(key) => write!(formatter, "/{}", escape(key)),
-            Step::Index(index) => write!(formatter, "/{index}"),
-        }
+        formatter.write_str(&self.pointer())
     }
 }
 

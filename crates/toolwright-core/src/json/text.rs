@@ -19,7 +19,7 @@ impl JsonText {
 
     /// The compact text of a tree.
     pub fn of(value: &Json) -> JsonText {
-        JsonText(value.to_string().into_boxed_str())
+        JsonText(value.compact().into_boxed_str())
     }
 
     /// The text.

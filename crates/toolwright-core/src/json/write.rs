@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Json, Object};
+use super::{Json, Object, scan};
+
+/// Room that a text starts with: most frames of a stream fit.
+pub(super) const START: usize = 256;
 
 /// Appends the compact form.
 pub(super) fn compact(value: &Json, out: &mut String) {
@@ -22,19 +25,22 @@ pub(super) fn compact(value: &Json, out: &mut String) {
             }
             out.push(']');
         }
-        Json::Object(object) => {
-            out.push('{');
-            for (index, (key, item)) in object.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                string(key, out);
-                out.push(':');
-                compact(item, out);
-            }
-            out.push('}');
-        }
+        Json::Object(members) => object(members, out),
     }
+}
+
+/// Appends the compact form of an object.
+pub(super) fn object(object: &Object, out: &mut String) {
+    out.push('{');
+    for (index, (key, item)) in object.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        string(key, out);
+        out.push(':');
+        compact(item, out);
+    }
+    out.push('}');
 }
 
 /// Appends the indented form.
@@ -75,47 +81,46 @@ pub(super) fn pretty(value: &Json, indent: usize, out: &mut String) {
 }
 
 fn string(text: &str, out: &mut String) {
+    out.reserve(text.len() + 3);
     out.push('"');
-    let mut start = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(&text[start..at]);
-        if escape.is_empty() {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = text;
+    loop {
+        let (plain, special) = rest.split_at(scan::plain(rest.as_bytes()));
+        out.push_str(plain);
+        let Some(byte) = special.bytes().next() else { break };
+        escape(byte, out);
+        rest = &special[1..];
+    }
+    out.push('"');
+}
+
+fn escape(byte: u8, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push_str(match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        0x08 => "\\b",
+        0x0c => "\\f",
+        _ => {
             out.push_str("\\u00");
             out.push(char::from(HEX[usize::from(byte >> 4)]));
             out.push(char::from(HEX[usize::from(byte & 15)]));
-        } else {
-            out.push_str(escape);
+            return;
         }
-        start = at + 1;
-    }
-    out.push_str(&text[start..]);
-    out.push('"');
+    });
 }
 
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        compact(self, &mut out);
-        formatter.write_str(&out)
+        formatter.write_str(&self.compact())
     }
 }
 
 impl fmt::Display for Object {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        compact(&Json::Object(self.clone()), &mut out);
-        formatter.write_str(&out)
+        formatter.write_str(&self.compact())
     }
 }

@@ -131,7 +131,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     let signature = own_signature.map_or("", |own| own.value.as_str());
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
-        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media)?,
         Body::Reasoning(reasoning) if reasoning.redacted => {
             object! {"type": "redacted_thinking", "data": signature}

@@ -344,5 +344,5 @@ fn frame(name: &'static str, fields: Object) -> Frame {
     for (key, value) in fields {
         object.insert(key, value);
     }
-    Frame::named(name, Json::Object(object).to_string())
+    Frame::named(name, object.compact())
 }

@@ -194,7 +194,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
             None => return Some(wire::union("text", text.as_str())),
         },
         Body::Refusal(text) => return Some(wire::union("text", text.as_str())),
-        Body::Json(value) => return Some(wire::union("text", value.to_string())),
+        Body::Json(value) => return Some(wire::union("text", value.compact())),
         Body::Media(media) => encode_media(media, &part.extra)?,
         Body::Reasoning(reasoning) if reasoning.redacted => {
             let blob = object! {"redactedContent": signature?};

@@ -109,7 +109,7 @@ fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Resul
         request.thinking.get_or_insert_default().effort = Some(effort);
     }
     if let Some((format, text)) = own.peek("textFormat").and_then(decode_format) {
-        if format.schema.to_string() != text {
+        if format.schema.compact() != text {
             request.extra.insert(DIALECT, SCHEMA_TEXT, text);
         }
         request.format = Some(Format::Schema(format));
@@ -160,7 +160,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     if let Some(Format::Schema(format)) = request.format {
         let own = request.extra.get(DIALECT, SCHEMA_TEXT).and_then(Json::as_str);
         let own = own.filter(|text| Json::parse(text).is_ok_and(|own| own == format.schema));
-        let text = own.map_or_else(|| format.schema.to_string(), str::to_owned);
+        let text = own.map_or_else(|| format.schema.compact(), str::to_owned);
         output.insert("textFormat", encode_format(&format, &text));
     }
     output.insert_some("effort", request.thinking.and_then(|own| own.effort));

@@ -179,7 +179,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         }
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
         Body::Json(data @ Json::Object(_)) => document(data.clone()),
-        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media)?,
         Body::Reasoning(reasoning) if !reasoning.redacted => {
             object! {"type": "thinking", "thinking": reasoning.joined()}

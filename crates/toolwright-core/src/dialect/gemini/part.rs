@@ -158,7 +158,7 @@ fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"text": text.as_str()},
-        Body::Json(value) => object! {"text": value.to_string()},
+        Body::Json(value) => object! {"text": value.compact()},
         Body::Media(media) => encode_media(media)?,
         Body::Reasoning(reasoning) if reasoning.redacted => return None,
         Body::Reasoning(reasoning) => object! {"text": reasoning.joined(), "thought": true},

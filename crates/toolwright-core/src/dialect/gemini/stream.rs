@@ -193,7 +193,7 @@ impl Encoder {
             },
             Event::End => self.end(frames),
             Event::Fault(fault) => {
-                frames.push(Frame::data(Json::Object(fault::encode_body(&fault)).to_string()));
+                frames.push(Frame::data(fault::encode_body(&fault).compact()));
             }
             // There is no frame that the SDK would skip.
             Event::Ping => {}
@@ -256,7 +256,7 @@ impl Encoder {
         if !std::mem::replace(&mut self.begun, true) {
             self.start.extra.write_into(DIALECT, &mut object);
         }
-        frames.push(Frame::data(Json::Object(object).to_string()));
+        frames.push(Frame::data(object.compact()));
     }
 }
 

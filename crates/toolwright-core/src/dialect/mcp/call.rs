@@ -90,7 +90,7 @@ fn place(value: Json, content: &mut Vec<Part>, path: &Path<'_>) {
         content.push(part);
         return;
     };
-    let compact = value.to_string();
+    let compact = value.compact();
     if let Body::Text(text) = std::mem::replace(&mut part.body, Body::Json(value))
         && text != compact
     {

@@ -128,7 +128,7 @@ fn section(item: Json) -> Option<Section> {
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
-        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(own) => media::encode(own, &part.extra)?,
         Body::Reasoning(reasoning) if reasoning.redacted => return None,
         Body::Reasoning(reasoning) => {

@@ -125,7 +125,7 @@ pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
 fn words(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match &part.body {
         Body::Text(text) | Body::Refusal(text) => Some(text.clone()),
-        Body::Json(value) => Some(value.to_string()),
+        Body::Json(value) => Some(value.compact()),
         _ => None,
     });
     texts.collect::<Vec<String>>().join("\n\n")

@@ -209,5 +209,5 @@ impl StreamEncoder for Encoder {
 }
 
 fn frame(line: Object) -> Frame {
-    Frame::data(Json::Object(line).to_string())
+    Frame::data(line.compact())
 }

@@ -179,5 +179,5 @@ impl StreamEncoder for Encoder {
 }
 
 fn frame(name: &'static str, event: Object) -> Frame {
-    Frame::named(name, Json::Object(event).to_string())
+    Frame::named(name, event.compact())
 }

@@ -112,7 +112,7 @@ pub(super) fn pieces(block: Json) -> Option<Pieces> {
             let input = own.remove("input").unwrap_or_default();
             (
                 wire::union("toolUse", own),
-                wire::union("toolUse", object! {"input": input.to_string()}),
+                wire::union("toolUse", object! {"input": input.compact()}),
             )
         }
         "toolResult" => {

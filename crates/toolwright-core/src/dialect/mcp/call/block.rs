@@ -68,7 +68,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) if embedded => embed(object! {"text": text.as_str()}),
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
-        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media, embedded)?,
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
         Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) | Body::Opaque(_) => return None,

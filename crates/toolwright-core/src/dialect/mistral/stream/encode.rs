@@ -46,7 +46,7 @@ impl Encoder {
     /// A chunk with one choice; `finish_reason` must be there, be it null (facts §8).
     fn chunk(&self, delta: Object, frames: &mut Vec<Frame>) {
         let choice = object! {"index": 0_u64, "delta": delta, "finish_reason": Json::Null};
-        frames.push(Frame::data(self.body(choice).to_string()));
+        frames.push(Frame::data(self.body(choice).compact()));
     }
 
     fn body(&self, choice: Object) -> Object {
@@ -114,7 +114,7 @@ impl Encoder {
         choice.insert("delta", delta);
         let mut body = self.body(choice);
         body.insert("usage", response::encode_usage(&self.usage));
-        frames.push(Frame::data(body.to_string()));
+        frames.push(Frame::data(body.compact()));
         frames.push(Frame::data(DONE));
     }
 
@@ -130,7 +130,7 @@ impl Encoder {
             Event::Stop(stop) => self.stop = stop,
             Event::Usage(usage) => self.usage.update(usage),
             Event::End => self.end(frames),
-            Event::Fault(fault) => frames.push(Frame::data(fault::encode_body(&fault).to_string())),
+            Event::Fault(fault) => frames.push(Frame::data(fault::encode_body(&fault).compact())),
             // The format has no word for it.
             Event::Ping => {}
         }
