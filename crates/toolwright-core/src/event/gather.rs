@@ -1,6 +1,6 @@
 //! Calls held back until they are whole, for clients whose dialect cannot say half a call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::join::Open;
 use crate::event::{Event, Head, Tail};
@@ -10,11 +10,13 @@ use crate::extra::Extra;
 #[derive(Debug, Default)]
 pub struct Gatherer {
     calls: BTreeMap<usize, Open>,
+    ready: VecDeque<Event>,
 }
 
 impl Gatherer {
-    /// Takes an event and gives what may go out now. Indexes stay those of the source stream.
-    pub fn push(&mut self, event: Event, out: &mut Vec<Event>) {
+    /// Takes an event; what may go out now, [`Self::pop`] gives. Indexes stay those of the source
+    /// stream.
+    pub fn push(&mut self, event: Event) {
         match event {
             Event::PartStart { index, head: head @ Head::Call { .. }, extra } => {
                 self.calls.insert(index, Open::new(head, extra));
@@ -27,12 +29,21 @@ impl Gatherer {
             Event::PartEnd { index, tail } => match self.calls.remove(&index) {
                 Some(open) => {
                     let whole = Head::Whole(Box::new(open.close(tail)));
-                    out.push(Event::PartStart { index, head: whole, extra: Extra::NONE });
-                    out.push(Event::PartEnd { index, tail: Tail::default() });
+                    self.ready.push_back(Event::PartStart {
+                        index,
+                        head: whole,
+                        extra: Extra::NONE,
+                    });
+                    self.ready.push_back(Event::PartEnd { index, tail: Tail::default() });
                 }
-                None => out.push(Event::PartEnd { index, tail }),
+                None => self.ready.push_back(Event::PartEnd { index, tail }),
             },
-            event => out.push(event),
+            event => self.ready.push_back(event),
         }
+    }
+
+    /// The next event that may go out.
+    pub fn pop(&mut self) -> Option<Event> {
+        self.ready.pop_front()
     }
 }

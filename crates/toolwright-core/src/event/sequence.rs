@@ -12,36 +12,42 @@ use crate::event::Event;
 pub struct Sequencer {
     current: Option<usize>,
     waiting: BTreeMap<usize, VecDeque<Event>>,
+    ready: VecDeque<Event>,
 }
 
 impl Sequencer {
-    /// Takes an event and appends what may go out now.
-    pub fn push(&mut self, event: Event, out: &mut Vec<Event>) {
+    /// Takes an event; what may go out now, [`Self::pop`] gives.
+    pub fn push(&mut self, event: Event) {
         // What has no index (a stop, say) comes when all parts are closed; a fault or a ping passes.
         let Some(index) = index_of(&event) else {
-            out.push(event);
+            self.ready.push_back(event);
             return;
         };
         if self.current.is_some_and(|current| current != index) {
             self.waiting.entry(index).or_default().push_back(event);
             return;
         }
-        self.pass(event, out);
+        self.pass(event);
         while self.current.is_none() {
             let Some((_, events)) = self.waiting.pop_first() else { return };
             for event in events {
-                self.pass(event, out);
+                self.pass(event);
             }
         }
     }
 
-    fn pass(&mut self, event: Event, out: &mut Vec<Event>) {
+    /// The next event that may go out.
+    pub fn pop(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+
+    fn pass(&mut self, event: Event) {
         match &event {
             Event::PartStart { index, .. } => self.current = Some(*index),
             Event::PartEnd { .. } => self.current = None,
             _ => {}
         }
-        out.push(event);
+        self.ready.push_back(event);
     }
 }
 

@@ -7,7 +7,6 @@
 //! All numbers are big-endian. A header is `u8` length and name, `u8` type, value.
 
 use super::{Frame, FrameError, MAX_FRAME, text};
-use crate::json::Json;
 use crate::object;
 
 const PRELUDE: usize = 12;
@@ -104,8 +103,7 @@ fn message(bytes: &[u8], lengths: Lengths) -> Result<Frame, FrameError> {
         Some("error") => Ok(Frame {
             name: headers.error_code.map(str::to_owned),
             exception: true,
-            data: Json::from(object! {"message": headers.error_message.unwrap_or_default()})
-                .to_string(),
+            data: object! {"message": headers.error_message.unwrap_or_default()}.compact(),
         }),
         Some(_) => Err(FrameError::Malformed),
     }
@@ -182,6 +180,7 @@ fn chunk<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], FrameError> {
 /// Appends a message with the three headers that Bedrock sends, in its order.
 pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     let start = out.len();
+    out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 128);
     out.extend_from_slice(&[0; PRELUDE]);
     let (label, kind) =
         if frame.exception { (":exception-type", "exception") } else { (":event-type", "event") };

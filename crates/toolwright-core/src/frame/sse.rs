@@ -115,12 +115,15 @@ impl Reader {
 /// Appends an event. A carriage return would end the line for the reader, so it is written as the
 /// line break that it is; in JSON both are white space.
 pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
+    out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 24);
     if let Some(name) = frame.name.as_deref().filter(|name| !name.is_empty()) {
         out.extend_from_slice(b"event: ");
-        out.extend(name.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+        for line in name.split(['\n', '\r']) {
+            out.extend_from_slice(line.as_bytes());
+        }
         out.push(b'\n');
     }
-    if frame.data.contains('\r') {
+    if find(frame.data.as_bytes(), |byte| byte == b'\r').is_some() {
         write_data(&frame.data.replace("\r\n", "\n").replace('\r', "\n"), out);
     } else {
         write_data(&frame.data, out);
@@ -129,9 +132,15 @@ pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
 }
 
 fn write_data(data: &str, out: &mut Vec<u8>) {
-    for line in data.split('\n') {
+    let mut rest = data.as_bytes();
+    loop {
+        let end = find(rest, |byte| byte == b'\n').unwrap_or(rest.len());
         out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.as_bytes());
+        out.extend_from_slice(&rest[..end]);
         out.push(b'\n');
+        if end == rest.len() {
+            return;
+        }
+        rest = &rest[end + 1..];
     }
 }

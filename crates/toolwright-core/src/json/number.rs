@@ -1,15 +1,22 @@
 //! A JSON number as the digits that were written.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A number by its text, so that no digit and no exponent is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Number(Box<str>);
+pub struct Number(Cow<'static, str>);
+
+/// Most numbers of a stream are indexes: these need no memory of their own.
+const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 impl Number {
     /// Takes text that the parser has recognised as a number.
     pub(super) fn from_digits(text: &str) -> Number {
-        Number(text.into())
+        match text.as_bytes() {
+            [digit @ b'0'..=b'9'] => Number(DIGITS[usize::from(digit - b'0')].into()),
+            _ => Number(text.to_owned().into()),
+        }
     }
 
     /// Reads a number by JSON's grammar; `None` for anything else.
@@ -48,12 +55,13 @@ impl fmt::Display for Number {
 
 impl From<u64> for Number {
     fn from(value: u64) -> Number {
-        Number(value.to_string().into_boxed_str())
+        let known = usize::try_from(value).ok().and_then(|value| DIGITS.get(value));
+        Number(known.map_or_else(|| value.to_string().into(), |digit| (*digit).into()))
     }
 }
 
 impl From<i64> for Number {
     fn from(value: i64) -> Number {
-        Number(value.to_string().into_boxed_str())
+        Number(value.to_string().into())
     }
 }

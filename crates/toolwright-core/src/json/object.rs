@@ -81,6 +81,13 @@ impl Object {
         self.0.push((key.into(), value.into()));
     }
 
+    /// Puts a member before all others, unless the key is there.
+    pub fn lead(&mut self, key: &'static str, value: impl Into<Json>) {
+        if !self.contains_key(key) {
+            self.0.insert(0, (key.into(), value.into()));
+        }
+    }
+
     /// Sets a member if there is a value.
     pub fn insert_some<T: Into<Json>>(&mut self, key: impl Into<Key>, value: Option<T>) {
         if let Some(value) = value {

@@ -15,7 +15,8 @@ pub struct StreamTranslator {
     encoder: Box<dyn StreamEncoder>,
     framing: Framing,
     spelling: &'static [(&'static str, &'static str)],
-    frames: Vec<Frame>,
+    incoming: Vec<Frame>,
+    outgoing: Vec<Frame>,
     events: Vec<Event>,
     restored: Vec<Event>,
 }
@@ -34,7 +35,8 @@ impl StreamTranslator {
             encoder: to.stream_encoder(asked),
             framing: to.framing(),
             spelling: from.spelling(),
-            frames: Vec::new(),
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
             events: Vec::new(),
             restored: Vec::new(),
         }
@@ -43,14 +45,14 @@ impl StreamTranslator {
     /// Takes some bytes and appends what can be said by now. Frames of a kind that the source's
     /// dialect does not have are skipped.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TranslateError> {
-        let read = self.reader.push(bytes, &mut self.frames);
+        let read = self.reader.push(bytes, &mut self.incoming);
         self.relay(out)?;
         Ok(read?)
     }
 
     /// Takes the end of the bytes.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Report, TranslateError> {
-        let read = self.reader.finish(&mut self.frames);
+        let read = self.reader.finish(&mut self.incoming);
         self.relay(out)?;
         read?;
         self.decoder.finish(&mut self.events);
@@ -59,11 +61,12 @@ impl StreamTranslator {
     }
 
     fn relay(&mut self, out: &mut Vec<u8>) -> Result<(), TranslateError> {
-        let frames = std::mem::take(&mut self.frames);
-        for frame in &frames {
-            self.decoder.decode(frame, &mut self.events)?;
+        let mut frames = std::mem::take(&mut self.incoming);
+        for frame in frames.drain(..) {
+            self.decoder.decode(&frame, &mut self.events)?;
             self.write(out);
         }
+        self.incoming = frames;
         Ok(())
     }
 
@@ -72,9 +75,9 @@ impl StreamTranslator {
             self.restorer.event(event, &mut self.restored);
         }
         for event in self.restored.drain(..) {
-            self.encoder.encode(event, &mut self.frames);
+            self.encoder.encode(event, &mut self.outgoing);
         }
-        for frame in self.frames.drain(..) {
+        for frame in self.outgoing.drain(..) {
             frame::write(self.framing, &frame, out);
         }
     }

@@ -330,19 +330,15 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let mut ready = Vec::new();
-        self.sequencer.push(event, &mut ready);
-        for event in ready {
+        self.sequencer.push(event);
+        while let Some(event) = self.sequencer.pop() {
             self.write(event, frames);
         }
     }
 }
 
 /// A frame whose name is also its `type`, without which the SDK skips it.
-fn frame(name: &'static str, fields: Object) -> Frame {
-    let mut object = object! {"type": name};
-    for (key, value) in fields {
-        object.insert(key, value);
-    }
-    Frame::named(name, object.compact())
+fn frame(name: &'static str, mut fields: Object) -> Frame {
+    fields.lead("type", name);
+    Frame::named(name, fields.compact())
 }

@@ -262,12 +262,11 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let (mut ordered, mut ready) = (Vec::new(), Vec::new());
-        self.sequencer.push(event, &mut ordered);
-        for event in ordered {
-            self.gatherer.push(event, &mut ready);
+        self.sequencer.push(event);
+        while let Some(event) = self.sequencer.pop() {
+            self.gatherer.push(event);
         }
-        for event in ready {
+        while let Some(event) = self.gatherer.pop() {
             self.write(event, frames);
         }
     }

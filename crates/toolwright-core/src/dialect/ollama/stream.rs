@@ -200,9 +200,8 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let mut ready = Vec::new();
-        self.gatherer.push(event, &mut ready);
-        for event in ready {
+        self.gatherer.push(event);
+        while let Some(event) = self.gatherer.pop() {
             self.write(event, frames);
         }
     }

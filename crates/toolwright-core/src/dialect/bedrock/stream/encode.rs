@@ -170,9 +170,8 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let mut ready = Vec::new();
-        self.sequencer.push(event, &mut ready);
-        for event in ready {
+        self.sequencer.push(event);
+        while let Some(event) = self.sequencer.pop() {
             self.write(event, frames);
         }
     }

@@ -187,10 +187,7 @@ fn in_delta(
 }
 
 /// A frame whose name is also its `type`.
-fn frame(name: &'static str, fields: Object) -> Frame {
-    let mut object = object! {"type": name};
-    for (key, value) in fields {
-        object.insert(key, value);
-    }
-    Frame::named(name, object.compact())
+fn frame(name: &'static str, mut fields: Object) -> Frame {
+    fields.lead("type", name);
+    Frame::named(name, fields.compact())
 }

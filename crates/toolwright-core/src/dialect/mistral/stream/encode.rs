@@ -139,12 +139,11 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let (mut whole, mut ready) = (Vec::new(), Vec::new());
-        self.gatherer.push(event, &mut whole);
-        for event in whole {
-            self.sequencer.push(event, &mut ready);
+        self.gatherer.push(event);
+        while let Some(event) = self.gatherer.pop() {
+            self.sequencer.push(event);
         }
-        for event in ready {
+        while let Some(event) = self.sequencer.pop() {
             self.write(event, frames);
         }
     }

@@ -135,7 +135,7 @@ fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) => object! {"type": "text", "text": text.as_str()},
         Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
-        Body::Json(value) => object! {"type": "text", "text": value.to_string()},
+        Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media, quirks)?,
         Body::Opaque(own) if own.dialect.shares_wire(quirks.dialect) => {
             return Some(own.value.clone());

@@ -160,7 +160,7 @@ impl Fragment {
         let text = match inner.take(text) {
             None => String::new(),
             Some(Json::String(text)) => text,
-            Some(value) => value.to_string(),
+            Some(value) => value.compact(),
         };
         Ok(Fragment { key: None, id: None, name, text, free: false, extra: inner.rest() })
     }

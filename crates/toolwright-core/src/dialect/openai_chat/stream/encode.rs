@@ -63,7 +63,7 @@ impl Encoder {
         if usage.is_some() || self.asked.stream_usage {
             chunk.insert("usage", usage);
         }
-        frames.push(Frame::data(Json::Object(chunk).to_string()));
+        frames.push(Frame::data(chunk.compact()));
     }
 
     fn delta(&self, delta: Object, frames: &mut Vec<Frame>) {
@@ -206,7 +206,7 @@ impl StreamEncoder for Encoder {
             Event::End => self.end(frames),
             Event::Fault(fault) => {
                 let body = fault::encode_body(&fault, self.quirks);
-                frames.push(Frame::data(Json::Object(body).to_string()));
+                frames.push(Frame::data(body.compact()));
             }
             // Comments keep a connection alive here, and they are no frames.
             Event::Ping => {}

@@ -142,7 +142,7 @@ pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     let kind = kind.unwrap_or(side.text_type());
     let mut object = match &part.body {
         Body::Text(text) => object! {"type": kind, "text": text.as_str()},
-        Body::Json(value) => object! {"type": kind, "text": value.to_string()},
+        Body::Json(value) => object! {"type": kind, "text": value.compact()},
         Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
         Body::Media(media) => encode_media(media)?,
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),

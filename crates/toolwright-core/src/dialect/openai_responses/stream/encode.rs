@@ -286,9 +286,8 @@ impl Encoder {
 
 impl StreamEncoder for Encoder {
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>) {
-        let mut ready = Vec::new();
-        self.sequencer.push(event, &mut ready);
-        for event in ready {
+        self.sequencer.push(event);
+        while let Some(event) = self.sequencer.pop() {
             match event {
                 Event::Start(start) => self.start(&start, frames),
                 Event::PartStart { head, extra, .. } => self.part_start(head, extra, frames),

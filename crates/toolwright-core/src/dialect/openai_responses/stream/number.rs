@@ -1,7 +1,7 @@
 //! The numbers on the frames that are written: which frame, which item, which part of it.
 
 use crate::frame::Frame;
-use crate::json::{Json, Object};
+use crate::json::Object;
 use crate::object;
 
 /// Counts frames and items.
@@ -21,7 +21,7 @@ impl Numbers {
     pub(super) fn frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
         let object = joined(object! {"type": name, "sequence_number": self.frames}, fields);
         self.frames += 1;
-        frames.push(Frame::named(name, Json::Object(object).to_string()));
+        frames.push(Frame::named(name, object.compact()));
     }
 
     /// Appends a frame about the last item.
@@ -46,9 +46,6 @@ impl Numbers {
     }
 }
 
-fn joined(mut first: Object, rest: Object) -> Object {
-    for (key, value) in rest {
-        first.push(key, value);
-    }
-    first
+fn joined(first: Object, rest: Object) -> Object {
+    first.into_iter().chain(rest).collect()
 }
