@@ -12,6 +12,31 @@
 //! - [`translate`] is the whole way, for one pair of dialects.
 //! - [`frame`] cuts bytes into frames and the reverse.
 //!
+//! ```
+//! use toolwright_core::Json;
+//! use toolwright_core::dialect::{WireRequest, anthropic::Anthropic, bedrock::Bedrock};
+//! use toolwright_core::translate::{Options, Translator};
+//!
+//! let body = Json::parse(
+//!     r#"{
+//!         "model": "anthropic.claude-haiku-5",
+//!         "max_tokens": 1000,
+//!         "tools": [{"name": "now", "input_schema": {"type": "object"}}],
+//!         "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
+//!         "messages": [{"role": "user", "content": "What time is it?"}]
+//!     }"#,
+//! )?;
+//! let options = Options::default();
+//! let wire = WireRequest { body, ..WireRequest::default() };
+//! let translated = Translator::new(&Anthropic, &Bedrock, &options).request(wire)?;
+//!
+//! assert_eq!(translated.value.path, "/model/anthropic.claude-haiku-5/converse");
+//! let loss = &translated.report.losses[0];
+//! assert_eq!(loss.path, "/tool_choice/disable_parallel_tool_use");
+//! assert!(translated.report.aliases.single_call, "enforced on the answer instead");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate is pure: no async, no IO, no clock, no randomness, no logging.
 
 pub mod call;
