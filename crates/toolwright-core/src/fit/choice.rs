@@ -96,6 +96,14 @@ fn allowed(
     thinking: bool,
 ) -> Option<ToolChoice> {
     let rule = work.profile.choice;
+    if let ([name], true, false) = (names.as_slice(), required, rule.allowed_one)
+        && rule.allowed_required
+        && !thinking
+    {
+        let site = Site::field(&Origin::NONE, "tool_choice");
+        work.lose(Severity::Note, site, "said as the choice of that tool", NO_WORD);
+        return Some(ToolChoice::Tool(name.clone()));
+    }
     let said = if required { rule.allowed_required && !thinking } else { rule.allowed_auto };
     if said {
         return Some(ToolChoice::Allowed { names, required });

@@ -11,6 +11,9 @@ use crate::part::{Body, Media, MediaKind, MediaSource, Part};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(mut instructions) = work.request.instructions.take() {
+        if work.profile.system.single_text {
+            unmark(work, &mut instructions);
+        }
         message(work, &mut instructions);
         work.request.instructions = Some(instructions).filter(|own| !own.parts.is_empty());
     }
@@ -28,6 +31,16 @@ fn message(work: &mut Work<'_>, message: &mut Message) {
         if one(work, &mut part, message.role) {
             message.parts.push(part);
         }
+    }
+}
+
+/// Takes away breakpoints in what can only be a plain text.
+fn unmark(work: &mut Work<'_>, message: &mut Message) {
+    for part in &mut message.parts {
+        let Some(mark) = part.cache.take() else { continue };
+        let site = Site::cache(&part.origin, &mark);
+        let why = "the target's instructions have none";
+        work.lose(Severity::Minor, site, "cache breakpoint dropped", why);
     }
 }
 

@@ -44,8 +44,10 @@ pub struct Site {
 }
 
 /// Fields that only some dialects have apart from others: counts without what caches gave or
-/// thinking took, and the schema of an answer format. Where they are not spelled, they do not exist.
-const APART: [&str; 4] = ["uncached_input", "uncached_total", "unthought_output", "format_schema"];
+/// thinking took, the schema of an answer format, and what cut an answer off beside the word that
+/// it was. Where they are not spelled, they do not exist.
+const APART: [&str; 5] =
+    ["uncached_input", "uncached_total", "unthought_output", "format_schema", "cause"];
 
 /// Stands before the key of an extra field, which may be a canonical field's name as well.
 const EXTRA: &str = "+";

@@ -181,6 +181,8 @@ pub struct ChoiceRule {
     pub allowed_auto: bool,
     /// A subset, a call required
     pub allowed_required: bool,
+    /// Whether a subset of one tool, a call required, differs from that tool
+    pub allowed_one: bool,
     /// Whether a forced call excludes thinking
     pub forced_excludes_thinking: bool,
     /// Whether the switch against parallel calls stands inside the choice
@@ -194,7 +196,7 @@ pub struct SystemRule {
     pub in_conversation: bool,
     /// Whether the role `developer` exists
     pub developer: bool,
-    /// Whether instructions can only be one plain text
+    /// Whether instructions can only be one plain text, without breakpoints
     pub single_text: bool,
 }
 
@@ -203,14 +205,25 @@ pub struct SystemRule {
 pub struct TurnRule {
     /// How outcomes are carried
     pub outcomes: OutcomeCarrier,
-    /// Whether neighbours of one role must be merged
-    pub alternate: bool,
+    /// Which neighbours of one role are one message
+    pub merges: Merges,
     /// Whether an assistant's turn must stand between outcomes and the user (Mistral)
     pub assistant_after_outcomes: bool,
     /// Whether an assistant's turn keeps the order of text and calls; else text comes first
     pub ordered: bool,
     /// Whether an assistant's turn has at most one text, so that several are joined
     pub single_text: bool,
+}
+
+/// Which neighbours of one role are one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merges {
+    /// None: each stays apart
+    None,
+    /// Those of the assistant, whose turn has no borders within
+    Assistant,
+    /// Those of the user, too: turns must alternate
+    All,
 }
 
 /// How outcomes are carried.
@@ -307,7 +320,7 @@ pub struct ReasoningRule {
     pub signature_on_parts: bool,
     /// Whether redacted thinking can be sent back
     pub redacted: bool,
-    /// Whether sections and summaries stay apart; else they are joined
+    /// Whether sections stay apart, summaries first; else they are joined
     pub sections: bool,
     /// Whether thinking keeps its place among other parts; else it comes first, joined
     pub positioned: bool,
@@ -387,6 +400,8 @@ pub struct ReplyRule {
     pub reasoning_tokens: bool,
     /// Any counts at all
     pub usage: bool,
+    /// Whether all of these counts must be said, be they zero
+    pub counts_required: bool,
 }
 
 impl MediaRule {

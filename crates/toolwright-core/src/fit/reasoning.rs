@@ -1,6 +1,7 @@
 //! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
 
 use super::{Severity, Site, Work};
+use crate::json::Object;
 use crate::message::{Message, Role};
 use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
@@ -22,22 +23,23 @@ pub(super) fn pass(work: &mut Work<'_>) {
 fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
     let rule = work.profile.reasoning;
     let dialect = work.profile.dialect;
-    let native = part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
+    let signed = part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
     let Body::Reasoning(reasoning) = &mut part.body else {
-        if part.signature.is_some() && !(native && rule.signature_on_parts) {
+        if part.signature.is_some() && !(signed && rule.signature_on_parts) {
             part.signature = None;
             let site = Site::field(&part.origin, "signature");
             work.lose(Severity::Minor, site, "signature dropped", "only its maker can read it");
         }
         return Some(part);
     };
+    let native = (signed && rule.signature) || is_known(part.extra.for_dialect(dialect));
     let reason = if !rule.replay {
         Some("the target takes no thinking back")
     } else if rule.signed_only && !native {
         Some("the target takes back only thinking that it signed")
     } else if reasoning.redacted && !(rule.redacted && native) {
         Some("only its maker can read redacted thinking")
-    } else if reasoning.sections.is_empty() && !(native && rule.signature) {
+    } else if reasoning.sections.is_empty() && !native {
         Some("without its signature nothing is left of it")
     } else {
         None
@@ -51,13 +53,37 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
         let site = Site::field(&part.origin, "text");
         work.lose(Severity::Note, site, "sections joined", "the target takes thinking as one text");
     }
-    if part.signature.is_some() && !(native && rule.signature) {
+    if rule.sections && summaries_first(reasoning) {
+        let site = Site::field(&part.origin, "text");
+        work.lose(Severity::Note, site, LATE_SUMMARY, "the target takes summaries first");
+    }
+    if part.signature.is_some() && !(signed && rule.signature) {
         part.signature = None;
         // Without it the words cannot return to their maker either.
         let why = "only its maker can read the signature";
         work.lose(Severity::Minor, Site::of(&part.origin), "thinking goes along unsigned", why);
     }
     Some(part)
+}
+
+/// Whether a vendor keeps the thinking, so that its own fields, such as an id, stand for it.
+pub(super) fn is_known(fields: Option<&Object>) -> bool {
+    fields.is_some_and(|fields| fields.keys().any(|key| !key.starts_with('@')))
+}
+
+/// What becomes of a summary that comes after thinking.
+pub(super) const LATE_SUMMARY: &str = "a summary goes along as thinking";
+
+/// Makes a summary after thinking a section of thinking: a stream cannot put it before what was
+/// said. Whether there was one.
+pub(super) fn summaries_first(reasoning: &mut Reasoning) -> bool {
+    let late = reasoning.sections.iter_mut().skip_while(|own| own.kind == SectionKind::Summary);
+    let mut changed = false;
+    for section in late.filter(|own| own.kind == SectionKind::Summary) {
+        section.kind = SectionKind::Full;
+        changed = true;
+    }
+    changed
 }
 
 /// Whether thinking is more than one plain text.

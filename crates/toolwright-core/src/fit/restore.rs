@@ -22,7 +22,7 @@ use crate::usage::Usage;
 
 use super::alias::each_part;
 use super::content::legal;
-use super::reasoning::is_sectioned;
+use super::reasoning::{LATE_SUMMARY, is_known, is_sectioned, summaries_first};
 
 /// Restores one answer, whole or as it arrives.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Restorer {
     profile: Profile,
     calls: usize,
     refused: bool,
+    /// Whether counts were reported
+    counted: bool,
     /// The open parts of the source stream, by its index
     slots: BTreeMap<usize, Slot>,
     parts: usize,
@@ -48,6 +50,7 @@ impl Restorer {
             profile,
             calls: 0,
             refused: false,
+            counted: false,
             slots: BTreeMap::new(),
             parts: 0,
             losses: Vec::new(),
@@ -104,6 +107,7 @@ impl Restorer {
         let origin = part.origin.clone();
         let native =
             part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
+        let known = is_known(part.extra.for_dialect(dialect));
         self.refused |= matches!(part.body, Body::Refusal(_));
         match &mut part.body {
             Body::Call(call) if !self.admits(call) => return None,
@@ -121,7 +125,7 @@ impl Restorer {
             Body::Reasoning(reasoning) => {
                 let rule = self.profile.reasoning;
                 let blank = reasoning.redacted || reasoning.sections.is_empty();
-                let native = native && rule.signature;
+                let native = (native && rule.signature) || known;
                 if !self.profile.reply.reasoning
                     || (blank && !native)
                     || (reasoning.redacted && !rule.redacted)
@@ -141,6 +145,9 @@ impl Restorer {
                     let why = "the client's dialect has one text for thinking";
                     self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
                 }
+                if rule.sections && summaries_first(reasoning) {
+                    self.late_summary(&origin);
+                }
             }
             _ => {}
         }
@@ -159,6 +166,12 @@ impl Restorer {
             ));
         }
         Some(part)
+    }
+
+    fn late_summary(&mut self, origin: &Origin) {
+        let why = "the client's dialect has summaries first";
+        let site = Site::field(origin, "text");
+        self.losses.push(Loss::new(Severity::Note, site, LATE_SUMMARY, why));
     }
 
     /// Whether a call may reach the client: no placeholder, and one only where one was asked for.
@@ -215,6 +228,7 @@ impl Restorer {
         let rule = self.profile.reply;
         // A refusal that is a part was said there, not by a word for the reason.
         let is_said = stop.is_said() && !(self.refused && stop.reason == StopReason::Refusal);
+        let plain = stop.extra.is_empty();
         let site = Site::field(&Origin::NONE, "ending");
         extras::clear_at(&mut stop.extra, &site, dialect, &mut self.losses);
         let said = nearest(&rule, stop.reason);
@@ -225,6 +239,10 @@ impl Restorer {
                 "said in a nearby word",
                 "the client's dialect lacks it",
             );
+            // Where the vendor's own words were kept, they are lost by themselves.
+            if plain {
+                self.lose(Severity::Minor, "cause", "dropped", "the client's dialect lacks it");
+            }
         }
         stop.reason = said;
         if !rule.stop_sequence && stop.sequence.take().is_some() {
@@ -248,12 +266,20 @@ impl Restorer {
 
     /// A count of input that the client sees only as a part of the plain one.
     fn merged(&mut self, count: u64, field: &'static str) {
+        if self.is_silent(count) {
+            return;
+        }
         self.lose(Severity::Minor, field, "counted as plain input", NO_COUNT);
         if count > 0 {
             for field in &PARTIAL[..2] {
                 self.lose(Severity::Minor, field, "includes what caches gave", NO_COUNT);
             }
         }
+    }
+
+    /// Whether a count was said only because it had to be.
+    fn is_silent(&self, count: u64) -> bool {
+        count == 0 && self.source.counts_required
     }
 
     fn usage(&mut self, mut usage: Usage) -> Usage {
@@ -274,11 +300,19 @@ impl Restorer {
             self.merged(write, "cache_write");
         }
         if !rule.reasoning_tokens
-            && let Some(reasoning) = usage.reasoning.take()
+            && let Some(reasoning) = usage.reasoning.take().filter(|count| !self.is_silent(*count))
         {
             self.lose(Severity::Minor, "reasoning_tokens", "dropped", NO_COUNT);
             if reasoning > 0 {
                 self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
+            }
+        }
+        // A stream may report some counts first and others later, which must not be undone.
+        if rule.counts_required && !self.counted {
+            self.counted = true;
+            let Usage { input, cache_read, cache_write, output, reasoning, .. } = &mut usage;
+            for count in [input, cache_read, cache_write, output, reasoning] {
+                count.get_or_insert(0);
             }
         }
         usage

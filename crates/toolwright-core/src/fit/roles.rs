@@ -1,7 +1,7 @@
 //! Turns: outcomes carried as the target carries them, neighbours merged, order kept where it can be.
 
 use super::content::{join_texts, words_first};
-use super::profile::OutcomeCarrier;
+use super::profile::{Merges, OutcomeCarrier};
 use super::{Severity, Site, Work};
 use crate::message::{Message, Role};
 use crate::origin::Origin;
@@ -12,8 +12,16 @@ pub(super) fn pass(work: &mut Work<'_>) {
         OutcomeCarrier::OwnMessage => split_outcomes(work),
         OutcomeCarrier::UserTurn => gather_outcomes(work),
     }
-    if work.profile.turns.alternate {
-        alternate(work);
+    match work.profile.turns.merges {
+        Merges::None => {}
+        Merges::Assistant => {
+            let why = "the target's turns of the assistant have no borders within";
+            merge(work, |role| role == Role::Assistant, why);
+        }
+        Merges::All => {
+            let merges = |role| !matches!(role, Role::System | Role::Developer);
+            merge(work, merges, "the target's turns alternate");
+        }
     }
     if work.profile.turns.assistant_after_outcomes {
         part_with_assistant(work);
@@ -115,15 +123,14 @@ fn gather_outcomes(work: &mut Work<'_>) {
 }
 
 /// Neighbours of one role become one message.
-fn alternate(work: &mut Work<'_>) {
+fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) {
     let messages = std::mem::take(&mut work.request.messages);
     for mut message in messages {
         let same = work.request.messages.last().is_some_and(|last| last.role == message.role);
-        if !same || matches!(message.role, Role::System | Role::Developer) {
+        if !same || !merges(message.role) {
             work.request.messages.push(message);
             continue;
         }
-        let why = "the target's turns alternate";
         work.lose(Severity::Note, Site::of(&message.origin), "merged into the message before", why);
         if let Some(last) = work.request.messages.last_mut() {
             last.parts.append(&mut message.parts);

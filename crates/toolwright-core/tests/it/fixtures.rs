@@ -17,11 +17,6 @@ pub fn codecs() -> Vec<&'static dyn ChatCodec> {
     Dialect::ALL.into_iter().filter_map(Dialect::codec).collect()
 }
 
-/// The codecs for which law 7 and law 1 are judged on all documents.
-pub fn settled() -> Vec<&'static dyn ChatCodec> {
-    codecs().into_iter().filter(|codec| codec.dialect() != Dialect::OpenaiResponses).collect()
-}
-
 /// A fixture's bytes.
 pub fn bytes(dialect: Dialect, relative: &str) -> Vec<u8> {
     let path = root().join(dialect.id()).join(relative);

@@ -26,7 +26,7 @@ fn every<S: Strategy>(
     strategy: impl Fn(&dyn ChatCodec) -> S,
     property: impl Fn(&dyn ChatCodec, S::Value) -> Result<(), TestCaseError>,
 ) {
-    for codec in fixtures::settled() {
+    for codec in fixtures::codecs() {
         let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
         let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
         let mut runner = TestRunner::new_with_rng(config, rng);
@@ -106,7 +106,7 @@ fn law_3_a_restored_stream_joins_to_the_restored_response() {
             response
                 .parts
                 .retain(|part| part.as_call().is_none_or(|call| call.arguments.is_object()));
-            for to in fixtures::settled() {
+            for to in fixtures::codecs() {
                 let whole = restorer(codec, to).response(response.clone());
                 let mut restorer = restorer(codec, to);
                 let mut events = Vec::new();

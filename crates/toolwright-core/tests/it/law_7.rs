@@ -77,9 +77,9 @@ fn every<T>(
     T: Clone,
 {
     let mut wrong = Vec::new();
-    for from in fixtures::settled() {
+    for from in fixtures::codecs() {
         for (name, wire) in documents(from) {
-            for to in fixtures::settled() {
+            for to in fixtures::codecs() {
                 let deviations = check(from, &journey(from, to, wire.clone()));
                 let pair = format!("{} → {} {name}", from.dialect(), to.dialect());
                 wrong
@@ -117,7 +117,7 @@ fn separate(request: &mut Request) {
 /// What an arbitrary request becomes on the wire of A is a document like any other.
 #[test]
 fn law_7_any_request_returns_or_its_losses_are_named() {
-    for from in fixtures::settled() {
+    for from in fixtures::codecs() {
         let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
         let rng = TestRng::deterministic_rng(config.rng_algorithm);
         let mut runner = TestRunner::new_with_rng(config, rng);
@@ -127,7 +127,7 @@ fn law_7_any_request_returns_or_its_losses_are_named() {
             let mut legal = fit(value, from.dialect(), &profile).request;
             separate(&mut legal);
             let wire = from.encode_request(legal);
-            for to in fixtures::settled() {
+            for to in fixtures::codecs() {
                 let wrong = check(from, &request(from, to, wire.clone()));
                 prop_assert!(
                     wrong.is_empty(),

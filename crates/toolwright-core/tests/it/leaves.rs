@@ -11,15 +11,40 @@ pub fn lost(original: &Json, again: &Json) -> Vec<String> {
     out
 }
 
-/// The pointers of arrays and objects that have more in `again`.
+/// The pointers of arrays and objects that have more in `again`, and of values that are others.
 pub fn grown(original: &Json, again: &Json) -> Vec<String> {
-    let mut out = lost(again, original);
-    for pointer in &mut out {
-        while original.pointer(pointer).is_none() {
-            pointer.truncate(pointer.rfind('/').unwrap_or(0));
-        }
-    }
+    let mut out = Vec::new();
+    compare_grown(original, again, "", &mut out);
     out
+}
+
+fn compare_grown(original: &Json, again: &Json, pointer: &str, out: &mut Vec<String>) {
+    match (original, again) {
+        (Json::Object(object), Json::Object(other)) => {
+            if other.keys().any(|key| !object.contains_key(key)) {
+                out.push(pointer.to_owned());
+            }
+            for (key, value) in object.iter() {
+                if let Some(other) = other.get(key) {
+                    compare_grown(value, other, &format!("{pointer}/{}", escape(key)), out);
+                }
+            }
+        }
+        (Json::Array(items), Json::Array(others)) => {
+            let pairs = align(items, others);
+            if pairs.iter().flatten().count() < others.len() {
+                out.push(pointer.to_owned());
+            }
+            for (index, matched) in pairs.into_iter().enumerate() {
+                if let Some(at) = matched {
+                    let pointer = format!("{pointer}/{index}");
+                    compare_grown(&items[index], &others[at], &pointer, out);
+                }
+            }
+        }
+        (original, again) if original == again => {}
+        _ => out.push(pointer.to_owned()),
+    }
 }
 
 fn compare(original: &Json, again: Option<&Json>, pointer: &str, out: &mut Vec<String>) {
@@ -116,4 +141,8 @@ fn a_dropped_element_is_found() {
         Json::parse(r#"{"a":[{"x":1,"k":"p"},{"x":2,"k":"q"},{"x":3,"k":"r"}],"b":true}"#).unwrap();
     let again = Json::parse(r#"{"a":[{"x":1,"k":"p"},{"x":3,"k":"s"}]}"#).unwrap();
     assert_eq!(lost(&original, &again), ["/a/1/x", "/a/1/k", "/a/2/k", "/b"]);
+    assert_eq!(grown(&original, &again), ["/a/2/k"]);
+    // What is more is named by its place in the original.
+    let more = Json::parse(r#"{"a":[{"x":3,"k":"r","y":[]},{"x":4}],"b":true}"#).unwrap();
+    assert_eq!(grown(&original, &more), ["/a", "/a/2"]);
 }

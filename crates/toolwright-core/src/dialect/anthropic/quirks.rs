@@ -3,7 +3,7 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -58,6 +58,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             tool: true,
             allowed_auto: false,
             allowed_required: false,
+            allowed_one: false,
             forced_excludes_thinking: true,
             holds_parallel: true,
         },
@@ -66,7 +67,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             // The server merges neighbours of one role by itself.
-            alternate: false,
+            merges: Merges::None,
             assistant_after_outcomes: false,
             ordered: true,
             single_text: false,
@@ -139,6 +140,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             cache_write: true,
             reasoning_tokens: true,
             usage: true,
+            counts_required: false,
         },
     }
 }

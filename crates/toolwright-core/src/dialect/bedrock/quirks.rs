@@ -3,7 +3,7 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -59,6 +59,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             tool: true,
             allowed_auto: false,
             allowed_required: false,
+            allowed_one: false,
             forced_excludes_thinking: claude,
             holds_parallel: false,
         },
@@ -66,7 +67,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
-            alternate: true,
+            merges: Merges::All,
             assistant_after_outcomes: false,
             ordered: true,
             single_text: false,
@@ -142,6 +143,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             cache_write: true,
             reasoning_tokens: false,
             usage: true,
+            counts_required: false,
         },
     }
 }

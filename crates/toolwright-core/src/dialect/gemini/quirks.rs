@@ -3,7 +3,7 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -63,6 +63,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             tool: true,
             allowed_auto: true,
             allowed_required: true,
+            allowed_one: false,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -70,7 +71,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         system: SystemRule { in_conversation: false, developer: false, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
-            alternate: true,
+            merges: Merges::All,
             assistant_after_outcomes: false,
             ordered: true,
             single_text: false,
@@ -144,6 +145,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             cache_write: false,
             reasoning_tokens: true,
             usage: true,
+            counts_required: false,
         },
     }
 }

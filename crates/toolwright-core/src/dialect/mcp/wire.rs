@@ -4,7 +4,7 @@
 use super::Era;
 use crate::dialect::Dialect;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -47,6 +47,7 @@ pub(super) fn profile(era: Era) -> Profile {
             tool: false,
             allowed_auto: false,
             allowed_required: false,
+            allowed_one: false,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -54,7 +55,7 @@ pub(super) fn profile(era: Era) -> Profile {
         system: SystemRule { in_conversation: false, developer: false, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::OwnMessage,
-            alternate: false,
+            merges: Merges::None,
             assistant_after_outcomes: false,
             ordered: false,
             single_text: false,
@@ -122,6 +123,7 @@ pub(super) fn profile(era: Era) -> Profile {
             cache_write: false,
             reasoning_tokens: false,
             usage: false,
+            counts_required: false,
         },
     }
 }

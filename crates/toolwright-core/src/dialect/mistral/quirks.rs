@@ -2,7 +2,7 @@
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -59,6 +59,7 @@ pub(super) fn profile() -> Profile {
             tool: true,
             allowed_auto: false,
             allowed_required: false,
+            allowed_one: false,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -66,7 +67,7 @@ pub(super) fn profile() -> Profile {
         system: SystemRule { in_conversation: true, developer: false, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::OwnMessage,
-            alternate: false,
+            merges: Merges::None,
             // `user` right after `tool` is refused with code 3230 (`mistral_error_400_order`).
             assistant_after_outcomes: true,
             ordered: false,
@@ -139,6 +140,7 @@ pub(super) fn profile() -> Profile {
             cache_write: false,
             reasoning_tokens: false,
             usage: true,
+            counts_required: false,
         },
     }
 }

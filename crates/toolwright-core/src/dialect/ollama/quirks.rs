@@ -2,7 +2,7 @@
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -49,6 +49,7 @@ pub(super) fn profile() -> Profile {
             tool: false,
             allowed_auto: false,
             allowed_required: false,
+            allowed_one: false,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -56,7 +57,7 @@ pub(super) fn profile() -> Profile {
         system: SystemRule { in_conversation: true, developer: false, single_text: true },
         turns: TurnRule {
             outcomes: OutcomeCarrier::OwnMessage,
-            alternate: false,
+            merges: Merges::None,
             assistant_after_outcomes: false,
             ordered: false,
             single_text: true,
@@ -123,6 +124,7 @@ pub(super) fn profile() -> Profile {
             cache_write: false,
             reasoning_tokens: false,
             usage: true,
+            counts_required: false,
         },
     }
 }

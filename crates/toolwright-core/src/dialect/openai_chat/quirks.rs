@@ -3,7 +3,7 @@
 
 use crate::dialect::{Dialect, Target};
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -128,6 +128,7 @@ fn openai(dialect: Dialect) -> Profile {
             tool: true,
             allowed_auto: true,
             allowed_required: true,
+            allowed_one: true,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -135,7 +136,7 @@ fn openai(dialect: Dialect) -> Profile {
         system: SystemRule { in_conversation: true, developer: true, single_text: false },
         turns: TurnRule {
             outcomes: OutcomeCarrier::OwnMessage,
-            alternate: false,
+            merges: Merges::None,
             assistant_after_outcomes: false,
             ordered: false,
             single_text: false,
@@ -213,6 +214,7 @@ fn openai(dialect: Dialect) -> Profile {
             cache_write: true,
             reasoning_tokens: true,
             usage: true,
+            counts_required: false,
         },
     }
 }

@@ -7,7 +7,7 @@
 pub(super) mod content;
 mod write;
 
-pub(super) use write::{Writer, is_content, is_joined};
+pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 
 use content::Side;
 
@@ -34,11 +34,25 @@ pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part, DecodeError
     parts.pop().ok_or_else(|| DecodeError::expected(DIALECT, &path, "a call or its output"))
 }
 
+/// Reads an item of a response, given the response's id and the item's number. What a writer gives
+/// it by itself is no extra field.
+pub(super) fn decode_output(
+    mut item: Json,
+    path: Path<'_>,
+    place: (&str, usize),
+    parts: &mut Vec<Part>,
+) -> Result<(), DecodeError> {
+    if is_known(&item) {
+        take_usual(&mut item, place, write::COMPLETED);
+    }
+    decode(item, path, parts)
+}
+
 /// Reads an item of a turn and appends its parts.
 pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
-    let part = match kind(&item) {
-        Some("message") if is_turn(&item) => return decode_turn(item, path, parts),
-        Some("reasoning") if has_plain_sections(&item) => decode_reasoning(item, path)?,
+    let part = match kind(&item).filter(|_| is_known(&item)) {
+        Some("message") => return decode_turn(item, path, parts),
+        Some("reasoning") => decode_reasoning(item, path)?,
         Some("function_call" | "custom_tool_call") => decode_call(item, path)?,
         Some("function_call_output" | "custom_tool_call_output") => decode_outcome(item, path)?,
         _ => {
@@ -48,6 +62,15 @@ pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Resul
     };
     parts.push(part);
     Ok(())
+}
+
+/// Whether an item of a turn has a canonical form.
+fn is_known(item: &Json) -> bool {
+    match kind(item) {
+        Some("message") => is_turn(item),
+        Some("reasoning") => has_plain_sections(item),
+        other => other.is_some_and(|kind| write::prefix(kind).is_some()),
+    }
 }
 
 /// Whether a message is the model's and has content to hang its fields on.

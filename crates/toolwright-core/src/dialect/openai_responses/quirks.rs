@@ -3,7 +3,7 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, NameRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
 };
@@ -52,6 +52,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             tool: true,
             allowed_auto: true,
             allowed_required: true,
+            allowed_one: true,
             forced_excludes_thinking: false,
             holds_parallel: false,
         },
@@ -59,7 +60,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
         system: SystemRule { in_conversation: true, developer: true, single_text: true },
         turns: TurnRule {
             outcomes: OutcomeCarrier::OwnMessage,
-            alternate: false,
+            merges: Merges::Assistant,
             assistant_after_outcomes: false,
             ordered: true,
             single_text: false,
@@ -132,6 +133,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             cache_write: true,
             reasoning_tokens: true,
             usage: true,
+            counts_required: true,
         },
     }
 }

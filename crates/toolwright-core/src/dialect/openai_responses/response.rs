@@ -15,8 +15,10 @@ use crate::usage::Usage;
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut parts = Vec::new();
+    let id = fields.tag("id").unwrap_or_default().to_owned();
+    let path = Path::ROOT.key("output");
     for (index, item) in fields.array("output")?.into_iter().enumerate() {
-        part::decode(item, Path::ROOT.key("output").index(index), &mut parts)?;
+        part::decode_output(item, path.index(index), (&id, index), &mut parts)?;
     }
     let stop = decode_stop(&mut fields)?.settled(&parts);
     let usage = decode_usage(&mut fields, Path::ROOT)?;
@@ -28,6 +30,11 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     for key in ["object", "output", "status", "error", "incomplete_details", "usage"] {
         fields.take(key);
+    }
+    for (key, value) in usual().iter() {
+        if fields.peek(key).unwrap_or(&Json::Null) == value {
+            fields.take(key);
+        }
     }
     Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
 }
@@ -116,8 +123,15 @@ pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
     };
     start.extra.write_into(DIALECT, &mut object);
     object.merge(&asked.echo);
-    object.merge(&object! {
-        "created_at": asked.created,
+    object.merge(&object! {"created_at": asked.created});
+    object.merge(&usual());
+    object
+}
+
+/// What holds for most responses. It says nothing of its own: who reads it drops it, and who
+/// writes a response adds it.
+fn usual() -> Object {
+    object! {
         "instructions": Json::Null,
         "metadata": Json::Null,
         "parallel_tool_calls": true,
@@ -125,8 +139,7 @@ pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
         "tool_choice": "auto",
         "tools": Json::Array(vec![]),
         "top_p": Json::Null,
-    });
-    object
+    }
 }
 
 /// Completes a response that had begun.

@@ -30,6 +30,8 @@ pub(super) const CUSTOM: &str = "@custom";
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
     ("/id", "id"),
+    ("ending", ""),
+    ("text", ""),
     ("output", "output_schema"),
     ("cache", "prompt_cache_breakpoint"),
     ("signature", "encrypted_content"),
@@ -42,6 +44,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("effort", "reasoning/effort"),
     ("format", "text/format"),
     ("reason", "status"),
+    ("cause", "incomplete_details/reason"),
     ("cache_read", "usage/input_tokens_details/cached_tokens"),
     ("cache_write", "usage/input_tokens_details/cache_write_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/reasoning_tokens"),

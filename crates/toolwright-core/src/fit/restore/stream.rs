@@ -16,10 +16,21 @@ use crate::response::StopReason;
 pub(super) enum Slot {
     /// It must be seen whole, or at least begun, before it can go out
     Held(Open),
-    /// It goes out under our own index; thinking knows its last section
-    Live { index: usize, section: Option<usize> },
+    /// It goes out under our own index; thinking knows how far it is
+    Live { index: usize, thinking: Option<Thinking> },
     /// The client does not see it
     Dropped,
+}
+
+/// How far thinking is.
+#[derive(Debug, Default)]
+pub(super) struct Thinking {
+    /// Its last section
+    section: usize,
+    /// Whether more than summaries was said
+    full: bool,
+    /// The last section that became thinking
+    late: Option<usize>,
 }
 
 impl Restorer {
@@ -96,9 +107,9 @@ impl Restorer {
     fn open(&mut self, head: Head, extra: Extra, out: &mut Vec<Event>) -> Slot {
         let index = self.parts;
         self.parts += 1;
-        let section = matches!(head, Head::Reasoning).then_some(0);
+        let thinking = matches!(head, Head::Reasoning).then(Thinking::default);
         out.push(Event::PartStart { index, head, extra });
-        Slot::Live { index, section }
+        Slot::Live { index, thinking }
     }
 
     fn part_delta(&mut self, at: usize, delta: Delta, out: &mut Vec<Event>) {
@@ -113,12 +124,12 @@ impl Restorer {
         match (&mut slot, delta) {
             (Slot::Held(open), delta) => open.grow(delta),
             (
-                Slot::Live { index, section: Some(last) },
+                Slot::Live { index, thinking: Some(own) },
                 Delta::Reasoning { section, kind, mut text },
             ) if !rule.sections => {
-                if section != *last {
+                if section != own.section {
                     text.insert_str(0, "\n\n");
-                    *last = section;
+                    own.section = section;
                 }
                 if section > 0 || kind == SectionKind::Summary {
                     let why = "the client's dialect has one text for thinking";
@@ -126,6 +137,20 @@ impl Restorer {
                     self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
                 }
                 let delta = Delta::Reasoning { section: 0, kind: SectionKind::Full, text };
+                out.push(Event::PartDelta { index: *index, delta });
+            }
+            (
+                Slot::Live { index, thinking: Some(own) },
+                Delta::Reasoning { section, mut kind, text },
+            ) => {
+                own.full |= kind == SectionKind::Full;
+                if own.full && kind == SectionKind::Summary {
+                    kind = SectionKind::Full;
+                    if own.late.replace(section) != Some(section) {
+                        self.late_summary(&Origin::NONE);
+                    }
+                }
+                let delta = Delta::Reasoning { section, kind, text };
                 out.push(Event::PartDelta { index: *index, delta });
             }
             (Slot::Live { index, .. }, delta) => {
@@ -137,8 +162,8 @@ impl Restorer {
     }
 
     fn part_end(&mut self, at: usize, mut tail: Tail, out: &mut Vec<Event>) {
-        let (index, section) = match self.slots.remove(&at) {
-            Some(Slot::Live { index, section }) => (index, section),
+        let (index, thinks) = match self.slots.remove(&at) {
+            Some(Slot::Live { index, thinking }) => (index, thinking.is_some()),
             Some(Slot::Held(open)) => {
                 if let Some(part) = self.part(open.close(tail)) {
                     split_part(self.parts, part, out);
@@ -151,7 +176,7 @@ impl Restorer {
         let dialect = self.profile.dialect;
         extras::clear(&mut tail.extra, &Origin::NONE, dialect, &mut self.losses);
         let rule = self.profile.reasoning;
-        let carries = if section.is_some() { rule.signature } else { rule.signature_on_parts };
+        let carries = if thinks { rule.signature } else { rule.signature_on_parts };
         let native =
             tail.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
         if tail.signature.is_some() && !(native && carries) {

@@ -76,7 +76,7 @@ impl<'w> Writer<'w> {
                 Some(Json::Array(list)) if open && joins => list.push(content),
                 _ => {
                     let own = item_fields(part);
-                    let mut item = self.head("message", "msg", own);
+                    let mut item = self.head("message", own);
                     item.insert("role", role_word(role));
                     item.insert("content", Json::Array(vec![content]));
                     if let Some(own) = own {
@@ -97,8 +97,8 @@ impl<'w> Writer<'w> {
             Body::Call(call) => {
                 let id = call.id.as_deref().unwrap_or_default();
                 let (mut item, key) = match call.arguments {
-                    Arguments::Free(_) => (self.head("custom_tool_call", "ctc", own), "input"),
-                    _ => (self.head("function_call", "fc", own), "arguments"),
+                    Arguments::Free(_) => (self.head("custom_tool_call", own), "input"),
+                    _ => (self.head("function_call", own), "arguments"),
                 };
                 item.insert("call_id", id);
                 item.insert("name", call.name.as_str());
@@ -110,13 +110,13 @@ impl<'w> Writer<'w> {
                 let custom = part.extra.get(DIALECT, CUSTOM).is_some()
                     || id.is_some_and(|id| self.free.contains(id));
                 let kind = if custom { "custom_tool_call_output" } else { "function_call_output" };
-                let mut item = self.head(kind, "fco", own);
+                let mut item = self.head(kind, own);
                 item.insert_some("call_id", id);
                 item.insert("output", encode_output(&outcome.content));
                 item
             }
             Body::Reasoning(reasoning) => {
-                let mut item = self.head("reasoning", "rs", own);
+                let mut item = self.head("reasoning", own);
                 encode_sections(reasoning, &mut item);
                 let signature = part.signature.as_ref().filter(|own| own.dialect == DIALECT);
                 item.insert_some("encrypted_content", signature.map(|own| own.value.as_str()));
@@ -133,19 +133,57 @@ impl<'w> Writer<'w> {
     }
 
     /// Begins an item: in a response with its id and status, made up if it has none.
-    fn head(&mut self, kind: &'static str, prefix: &str, own: Option<&Object>) -> Object {
+    fn head(&mut self, kind: &'static str, own: Option<&Object>) -> Object {
         let mut item = Object::new();
         let own = |key: &str| own.and_then(|own| own.get(key)).cloned();
         if let Some(seed) = self.seed {
+            let prefix = prefix(kind).unwrap_or_default();
             let made = || wire::made_id(prefix, seed, self.next).into();
             item.insert("id", own("id").unwrap_or_else(made));
         }
         item.insert("type", kind);
-        if self.seed.is_some() && matches!(kind, "message" | "function_call") {
-            item.insert("status", own("status").unwrap_or("completed".into()));
+        if self.seed.is_some() && has_status(kind) {
+            item.insert("status", own("status").unwrap_or(COMPLETED.into()));
         }
         self.next += 1;
         item
+    }
+}
+
+/// The status of an item that is done.
+pub(in super::super) const COMPLETED: &str = "completed";
+
+/// The status of an item that has begun.
+pub(in super::super) const BEGUN: &str = "in_progress";
+
+/// What the ids of a kind of item begin with, if the kind has a canonical form.
+pub(super) fn prefix(kind: &str) -> Option<&'static str> {
+    match kind {
+        "message" => Some("msg"),
+        "reasoning" => Some("rs"),
+        "function_call" => Some("fc"),
+        "custom_tool_call" => Some("ctc"),
+        "function_call_output" | "custom_tool_call_output" => Some("fco"),
+        _ => None,
+    }
+}
+
+/// The kinds of items whose status the SDK's types require.
+fn has_status(kind: &str) -> bool {
+    matches!(kind, "message" | "function_call")
+}
+
+/// Takes away what the writer of a response gives an item of a status by itself, given the
+/// response's id and the item's number.
+pub(in super::super) fn take_usual(item: &mut Json, (seed, index): (&str, usize), status: &str) {
+    let Some(kind) = kind(item) else { return };
+    let made = prefix(kind).map(|prefix| wire::made_id(prefix, seed, index));
+    let status = has_status(kind).then(|| status.to_owned());
+    let Some(item) = item.as_object_mut() else { return };
+    for (key, usual) in [("id", made), ("status", status)] {
+        if usual.is_some() && item.get(key).and_then(Json::as_str) == usual.as_deref() {
+            item.remove(key);
+        }
     }
 }
 

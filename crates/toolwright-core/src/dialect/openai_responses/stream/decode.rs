@@ -19,6 +19,8 @@ use crate::part::{Body, Part, SectionKind};
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
+    /// The response's id, from which items may have theirs
+    id: String,
     items: BTreeMap<u64, Item>,
 }
 
@@ -37,7 +39,7 @@ impl StreamDecoder for Decoder {
         match name {
             "created" | "in_progress" | "queued" => {
                 let response = nested(&mut fields, "response")?;
-                self.emit.start(response::decode_start(response)?, out);
+                self.start(response, out)?;
             }
             "output_item.added" => self.added(fields, out)?,
             "output_item.done" => {
@@ -91,6 +93,24 @@ fn nested(fields: &mut Fields<'_>, key: &'static str) -> Result<Fields<'static>,
 }
 
 impl Decoder {
+    fn start(&mut self, response: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let start = response::decode_start(response)?;
+        self.id = start.id.clone().unwrap_or_default();
+        self.emit.start(start, out);
+        Ok(())
+    }
+
+    /// The response's id and the number of an item.
+    fn place(&self, at: u64) -> (&str, usize) {
+        (&self.id, usize::try_from(at).unwrap_or(usize::MAX))
+    }
+
+    /// An item that has begun, without what a writer gives it by itself.
+    fn begun(&self, at: u64, mut item: Json) -> Json {
+        part::take_usual(&mut item, self.place(at), part::BEGUN);
+        item
+    }
+
     /// Opens what can be opened at once: a call, or reasoning. A message waits for its content,
     /// any other item for its end.
     fn added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
@@ -100,7 +120,7 @@ impl Decoder {
             return Ok(());
         }
         let mut parts = Vec::new();
-        part::decode(wire.clone(), Path::ROOT.key("item"), &mut parts)?;
+        part::decode(self.begun(at, wire.clone()), Path::ROOT.key("item"), &mut parts)?;
         self.items.insert(at, Item { wire, ..Item::default() });
         if let Some(Part { body: Body::Call(_) | Body::Reasoning(_), .. }) = parts.first() {
             let steps = Steps::of(parts.remove(0));
@@ -131,8 +151,9 @@ impl Decoder {
         if item.pieces.contains_key(&place) {
             return;
         }
+        let wire = item.wire.clone();
         let index = usize::try_from(place).unwrap_or(usize::MAX);
-        let extra = part::begun(item.wire.clone(), index);
+        let extra = part::begun(self.begun(at, wire), index);
         self.open(at, place, head, extra, out);
     }
 
@@ -221,7 +242,7 @@ impl Decoder {
         let mut parts = Vec::new();
         // An item of which only deltas came was never shown.
         if !wire.is_null() {
-            part::decode(wire, Path::ROOT.key("item"), &mut parts)?;
+            part::decode_output(wire, Path::ROOT.key("item"), self.place(at), &mut parts)?;
         }
         for (place, part) in (0..).zip(parts) {
             match pieces.remove(&place) {
@@ -258,7 +279,7 @@ impl Decoder {
             if name == "failed" { Some(fault::decode_failed(&mut response)?) } else { None };
         let stop = response::decode_stop(&mut response)?;
         let usage = response::decode_usage(&mut response, Path::ROOT.key("response"))?;
-        self.emit.start(response::decode_start(response)?, out);
+        self.start(response, out)?;
         for (at, item) in (0..).zip(output) {
             self.done(at, item, out)?;
         }

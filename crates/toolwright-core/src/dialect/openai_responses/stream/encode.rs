@@ -147,7 +147,7 @@ impl Encoder {
             Kind::Reasoning | Kind::Whole => {}
         }
         if kind != Kind::Whole && item.contains_key("status") {
-            item.insert("status", "in_progress");
+            item.insert("status", part::BEGUN);
         }
         let fields = object! {"output_index": self.number.items, "item": item};
         self.number.items += 1;
