@@ -105,6 +105,14 @@ impl Work<'_> {
         self.losses.push(Loss::new(severity, site, what, why));
     }
 
+    /// Notes a change that several causes may have.
+    fn lose_once(&mut self, severity: Severity, site: Site, what: &'static str, why: &'static str) {
+        let loss = Loss::new(severity, site, what, why);
+        if !self.losses.contains(&loss) {
+            self.losses.push(loss);
+        }
+    }
+
     /// Leaves out messages of which nothing is left.
     fn drop_empty(&mut self) {
         for message in std::mem::take(&mut self.request.messages) {

@@ -41,6 +41,20 @@ impl Origin {
         self.clone()
     }
 
+    /// The outermost element of a list that holds the value: `/input/2` for `/input/2/content/0`.
+    #[must_use]
+    pub fn outermost(&self) -> Origin {
+        let Some(pointer) = self.pointer() else { return Origin::NONE };
+        let mut end = 0;
+        for step in pointer.split('/').skip(1) {
+            end += 1 + step.len();
+            if step.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Origin(Some(pointer[..end].into()));
+            }
+        }
+        self.clone()
+    }
+
     /// The list that holds the value: `/messages/1/content` for `/messages/1/content/0`.
     #[must_use]
     pub fn list(&self) -> Origin {

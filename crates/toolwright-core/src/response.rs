@@ -65,7 +65,22 @@ pub enum StopReason {
 /// The note of a stop whose reason the vendor did not say in a field of its own.
 const UNSAID: &str = "@unsaid";
 
+/// The note of a stop whose reason the vendor did not explain in a further field.
+const UNEXPLAINED: &str = "@unexplained";
+
 impl Stop {
+    /// Notes that the reason was not explained where it is usually explained.
+    #[must_use]
+    pub fn unexplained(mut self, dialect: Dialect) -> Stop {
+        self.extra.insert(dialect, UNEXPLAINED, true);
+        self
+    }
+
+    /// Whether the reason was explained in a further field, in a dialect that has one.
+    pub fn is_explained(&self) -> bool {
+        self.extra.fields().is_none_or(|fields| !fields.contains_key(UNEXPLAINED))
+    }
+
     /// Notes that the reason was not said where it is usually said.
     #[must_use]
     pub fn unsaid(mut self, dialect: Dialect) -> Stop {

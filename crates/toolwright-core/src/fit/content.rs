@@ -1,5 +1,7 @@
 //! Parts of messages: media, refusals, breakpoints and arguments that the target does not take.
 
+use std::collections::BTreeSet;
+
 use super::profile::{ContentRule, MediaRule};
 use super::{Severity, Site, Work};
 use crate::call::Arguments;
@@ -18,6 +20,9 @@ pub(super) fn pass(work: &mut Work<'_>) {
         work.request.instructions = Some(instructions).filter(|own| !own.parts.is_empty());
     }
     let mut messages = std::mem::take(&mut work.request.messages);
+    if !work.profile.content.arguments_free {
+        free_outcomes(work, &messages);
+    }
     for own in &mut messages {
         message(work, own);
     }
@@ -30,6 +35,22 @@ fn message(work: &mut Work<'_>, message: &mut Message) {
     for mut part in parts {
         if one(work, &mut part, message.role) {
             message.parts.push(part);
+        }
+    }
+}
+
+/// Notes outcomes of free-text calls, for dialects that tell them from others.
+fn free_outcomes(work: &mut Work<'_>, messages: &[Message]) {
+    let parts = || messages.iter().flat_map(|message| &message.parts);
+    let calls = parts().filter_map(Part::as_call);
+    let free = calls.filter(|call| matches!(call.arguments, Arguments::Free(_)));
+    let free: BTreeSet<&str> = free.filter_map(|call| call.id.as_deref()).collect();
+    for part in parts() {
+        let id = part.as_outcome().and_then(|outcome| outcome.call_id.as_deref());
+        if id.is_some_and(|id| free.contains(id)) {
+            let site = Site::field(&part.origin, "kind");
+            let why = "the target has no free-text tools";
+            work.lose(Severity::Note, site, "said as the outcome of a function", why);
         }
     }
 }
@@ -79,8 +100,8 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
         }
         Body::Call(call) => {
             if let Some((arguments, what)) = legal(&call.arguments, &rule) {
+                let site = arguments_site(&call.arguments, &part.origin);
                 call.arguments = arguments;
-                let site = Site::field(&part.origin, "arguments");
                 let why = "the target takes arguments as an object";
                 work.lose(Severity::Major, site, what, why);
             }
@@ -129,6 +150,14 @@ pub(super) fn legal(
     }
 }
 
+/// Where arguments stand in a call; free text makes the call one of another kind.
+pub(super) fn arguments_site(arguments: &Arguments, origin: &Origin) -> Site {
+    match arguments {
+        Arguments::Free(_) => Site::of(&origin.element()),
+        _ => Site::field(origin, "arguments"),
+    }
+}
+
 /// Whether a rule takes a medium from where it is.
 pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {
     match &media.source {
@@ -144,7 +173,7 @@ pub(super) fn describe(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule,
     let why = "the target has no such field";
     if media.name.is_some() && !rule.name {
         media.name = None;
-        work.lose(Severity::Minor, Site::field(origin, "name"), "file name dropped", why);
+        work.lose(Severity::Minor, Site::field(origin, "file_name"), "file name dropped", why);
     }
     if !matches!(media.source, MediaSource::Url(_)) {
         return;
@@ -187,7 +216,8 @@ pub(super) fn word(kind: MediaKind) -> &'static str {
     }
 }
 
-/// Joins several texts into the first of them; the origins of all that were joined.
+/// Joins several texts into the first of them; the origins of all that were joined. One that stood
+/// in another element than the first takes that element with it.
 pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> {
     if parts.iter().filter(|part| part.as_text().is_some()).count() < 2 {
         return Vec::new();
@@ -199,7 +229,10 @@ pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> 
             parts.push(part);
             continue;
         };
-        origins.push(part.origin.clone());
+        let outermost = part.origin.outermost();
+        let first = origins.first().map_or(outermost.clone(), Origin::outermost);
+        let is_near = first.pointer() == outermost.pointer();
+        origins.push(if is_near { part.origin.clone() } else { outermost });
         if let Some(Part { body: Body::Text(own), .. }) = joined.and_then(|at| parts.get_mut(at)) {
             own.push_str(separator);
             own.push_str(text);

@@ -44,10 +44,17 @@ pub struct Site {
 }
 
 /// Fields that only some dialects have apart from others: counts without what caches gave or
-/// thinking took, the schema of an answer format, and what cut an answer off beside the word that
-/// it was. Where they are not spelled, they do not exist.
-const APART: [&str; 5] =
-    ["uncached_input", "uncached_total", "unthought_output", "format_schema", "cause"];
+/// thinking took; the schema of an answer format; what cut an answer off or failed, beside the word
+/// for it; of which kind of tool an outcome is. Where they are not spelled, they do not exist.
+const APART: [&str; 7] = [
+    "uncached_input",
+    "uncached_total",
+    "unthought_output",
+    "format_schema",
+    "cause",
+    "failure",
+    "kind",
+];
 
 /// Stands before the key of an extra field, which may be a canonical field's name as well.
 const EXTRA: &str = "+";

@@ -134,6 +134,10 @@ fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) 
         work.lose(Severity::Note, Site::of(&message.origin), "merged into the message before", why);
         if let Some(last) = work.request.messages.last_mut() {
             last.parts.append(&mut message.parts);
+            let site = Site::of(&last.origin);
+            if site.origin.pointer().is_some() {
+                work.lose_once(Severity::Note, site, "the message after is merged into it", why);
+            }
         }
     }
 }

@@ -36,13 +36,16 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
+const ONE_PLACE: &str = "the target has one place for instructions";
+
 /// A message that leads the conversation becomes its instructions, or joins them.
 fn lead(work: &mut Work<'_>, message: Message) {
+    let why = ONE_PLACE;
     if work.request.instructions.is_none() {
+        work.lose(Severity::Note, Site::of(&message.origin), "becomes the instructions", why);
         work.request.instructions = Some(message);
         return;
     }
-    let why = "the target has one place for instructions";
     work.lose(Severity::Note, Site::of(&message.origin), "joined to the instructions", why);
     join(work, message.parts);
 }
@@ -50,6 +53,10 @@ fn lead(work: &mut Work<'_>, message: Message) {
 fn join(work: &mut Work<'_>, parts: Vec<Part>) {
     let own = work.request.instructions.get_or_insert_with(|| Message::new(Role::System, vec![]));
     own.parts.extend(parts);
+    if own.origin.pointer().is_some() {
+        let site = Site::of(&own.origin);
+        work.lose_once(Severity::Note, site, "has others joined to it", ONE_PLACE);
+    }
 }
 
 /// Several texts become one, where the target takes one. This comes after breakpoints on the texts

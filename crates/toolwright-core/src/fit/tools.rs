@@ -60,7 +60,7 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
             let what = "becomes a function with one text parameter";
             work.lose(
                 Severity::Note,
-                Site::of(&tool.origin),
+                Site::of(&tool.origin.element()),
                 what,
                 "the target has no free-text tools",
             );

@@ -35,6 +35,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_read", "usage/cache_read_input_tokens"),
     ("cache_write", "usage/cache_creation_input_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/thinking_tokens"),
+    ("file_name", "title"),
 ];
 
 /// The stop reasons, a word each.

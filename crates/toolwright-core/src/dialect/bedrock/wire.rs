@@ -39,6 +39,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("reason", "stopReason"),
     ("cache_read", "usage/cacheReadInputTokens"),
     ("cache_write", "usage/cacheWriteInputTokens"),
+    ("file_name", "name"),
 ];
 
 /// The stop reasons. The first word of a reason is its own; others that share it are kept beside.

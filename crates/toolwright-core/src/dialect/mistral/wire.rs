@@ -24,6 +24,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_read", "usage/prompt_tokens_details/cached_tokens"),
     ("ending", "choices/0"),
     ("format_schema", "response_format/json_schema"),
+    ("file_name", "document_name"),
 ];
 
 /// The stop reasons, a word each.

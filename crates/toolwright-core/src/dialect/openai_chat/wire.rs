@@ -28,6 +28,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_write", "usage/prompt_tokens_details/cache_write_tokens"),
     ("reasoning_tokens", "usage/completion_tokens_details/reasoning_tokens"),
     ("format_schema", "response_format/json_schema"),
+    ("file_name", "file/filename"),
 ];
 
 /// The stop reasons, a word each.

@@ -11,7 +11,7 @@ pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 
 use content::Side;
 
-use super::wire::{CUSTOM, DIALECT, JOINED, OUTER};
+use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, OUTER};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
 use crate::extra::Extra;
@@ -156,15 +156,19 @@ fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let custom = fields.need_string("type")? == "custom_tool_call_output";
     let output = fields.need("output")?;
-    let outcome = Outcome {
-        call_id: fields.string("call_id")?,
-        content: content::decode_all(output, path.key("output"), Side::Input)?,
-        ..Outcome::default()
+    let empty = output.as_array() == Some(&[]);
+    let content = match output {
+        Json::String(text) if text.is_empty() => vec![],
+        output => content::decode_all(output, path.key("output"), Side::Input)?,
     };
+    let outcome = Outcome { call_id: fields.string("call_id")?, content, ..Outcome::default() };
     let origin = fields.origin();
     let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
     if custom {
         part.extra.insert(DIALECT, CUSTOM, true);
+    }
+    if empty {
+        part.extra.insert(DIALECT, EMPTY, Json::Array(vec![]));
     }
     Ok(part)
 }

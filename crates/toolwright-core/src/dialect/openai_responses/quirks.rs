@@ -84,7 +84,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             name: false,
             cache: false,
             many_texts: true,
-            empty: false,
+            empty: true,
         },
         reasoning: ReasoningRule {
             replay: true,

@@ -46,6 +46,9 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     let error = fields.take("error");
     let word = details.as_ref().and_then(|own| own.get("reason")).and_then(Json::as_str);
     let mut stop = Stop::new(reason(status.as_deref(), word));
+    if word.is_none() && error.is_none() && stop.reason != StopReason::End {
+        stop = stop.unexplained(DIALECT);
+    }
     let said = encode_stop(&stop);
     let own = [
         ("status", status.map_or_else(|| "completed".into(), Json::String)),
@@ -53,11 +56,27 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
         ("incomplete_details", details.unwrap_or_default()),
     ];
     for (key, value) in own {
-        if said.get(key) != Some(&value) {
-            stop.extra.insert(DIALECT, key, value);
+        match (said.get(key), value) {
+            (Some(Json::Object(said)), Json::Object(own)) => {
+                let other = different(own, said);
+                if !other.is_empty() {
+                    stop.extra.insert(DIALECT, key, other);
+                }
+            }
+            (Some(said), value) if *said == value => {}
+            (_, value) => stop.extra.insert(DIALECT, key, value),
         }
     }
     Ok(stop)
+}
+
+/// The members of an object that a usual one lacks or says otherwise, and null for what it alone
+/// says.
+fn different(own: Object, usual: &Object) -> Object {
+    let lacks = usual.keys().filter(|key| !own.contains_key(key));
+    let lacks: Vec<_> = lacks.map(|key| (key.to_owned().into(), Json::Null)).collect();
+    let other = own.into_iter().filter(|(key, value)| usual.get(key) != Some(value));
+    other.chain(lacks).collect()
 }
 
 fn reason(status: Option<&str>, word: Option<&str>) -> StopReason {
@@ -169,8 +188,13 @@ fn encode_stop(stop: &Stop) -> Object {
         "incomplete_details": word.map(|word| object! {"reason": word}),
     };
     let mut own = object.clone();
-    for (key, value) in stop.extra.for_dialect(DIALECT).into_iter().flat_map(Object::iter) {
-        own.insert(key.to_owned(), value.clone());
+    let extra = stop.extra.for_dialect(DIALECT).into_iter().flat_map(Object::iter);
+    for (key, value) in extra.filter(|(key, _)| !key.starts_with('@')) {
+        let mut value = value.clone();
+        if let (Json::Object(value), Some(Json::Object(usual))) = (&mut value, object.get(key)) {
+            value.merge(usual);
+        }
+        own.insert(key.to_owned(), value);
     }
     let own_status = own.get("status").and_then(Json::as_str);
     let own_word = own.get("incomplete_details").and_then(|details| details.get("reason"));

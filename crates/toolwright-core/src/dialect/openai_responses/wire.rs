@@ -17,12 +17,15 @@ pub(super) const PATH: &str = "/v1/responses";
 /// lost.
 pub(super) const OUTER: &str = "..";
 
-/// A note on a content part of a message item: whether it belongs to the same item as the one
-/// before it. Without the note it does not.
-pub(super) const JOINED: &str = "@joined";
+/// An extra field of a content part of a message item that is never written: whether it belongs to
+/// the same item as the one before it. Without it the part does not, so that its place is lost.
+pub(super) const JOINED: &str = ".";
 
 /// A note on a text part: its `type`, where it is not the one of its side.
 pub(super) const TYPE: &str = "@type";
+
+/// A note on an outcome without content that is not an empty text.
+pub(super) const EMPTY: &str = "@output";
 
 /// A note on an outcome: it belongs to a custom tool's call.
 pub(super) const CUSTOM: &str = "@custom";
@@ -31,6 +34,8 @@ pub(super) const CUSTOM: &str = "@custom";
 pub(super) const SPELLING: &[(&str, &str)] = &[
     ("/id", "id"),
     ("ending", ""),
+    ("+.", ""),
+    ("kind", "type"),
     ("text", ""),
     ("output", "output_schema"),
     ("cache", "prompt_cache_breakpoint"),
@@ -45,10 +50,12 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("format", "text/format"),
     ("reason", "status"),
     ("cause", "incomplete_details/reason"),
+    ("failure", "error"),
     ("cache_read", "usage/input_tokens_details/cached_tokens"),
     ("cache_write", "usage/input_tokens_details/cache_write_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/reasoning_tokens"),
     ("format_schema", "text/format"),
+    ("file_name", "filename"),
 ];
 
 /// The stop reasons as `status` and the reason in `incomplete_details`.

@@ -151,6 +151,7 @@ pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     wire::put_cache(&mut object, part.cache.as_ref());
     part.extra.write_into(DIALECT, &mut object);
     object.remove(wire::OUTER);
+    object.remove(wire::JOINED);
     // What the SDK's types require, where nothing was said.
     match object.get("type").and_then(Json::as_str) {
         Some("output_text") => object

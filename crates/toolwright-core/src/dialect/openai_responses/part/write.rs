@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::wire::{self, CUSTOM, DIALECT, JOINED, OUTER};
+use super::super::wire::{self, CUSTOM, DIALECT, EMPTY, JOINED, OUTER};
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
 use crate::call::Arguments;
@@ -112,7 +112,8 @@ impl<'w> Writer<'w> {
                 let kind = if custom { "custom_tool_call_output" } else { "function_call_output" };
                 let mut item = self.head(kind, own);
                 item.insert_some("call_id", id);
-                item.insert("output", encode_output(&outcome.content));
+                let empty = part.extra.get(DIALECT, EMPTY);
+                item.insert("output", encode_output(&outcome.content, empty));
                 item
             }
             Body::Reasoning(reasoning) => {
@@ -219,8 +220,9 @@ fn role_word(role: Role) -> &'static str {
     }
 }
 
-fn encode_output(content: &[Part]) -> Json {
+fn encode_output(content: &[Part], empty: Option<&Json>) -> Json {
     match content {
+        [] => empty.cloned().unwrap_or_else(|| "".into()),
         [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
         parts => Json::Array(content::encode_all(parts, Side::Input)),
     }

@@ -1,0 +1,126 @@
+//! How an answer ended and what it cost, in words and counts that the client's dialect has.
+
+use super::Restorer;
+use crate::fit::profile::ReplyRule;
+use crate::fit::{Severity, Site, extras};
+use crate::origin::Origin;
+use crate::response::{Stop, StopReason};
+use crate::usage::Usage;
+
+impl Restorer {
+    pub(super) fn stop(&mut self, mut stop: Stop) -> Stop {
+        let dialect = self.profile.dialect;
+        let rule = self.profile.reply;
+        // A refusal that is a part is said there; the word for the reason is that of a plain end.
+        let refused = self.refused && stop.reason == StopReason::Refusal;
+        let is_told = refused && self.profile.content.refusal;
+        let (is_said, is_explained) = (stop.is_said(), stop.is_explained());
+        let site = Site::field(&Origin::NONE, "ending");
+        extras::clear_at(&mut stop.extra, &site, dialect, &mut self.losses);
+        let said = if is_told { stop.reason } else { nearest(&rule, stop.reason) };
+        let word = if refused { StopReason::End } else { stop.reason };
+        if is_said && !is_told && nearest(&self.source, said) != word {
+            self.lose(Severity::Minor, "reason", "said in a nearby word", NO_REASON);
+            let further = match word {
+                StopReason::End | StopReason::ToolUse => None,
+                StopReason::Failed => Some("failure"),
+                _ => Some("cause"),
+            };
+            if let Some(field) = further.filter(|_| is_explained) {
+                self.lose(Severity::Minor, field, "dropped", NO_REASON);
+            }
+        }
+        stop.reason = said;
+        if !rule.stop_sequence && stop.sequence.take().is_some() {
+            self.lose(
+                Severity::Minor,
+                "sequence",
+                "dropped",
+                "the client's dialect does not tell it",
+            );
+        }
+        if !rule.stop_details && stop.details.take().is_some() {
+            self.lose(
+                Severity::Minor,
+                "details",
+                "dropped",
+                "the client's dialect does not tell them",
+            );
+        }
+        stop
+    }
+
+    /// A count of input that the client sees only as a part of the plain one.
+    fn merged(&mut self, count: u64, field: &'static str) {
+        if self.is_silent(count) {
+            return;
+        }
+        self.lose(Severity::Minor, field, "counted as plain input", NO_COUNT);
+        if count > 0 {
+            for field in &PARTIAL[..2] {
+                self.lose(Severity::Minor, field, "includes what caches gave", NO_COUNT);
+            }
+        }
+    }
+
+    /// Whether a count was said only because it had to be.
+    fn is_silent(&self, count: u64) -> bool {
+        count == 0 && self.source.counts_required
+    }
+
+    pub(super) fn usage(&mut self, mut usage: Usage) -> Usage {
+        let rule = self.profile.reply;
+        let site = Site::field(&Origin::NONE, "usage");
+        extras::clear_at(&mut usage.extra, &site, self.profile.dialect, &mut self.losses);
+        // Input stays whole: what the client's dialect cannot split is added to the plain count.
+        if !rule.cache_read
+            && let Some(read) = usage.cache_read.take()
+        {
+            usage.input = Some(usage.input.unwrap_or(0).saturating_add(read));
+            self.merged(read, "cache_read");
+        }
+        if !rule.cache_write
+            && let Some(write) = usage.cache_write.take()
+        {
+            usage.input = Some(usage.input.unwrap_or(0).saturating_add(write));
+            self.merged(write, "cache_write");
+        }
+        if !rule.reasoning_tokens
+            && let Some(reasoning) = usage.reasoning.take().filter(|count| !self.is_silent(*count))
+        {
+            self.lose(Severity::Minor, "reasoning_tokens", "dropped", NO_COUNT);
+            if reasoning > 0 {
+                self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
+            }
+        }
+        // A stream may report some counts first and others later, which must not be undone.
+        if rule.counts_required && !self.counted {
+            self.counted = true;
+            let Usage { input, cache_read, cache_write, output, reasoning, .. } = &mut usage;
+            for count in [input, cache_read, cache_write, output, reasoning] {
+                count.get_or_insert(0);
+            }
+        }
+        usage
+    }
+}
+
+/// The reason itself, or the one that comes nearest to it among those that a reply can say.
+fn nearest(rule: &ReplyRule, reason: StopReason) -> StopReason {
+    use StopReason::{ContextWindow, End, Failed, Filtered, MalformedCall, MaxTokens, Refusal};
+    let near: &[StopReason] = match reason {
+        Refusal => &[Refusal, Filtered],
+        Filtered => &[Filtered, Refusal, Failed],
+        MalformedCall => &[MalformedCall, Failed],
+        ContextWindow => &[ContextWindow, MaxTokens],
+        ref own => std::slice::from_ref(own),
+    };
+    near.iter().find(|own| rule.stops.contains(own)).copied().unwrap_or(End)
+}
+
+/// Counts without what caches gave or thinking took. Not every dialect counts so.
+const PARTIAL: [&str; 3] = ["uncached_input", "uncached_total", "unthought_output"];
+
+const NO_REASON: &str = "the client's dialect lacks it";
+
+const NO_COUNT: &str = "the client's dialect has no such count";
