@@ -7,7 +7,7 @@ use toolwright_core::event::{join, law, split};
 use toolwright_core::fit::alias::{is_legal_id, is_legal_name};
 use toolwright_core::fit::restore::{self, Restorer};
 use toolwright_core::fit::{Aliases, Profile, fit};
-use toolwright_core::{Body, Request, Response};
+use toolwright_core::{Body, Request, Response, StopReason};
 
 use crate::{fixtures, generate};
 
@@ -165,6 +165,35 @@ fn law_8_names_and_ids_are_legal_and_return() {
             let restored = restore::request(fitted.request, &fitted.aliases);
             prop_assert_eq!(calls(&restored), calls(&request));
             prop_assert_eq!(pairs(&restored), pairs(&request));
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn law_3_a_legal_response_streams_as_it_is_whole() {
+    every(
+        |codec| generate::response(codec.dialect()),
+        |codec, response| {
+            let legal = restorer(codec, codec).response(response);
+            // A stream of a vendor that failed ends in a fault.
+            prop_assume!(legal.stop.reason != StopReason::Failed);
+            let asked = Asked { stream_usage: true, ..Asked::default() };
+            let wire = codec.encode_response(legal.clone(), &asked);
+            let whole = codec.decode_response(wire).unwrap();
+            let mut encoder = codec.stream_encoder(&asked);
+            let mut frames = Vec::new();
+            for event in split::split(legal) {
+                encoder.encode(event, &mut frames);
+            }
+            let mut decoder = codec.stream_decoder();
+            let mut events = Vec::new();
+            for frame in &frames {
+                decoder.decode(frame, &mut events).unwrap();
+            }
+            decoder.finish(&mut events);
+            prop_assert_eq!(law::check(&events), Ok(()));
+            prop_assert_eq!(join::join(events).unwrap().parts, whole.parts);
             Ok(())
         },
     );

@@ -2,13 +2,14 @@
 
 use toolwright_core::dialect::Asked;
 
-use crate::{fixtures, spelling};
+use crate::{fixtures, shapes, spelling};
 
 #[test]
 fn law_2_requests_return() {
     let mut count = 0;
     for codec in fixtures::codecs() {
-        for (name, wire) in fixtures::requests(codec.dialect()) {
+        let shapes = shapes::requests(codec.dialect());
+        for (name, wire) in fixtures::requests(codec.dialect()).into_iter().chain(shapes) {
             let request = codec
                 .decode_request(wire.clone())
                 .unwrap_or_else(|error| panic!("{name}: {error}"));

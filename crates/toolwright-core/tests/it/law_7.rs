@@ -8,7 +8,7 @@ use toolwright_core::fit::fit;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Body, Json, Message, Part, Request, Role};
 
-use crate::{fixtures, generate, leaves, spelling};
+use crate::{fixtures, generate, leaves, shapes, spelling};
 
 /// A document that went there and back: as it was, as it is, and what was said on both ways.
 struct Journey {
@@ -153,4 +153,14 @@ fn law_7_requests_return_or_their_losses_are_named() {
 #[test]
 fn law_7_responses_return_or_their_losses_are_named() {
     every(|codec| fixtures::replies(codec.dialect()), response);
+}
+
+#[test]
+fn law_7_unusual_requests_return_or_their_losses_are_named() {
+    every(|codec| shapes::requests(codec.dialect()), request);
+}
+
+#[test]
+fn law_7_unusual_responses_return_or_their_losses_are_named() {
+    every(|codec| shapes::replies(codec.dialect()), response);
 }

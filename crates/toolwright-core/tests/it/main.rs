@@ -24,5 +24,6 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod schema;
+mod shapes;
 mod spelling;
 mod vendors;
