@@ -95,13 +95,15 @@ impl<'c> Translator<'c> {
         let model = request.model.clone();
         if self.is_same() {
             let value = self.to.encode_request(request);
-            return Ok(Translated { value, report: Report::default() });
+            let report = Report { path: Some(value.path.clone()), ..Report::default() };
+            return Ok(Translated { value, report });
         }
         let profile = self.to.profile(&self.target(model.as_deref()));
         let fitted = fit(request, self.from.dialect(), &profile);
         let mut report = Report::of_request(&fitted, self.from.spelling());
         let value = self.to.encode_request(fitted.request);
         report.model = model.filter(|_| value.body.get("model").is_none());
+        report.path = Some(value.path.clone());
         self.settle(value, report)
     }
 

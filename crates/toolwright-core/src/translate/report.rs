@@ -15,6 +15,8 @@ pub struct Report {
     pub aliases: Aliases,
     /// The model, where the target's body has no place for it
     pub model: Option<String>,
+    /// The path of the request: some targets say the model and the stream there
+    pub path: Option<String>,
 }
 
 /// A loss with its place spelled out.
@@ -78,6 +80,7 @@ impl Report {
             "aliases": self.aliases.to_json(),
         };
         object.insert_some("model", self.model.as_deref());
+        object.insert_some("path", self.path.as_deref());
         Json::Object(object)
     }
 }

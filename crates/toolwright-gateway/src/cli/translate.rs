@@ -119,6 +119,9 @@ impl Translate {
                 let wire = wire_request(input::json(self.file.as_deref())?);
                 let translated = translator.request(wire)?;
                 print(&translated.value.body)?;
+                if translated.value.body.get("model").is_none() {
+                    say_path(&translated.value.path);
+                }
                 Ok(translated.report)
             }
             Kind::Response => {
@@ -223,7 +226,12 @@ fn unknown(option: &str, id: &str) -> Failure {
         .with_hint(format!("dialects: {}", known.join(" ")))
 }
 
-#[allow(clippy::print_stdout)]
+/// The model and whether to stream, where a vendor keeps them out of the body.
+#[allow(clippy::print_stderr)]
+fn say_path(path: &str) {
+    eprintln!("path: {path}");
+}
+
 fn print(document: &Json) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", document.pretty()).map_err(exit::io("stdout"))

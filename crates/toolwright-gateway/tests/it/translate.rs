@@ -175,3 +175,16 @@ fn vendor_rows_are_targets_too() {
         assert_eq!(out.get("tools").unwrap().as_array().unwrap().len(), 4, "{row}");
     }
 }
+
+#[test]
+fn what_a_vendor_keeps_in_the_path_is_said_and_reported() {
+    let report = scratch("path.json");
+    let mut command = arguments("openai-chat", "bedrock", "request");
+    command.extend(["--report", &report]);
+    let request = br#"{"model":"anthropic.claude-opus-5-v1:0","stream":true,"messages":[{"role":"user","content":"x"}]}"#;
+    let ran = toolwright(&command, request);
+    let path = "/model/anthropic.claude-opus-5-v1%3A0/converse-stream";
+    assert!(ran.stderr.contains(&format!("path: {path}\n")), "{}", ran.stderr);
+    let report = Json::parse(&std::fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report.get("path").and_then(Json::as_str), Some(path));
+}
