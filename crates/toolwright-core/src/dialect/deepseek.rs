@@ -1,7 +1,9 @@
 //! DeepSeek: the Chat Completions format with quirks of its own; the evidence is in the wire
 //! facts §5.
 
-use crate::dialect::openai_chat::{OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace};
+use crate::dialect::openai_chat::{
+    OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace, thinks_in_text,
+};
 use crate::dialect::{Dialect, Target};
 use crate::fit::profile::{MediaRule, Profile, Subset};
 
@@ -19,23 +21,14 @@ pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {
 });
 
 fn rules(profile: &mut Profile, target: &Target<'_>) {
-    profile.tools.custom = false;
-    profile.tools.max_description = None;
+    thinks_in_text(profile, target);
     profile.schema.strict = Subset::DeepseekStrict;
-    profile.ids.max = 64;
-    profile.choice.allowed_auto = false;
-    profile.choice.allowed_required = false;
     // 400 "Thinking mode does not support this tool_choice".
     profile.choice.forced_excludes_thinking = true;
     profile.parallel_switch = false;
-    profile.system.developer = false;
     profile.system.single_text = true;
     profile.turns.single_text = true;
     profile.content.media = MediaRule::NONE;
-    profile.content.cache = false;
-    profile.content.cache_ttl = false;
-    profile.content.refusal = false;
-    profile.content.arguments_free = false;
     profile.outcome.many_texts = false;
     // Once tools are involved, every turn's thinking must come back (case 8); the reasoner models
     // before V4 refused it.
@@ -47,5 +40,4 @@ fn rules(profile: &mut Profile, target: &Target<'_>) {
     profile.thinking.default_on = true;
     profile.format.schema = false;
     profile.format.named = false;
-    profile.reply.cache_write = false;
 }

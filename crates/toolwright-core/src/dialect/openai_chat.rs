@@ -9,7 +9,7 @@ mod stream;
 mod tool;
 mod wire;
 
-pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace};
+pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
 use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, Fields, StreamDecoder, StreamEncoder, Target,

@@ -5,7 +5,7 @@
 
 use crate::dialect::Target;
 use crate::dialect::openai_chat::{
-    OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace,
+    OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
 use crate::fit::profile::Profile;
 
@@ -193,25 +193,7 @@ pub fn find(id: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.id == id)
 }
 
-/// What only OpenAI has is missing, and thinking comes and goes as a text.
-fn thinks_in_text(profile: &mut Profile, _: &Target<'_>) {
-    profile.tools.custom = false;
-    profile.tools.max_description = None;
-    profile.ids.max = 64;
-    profile.choice.allowed_auto = false;
-    profile.choice.allowed_required = false;
-    profile.system.developer = false;
-    profile.content.media.base64 = &[crate::part::MediaKind::Image];
-    profile.content.media.file = false;
-    profile.content.cache = false;
-    profile.content.cache_ttl = false;
-    profile.content.refusal = false;
-    profile.content.arguments_free = false;
-    profile.reasoning.replay = true;
-    profile.reply.cache_write = false;
-}
-
-/// Open models behind a server: as above, with more ways to sample and no bound on tools.
+/// Open models behind a server: text for thinking, more ways to sample, no bound on tools.
 fn served_here(profile: &mut Profile, target: &Target<'_>) {
     thinks_in_text(profile, target);
     profile.tools.max = None;

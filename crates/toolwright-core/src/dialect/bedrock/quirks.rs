@@ -5,18 +5,16 @@ use crate::dialect::Target;
 use crate::fit::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
-    Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
+    Strictness, ThinkingRule, ToolRule, TurnRule,
 };
 use crate::part::MediaKind::{Audio, Document, Image, Video};
 use crate::response::StopReason;
 
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document, Audio, Video],
-    url: &[],
     text_document: true,
-    file: false,
     name: true,
-    url_mime: false,
+    ..MediaRule::NONE
 };
 
 /// The rules for a target.
@@ -25,8 +23,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
     // words; another model refuses them.
     let claude = target.model.is_none_or(|model| model.contains("claude"));
     Profile {
-        dialect: DIALECT,
-        names: NameRule { charset: Charset::Word, letter_first: false, max: 64 },
+        names: NameRule::USUAL,
         ids: IdRule {
             charset: Charset::WordDotColon,
             min: 1,
@@ -35,97 +32,56 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             prefix: "tooluse_",
         },
         tools: ToolRule {
-            custom: false,
             strict: Strictness::PerTool,
             cache: true,
-            output: false,
-            examples: false,
-            annotations: false,
-            max: None,
-            max_description: None,
             parameters_required: true,
             required_by_history: true,
+            ..ToolRule::PLAIN
         },
-        schema: SchemaRule {
-            subset: Subset::Full,
-            strict: Subset::Full,
-            root_union: false,
-            integer_as_number: false,
-        },
-        choice: ChoiceRule {
-            auto: true,
-            none: false,
-            required: true,
-            tool: true,
-            allowed_auto: false,
-            allowed_required: false,
-            allowed_one: false,
-            forced_excludes_thinking: claude,
-            holds_parallel: false,
-        },
-        parallel_switch: false,
-        system: SystemRule { in_conversation: true, developer: false, single_text: false },
+        schema: SchemaRule { root_union: false, ..SchemaRule::FULL },
+        choice: ChoiceRule { none: false, forced_excludes_thinking: claude, ..ChoiceRule::USUAL },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             merges: Merges::All,
-            assistant_after_outcomes: false,
             ordered: true,
-            single_text: false,
+            ..TurnRule::PLAIN
         },
         content: ContentRule {
             media: MEDIA,
             cache: true,
             cache_on_calls: true,
             cache_ttl: true,
-            refusal: false,
             arguments_object: true,
-            arguments_free: false,
             empty_text: false,
+            ..ContentRule::PLAIN
         },
         outcome: OutcomeRule {
             media: MediaRule { base64: &[Image, Document, Video], ..MEDIA },
             json: JsonRule::Objects,
             error_flag: true,
             success_flag: true,
-            name: false,
-            cache: false,
-            many_texts: true,
             // Refused with a failure, and by some models always (case 16).
             empty: false,
+            ..OutcomeRule::TEXT
         },
         reasoning: ReasoningRule {
             replay: true,
             signed_only: true,
-            must_echo: false,
             signature: true,
-            signature_on_parts: false,
             redacted: true,
-            sections: false,
-            positioned: true,
-            stand_in: None,
+            ..ReasoningRule::NONE
         },
-        sampling: SamplingRule {
-            default_max_tokens: None,
-            temperature: true,
-            max_temperature: Some(1),
-            top_p: true,
-            top_k: claude,
-            stop: true,
-            seed: false,
-        },
+        sampling: SamplingRule { max_temperature: Some(1), top_k: claude, ..SamplingRule::PLAIN },
         thinking: ThinkingRule {
             switch: claude,
             effort: true,
             budget: claude,
-            one_field: false,
-            off_is_effort: false,
-            default_on: false,
+            ..ThinkingRule::NONE
         },
         // A name and a description can be said, but not whether the schema binds.
-        format: FormatRule { json: false, schema: true, text: false, named: false },
+        format: FormatRule { schema: true, ..FormatRule::NONE },
+        // The id is in a header; there is no model.
         reply: ReplyRule {
-            // In a header.
-            id: true,
             model: false,
             stops: &[
                 StopReason::End,
@@ -136,14 +92,11 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
                 StopReason::Filtered,
                 StopReason::MalformedCall,
             ],
-            stop_sequence: false,
-            stop_details: false,
             reasoning: true,
             cache_read: true,
             cache_write: true,
-            reasoning_tokens: false,
-            usage: true,
-            counts_required: false,
+            ..ReplyRule::PLAIN
         },
+        ..Profile::plain(DIALECT)
     }
 }

@@ -3,9 +3,8 @@
 
 use crate::dialect::{Dialect, Target};
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
-    OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
-    Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule,
+    ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, Profile, ReasoningRule,
+    ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule, ThinkingRule, ToolRule,
 };
 use crate::json::Json;
 use crate::part::{Body, MediaKind, Part};
@@ -100,121 +99,75 @@ impl Quirks {
 /// What OpenAI accepts.
 fn openai(dialect: Dialect) -> Profile {
     Profile {
-        dialect,
-        names: NameRule { charset: Charset::Word, letter_first: false, max: 64 },
-        ids: IdRule { charset: Charset::Any, min: 1, max: 40, required: true, prefix: "call_" },
+        names: NameRule::USUAL,
+        ids: IdRule { max: 40, required: true, ..IdRule::ANY },
         tools: ToolRule {
             custom: true,
             strict: Strictness::PerTool,
-            cache: false,
-            output: false,
-            examples: false,
-            annotations: false,
             max: Some(128),
             max_description: Some(1024),
-            parameters_required: false,
-            required_by_history: false,
+            ..ToolRule::PLAIN
         },
-        schema: SchemaRule {
-            subset: Subset::Full,
-            strict: Subset::OpenaiStrict,
-            root_union: false,
-            integer_as_number: false,
-        },
+        schema: SchemaRule { strict: Subset::OpenaiStrict, root_union: false, ..SchemaRule::FULL },
         choice: ChoiceRule {
-            auto: true,
-            none: true,
-            required: true,
-            tool: true,
             allowed_auto: true,
             allowed_required: true,
             allowed_one: true,
-            forced_excludes_thinking: false,
-            holds_parallel: false,
+            ..ChoiceRule::USUAL
         },
         parallel_switch: true,
-        system: SystemRule { in_conversation: true, developer: true, single_text: false },
-        turns: TurnRule {
-            outcomes: OutcomeCarrier::OwnMessage,
-            merges: Merges::None,
-            assistant_after_outcomes: false,
-            ordered: false,
-            single_text: false,
-        },
+        system: SystemRule { developer: true, ..SystemRule::PLAIN },
         content: ContentRule {
             media: MediaRule {
                 base64: &[MediaKind::Image, MediaKind::Document, MediaKind::Audio],
                 url: &[MediaKind::Image],
-                text_document: false,
                 file: true,
                 name: true,
-                url_mime: false,
+                ..MediaRule::NONE
             },
             cache: true,
-            cache_on_calls: false,
             cache_ttl: true,
             refusal: true,
-            arguments_object: false,
             arguments_free: true,
-            empty_text: true,
-        },
-        outcome: OutcomeRule {
-            media: MediaRule::NONE,
-            json: JsonRule::Text,
-            error_flag: false,
-            success_flag: false,
-            name: false,
-            cache: false,
-            many_texts: true,
-            empty: true,
+            ..ContentRule::PLAIN
         },
         // The official types have no field for thinking, neither way; clients read one all the same.
-        reasoning: ReasoningRule {
-            replay: false,
-            signed_only: false,
-            must_echo: false,
-            signature: false,
-            signature_on_parts: false,
-            redacted: false,
-            sections: false,
-            positioned: false,
-            stand_in: None,
-        },
-        sampling: SamplingRule {
-            default_max_tokens: None,
-            temperature: true,
-            max_temperature: Some(2),
-            top_p: true,
-            top_k: false,
-            stop: true,
-            seed: true,
-        },
-        thinking: ThinkingRule {
-            switch: false,
-            effort: true,
-            budget: false,
-            one_field: false,
-            off_is_effort: false,
-            default_on: false,
-        },
+        reasoning: ReasoningRule::NONE,
+        sampling: SamplingRule { max_temperature: Some(2), seed: true, ..SamplingRule::PLAIN },
+        thinking: ThinkingRule { effort: true, ..ThinkingRule::NONE },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
-            id: true,
-            model: true,
             stops: &[
                 StopReason::End,
                 StopReason::ToolUse,
                 StopReason::MaxTokens,
                 StopReason::Filtered,
             ],
-            stop_sequence: false,
-            stop_details: false,
             reasoning: true,
             cache_read: true,
             cache_write: true,
             reasoning_tokens: true,
-            usage: true,
-            counts_required: false,
+            ..ReplyRule::PLAIN
         },
+        ..Profile::plain(dialect)
     }
+}
+
+/// The rules of most other vendors: what only OpenAI has is missing, and thinking comes and goes as
+/// a text.
+pub fn thinks_in_text(profile: &mut Profile, _: &Target<'_>) {
+    profile.tools.custom = false;
+    profile.tools.max_description = None;
+    profile.ids.max = 64;
+    profile.choice.allowed_auto = false;
+    profile.choice.allowed_required = false;
+    profile.system.developer = false;
+    profile.content.media.base64 = &[MediaKind::Image];
+    profile.content.media.file = false;
+    profile.content.cache = false;
+    profile.content.cache_ttl = false;
+    profile.content.refusal = false;
+    profile.content.arguments_free = false;
+    profile.reasoning.replay = true;
+    profile.reply.cache_write = false;
 }

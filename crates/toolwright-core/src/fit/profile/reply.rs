@@ -1,0 +1,44 @@
+//! Rules for replies: what the client's dialect can be told of an answer.
+
+use crate::response::StopReason;
+
+/// What a reply in this dialect can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyRule {
+    /// An id
+    pub id: bool,
+    /// The model
+    pub model: bool,
+    /// The stop reasons that come back as they went
+    pub stops: &'static [StopReason],
+    /// Which stop text was met
+    pub stop_sequence: bool,
+    /// Details of a refusal
+    pub stop_details: bool,
+    /// Thinking, as text
+    pub reasoning: bool,
+    /// Tokens read from a cache
+    pub cache_read: bool,
+    /// Tokens written to a cache
+    pub cache_write: bool,
+    /// Tokens of thinking
+    pub reasoning_tokens: bool,
+    /// Whether all counts must be said, be they zero
+    pub counts_required: bool,
+}
+
+impl ReplyRule {
+    /// An id, a model and why it stopped, among the three reasons that everybody has.
+    pub const PLAIN: ReplyRule = ReplyRule {
+        id: true,
+        model: true,
+        stops: &[StopReason::End, StopReason::ToolUse, StopReason::MaxTokens],
+        stop_sequence: false,
+        stop_details: false,
+        reasoning: false,
+        cache_read: false,
+        cache_write: false,
+        reasoning_tokens: false,
+        counts_required: false,
+    };
+}

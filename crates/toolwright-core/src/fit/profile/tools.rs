@@ -1,0 +1,135 @@
+//! Rules for tool definitions, their schemas, and the choice among them.
+
+/// What a tool definition can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolRule {
+    /// Free-text tools
+    pub custom: bool,
+    /// The `strict` flag
+    pub strict: Strictness,
+    /// Cache breakpoints
+    pub cache: bool,
+    /// A schema of the result
+    pub output: bool,
+    /// Example arguments
+    pub examples: bool,
+    /// A title for people, and MCP's annotations
+    pub annotations: bool,
+    /// The most tools in a request
+    pub max: Option<usize>,
+    /// The most characters of a description
+    pub max_description: Option<usize>,
+    /// Whether a definition must have a schema, be it an empty one
+    pub parameters_required: bool,
+    /// Whether tools must be declared when the history has calls or outcomes (case 14)
+    pub required_by_history: bool,
+}
+
+impl ToolRule {
+    /// A name, a description and perhaps a schema.
+    pub const PLAIN: ToolRule = ToolRule {
+        custom: false,
+        strict: Strictness::None,
+        cache: false,
+        output: false,
+        examples: false,
+        annotations: false,
+        max: None,
+        max_description: None,
+        parameters_required: false,
+        required_by_history: false,
+    };
+}
+
+/// Where strictness is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// Nowhere
+    None,
+    /// On each tool
+    PerTool,
+    /// On the request, for all tools at once
+    PerRequest,
+}
+
+/// Which schemas are accepted for parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaRule {
+    /// The keywords of a tool that is not strict
+    pub subset: Subset,
+    /// The keywords of a strict tool
+    pub strict: Subset,
+    /// Whether `anyOf`, `oneOf` or `allOf` may stand at the root
+    pub root_union: bool,
+    /// Whether `integer` must become `number`
+    pub integer_as_number: bool,
+}
+
+impl SchemaRule {
+    /// Any schema, as it is.
+    pub const FULL: SchemaRule = SchemaRule {
+        subset: Subset::Full,
+        strict: Subset::Full,
+        root_union: true,
+        integer_as_number: false,
+    };
+}
+
+/// A part of JSON Schema that a vendor accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subset {
+    /// All of it
+    Full,
+    /// OpenAI strict: closed objects, every property required, optional ones nullable
+    OpenaiStrict,
+    /// DeepSeek strict: as `OpenaiStrict`, without lengths, `$ref` inlined
+    DeepseekStrict,
+    /// Anthropic strict: no bounds, closed objects, optional ones stay optional
+    AnthropicStrict,
+    /// What the Ollama server keeps of a schema
+    Ollama,
+    /// Gemini's OpenAPI subset (`parameters`)
+    GeminiOpenapi,
+}
+
+/// Which tool choices exist. A choice that does not is enforced by other means or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChoiceRule {
+    /// Explicit auto
+    pub auto: bool,
+    /// No calls
+    pub none: bool,
+    /// Any call
+    pub required: bool,
+    /// One tool
+    pub tool: bool,
+    /// A subset, a call optional
+    pub allowed_auto: bool,
+    /// A subset, a call required
+    pub allowed_required: bool,
+    /// Whether a subset of one tool, a call required, differs from that tool
+    pub allowed_one: bool,
+    /// Whether a forced call excludes thinking
+    pub forced_excludes_thinking: bool,
+    /// Whether the switch against parallel calls stands inside the choice
+    pub holds_parallel: bool,
+}
+
+impl ChoiceRule {
+    /// No field for it.
+    pub const NONE: ChoiceRule = ChoiceRule {
+        auto: false,
+        none: false,
+        required: false,
+        tool: false,
+        allowed_auto: false,
+        allowed_required: false,
+        allowed_one: false,
+        forced_excludes_thinking: false,
+        holds_parallel: false,
+    };
+
+    /// The four that most vendors have, and no subsets.
+    pub const USUAL: ChoiceRule =
+        ChoiceRule { auto: true, none: true, required: true, tool: true, ..ChoiceRule::NONE };
+}
