@@ -1,9 +1,9 @@
 //! Bedrock: paths, unions, breakpoints, exact numbers, streams by block index, faults.
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, Target, WireReply, WireRequest};
+use toolwright_core::event::Event;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::event::{Event, law};
 use toolwright_core::frame::Frame;
 use toolwright_core::part::CacheMark;
 use toolwright_core::request::Format;
@@ -12,7 +12,7 @@ use toolwright_core::{
     Body, Fault, FaultClass, Json, Request, Response, Role, StopReason, Tool, ToolChoice,
 };
 
-use crate::{fixtures, spelling};
+use crate::fixtures;
 
 fn codec() -> &'static dyn ChatCodec {
     Dialect::Bedrock.codec().unwrap()
@@ -29,10 +29,7 @@ fn decode(path: &str, body: &str) -> Request {
 
 /// Decodes a body that must come back as it is.
 fn request(body: &str) -> Request {
-    let request = decode("", body);
-    let again = codec().encode_request(request.clone());
-    spelling::assert_same(Dialect::Bedrock, "request", &json(body), &again.body);
-    request
+    fixtures::request(codec(), &json(body))
 }
 
 /// Decodes the content of a user's message that must come back as it is.
@@ -48,44 +45,26 @@ fn reply(content: &str, rest: &str) -> Response {
             "usage":{{"inputTokens":1,"outputTokens":2,"totalTokens":3}},
             "metrics":{{"latencyMs":4}},{rest}}}"#
     ));
-    let response = codec().decode_response(WireReply::ok(body.clone())).unwrap();
-    let again = codec().encode_response(response.clone(), &Asked::default());
-    spelling::assert_same(Dialect::Bedrock, "reply", &body, &again.body);
-    response
+    fixtures::response(codec(), &body)
 }
 
 /// Decodes a stream written as `event-type payload` lines.
 fn events(lines: &str) -> Vec<Event> {
-    let mut decoder = codec().stream_decoder();
-    let mut events = Vec::new();
-    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let frames = lines.map(|line| {
         let (name, data) = line.split_once(' ').unwrap();
-        let frame = Frame { exception: name.ends_with("Exception"), ..Frame::named(name, data) };
-        assert_eq!(decoder.decode(&frame, &mut events).unwrap(), Seen::Known, "{line}");
-    }
-    decoder.finish(&mut events);
-    law::check(&events).unwrap();
-    events
+        Frame { exception: name.ends_with("Exception"), ..Frame::named(name, data) }
+    });
+    fixtures::decoded(codec(), frames)
 }
 
 fn encode(events: Vec<Event>) -> Vec<Frame> {
-    let mut encoder = codec().stream_encoder(&Asked::default());
-    let mut frames = Vec::new();
-    for event in events {
-        encoder.encode(event, &mut frames);
-    }
-    frames
+    fixtures::encoded(codec(), events, &Asked::default())
 }
 
 /// A reply by way of our own stream.
 fn streamed(response: &Response) -> Response {
-    let mut decoder = codec().stream_decoder();
-    let mut events = Vec::new();
-    for frame in encode(split(response.clone())) {
-        assert_eq!(decoder.decode(&frame, &mut events).unwrap(), Seen::Known);
-    }
-    decoder.finish(&mut events);
-    join(events).unwrap()
+    join(fixtures::decoded(codec(), encode(split(response.clone())))).unwrap()
 }
 
 #[test]

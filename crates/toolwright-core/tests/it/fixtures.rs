@@ -1,11 +1,14 @@
-//! The recorded traffic under `fixtures/`, by dialect.
+//! The recorded traffic under `fixtures/`, by dialect, and the ways through a codec that all tests
+//! take.
 
 use std::path::{Path, PathBuf};
 
-use toolwright_core::Json;
-use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest};
-use toolwright_core::event::Event;
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireRequest};
+use toolwright_core::event::{Event, law};
 use toolwright_core::frame::{Frame, FrameReader, Framing};
+use toolwright_core::{Json, Request, Response};
+
+use crate::spelling;
 
 /// The folder of all fixtures.
 pub fn root() -> PathBuf {
@@ -101,11 +104,62 @@ pub fn frames(framing: Framing, bytes: &[u8]) -> Vec<Frame> {
 
 /// Decodes a whole stream.
 pub fn events(codec: &dyn ChatCodec, bytes: &[u8]) -> Vec<Event> {
+    decoded(codec, frames(codec.framing(), bytes))
+}
+
+/// Decodes frames, all of which must be known.
+pub fn decoded(codec: &dyn ChatCodec, frames: impl IntoIterator<Item = Frame>) -> Vec<Event> {
+    let (events, unknown) = tolerated(codec, frames);
+    assert_eq!(unknown, [], "{}", codec.dialect());
+    events
+}
+
+/// Decodes frames to events, which must keep the grammar, and gives the frames that are unknown.
+pub fn tolerated(
+    codec: &dyn ChatCodec,
+    frames: impl IntoIterator<Item = Frame>,
+) -> (Vec<Event>, Vec<Frame>) {
     let mut decoder = codec.stream_decoder();
-    let mut events = Vec::new();
-    for frame in frames(codec.framing(), bytes) {
-        decoder.decode(&frame, &mut events).unwrap_or_else(|error| panic!("{error}"));
+    let (mut events, mut unknown) = (Vec::new(), Vec::new());
+    for frame in frames {
+        let seen = decoder.decode(&frame, &mut events).unwrap_or_else(|error| panic!("{error}"));
+        unknown.extend((seen == Seen::Unknown).then_some(frame));
     }
     decoder.finish(&mut events);
-    events
+    law::check(&events).unwrap_or_else(|broken| panic!("{broken}\n{events:#?}"));
+    (events, unknown)
+}
+
+/// Encodes events.
+pub fn encoded(
+    codec: &dyn ChatCodec,
+    events: impl IntoIterator<Item = Event>,
+    asked: &Asked,
+) -> Vec<Frame> {
+    let mut encoder = codec.stream_encoder(asked);
+    let mut frames = Vec::new();
+    for event in events {
+        encoder.encode(event, &mut frames);
+    }
+    frames
+}
+
+/// Decodes a request that must come back as it is.
+#[track_caller]
+pub fn request(codec: &dyn ChatCodec, body: &Json) -> Request {
+    let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
+    let request = codec.decode_request(wire).unwrap_or_else(|error| panic!("{error}"));
+    let again = codec.encode_request(request.clone());
+    spelling::assert_same(codec.dialect(), "request", body, &again.body);
+    request
+}
+
+/// Decodes a response that must come back as it is.
+#[track_caller]
+pub fn response(codec: &dyn ChatCodec, body: &Json) -> Response {
+    let wire = WireReply::ok(body.clone());
+    let response = codec.decode_response(wire).unwrap_or_else(|error| panic!("{error}"));
+    let again = codec.encode_response(response.clone(), &Asked::default());
+    spelling::assert_same(codec.dialect(), "response", body, &again.body);
+    response
 }

@@ -3,7 +3,7 @@
 use toolwright_core::dialect::{Asked, Dialect, Target, WireReply, WireRequest};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::event::{Delta, Event, Head, law};
+use toolwright_core::event::{Delta, Event, Head};
 use toolwright_core::frame::Frame;
 use toolwright_core::json::JsonText;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
@@ -13,7 +13,7 @@ use toolwright_core::{
     ToolChoice, ToolKind,
 };
 
-use crate::{fixtures, spelling};
+use crate::fixtures;
 
 fn codec() -> &'static dyn ChatCodec {
     Dialect::Gemini.codec().unwrap()
@@ -30,17 +30,11 @@ fn request_at(path: &str, body: &str) -> Request {
 
 /// Decodes a body, checks that it returns, and gives what it meant.
 fn request(body: &str) -> Request {
-    let request = request_at("", body);
-    let again = codec().encode_request(request.clone()).body;
-    spelling::assert_same(Dialect::Gemini, "request", &parse(body), &again);
-    request
+    fixtures::request(codec(), &parse(body))
 }
 
 fn response(body: &str) -> Response {
-    let response = codec().decode_response(WireReply::ok(parse(body))).unwrap();
-    let again = codec().encode_response(response.clone(), &Asked::default()).body;
-    spelling::assert_same(Dialect::Gemini, "response", &parse(body), &again);
-    response
+    fixtures::response(codec(), &parse(body))
 }
 
 /// The parts of one message of a request, as they return.
@@ -50,14 +44,7 @@ fn parts(parts: &str) -> Vec<toolwright_core::Part> {
 }
 
 fn stream(chunks: &[&str]) -> Vec<Event> {
-    let mut decoder = codec().stream_decoder();
-    let mut events = Vec::new();
-    for chunk in chunks {
-        decoder.decode(&Frame::data(*chunk), &mut events).unwrap();
-    }
-    decoder.finish(&mut events);
-    law::check(&events).unwrap();
-    events
+    fixtures::decoded(codec(), chunks.iter().map(|chunk| Frame::data(*chunk)))
 }
 
 /// A chunk with parts, and a finish reason if there is one.

@@ -38,20 +38,8 @@ fn law_3_an_encoded_stream_joins_to_the_same_reply() {
         for (name, wire) in fixtures::replies(codec.dialect()) {
             let response = codec.decode_response(wire).unwrap();
             let asked = Asked { stream_usage: true, ..Asked::default() };
-            let mut encoder = codec.stream_encoder(&asked);
-            let mut frames = Vec::new();
-            for event in split(response.clone()) {
-                encoder.encode(event, &mut frames);
-            }
-            let mut decoder = codec.stream_decoder();
-            let mut events = Vec::new();
-            for frame in &frames {
-                decoder
-                    .decode(frame, &mut events)
-                    .unwrap_or_else(|error| panic!("{name}: {error}"));
-            }
-            decoder.finish(&mut events);
-            law::check(&events).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+            let frames = fixtures::encoded(codec, split(response.clone()), &asked);
+            let events = fixtures::decoded(codec, frames);
             assert_eq!(join(events).unwrap(), response, "{} {name}", codec.dialect());
         }
     }

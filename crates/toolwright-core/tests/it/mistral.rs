@@ -1,9 +1,9 @@
 //! Mistral: chunks, words and streams that no recording covers.
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, Target, WireReply, WireRequest};
+use toolwright_core::event::Event;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::event::{Event, law};
 use toolwright_core::frame::Frame;
 use toolwright_core::part::{Body, MediaSource};
 use toolwright_core::{Arguments, FaultClass, Json, Request, Response, StopReason, ToolChoice};
@@ -20,46 +20,25 @@ fn json(text: &str) -> Json {
 
 /// Decodes a request and checks that it returns.
 fn request(body: &str) -> Request {
-    let body = json(body);
-    let wire = WireRequest { path: String::new(), headers: vec![], body: body.clone() };
-    let request = codec().decode_request(wire).unwrap();
-    let again = codec().encode_request(request.clone());
-    spelling::assert_same(Dialect::Mistral, "request", &body, &again.body);
-    request
+    fixtures::request(codec(), &json(body))
 }
 
 /// Decodes a response and checks that it returns, whole and as a stream.
 fn response(body: &str) -> Response {
-    let body = json(body);
-    let response = codec().decode_response(WireReply::ok(body.clone())).unwrap();
-    let again = codec().encode_response(response.clone(), &Asked::default());
-    spelling::assert_same(Dialect::Mistral, "response", &body, &again.body);
-    let chunks: Vec<String> = stream(response.clone()).into_iter().map(|own| own.data).collect();
-    let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
-    assert_eq!(join(events(&chunks)).unwrap(), response);
+    let response = fixtures::response(codec(), &json(body));
+    let again = fixtures::decoded(codec(), stream(response.clone()));
+    assert_eq!(join(again).unwrap(), response);
     response
 }
 
 /// The frames of a response.
 fn stream(response: Response) -> Vec<Frame> {
-    let mut encoder = codec().stream_encoder(&Asked::default());
-    let mut frames = Vec::new();
-    for event in split(response) {
-        encoder.encode(event, &mut frames);
-    }
-    frames
+    fixtures::encoded(codec(), split(response), &Asked::default())
 }
 
 /// The events of chunks, which must keep the grammar.
 fn events(chunks: &[&str]) -> Vec<Event> {
-    let mut decoder = codec().stream_decoder();
-    let mut events = Vec::new();
-    for chunk in chunks {
-        decoder.decode(&Frame::data(*chunk), &mut events).unwrap();
-    }
-    decoder.finish(&mut events);
-    law::check(&events).unwrap();
-    events
+    fixtures::decoded(codec(), chunks.iter().map(|chunk| Frame::data(*chunk)))
 }
 
 /// A chunk around a delta.

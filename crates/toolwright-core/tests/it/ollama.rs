@@ -11,7 +11,7 @@ use toolwright_core::{
     Role, Stop, StopReason, Usage,
 };
 
-use crate::{fixtures, spelling};
+use crate::fixtures;
 
 fn codec() -> &'static dyn ChatCodec {
     Dialect::Ollama.codec().unwrap()
@@ -22,31 +22,17 @@ fn json(text: &str) -> Json {
 }
 
 fn request(text: &str) -> Request {
-    let body = json(text);
-    let request = codec()
-        .decode_request(WireRequest { body: body.clone(), ..WireRequest::default() })
-        .unwrap_or_else(|error| panic!("{error}"));
-    let again = codec().encode_request(request.clone());
-    assert_eq!(again.path, "/api/chat");
-    spelling::assert_same(Dialect::Ollama, "request", &body, &again.body);
+    let request = fixtures::request(codec(), &json(text));
+    assert_eq!(codec().encode_request(request.clone()).path, "/api/chat");
     request
 }
 
 fn response(text: &str) -> Response {
-    let body = json(text);
-    let response = codec().decode_response(WireReply::ok(body.clone())).unwrap();
-    let again = codec().encode_response(response.clone(), &Asked::default());
-    spelling::assert_same(Dialect::Ollama, "response", &body, &again.body);
-    response
+    fixtures::response(codec(), &json(text))
 }
 
 fn encoded(events: impl IntoIterator<Item = Event>, asked: &Asked) -> Vec<Json> {
-    let mut encoder = codec().stream_encoder(asked);
-    let mut frames = Vec::new();
-    for event in events {
-        encoder.encode(event, &mut frames);
-    }
-    frames.iter().map(|frame| json(&frame.data)).collect()
+    fixtures::encoded(codec(), events, asked).iter().map(|frame| json(&frame.data)).collect()
 }
 
 fn calls(parts: &[Part]) -> Vec<&Call> {
@@ -62,9 +48,7 @@ fn stream(messages: &[&str]) -> Vec<Event> {
     let mut text: String =
         messages.iter().map(|message| line(message, r#""done":false"#)).collect();
     text += &line(r#"{"role":"assistant"}"#, r#""done":true,"done_reason":"stop""#);
-    let events = fixtures::events(codec(), text.as_bytes());
-    law::check(&events).unwrap();
-    events
+    fixtures::events(codec(), text.as_bytes())
 }
 
 #[test]

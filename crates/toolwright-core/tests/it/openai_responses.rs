@@ -4,7 +4,7 @@
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireRequest};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail, law};
+use toolwright_core::event::{Delta, Event, Head, Start, Tail};
 use toolwright_core::frame::Frame;
 use toolwright_core::part::{CacheMark, MediaKind, MediaSource, Reasoning, SectionKind};
 use toolwright_core::request::{Format, Thinking};
@@ -31,10 +31,7 @@ fn decode(body: &str) -> Request {
 
 /// Decodes a body that must come back as it is.
 fn request(body: &str) -> Request {
-    let request = decode(body);
-    let again = codec().encode_request(request.clone());
-    spelling::assert_same(codec().dialect(), "request", &json(body), &again.body);
-    request
+    fixtures::request(codec(), &json(body))
 }
 
 /// Decodes items that must come back as they are.
@@ -52,32 +49,17 @@ fn reply(items: &str, rest: &str) -> Response {
         r#"{{"id":"resp_1","object":"response","created_at":7,"model":"m","output":[{items}],
             "parallel_tool_calls":true,"tool_choice":"auto","tools":[],{rest}}}"#
     ));
-    let response = codec().decode_response(WireReply::ok(body.clone())).unwrap();
-    let again = codec().encode_response(response.clone(), &Asked::default());
-    spelling::assert_same(codec().dialect(), "reply", &body, &again.body);
-    response
+    fixtures::response(codec(), &body)
 }
 
 /// Decodes frames given by their data alone.
 fn events(frames: &[&str]) -> Vec<Event> {
-    let mut decoder = codec().stream_decoder();
-    let mut events = Vec::new();
-    for data in frames {
-        let seen = decoder.decode(&Frame::data(*data), &mut events);
-        assert_eq!(seen.unwrap_or_else(|error| panic!("{error}")), Seen::Known, "{data}");
-    }
-    decoder.finish(&mut events);
-    law::check(&events).unwrap_or_else(|broken| panic!("{broken}\n{events:#?}"));
-    events
+    fixtures::decoded(codec(), frames.iter().map(|data| Frame::data(*data)))
 }
 
 /// Encodes events and gives the data of each frame, whose name and number are right.
 fn frames(events: impl IntoIterator<Item = Event>) -> Vec<Json> {
-    let mut encoder = codec().stream_encoder(&Asked::default());
-    let mut frames = Vec::new();
-    for event in events {
-        encoder.encode(event, &mut frames);
-    }
+    let frames = fixtures::encoded(codec(), events, &Asked::default());
     let data: Vec<Json> = frames.iter().map(|frame| json(&frame.data)).collect();
     for (number, (frame, data)) in frames.iter().zip(&data).enumerate() {
         assert_eq!(data.get("type").and_then(Json::as_str), frame.name.as_deref());

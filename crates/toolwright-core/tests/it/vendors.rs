@@ -1,15 +1,13 @@
 //! DeepSeek and the table of vendors: rows on OpenAI Chat.
 
 use toolwright_core::dialect::vendors::{VENDORS, find};
-use toolwright_core::dialect::{
-    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, lookup,
-};
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, lookup};
 use toolwright_core::event::split::split;
 use toolwright_core::request::Thinking;
 use toolwright_core::translate::{self, Options};
 use toolwright_core::{Arguments, Body, Call, Json, Message, Part, Request, Response, Role};
 
-use crate::spelling;
+use crate::{fixtures, spelling};
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
@@ -17,12 +15,7 @@ fn json(text: &str) -> Json {
 
 /// Reads a request with a row and makes sure that it returns.
 fn request(codec: &dyn ChatCodec, text: &str) -> Request {
-    let body = json(text);
-    let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
-    let request = codec.decode_request(wire).unwrap();
-    let again = codec.encode_request(request.clone());
-    spelling::assert_same(codec.dialect(), text, &body, &again.body);
-    request
+    fixtures::request(codec, &json(text))
 }
 
 #[test]
