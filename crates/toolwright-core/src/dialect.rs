@@ -204,6 +204,8 @@ pub struct Asked {
     pub model: Option<String>,
     /// The time of the reply in seconds since 1970, for dialects that say it
     pub created: u64,
+    /// The id of the reply, where the vendor gives none
+    pub id: Option<String>,
     /// Whether the client wants usage in the stream, where its dialect lets it choose
     pub stream_usage: bool,
     /// Fields of the request that the dialect repeats in its reply

@@ -129,7 +129,8 @@ impl<'c> Translator<'c> {
     fn restorer(&self) -> Restorer {
         let profile = self.to.profile(&self.target(None));
         let source = self.from.profile(&self.target(None));
-        Restorer::new(self.options.aliases.clone(), &source, profile)
+        let restorer = Restorer::new(self.options.aliases.clone(), &source, profile);
+        restorer.with_id(self.options.asked.id.clone())
     }
 
     fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {

@@ -13,6 +13,7 @@ use super::profile::ReplyRule;
 use super::tools::PLACEHOLDER;
 use super::{Aliases, Loss, Profile, Severity, Site, extras, ids};
 use crate::call::{Arguments, Call};
+use crate::extra::Extra;
 use crate::json::{Json, JsonText};
 use crate::origin::Origin;
 use crate::part::{Body, Part, Reasoning};
@@ -30,6 +31,11 @@ pub struct Restorer {
     aliases: Aliases,
     source: ReplyRule,
     profile: Profile,
+    /// The id of a reply that came without one
+    id: Option<String>,
+    /// What made-up ids of calls are made from, another for every reply
+    seed: String,
+    texts: usize,
     calls: usize,
     refused: bool,
     /// Whether counts were reported
@@ -48,6 +54,9 @@ impl Restorer {
             aliases,
             source: source.reply,
             profile,
+            id: None,
+            seed: String::new(),
+            texts: 0,
             calls: 0,
             refused: false,
             counted: false,
@@ -57,6 +66,13 @@ impl Restorer {
         }
     }
 
+    /// With an id for a reply that comes without one.
+    #[must_use]
+    pub fn with_id(mut self, id: Option<String>) -> Restorer {
+        self.id = id;
+        self
+    }
+
     /// What the client is not told as it was said.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
@@ -64,17 +80,24 @@ impl Restorer {
 
     /// Restores a whole answer.
     pub fn response(&mut self, mut response: Response) -> Response {
-        let dialect = self.profile.dialect;
-        extras::clear(&mut response.extra, &Origin::NONE, dialect, &mut self.losses);
+        self.begin(&mut response.id, &mut response.model, &mut response.extra);
         let parts = std::mem::take(&mut response.parts);
         response.parts = parts.into_iter().filter_map(|part| self.part(part)).collect();
         response.stop = self.stop(response.stop).settled(&response.parts);
         response.usage = response.usage.map(|usage| self.usage(usage));
-        self.header(&mut response.id, &mut response.model);
         response
     }
 
-    fn header(&mut self, id: &mut Option<String>, model: &mut Option<String>) {
+    /// Restores what a reply says of itself.
+    fn begin(&mut self, id: &mut Option<String>, model: &mut Option<String>, extra: &mut Extra) {
+        let known = id.clone().or_else(|| self.id.clone());
+        // Without an id there may still be something of this reply alone, such as its time.
+        let seed = || extra.fields().map(ToString::to_string).unwrap_or_default();
+        self.seed = known.clone().unwrap_or_else(seed);
+        extras::clear(extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
+        if id.is_none() && self.profile.reply.id {
+            *id = known;
+        }
         if !self.profile.reply.id && id.take().is_some() {
             self.lose(Severity::Minor, "id", "dropped", "the client's dialect has no place for it");
         }
@@ -95,7 +118,11 @@ impl Restorer {
         what: &'static str,
         why: &'static str,
     ) {
-        self.losses.push(Loss::new(severity, Site::field(&Origin::NONE, field), what, why));
+        self.lose_at(severity, Site::field(&Origin::NONE, field), what, why);
+    }
+
+    fn lose_at(&mut self, severity: Severity, site: Site, what: &'static str, why: &'static str) {
+        self.losses.push(Loss::new(severity, site, what, why));
     }
 
     /// Restores one part; `None` if the client must not or cannot see it.
@@ -109,18 +136,16 @@ impl Restorer {
             part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
         let known = is_known(part.extra.for_dialect(dialect));
         self.refused |= matches!(part.body, Body::Refusal(_));
+        if matches!(part.body, Body::Text(_)) {
+            self.text(&origin);
+        }
         match &mut part.body {
             Body::Call(call) if !self.admits(call) => return None,
             Body::Call(call) => self.call(call, &origin),
             Body::Refusal(text) if !self.profile.content.refusal => {
                 part.body = Body::Text(std::mem::take(text));
                 let why = "the client's dialect has no refusals";
-                self.losses.push(Loss::new(
-                    Severity::Note,
-                    Site::of(&origin),
-                    "refusal becomes text",
-                    why,
-                ));
+                self.lose_at(Severity::Note, Site::of(&origin), "refusal becomes text", why);
             }
             Body::Reasoning(reasoning) => {
                 let rule = self.profile.reasoning;
@@ -131,19 +156,14 @@ impl Restorer {
                     || (reasoning.redacted && !rule.redacted)
                 {
                     let why = "the client's dialect cannot carry it";
-                    self.losses.push(Loss::new(
-                        Severity::Minor,
-                        Site::of(&origin),
-                        "thinking dropped",
-                        why,
-                    ));
+                    self.lose_at(Severity::Minor, Site::of(&origin), "thinking dropped", why);
                     return None;
                 }
                 if !rule.sections && is_sectioned(reasoning) {
                     *reasoning = Reasoning::text(reasoning.joined());
-                    let site = Site::field(&origin, "text");
+                    let site = Site::of(&origin);
                     let why = "the client's dialect has one text for thinking";
-                    self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
+                    self.lose_at(Severity::Note, site, "sections joined", why);
                 }
                 if rule.sections && summaries_first(reasoning) {
                     self.late_summary(&origin);
@@ -158,12 +178,7 @@ impl Restorer {
         if part.signature.is_some() && !(native && carries) {
             part.signature = None;
             let site = Site::field(&origin, "signature");
-            self.losses.push(Loss::new(
-                Severity::Minor,
-                site,
-                "signature dropped",
-                "only its maker can read it",
-            ));
+            self.lose_at(Severity::Minor, site, "signature dropped", "only its maker can read it");
         }
         Some(part)
     }
@@ -171,7 +186,16 @@ impl Restorer {
     fn late_summary(&mut self, origin: &Origin) {
         let why = "the client's dialect has summaries first";
         let site = Site::field(origin, "text");
-        self.losses.push(Loss::new(Severity::Note, site, LATE_SUMMARY, why));
+        self.lose_at(Severity::Note, site, LATE_SUMMARY, why);
+    }
+
+    /// Counts the texts of a reply that can have one.
+    fn text(&mut self, origin: &Origin) {
+        self.texts += 1;
+        if self.texts > 1 && self.profile.reply.single_text {
+            let why = "the client's dialect has one text in a reply";
+            self.lose_at(Severity::Note, Site::of(origin), "joined to the text before", why);
+        }
     }
 
     /// Whether a call may reach the client: no placeholder, and one only where one was asked for.
@@ -206,7 +230,7 @@ impl Restorer {
             let site = arguments_site(&call.arguments, origin);
             call.arguments = arguments;
             let why = "the client's dialect takes arguments as an object";
-            self.losses.push(Loss::new(Severity::Major, site, what, why));
+            self.lose_at(Severity::Major, site, what, why);
         }
     }
 
@@ -216,9 +240,11 @@ impl Restorer {
         *name = original;
         *id = match id.take() {
             Some(own) => Some(self.aliases.id(&own).to_owned()),
-            None if self.profile.ids.required => {
-                Some(ids::made(&self.profile.ids, &format!("{name}\u{0}{}", self.calls), 0))
-            }
+            None if self.profile.ids.required => Some(ids::made(
+                &self.profile.ids,
+                &format!("{}\u{0}{name}\u{0}{}", self.seed, self.calls),
+                0,
+            )),
             None => None,
         };
     }

@@ -425,3 +425,43 @@ fn case_27_a_call_that_was_cut_off_stays_cut_off() {
         assert!(arguments.as_str().contains("/tmp"), "{}", to.dialect());
     }
 }
+
+#[test]
+fn made_up_ids_differ_from_reply_to_reply() {
+    let reply = |id: &str| {
+        format!(
+            r#"{{"responseId":"{id}","candidates":[{{"content":{{"role":"model","parts":[{{"functionCall":{{"name":"f","args":{{}}}}}},{{"functionCall":{{"name":"f","args":{{}}}}}}]}},"finishReason":"STOP","index":0}}]}}"#
+        )
+    };
+    let ids = |id: &str| -> Vec<String> {
+        let body = response("gemini", "openai-chat", &reply(id), Aliases::default());
+        let calls = at(&body, "/choices/0/message/tool_calls").as_array().unwrap();
+        calls.iter().map(|call| call.get("id").unwrap().as_str().unwrap().to_owned()).collect()
+    };
+    let (first, second) = (ids("r1"), ids("r2"));
+    assert_ne!(first[0], first[1]);
+    assert!(first.iter().all(|id| !second.contains(id)), "{first:?} {second:?}");
+    assert_eq!(first, ids("r1"));
+}
+
+#[test]
+fn a_reply_without_an_id_gets_the_one_that_it_was_asked_with() {
+    let asked = Asked { id: Some("msg_9".to_owned()), ..Asked::default() };
+    let options = Options { asked, ..Options::default() };
+    let translator = Translator::new(codec("ollama"), codec("anthropic"), &options);
+    let body = json(
+        r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}"#,
+    );
+    let translated = translator.response(WireReply::ok(body)).unwrap();
+    assert_eq!(at(&translated.value.body, "/id").as_str(), Some("msg_9"));
+}
+
+#[test]
+fn texts_that_are_joined_are_named() {
+    let options = Options::default();
+    let body = r#"{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let translator = Translator::new(codec("anthropic"), codec("openai-chat"), &options);
+    let translated = translator.response(WireReply::ok(json(body))).unwrap();
+    assert!(names(&translated.report, "/content/1"), "{:?}", translated.report.losses);
+    assert_eq!(at(&translated.value.body, "/choices/0/message/content").as_str(), Some("ab"));
+}

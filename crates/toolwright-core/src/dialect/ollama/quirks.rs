@@ -41,7 +41,7 @@ pub(super) fn profile() -> Profile {
             ..ThinkingRule::NONE
         },
         format: FormatRule { json: true, schema: true, ..FormatRule::NONE },
-        reply: ReplyRule { id: false, reasoning: true, ..ReplyRule::PLAIN },
+        reply: ReplyRule { single_text: true, id: false, reasoning: true, ..ReplyRule::PLAIN },
         ..Profile::plain(DIALECT)
     }
 }

@@ -137,6 +137,7 @@ fn openai(dialect: Dialect) -> Profile {
         thinking: ThinkingRule { effort: true, ..ThinkingRule::NONE },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
+            single_text: true,
             stops: &[
                 StopReason::End,
                 StopReason::ToolUse,

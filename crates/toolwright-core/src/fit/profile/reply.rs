@@ -11,6 +11,8 @@ pub struct ReplyRule {
     pub model: bool,
     /// The stop reasons that come back as they went
     pub stops: &'static [StopReason],
+    /// Whether a reply has at most one text
+    pub single_text: bool,
     /// Which stop text was met
     pub stop_sequence: bool,
     /// Details of a refusal
@@ -33,6 +35,7 @@ impl ReplyRule {
         id: true,
         model: true,
         stops: &[StopReason::End, StopReason::ToolUse, StopReason::MaxTokens],
+        single_text: false,
         stop_sequence: false,
         stop_details: false,
         reasoning: false,

@@ -6,7 +6,7 @@ use crate::event::join::Open;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Tail};
 use crate::extra::Extra;
-use crate::fit::{Loss, Severity, Site, extras};
+use crate::fit::{Severity, Site, extras};
 use crate::origin::Origin;
 use crate::part::SectionKind;
 use crate::response::StopReason;
@@ -38,13 +38,7 @@ impl Restorer {
     pub fn event(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::Start(mut start) => {
-                extras::clear(
-                    &mut start.extra,
-                    &Origin::NONE,
-                    self.profile.dialect,
-                    &mut self.losses,
-                );
-                self.header(&mut start.id, &mut start.model);
+                self.begin(&mut start.id, &mut start.model, &mut start.extra);
                 out.push(Event::Start(start));
             }
             Event::PartStart { index, head, extra } => {
@@ -83,6 +77,9 @@ impl Restorer {
         if holds {
             return Slot::Held(Open::new(head, extra));
         }
+        if matches!(head, Head::Text) {
+            self.text(&Origin::NONE);
+        }
         extras::clear(&mut extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
         let head = match head {
             Head::Call { id, name, free } => {
@@ -96,7 +93,7 @@ impl Restorer {
             Head::Refusal if !self.profile.content.refusal => {
                 let why = "the client's dialect has no refusals";
                 let site = Site::of(&Origin::NONE);
-                self.losses.push(Loss::new(Severity::Note, site, "refusal becomes text", why));
+                self.lose_at(Severity::Note, site, "refusal becomes text", why);
                 Head::Text
             }
             head => head,
@@ -133,8 +130,8 @@ impl Restorer {
                 }
                 if section > 0 || kind == SectionKind::Summary {
                     let why = "the client's dialect has one text for thinking";
-                    let site = Site::field(&Origin::NONE, "text");
-                    self.losses.push(Loss::new(Severity::Note, site, "sections joined", why));
+                    let site = Site::of(&Origin::NONE);
+                    self.lose_at(Severity::Note, site, "sections joined", why);
                 }
                 let delta = Delta::Reasoning { section: 0, kind: SectionKind::Full, text };
                 out.push(Event::PartDelta { index: *index, delta });
