@@ -27,8 +27,7 @@ fn choice(work: &mut Work<'_>) {
     let Some(choice) = work.request.tool_choice.take() else { return };
     let rule = work.profile.choice;
     let site = || Site::field(&Origin::NONE, "tool_choice");
-    let thinking = rule.forced_excludes_thinking
-        && work.profile.thinking.is_on(work.request.thinking.as_ref());
+    let thinking = thinks(work, &choice);
     work.request.tool_choice = match choice {
         ToolChoice::Auto if rule.auto => Some(ToolChoice::Auto),
         ToolChoice::Auto => {
@@ -71,6 +70,28 @@ fn choice(work: &mut Work<'_>) {
             }
         }
     };
+}
+
+/// Whether thinking stands in the way of a forced call. Where nobody asked for it, it rests: the
+/// restriction was asked for.
+fn thinks(work: &mut Work<'_>, choice: &ToolChoice) -> bool {
+    use ToolChoice::{Allowed, Required, Tool};
+    let forced = matches!(choice, Required | Tool(_) | Allowed { required: true, .. });
+    let rule = work.profile.thinking;
+    if !forced
+        || !work.profile.choice.forced_excludes_thinking
+        || !rule.is_on(work.request.thinking.as_ref())
+    {
+        return false;
+    }
+    let said = work.request.thinking.as_ref();
+    let asked_for = said.is_some_and(|own| own.enabled.is_some() || own.budget.is_some());
+    if asked_for || !rule.switch {
+        return true;
+    }
+    work.request.thinking.get_or_insert_default().enabled = Some(false);
+    work.add("thinking", "switched off: a call is forced, and the target cannot think then");
+    false
 }
 
 const NO_WORD: &str = "the target has no such choice";

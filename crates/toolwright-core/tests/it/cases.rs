@@ -465,3 +465,20 @@ fn texts_that_are_joined_are_named() {
     assert!(names(&translated.report, "/content/1"), "{:?}", translated.report.losses);
     assert_eq!(at(&translated.value.body, "/choices/0/message/content").as_str(), Some("ab"));
 }
+
+#[test]
+fn case_21_thinking_that_nobody_asked_for_yields_to_a_forced_call() {
+    let body = |more: &str| {
+        format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],"tool_choice":{{"type":"function","function":{{"name":"f"}}}}{more}}}"#
+        )
+    };
+    let there = request("openai-chat", "deepseek", &body(""));
+    assert_eq!(at(&there.value.body, "/tool_choice/function/name").as_str(), Some("f"));
+    assert_eq!(at(&there.value.body, "/thinking/type").as_str(), Some("disabled"));
+    assert!(there.report.losses.is_empty(), "{:?}", there.report.losses);
+    // Where it was asked for, the other tool is withheld and the choice is reported.
+    let there = request("deepseek", "anthropic", &body(r#","thinking":{"type":"enabled"}"#));
+    assert_eq!(at(&there.value.body, "/tools").as_array().unwrap().len(), 1);
+    assert!(names(&there.report, "/tool_choice"));
+}
