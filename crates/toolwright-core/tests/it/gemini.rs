@@ -354,7 +354,7 @@ fn outcomes_are_results_failures_or_whole_objects() {
         assert_eq!((own.error, &own.content[0].body), (None, &Body::Json(parse(whole))));
     }
     assert_eq!(outcome("{}").content, []);
-    let silent = outcome(r#"{"error":{}}"#);
+    let silent = outcome(r#"{"error":""}"#);
     assert_eq!((silent.error, silent.content.len()), (Some(true), 0));
     let own = parts(
         r#"[{"functionResponse":{"id":"1","name":"f","response":{"output":[]},"scheduling":"SILENT",

@@ -119,8 +119,9 @@ impl Translate {
                 let wire = wire_request(input::json(self.file.as_deref())?);
                 let translated = translator.request(wire)?;
                 print(&translated.value.body)?;
-                if translated.value.body.get("model").is_none() {
-                    say_path(&translated.value.path);
+                let path = &translated.value.path;
+                if translated.value.body.get("model").is_none() && !path.is_empty() {
+                    say_path(path);
                 }
                 Ok(translated.report)
             }

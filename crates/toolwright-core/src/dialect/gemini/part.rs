@@ -109,7 +109,7 @@ fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
 }
 
 /// Reads a `response`: a result under `output`, a failure under `error`, else all of it is the
-/// result. Nothing at all is no result; `{}` under `error` is a failure without words.
+/// result. Nothing at all is no result; `""` under `error` is a failure without words.
 fn decode_result(mut response: Object, path: Path<'_>) -> (Option<bool>, Option<Part>) {
     let alone = |key: &str| response.len() == 1 && response.contains_key(key);
     if response.is_empty() {
@@ -119,7 +119,7 @@ fn decode_result(mut response: Object, path: Path<'_>) -> (Option<bool>, Option<
         (None, Some(decode_value(value, path.key("output"))))
     } else if alone("error") && response.get("error") != Some(&Json::Null) {
         let value = response.remove("error").unwrap_or_default();
-        let silent = value.as_object().is_some_and(Object::is_empty);
+        let silent = value.as_str() == Some("");
         (Some(true), (!silent).then(|| decode_value(value, path.key("error"))))
     } else {
         let mut part = Part::new(Body::Json(Json::Object(response)));
@@ -210,7 +210,7 @@ fn encode_result(outcome: &Outcome) -> Json {
     }
     let key = if outcome.is_error() { "error" } else { "output" };
     let value = match (values.pop(), values.is_empty()) {
-        (None, _) if outcome.is_error() => Json::Object(Object::new()),
+        (None, _) if outcome.is_error() => "".into(),
         (None, _) => return Json::Object(Object::new()),
         (Some(only), true) => only,
         (Some(last), false) => {
