@@ -125,3 +125,37 @@ pub struct Tail {
     /// Extra fields, replacing those of the start key by key
     pub extra: Extra,
 }
+
+/// Which deltas a part takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Words
+    Text,
+    /// Thinking
+    Reasoning,
+    /// Arguments
+    Call,
+    /// None
+    Whole,
+}
+
+impl Kind {
+    /// The kind of a part that begins.
+    pub(crate) fn of(head: &Head) -> Kind {
+        match head {
+            Head::Text | Head::Refusal => Kind::Text,
+            Head::Reasoning => Kind::Reasoning,
+            Head::Call { .. } => Kind::Call,
+            Head::Whole(_) => Kind::Whole,
+        }
+    }
+
+    /// Whether a part of this kind can grow by a delta.
+    pub(crate) fn takes(self, delta: &Delta) -> bool {
+        match delta {
+            Delta::Text(_) => self == Kind::Text,
+            Delta::Arguments(_) => self == Kind::Call,
+            Delta::Reasoning { .. } => self == Kind::Reasoning,
+        }
+    }
+}

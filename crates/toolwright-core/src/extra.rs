@@ -7,10 +7,29 @@
 use crate::dialect::Dialect;
 use crate::json::{Json, Key, Object};
 
+/// The key of a note: what a codec tells itself about a value (how items were grouped, say). Notes
+/// are never written to a wire and their absence is no loss. No wire key can be taken for one, see
+/// [`Fields`](crate::dialect::Fields).
+macro_rules! note {
+    ($name:literal) => {
+        concat!("\u{1}", $name)
+    };
+}
+pub(crate) use note;
+
+/// Whether a key is that of a note.
+pub(crate) fn is_note(key: &str) -> bool {
+    key.starts_with('\u{1}')
+}
+
+/// The key under which fields beside a nested object travel with those inside it, so that the loss
+/// of one is named by its own place.
+pub(crate) const BESIDE: &str = "..";
+
+/// The key of a field that stands for the place of its object among others.
+pub(crate) const HERE: &str = ".";
+
 /// Unnamed fields of one value, with the dialect that they were read in.
-///
-/// Keys that start with `@` are notes of a codec to itself (how items were grouped, say). They are
-/// never written to a wire and their absence is no loss.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra(Option<Box<Inner>>);
 

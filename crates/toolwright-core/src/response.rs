@@ -1,7 +1,7 @@
 //! What a model answered.
 
 use crate::dialect::Dialect;
-use crate::extra::Extra;
+use crate::extra::{Extra, note};
 use crate::json::Json;
 use crate::part::{Body, Part};
 use crate::usage::Usage;
@@ -63,10 +63,10 @@ pub enum StopReason {
 }
 
 /// The note of a stop whose reason the vendor did not say in a field of its own.
-const UNSAID: &str = "@unsaid";
+const UNSAID: &str = note!("unsaid");
 
 /// The note of a stop whose reason the vendor did not explain in a further field.
-const UNEXPLAINED: &str = "@unexplained";
+const UNEXPLAINED: &str = note!("unexplained");
 
 impl Stop {
     /// Notes that the reason was not explained where it is usually explained.

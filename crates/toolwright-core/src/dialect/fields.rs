@@ -1,11 +1,12 @@
 //! An object whose known fields are taken one by one; what remains is [`Extra`].
 
 use crate::dialect::{DecodeError, DecodeErrorKind, Dialect};
-use crate::extra::Extra;
+use crate::extra::{BESIDE, Extra, HERE, is_note};
 use crate::json::{Json, Key, Number, Object, Path};
 use crate::origin::Origin;
 
-/// An object being decoded. A known field that is `null` counts as absent.
+/// An object being decoded. A known field that is `null` counts as absent; of a repeated key the
+/// last counts, as every reader takes it, and the others are gone.
 #[derive(Debug)]
 pub struct Fields<'p> {
     object: Object,
@@ -17,7 +18,13 @@ impl<'p> Fields<'p> {
     /// Opens a value that must be an object.
     pub fn new(value: Json, path: Path<'p>, dialect: Dialect) -> Result<Fields<'p>, DecodeError> {
         match value {
-            Json::Object(object) => Ok(Fields { object, path, dialect }),
+            Json::Object(object) if object.keys().any(is_reserved) => {
+                Err(DecodeError::expected(dialect, &path, "other keys than `.` and `..`"))
+            }
+            Json::Object(mut object) => {
+                object.settle();
+                Ok(Fields { object, path, dialect })
+            }
             _ => Err(DecodeError::expected(dialect, &path, "an object")),
         }
     }
@@ -64,6 +71,12 @@ impl<'p> Fields<'p> {
     /// Takes a string that must be there.
     pub fn need_string(&mut self, key: &'static str) -> Result<String, DecodeError> {
         self.string(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// Takes a string in which an empty one says nothing, as where the format requires an id of
+    /// somebody who has none.
+    pub fn filled(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
+        Ok(self.string(key)?.filter(|text| !text.is_empty()))
     }
 
     /// Takes a number.
@@ -154,6 +167,12 @@ impl<'p> Fields<'p> {
     pub fn into_object(self) -> Object {
         self.object
     }
+}
+
+/// Whether a key has a meaning among extra fields: a note, what stood beside the object, its place. No
+/// vendor has such a key; one that came over a wire would be taken for ours.
+fn is_reserved(key: &str) -> bool {
+    is_note(key) || key == BESIDE || key == HERE
 }
 
 /// Decodes each element of an array, with its place.

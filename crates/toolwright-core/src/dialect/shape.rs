@@ -4,7 +4,7 @@
 //! own. Each codec reads its own shape in full and leaves every other shape to this file.
 
 use crate::dialect::{DecodeError, Dialect, Fields};
-use crate::extra::Extra;
+use crate::extra::{BESIDE, Extra};
 use crate::json::{Json, Object, Path};
 use crate::tool::{Tool, ToolKind};
 
@@ -21,6 +21,11 @@ const SCHEMA_KEYS: [&str; 6] = [
 /// The wrappers around a definition.
 const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
 
+/// Whether a definition has a schema, or is wrapped, in any of the known ways.
+pub fn has_schema(wire: &Json) -> bool {
+    SCHEMA_KEYS.iter().chain(&WRAPPERS).any(|key| wire.get(key).is_some())
+}
+
 /// Reads a function tool in whichever shape it is.
 pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
     let mut outer = Fields::new(wire, path, dialect)?;
@@ -33,10 +38,6 @@ pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, Deco
     outer.take("type");
     function(outer)
 }
-
-/// The key under which what stood beside a wrapped definition travels with what stood in it, so
-/// that the loss of a field is named by its own place.
-const BESIDE: &str = "..";
 
 /// Reads a tool for a dialect whose own shape is `{"type":"function","function":{…}}`: in that
 /// shape with what stands beside the definition, else in whichever it is.
@@ -70,6 +71,12 @@ fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
     let description = fields.string("description")?;
     let strict = fields.boolean("strict")?;
     let schema = SCHEMA_KEYS.into_iter().find_map(|key| fields.take(key)).map(unwrap_schema);
+    // What is left would be read as another definition when it is written again.
+    for key in SCHEMA_KEYS.into_iter().chain(WRAPPERS) {
+        if fields.peek(key).is_some() {
+            return Err(fields.expected(key, "one definition with one schema"));
+        }
+    }
     Ok(Tool {
         name,
         description,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::split::split_part;
-use crate::event::{Delta, Event, Head, Start, Tail};
+use crate::event::{Delta, Event, Head, Kind, Start, Tail};
 use crate::extra::Extra;
 use crate::fault::{Fault, FaultClass};
 use crate::part::Body;
@@ -60,7 +60,7 @@ impl Emitter {
             Head::Whole(part) => self.note(&part.body),
             Head::Text | Head::Reasoning => {}
         }
-        self.open.insert(index, Progress::default());
+        self.open.insert(index, Progress::new(&head));
         out.push(Event::PartStart { index, head, extra });
         Some(index)
     }
@@ -70,9 +70,17 @@ impl Emitter {
         self.refused |= matches!(body, Body::Refusal(_));
     }
 
-    /// Grows a part that is open; an empty delta is no event.
+    /// Whether a part is open and of a delta's kind.
+    pub fn takes(&self, index: usize, delta: &Delta) -> bool {
+        self.open.get(&index).is_some_and(|progress| progress.kind.takes(delta))
+    }
+
+    /// Grows a part that is open and of the delta's kind; an empty delta is no event.
     pub fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
         let Some(progress) = self.open.get_mut(&index) else { return };
+        if !progress.kind.takes(&delta) {
+            return;
+        }
         let text = match &delta {
             Delta::Text(text) | Delta::Reasoning { text, .. } => text,
             Delta::Arguments(text) => {
@@ -162,6 +170,7 @@ impl Emitter {
     pub fn fault(&mut self, fault: Fault, out: &mut Vec<Event>) {
         if !self.ended {
             self.ended = true;
+            self.open.clear();
             out.push(Event::Fault(fault));
         }
     }
@@ -173,16 +182,22 @@ impl Emitter {
     }
 }
 
-/// Follows JSON text as it grows, to know when a document is complete.
-#[derive(Debug, Default)]
+/// Follows the JSON text of a part as it grows, to know when a document is complete.
+#[derive(Debug)]
 struct Progress {
+    kind: Kind,
     depth: usize,
     in_string: bool,
     escaped: bool,
-    begun: bool,
+    /// The first byte of the document
+    first: Option<u8>,
 }
 
 impl Progress {
+    fn new(head: &Head) -> Progress {
+        Progress { kind: Kind::of(head), depth: 0, in_string: false, escaped: false, first: None }
+    }
+
     fn push(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.in_string {
@@ -194,18 +209,21 @@ impl Progress {
                 }
                 continue;
             }
+            if byte.is_ascii_whitespace() {
+                continue;
+            }
+            self.first.get_or_insert(byte);
             match byte {
                 b'"' => self.in_string = true,
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                b' ' | b'\t' | b'\r' | b'\n' => continue,
                 _ => {}
             }
-            self.begun = true;
         }
     }
 
+    /// Of text that is no object, list or string nothing tells where it ends.
     fn is_complete(&self) -> bool {
-        self.begun && self.depth == 0 && !self.in_string
+        matches!(self.first, Some(b'{' | b'[' | b'"')) && self.depth == 0 && !self.in_string
     }
 }

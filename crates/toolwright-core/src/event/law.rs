@@ -1,6 +1,6 @@
 //! The grammar of [`Event`]s as a check that tests and debug builds can run.
 
-use crate::event::{Delta, Event, Head};
+use crate::event::{Delta, Event, Head, Kind};
 
 /// Follows a stream and finds where it leaves the grammar.
 #[derive(Debug, Default)]
@@ -9,14 +9,6 @@ pub struct Law {
     stopped: bool,
     ended: bool,
     parts: Vec<(Kind, bool)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Reasoning,
-    Call,
-    Whole,
 }
 
 impl Law {
@@ -72,13 +64,7 @@ impl Law {
         if index != self.parts.len() {
             return Err("a part out of turn");
         }
-        let kind = match head {
-            Head::Text | Head::Refusal => Kind::Text,
-            Head::Reasoning => Kind::Reasoning,
-            Head::Call { .. } => Kind::Call,
-            Head::Whole(_) => Kind::Whole,
-        };
-        self.parts.push((kind, true));
+        self.parts.push((Kind::of(head), true));
         Ok(())
     }
 
@@ -87,12 +73,7 @@ impl Law {
             Some((kind, true)) => *kind,
             _ => return Err("a delta of a part that is not open"),
         };
-        let fits = match delta {
-            Delta::Text(_) => kind == Kind::Text,
-            Delta::Arguments(_) => kind == Kind::Call,
-            Delta::Reasoning { .. } => kind == Kind::Reasoning,
-        };
-        if fits { Ok(()) } else { Err("a delta of another kind than its part") }
+        if kind.takes(delta) { Ok(()) } else { Err("a delta of another kind than its part") }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Loss, Severity, Site, Work};
 use crate::dialect::Dialect;
-use crate::extra::Extra;
+use crate::extra::{Extra, is_note};
 use crate::json::path::escape;
 use crate::json::{Json, Object};
 use crate::origin::Origin;
@@ -63,7 +63,7 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
         return;
     }
     let members = extra.fields().into_iter().flat_map(Object::iter);
-    for (key, value) in members.filter(|(key, _)| !key.starts_with('@')) {
+    for (key, value) in members.filter(|(key, _)| !is_note(key)) {
         leaves(value, "", &mut |pointer| {
             let site = match site.field.as_ref() {
                 "" => Site::extra(&site.origin, key).below(pointer),

@@ -44,6 +44,7 @@ fn pair(work: &mut Work<'_>) {
     let needs_name = work.profile.outcome.name;
     let mut pending: VecDeque<Pending> = VecDeque::new();
     let mut calls = 0;
+    let mut orphans = 0;
     each_part(&mut work.request.messages, |part| match &mut part.body {
         Body::Call(call) => {
             calls += 1;
@@ -60,7 +61,11 @@ fn pair(work: &mut Work<'_>) {
             });
             let call = at.and_then(|at| pending.remove(at));
             if outcome.call_id.is_none() && rule.required {
-                outcome.call_id = call.as_ref().and_then(|call| call.id.clone());
+                let own = call.as_ref().and_then(|call| call.id.clone());
+                // One that answers no call still needs an id.
+                orphans += usize::from(own.is_none());
+                let seed = || format!("\u{0}{orphans}");
+                outcome.call_id = own.or_else(|| Some(made(&rule, &seed(), 0)));
             }
             if needs_name && outcome.name.is_none() {
                 outcome.name = call.map(|call| call.name);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Json, write};
+use crate::extra::is_note;
 
 /// A member's key; borrowed where our own code names it.
 pub type Key = Cow<'static, str>;
@@ -97,11 +98,13 @@ impl Object {
 
     /// Adds what another object has and this one lacks, object by object downwards.
     ///
-    /// This is how extra fields return to the place they came from. Keys that start with `@` are
-    /// our own notes and never reach a wire.
+    /// This is how extra fields return to the place they came from. A codec's notes to itself never
+    /// do. A key that the other object repeats is repeated here as well.
     pub fn merge(&mut self, other: &Object) {
-        for (key, value) in other.iter().filter(|(key, _)| !key.starts_with('@')) {
-            match (self.get_mut(key), value) {
+        let known = self.0.len();
+        for (key, value) in other.iter().filter(|(key, _)| !is_note(key)) {
+            let own = self.0[..known].iter_mut().rev().find(|(own, _)| own == key);
+            match (own.map(|(_, own)| own), value) {
                 (Some(Json::Object(own)), Json::Object(value)) => own.merge(value),
                 (Some(_), _) => {}
                 (None, value) => self.0.push((Cow::Owned(key.to_owned()), value.clone())),
@@ -116,10 +119,45 @@ impl Object {
         out
     }
 
-    /// Equality that ignores the order of keys.
+    /// Leaves the last of each repeated key.
+    pub fn settle(&mut self) {
+        // Most objects are small, and without repetitions.
+        let repeats = |at: usize| self.0[..at].iter().any(|(key, _)| *key == self.0[at].0);
+        if self.len() <= 16 && !(1..self.len()).any(repeats) {
+            return;
+        }
+        let order = self.sorted();
+        let mut stale: Vec<usize> = order
+            .windows(2)
+            .filter(|pair| self.0[pair[0]].0 == self.0[pair[1]].0)
+            .map(|pair| pair[0])
+            .collect();
+        if stale.is_empty() {
+            return;
+        }
+        stale.sort_unstable();
+        let (mut at, mut stale) = (0, stale.into_iter().peekable());
+        self.0.retain(|_| {
+            let keep = stale.next_if_eq(&at).is_none();
+            at += 1;
+            keep
+        });
+    }
+
+    /// The places of the members by their keys, repetitions in their order.
+    fn sorted(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.len()).collect();
+        places.sort_by(|a, b| self.0[*a].0.cmp(&self.0[*b].0));
+        places
+    }
+
+    /// Equality that ignores the order of keys, but for that of a key's repetitions.
     pub fn same(&self, other: &Object) -> bool {
-        self.len() == other.len()
-            && self.iter().all(|(key, value)| other.get(key).is_some_and(|own| own.same(value)))
+        let is_same = |(own, others): (usize, usize)| {
+            let ((key, value), (other_key, other)) = (&self.0[own], &other.0[others]);
+            key == other_key && value.same(other)
+        };
+        self.len() == other.len() && self.sorted().into_iter().zip(other.sorted()).all(is_same)
     }
 }
 

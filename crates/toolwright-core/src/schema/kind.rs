@@ -79,7 +79,8 @@ impl<'s> Lowering<'s, '_> {
         if !self.rules.typed {
             return types;
         }
-        if types.is_empty() && shape.get("ref").is_none() {
+        let refers = self.rules.has("ref", false) && shape.get("ref").is_some();
+        if types.is_empty() && !refers {
             types = self.inferred(shape);
         }
         if self.rules.types != Types::Flag

@@ -8,6 +8,7 @@ mod cases;
 mod cohere;
 mod fixtures;
 mod frame;
+mod fuzzed;
 mod gemini;
 mod generate;
 mod golden;

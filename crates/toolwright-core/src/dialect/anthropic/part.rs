@@ -116,6 +116,7 @@ fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media, Decod
     let mut source = Fields::new(fields.need("source")?, path.key("source"), DIALECT)?;
     let mime = source.string("media_type")?;
     let source = match source.need_string("type")?.as_str() {
+        "base64" if mime.is_none() => return Err(source.missing("media_type")),
         "base64" => MediaSource::Base64(source.need_string("data")?),
         "text" => MediaSource::Text(source.need_string("data")?),
         "url" => MediaSource::Url(source.need_string("url")?),

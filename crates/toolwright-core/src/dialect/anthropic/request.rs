@@ -147,7 +147,8 @@ fn encode_thinking(thinking: Option<&Thinking>, extra: Option<&Json>) -> Option<
     let thinking = thinking.filter(|own| own.enabled.is_some() || own.budget.is_some())?;
     let enabled = thinking.enabled.unwrap_or(true);
     let mode = thinking_mode(enabled, thinking.budget.as_ref());
-    let mode = extra.and_then(|extra| extra.get("type")).and_then(Json::as_str).unwrap_or(mode);
+    let own = extra.and_then(|extra| extra.get("type")).and_then(Json::as_str);
+    let mode = own.filter(|own| (*own != "disabled") == enabled).unwrap_or(mode);
     let mut object = object! {"type": mode};
     object.insert_some("budget_tokens", thinking.budget.clone().filter(|_| enabled));
     Some(Json::Object(object))

@@ -95,7 +95,7 @@ pub(super) fn encode_start(start: &Start, asked: &Asked, content: Vec<Json>) -> 
 pub(super) fn encode_stop(stop: &Stop) -> Object {
     let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
     let own = stop.extra.get(DIALECT, "stop_reason").and_then(Json::as_str);
-    let own = own.filter(|_| stop.reason == StopReason::End);
+    let own = own.filter(|_| matches!(stop.reason, StopReason::End | StopReason::ToolUse));
     let mut object = object! {
         "stop_reason": own.or(word).unwrap_or("end_turn"),
         "stop_sequence": stop.sequence.as_deref(),

@@ -168,6 +168,10 @@ impl Decoder {
             }
             _ => return Ok(Seen::Unknown),
         };
+        if !self.emit.takes(block.index, &event) {
+            let kind = DecodeErrorKind::BrokenStream("a delta of another kind than its block");
+            return Err(DecodeError::new(DIALECT, &Path::ROOT.key("delta"), kind));
+        }
         self.emit.delta(block.index, event, out);
         Ok(Seen::Known)
     }

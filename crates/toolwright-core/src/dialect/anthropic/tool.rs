@@ -14,7 +14,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     if !own && !matches!(kind, None | Some("function" | "custom")) {
         return hosted(wire, path);
     }
-    if !own {
+    if !own && (kind == Some("function") || shape::has_schema(&wire)) {
         return shape::decode(wire, path, DIALECT);
     }
     let mut fields = Fields::new(wire, path, DIALECT)?;

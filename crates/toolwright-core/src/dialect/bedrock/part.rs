@@ -197,7 +197,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         Body::Json(value) => return Some(wire::union("text", value.compact())),
         Body::Media(media) => encode_media(media, &part.extra)?,
         Body::Reasoning(reasoning) if reasoning.redacted => {
-            let blob = object! {"redactedContent": signature?};
+            let blob = object! {"redactedContent": signature.unwrap_or_default()};
             return Some(wire::union("reasoningContent", blob));
         }
         Body::Reasoning(reasoning) => {

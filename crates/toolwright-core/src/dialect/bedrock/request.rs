@@ -3,6 +3,7 @@
 use super::wire::{self, DIALECT};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::object;
@@ -10,7 +11,7 @@ use crate::origin::Origin;
 use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Where the text of an answer's schema is kept, if it is not the one that we would write.
-const SCHEMA_TEXT: &str = "@schema";
+const SCHEMA_TEXT: &str = note!("schema");
 
 /// Reads a request.
 pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {

@@ -4,6 +4,7 @@
 use super::wire::{DIALECT, TOOL_PLAN};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -11,7 +12,7 @@ use crate::outcome::Outcome;
 use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
 
 /// A note on a text in an outcome: it was the data of a document.
-const DOCUMENT: &str = "@document";
+const DOCUMENT: &str = note!("document");
 
 /// Reads content: a string, or blocks.
 pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
@@ -107,7 +108,7 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeErro
         outer.take("type");
     }
     let call = Call {
-        id: outer.string("id")?,
+        id: outer.filled("id")?,
         name: function.need_string("name")?,
         arguments: Arguments::from_text(function.string("arguments")?.unwrap_or_default()),
     };

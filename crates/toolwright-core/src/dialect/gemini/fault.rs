@@ -73,11 +73,9 @@ fn usual(class: FaultClass) -> &'static str {
 }
 
 fn retry_after(details: &Json) -> Option<u64> {
-    let info = details
-        .as_array()?
-        .iter()
-        .find(|detail| detail.get("@type").and_then(Json::as_str) == Some(RETRY_INFO))?;
-    millis(wire::member(info.as_object()?, "retryDelay")?.as_str()?)
+    let is_info = |detail: &&Json| detail.get("@type").and_then(Json::as_str) == Some(RETRY_INFO);
+    let delay = |info: &Json| millis(wire::member(info.as_object()?, "retryDelay")?.as_str()?);
+    details.as_array()?.iter().filter(is_info).find_map(delay)
 }
 
 /// Reads a duration: seconds with up to nine decimals and an `s`.

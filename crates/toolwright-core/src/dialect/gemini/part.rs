@@ -3,6 +3,7 @@
 use super::wire::{self, DIALECT};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -14,7 +15,7 @@ use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signatur
 const KINDS: [&str; 5] = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
 
 /// The note on a result that is the whole `response`, not a member of it.
-const WHOLE: &str = "@whole";
+const WHOLE: &str = note!("whole");
 
 /// Addresses that only this vendor can read.
 const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "gs://"];
@@ -32,10 +33,7 @@ pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
 /// Reads a part.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let origin = Origin::at(&path);
-    let Some(kind) = kind(&wire) else {
-        Fields::new(wire.clone(), path, DIALECT)?;
-        return Ok(Part::opaque(DIALECT, wire).with_origin(origin));
-    };
+    let Some(kind) = kind(&wire) else { return opaque(wire, path) };
     let mut fields = wire::open(wire, path)?;
     let signature = fields.string("thoughtSignature")?.filter(|value| !value.is_empty());
     let signature = signature.map(|value| Signature { dialect: DIALECT, value });
@@ -62,6 +60,14 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         }
     };
     Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(body) })
+}
+
+/// A part that stays as it is.
+fn opaque(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    if wire.as_object().is_none() {
+        return Err(DecodeError::expected(DIALECT, &path, "an object"));
+    }
+    Ok(Part::opaque(DIALECT, wire).with_origin(Origin::at(&path)))
 }
 
 /// Which member of the union is set, if it is one that we know and the only one.
@@ -99,13 +105,21 @@ fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
     let path = fields.path();
     let response = fields.object("response")?.unwrap_or_default();
     let (error, result) = decode_result(response, path.key("response"));
-    let media = elements(fields.array("parts")?, &path.key("parts"), decode)?;
+    let media = elements(fields.array("parts")?, &path.key("parts"), decode_aside)?;
     Ok(Outcome {
         call_id: fields.string("id")?,
-        name: fields.string("name")?,
+        name: fields.filled("name")?,
         content: result.into_iter().chain(media).collect(),
         error,
     })
+}
+
+/// Reads a part of a result, where only media have a meaning.
+fn decode_aside(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    if matches!(kind(&wire), Some("inlineData" | "fileData")) {
+        return decode(wire, path);
+    }
+    opaque(wire, path)
 }
 
 /// Reads a `response`: a result under `output`, a failure under `error`, else all of it is the
@@ -143,6 +157,7 @@ fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
             MediaSource::File(DIALECT, uri)
         }
         Some(uri) => MediaSource::Url(uri),
+        None if mime.is_none() => return Err(fields.missing("mimeType")),
         None => MediaSource::Base64(fields.need_string("data")?),
     };
     let kind = match mime.as_deref().and_then(|mime| mime.split('/').next()) {

@@ -4,6 +4,7 @@ use super::tool::openapi::{self, Pair};
 use super::wire::{self, Address, DIALECT};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::object;
@@ -11,10 +12,10 @@ use crate::origin::Origin;
 use crate::part::Part;
 use crate::request::{Format, Request, Sampling, SchemaFormat, Thinking};
 
-const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", "@responseSchema");
+const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", note!("responseSchema"));
 
-/// Reads a path and a body. What was spelled in an unusual way is kept in notes: `@path`, `@model`
-/// (in the body), `@mode`, `@thinkingLevel`, `@responseSchema`, and `@role` on a message.
+/// Reads a path and a body. What was spelled in an unusual way is kept in notes: `path`, `model`
+/// (in the body), `mode`, `thinkingLevel`, `responseSchema`, and `role` on a message.
 pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     let mut fields = wire::open(wire.body, Path::ROOT)?;
     let mut request = Request::default();
@@ -31,10 +32,10 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
         && let Some(name) = fields.string("model")?
     {
         request.model = Some(bare(&name).to_owned());
-        fields.put_back("@model", name);
+        fields.put_back(note!("model"), name);
     }
     if !path.is_empty() && encode_path(&request, None) != wire.path {
-        fields.put_back("@path", path);
+        fields.put_back(note!("path"), path);
     }
     if let Some(system) = fields.take("systemInstruction") {
         request.instructions = Some(decode_instructions(system)?);
@@ -75,7 +76,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         _ => return Err(fields.expected("role", "user or model")),
     };
     if !matches!(word.as_deref(), Some("model" | "user")) {
-        fields.put_back("@role", word);
+        fields.put_back(note!("role"), word);
     }
     let parts = part::decode_all(fields.array("parts")?, path.key("parts"))?;
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
@@ -112,7 +113,7 @@ fn decode_thinking(
     if let Some(level) = own.string("thinkingLevel")? {
         let effort = level.to_lowercase();
         if level != effort.to_uppercase() {
-            root.put_back("@thinkingLevel", level);
+            root.put_back(note!("thinkingLevel"), level);
         }
         thinking.effort = Some(effort);
     }
@@ -166,9 +167,9 @@ fn decode_format(
 /// Writes a path and a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let note = |name: &str| request.extra.get(DIALECT, name).and_then(Json::as_str);
-    let path = encode_path(&request, note("@path"));
+    let path = encode_path(&request, note(note!("path")));
     let mut body = Object::new();
-    let model = note("@model").filter(|name| Some(bare(name)) == request.model.as_deref());
+    let model = note(note!("model")).filter(|name| Some(bare(name)) == request.model.as_deref());
     body.insert_some("model", model);
     let contents = request.messages.iter().map(encode_message).collect();
     body.insert("contents", Json::Array(contents));
@@ -180,9 +181,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
     if !request.tools.is_empty() {
         body.insert("tools", tool::encode_all(&request.tools));
     }
-    let choice = tool::encode_config(request.tool_choice.as_ref(), note("@mode"));
+    let choice = tool::encode_config(request.tool_choice.as_ref(), note(note!("mode")));
     body.insert_some("toolConfig", choice);
-    let config = encode_config(&request, note("@thinkingLevel"));
+    let config = encode_config(&request, note(note!("thinkingLevel")));
     if !config.is_empty() {
         body.insert("generationConfig", config);
     }
@@ -201,7 +202,7 @@ fn encode_message(message: &Message) -> Json {
         Role::Assistant => "model",
         Role::System | Role::Developer | Role::User | Role::Tool => "user",
     };
-    let own = message.extra.get(DIALECT, "@role").filter(|_| role == "user").cloned();
+    let own = message.extra.get(DIALECT, note!("role")).filter(|_| role == "user").cloned();
     let mut object = object! {"parts": part::encode_all(&message.parts)};
     object.insert_some("role", Some(own.unwrap_or(role.into())).filter(|own| !own.is_null()));
     message.extra.write_into(DIALECT, &mut object);

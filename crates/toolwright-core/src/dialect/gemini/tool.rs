@@ -5,6 +5,7 @@ pub(super) mod openapi;
 use self::openapi::Pair;
 use super::wire::{self, DIALECT};
 use crate::dialect::{DecodeError, Fields, shape};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::request::Request;
@@ -15,7 +16,7 @@ const RESPONSE: Pair = ("responseJsonSchema", "response", "response");
 
 /// The note on a tool that does not stand where it would by itself: a function that begins an
 /// entry of its own, or a vendor's tool in the entry of the functions before it.
-const ENTRY: &str = "@entry";
+const ENTRY: &str = note!("entry");
 
 /// Reads `tools`, whose entries hold many functions, tools of the vendor, or both.
 pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, DecodeError> {
@@ -156,7 +157,7 @@ pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     entries
 }
 
-/// Reads `toolConfig`. A mode that shares its meaning with another is kept in the note `@mode`.
+/// Reads `toolConfig`. A mode that shares its meaning with another is kept in the note `mode`.
 pub(super) fn decode_config(
     root: &mut Fields<'_>,
     request: &mut Request,
@@ -191,7 +192,7 @@ fn decode_calling(
         own.put_back("allowedFunctionNames", names);
     }
     if let Some(mode) = mode.filter(|mode| mode != words(&choice).0) {
-        root.put_back("@mode", mode);
+        root.put_back(note!("mode"), mode);
     }
     request.tool_choice = Some(choice);
     Ok(own.into_object())

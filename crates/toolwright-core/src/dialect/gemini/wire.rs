@@ -87,11 +87,9 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
 /// and the official SDK mixes them. Schemas, arguments and results never come here.
 pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeError> {
     let value = match value {
-        // A key that begins like a note of ours must not be taken for one.
         Json::Object(object) => Json::Object(
             object
                 .into_iter()
-                .filter(|(key, _)| !key.starts_with('@'))
                 .map(|(key, value)| match camel(&key) {
                     Cow::Owned(renamed) => (renamed.into(), value),
                     Cow::Borrowed(_) => (key, value),

@@ -9,6 +9,7 @@ use super::Era;
 use super::wire::DIALECT;
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
+use crate::extra::note;
 use crate::json::{Json, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -16,10 +17,10 @@ use crate::outcome::Outcome;
 use crate::part::{Body, Part};
 
 /// Note: a call came without arguments.
-const ARGUMENTS: &str = "@arguments";
+const ARGUMENTS: &str = note!("arguments");
 
 /// Note: the text that stands for structured content, if not its compact form; null if none does.
-const TEXT: &str = "@text";
+const TEXT: &str = note!("text");
 
 /// What a result says of itself when nothing is left to ask.
 const COMPLETE: &str = "complete";

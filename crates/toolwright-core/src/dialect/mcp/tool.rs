@@ -9,7 +9,9 @@ use crate::tool::{Tool, ToolKind};
 
 /// Reads a definition. Icons, execution hints and `_meta` stay extra.
 pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, DecodeError> {
-    if wire.get("inputSchema").is_none() {
+    let kind = wire.get("type").and_then(Json::as_str);
+    let own = wire.get("inputSchema").is_some();
+    if !own && (kind == Some("function") || shape::has_schema(&wire)) {
         return shape::decode(wire, path, DIALECT);
     }
     let mut fields = Fields::new(wire, path, DIALECT)?;

@@ -6,7 +6,7 @@ mod media;
 use super::wire::{self, DIALECT, NO_ID};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::Extra;
+use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -14,13 +14,13 @@ use crate::outcome::Outcome;
 use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
 /// Note: how an empty content was said, if not as an empty string.
-pub(super) const CONTENT: &str = "@content";
+pub(super) const CONTENT: &str = note!("content");
 
 /// Note: arguments came as an object.
-const ARGUMENTS: &str = "@arguments";
+const ARGUMENTS: &str = note!("arguments");
 
 /// Note: a call came without its index.
-const INDEX: &str = "@index";
+const INDEX: &str = note!("index");
 
 /// Takes `content` and `tool_calls` of an assistant's message.
 pub(super) fn take_turn(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
@@ -170,7 +170,7 @@ pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, De
         }
         Some(_) => return Err(function.expected("arguments", "a string or an object")),
     };
-    let name = function.string("name")?.filter(|name| !name.is_empty());
+    let name = function.string("name")?;
     wire::keep(&mut fields, "function", function.into_object());
     let id = wire::take_id(&mut fields, "id")?;
     let index = fields.u64("index")?;

@@ -3,6 +3,7 @@
 use super::wire::{self, DIALECT, PATH};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::extra::note;
 use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::object;
@@ -11,10 +12,10 @@ use crate::part::Part;
 use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Note: the word for a required call, where it was not `any`.
-const REQUIRED: &str = "@required";
+const REQUIRED: &str = note!("required");
 
 /// Note: the one stop text came as a string, not in a list.
-const STOP: &str = "@stop";
+const STOP: &str = note!("stop");
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {

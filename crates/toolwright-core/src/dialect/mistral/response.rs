@@ -129,7 +129,7 @@ pub(super) fn encode_start(
 pub(super) fn encode_choice(stop: &Stop, message: Object) -> Object {
     let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
     let own = stop.extra.get(DIALECT, "finish_reason").and_then(Json::as_str);
-    let own = own.filter(|_| stop.reason == StopReason::End);
+    let own = own.filter(|_| matches!(stop.reason, StopReason::End | StopReason::ToolUse));
     let mut choice = object! {
         "index": 0_u64,
         "message": message,

@@ -7,7 +7,7 @@ use super::part;
 use super::wire::{self, DIALECT, STOPS};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::Extra;
+use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::part::Part;
@@ -15,7 +15,7 @@ use crate::response::{Response, Stop};
 use crate::usage::Usage;
 
 /// A note on a stop: the server gave no reason.
-const NO_REASON: &str = "@no_reason";
+const NO_REASON: &str = note!("no_reason");
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {

@@ -161,7 +161,7 @@ pub(super) fn decode_call(
     }
     let key = if outer.peek("custom").is_some() { "custom" } else { "function" };
     outer.take("type");
-    let id = outer.string("id")?.filter(|id| !id.is_empty());
+    let id = outer.filled("id")?;
     let mut inner = Fields::new(outer.need(key)?, path.key(key), quirks.dialect)?;
     let name = inner.need_string("name")?;
     let arguments = match key {
@@ -194,7 +194,11 @@ fn decode_arguments(fields: &mut Fields<'_>) -> Arguments {
 
 /// Writes an element of `tool_calls`.
 pub(super) fn encode_call(part: &Part, quirks: &Quirks) -> Json {
-    let Some(call) = part.as_call() else { return Json::Null };
+    let call = match &part.body {
+        Body::Call(call) => call,
+        Body::Opaque(own) if own.dialect.shares_wire(quirks.dialect) => return own.value.clone(),
+        _ => return Json::Null,
+    };
     let free = matches!(call.arguments, Arguments::Free(_));
     let kind = if free { "custom" } else { "function" };
     let outer = object! {"id": call.id.as_deref().unwrap_or_default(), "type": kind};
@@ -213,7 +217,7 @@ fn function(part: &Part, call: &Call, quirks: &Quirks) -> Object {
 pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
     fields.take("role");
     let outcome = Outcome {
-        call_id: fields.string("tool_call_id")?,
+        call_id: fields.filled("tool_call_id")?,
         name: fields.string("name")?,
         content: decode_content(&mut fields, &Json::from(""), quirks)?,
         error: None,

@@ -5,10 +5,10 @@
 
 use super::Quirks;
 use super::part::{self, Reader};
-use super::wire::{BESIDE, CONTENT, OWN_STOPS, STOPS, keep};
+use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::Extra;
+use crate::extra::{BESIDE, Extra};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::response::{Response, Stop, StopReason};
@@ -112,7 +112,7 @@ fn take_object(object: &mut Object, key: &str) -> Object {
 /// Reads what a response says of itself; every chunk of a stream says it, too.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     fields.take("object");
-    let id = fields.string("id")?.filter(|id| !id.is_empty());
+    let id = fields.filled("id")?;
     let model = fields.string("model")?.filter(|model| !model.is_empty());
     Ok(Start { id, model, extra: fields.rest() })
 }

@@ -2,7 +2,7 @@
 
 use super::Quirks;
 use crate::dialect::Fields;
-use crate::extra::Extra;
+use crate::extra::{BESIDE, Extra, note};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::part::CacheMark;
@@ -55,18 +55,14 @@ pub(super) const OWN_STOPS: &[(StopReason, &str)] = &[
     (StopReason::Failed, "error"),
 ];
 
-/// The key under which the fields beside a nested object travel with those inside it, so that a
-/// loss of one is named by its own place.
-pub(super) const BESIDE: &str = "..";
-
 /// Note: the empty content that a message had, where it is not the one we would write.
-pub(super) const CONTENT: &str = "@content";
+pub(super) const CONTENT: &str = note!("content");
 /// Note: under which of its names a value was read.
-pub(super) const KEY: &str = "@key";
+pub(super) const KEY: &str = note!("key");
 /// Note: tools, a choice or a call in the legacy form (`functions`, `function_call`).
-pub(super) const LEGACY: &str = "@legacy";
+pub(super) const LEGACY: &str = note!("legacy");
 /// Note: where a part stood that could stand elsewhere.
-pub(super) const PLACE: &str = "@place";
+pub(super) const PLACE: &str = note!("place");
 
 /// Takes a breakpoint; one of an unknown kind stays where it is.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {

@@ -161,7 +161,7 @@ fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         Json::String(text) if text.is_empty() => vec![],
         output => content::decode_all(output, path.key("output"), Side::Input)?,
     };
-    let outcome = Outcome { call_id: fields.string("call_id")?, content, ..Outcome::default() };
+    let outcome = Outcome { call_id: fields.filled("call_id")?, content, ..Outcome::default() };
     let origin = fields.origin();
     let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
     if custom {

@@ -4,6 +4,7 @@ use super::part;
 use super::wire::{DIALECT, STOPS, keep};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
+use crate::extra::is_note;
 use crate::json::{Json, Object, Path};
 use crate::message::Role;
 use crate::object;
@@ -189,7 +190,7 @@ fn encode_stop(stop: &Stop) -> Object {
     };
     let mut own = object.clone();
     let extra = stop.extra.for_dialect(DIALECT).into_iter().flat_map(Object::iter);
-    for (key, value) in extra.filter(|(key, _)| !key.starts_with('@')) {
+    for (key, value) in extra.filter(|(key, _)| !is_note(key)) {
         let mut value = value.clone();
         if let (Json::Object(value), Some(Json::Object(usual))) = (&mut value, object.get(key)) {
             value.merge(usual);

@@ -1,6 +1,7 @@
 //! Words and paths of the Responses format, each in one place.
 
 use crate::dialect::{Dialect, Fields};
+use crate::extra::{BESIDE, HERE, note};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::part::CacheMark;
@@ -15,20 +16,20 @@ pub(super) const PATH: &str = "/v1/responses";
 /// An extra field of the first content part of a message item: what stands a step further out, so
 /// that the item's own fields (`id`, `status`, `phase`, …) are named by their own place if they are
 /// lost.
-pub(super) const OUTER: &str = "..";
+pub(super) const OUTER: &str = BESIDE;
 
 /// An extra field of a content part of a message item that is never written: whether it belongs to
 /// the same item as the one before it. Without it the part does not, so that its place is lost.
-pub(super) const JOINED: &str = ".";
+pub(super) const JOINED: &str = HERE;
 
 /// A note on a text part: its `type`, where it is not the one of its side.
-pub(super) const TYPE: &str = "@type";
+pub(super) const TYPE: &str = note!("type");
 
 /// A note on an outcome without content that is not an empty text.
-pub(super) const EMPTY: &str = "@output";
+pub(super) const EMPTY: &str = note!("output");
 
 /// A note on an outcome: it belongs to a custom tool's call.
-pub(super) const CUSTOM: &str = "@custom";
+pub(super) const CUSTOM: &str = note!("custom");
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[

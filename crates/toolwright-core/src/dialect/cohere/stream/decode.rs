@@ -123,11 +123,14 @@ impl Decoder {
         let Some(index) = self.opened((Kind::Content, at))? else { return Ok(()) };
         let path = message.path();
         let mut block = Fields::new(message.need("content")?, path.key("content"), DIALECT)?;
-        if let Some(text) = block.string("text")? {
-            self.emit.delta(index, Delta::Text(text), out);
-        }
-        if let Some(text) = block.string("thinking")? {
-            self.emit.delta(index, thought(text), out);
+        let deltas =
+            [block.string("text")?.map(Delta::Text), block.string("thinking")?.map(thought)];
+        for delta in deltas.into_iter().flatten() {
+            if !self.emit.takes(index, &delta) {
+                let kind = DecodeErrorKind::BrokenStream("a delta of another kind than its block");
+                return Err(DecodeError::new(DIALECT, &path.key("content"), kind));
+            }
+            self.emit.delta(index, delta, out);
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         "resource" => decode_resource(&mut fields)?,
         kind => Body::Media(Media {
             kind: if kind == "image" { MediaKind::Image } else { MediaKind::Audio },
-            mime: fields.string("mimeType")?,
+            mime: Some(fields.need_string("mimeType")?),
             source: MediaSource::Base64(fields.need_string("data")?),
             name: None,
         }),

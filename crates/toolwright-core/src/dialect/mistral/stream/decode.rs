@@ -181,12 +181,10 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         let mut own = part::decode_fragment(wire, path)?;
         let at = own.index.unwrap_or(0);
+        let name = own.name.as_ref().filter(|name| !name.is_empty());
         let goes_on = self.calls.get(&at).is_some_and(|open| {
             own.id.as_ref().is_none_or(|id| open.id.as_ref() == Some(id))
-                && own
-                    .name
-                    .as_ref()
-                    .is_none_or(|name| *name == open.name && !self.emit.is_complete(open.index))
+                && name.is_none_or(|name| *name == open.name && !self.emit.is_complete(open.index))
         });
         if !goes_on {
             let extra = own.extra(self.count);

@@ -43,13 +43,16 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
     nothing: Json,
     quirks: &Quirks,
 ) -> Json {
-    let mut items: Vec<Json> = parts.into_iter().filter_map(|part| encode(part, quirks)).collect();
-    match items.as_mut_slice() {
+    let items: Vec<Json> = parts.into_iter().filter_map(|part| encode(part, quirks)).collect();
+    match items.as_slice() {
         [] => nothing,
-        [Json::Object(only)] if only.len() == 2 => match only.remove("text") {
-            Some(text) => text,
-            None => Json::Array(items),
-        },
+        [Json::Object(only)] if only.len() == 2 && only.get("type") == Some(&"text".into()) => {
+            // An empty string would be read as no content.
+            match only.get("text") {
+                Some(Json::String(text)) if !text.is_empty() => text.as_str().into(),
+                _ => Json::Array(items),
+            }
+        }
         _ => Json::Array(items),
     }
 }

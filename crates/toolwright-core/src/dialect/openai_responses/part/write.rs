@@ -53,7 +53,10 @@ impl<'w> Writer<'w> {
         if let Some(Json::Object(item)) = own {
             message.extra.write_into(DIALECT, item);
         }
-        items.iter_mut().for_each(simplify);
+        // What stands beside the content of a model's message hangs on the parts of a list.
+        let bare = |item: &&mut Json| item.as_object().is_some_and(|item| item.len() == 3);
+        let all = message.role != Role::Assistant;
+        items.iter_mut().filter(|item| all || bare(item)).for_each(simplify);
         items
     }
 
@@ -78,7 +81,9 @@ impl<'w> Writer<'w> {
                     let own = item_fields(part);
                     let mut item = self.head("message", own);
                     item.insert("role", role_word(role));
-                    item.insert("content", Json::Array(vec![content]));
+                    // What came as a string leaves as one.
+                    let text = part.as_text().filter(|_| has_string(part));
+                    item.insert("content", text.map_or(Json::Array(vec![content]), Json::from));
                     if let Some(own) = own {
                         item.merge(own);
                     }
@@ -211,6 +216,13 @@ fn item_fields(part: &Part) -> Option<&Object> {
     }
 }
 
+/// Whether the content of the message item was a string: then there is one step less between the
+/// part and the item.
+fn has_string(part: &Part) -> bool {
+    let outer = part.extra.get(DIALECT, OUTER).and_then(Json::as_object);
+    outer.is_some_and(|outer| !outer.contains_key(OUTER))
+}
+
 fn role_word(role: Role) -> &'static str {
     match role {
         Role::System => "system",
@@ -249,12 +261,13 @@ fn simplify(item: &mut Json) {
     }
     let Some([part]) = item.get("content").and_then(Json::as_array) else { return };
     let plain = part.as_object().is_some_and(|part| {
-        part.iter().all(|(key, value)| match key {
-            "type" => matches!(value.as_str(), Some("input_text" | "output_text")),
-            "text" => true,
-            "annotations" | "logprobs" => value.as_array() == Some(&[]),
-            _ => false,
-        })
+        part.contains_key("type")
+            && part.iter().all(|(key, value)| match key {
+                "type" => matches!(value.as_str(), Some("input_text" | "output_text")),
+                "text" => value.as_str().is_some(),
+                "annotations" | "logprobs" => value.as_array() == Some(&[]),
+                _ => false,
+            })
     });
     if let Some(text) = part.get("text").filter(|_| plain).cloned() {
         item.insert("content", text);
