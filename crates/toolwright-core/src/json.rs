@@ -18,6 +18,11 @@ pub use parse::{JsonError, MAX_DEPTH};
 pub use path::Path;
 pub use text::JsonText;
 
+/// A key by its text, which is copied only if no wire is known to use it.
+pub(crate) fn key(text: &str) -> Key {
+    word::known(text).map_or_else(|| Key::Owned(text.to_owned()), Key::Borrowed)
+}
+
 /// A JSON value that can be written back exactly as it was read, but for white space and escapes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Json {

@@ -23,6 +23,8 @@ mod term;
 mod union;
 mod walk;
 
+use std::borrow::Cow;
+
 pub use change::SchemaChange;
 pub use nulls::{Nulls, undo_nulls};
 
@@ -48,17 +50,36 @@ pub struct Lowered {
 ///
 /// A schema that is within the subset already comes back equal and without changes.
 pub fn lower(schema: &Json, rule: &SchemaRule, strict: bool) -> Lowered {
+    let Rewritten { schema: rewritten, changes, nulls } = rewrite(schema, *rule, strict);
+    Lowered { schema: rewritten.unwrap_or_else(|| schema.clone()), changes, nulls }
+}
+
+/// What lowering made of a schema.
+pub(crate) struct Rewritten {
+    /// What to send; none if that is the schema itself
+    pub(crate) schema: Option<Json>,
+    pub(crate) changes: Vec<SchemaChange>,
+    pub(crate) nulls: Nulls,
+}
+
+/// As [`lower`], without a copy of a schema that needs nothing.
+pub(crate) fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritten {
     let rules = subset::rules(if strict { rule.strict } else { rule.subset });
     let mut changes = Changes::default();
     // No subset has unions at the root: an object there must have its type.
     let flatten = !rule.root_union || rules.is_some();
-    let mut schema = root::settle(schema, flatten, &mut changes);
+    let mut settled = root::settle(schema, flatten, &mut changes);
     if rule.integer_as_number {
-        walk::integers(&mut schema, &mut changes);
+        walk::integers(settled.to_mut(), &mut changes);
     }
-    let (schema, nulls) = match rules {
-        Some(rules) => lower::lower(&schema, rules, !rule.integer_as_number, &mut changes),
-        None => (schema, Nulls::default()),
+    let (schema, nulls) = match (rules, settled) {
+        (Some(rules), settled) => {
+            let (schema, nulls) =
+                lower::lower(&settled, rules, !rule.integer_as_number, &mut changes);
+            (Some(schema), nulls)
+        }
+        (None, Cow::Owned(schema)) => (Some(schema), Nulls::default()),
+        (None, Cow::Borrowed(_)) => (None, Nulls::default()),
     };
-    Lowered { schema, changes: changes.list, nulls }
+    Rewritten { schema, changes: changes.list, nulls }
 }

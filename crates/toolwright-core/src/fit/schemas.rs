@@ -1,7 +1,7 @@
 //! Schemas of parameters, lowered to what the target accepts.
 
 use super::{Severity, Site, Work};
-use crate::schema;
+use crate::schema::{self, SchemaChange};
 use crate::tool::ToolKind;
 
 pub(super) fn pass(work: &mut Work<'_>) {
@@ -9,8 +9,13 @@ pub(super) fn pass(work: &mut Work<'_>) {
     for index in 0..work.request.tools.len() {
         let tool = &mut work.request.tools[index];
         let ToolKind::Function(Some(parameters)) = &mut tool.kind else { continue };
-        let lowered = schema::lower(parameters, &rule, tool.strict == Some(true));
-        let original = std::mem::replace(parameters, lowered.schema);
+        let lowered = schema::rewrite(parameters, rule, tool.strict == Some(true));
+        // A keyword that was not there is no loss.
+        let is_loss = |change: &SchemaChange| parameters.pointer(&change.pointer).is_some();
+        let (losses, additions): (Vec<_>, Vec<_>) = lowered.changes.into_iter().partition(is_loss);
+        if let Some(schema) = lowered.schema {
+            *parameters = schema;
+        }
         if !lowered.nulls.is_empty() {
             work.aliases.nulled.push((tool.name.clone(), lowered.nulls));
         }
@@ -18,18 +23,16 @@ pub(super) fn pass(work: &mut Work<'_>) {
             Some(_) => Site::of(&tool.schema_origin),
             None => Site::field(&tool.origin, "parameters"),
         };
-        for change in lowered.changes {
-            // A keyword that was not there is no loss.
-            if original.pointer(&change.pointer).is_none() {
-                work.add(
-                    "parameters",
-                    "a keyword of a schema, which the target requires or which says what it lacks",
-                );
-                continue;
-            }
+        for change in losses {
             let site = site.clone().below(change.pointer);
             let severity = change.severity.max(Severity::Note);
             work.lose(severity, site, change.what, change.why);
+        }
+        if !additions.is_empty() {
+            work.add(
+                "parameters",
+                "a keyword of a schema, which the target requires or which says what it lacks",
+            );
         }
     }
 }

@@ -107,7 +107,7 @@ impl Object {
             match (own.map(|(_, own)| own), value) {
                 (Some(Json::Object(own)), Json::Object(value)) => own.merge(value),
                 (Some(_), _) => {}
-                (None, value) => self.0.push((Cow::Owned(key.to_owned()), value.clone())),
+                (None, value) => self.0.push((super::key(key), value.clone())),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Key, Number, Object, scan, word};
+use super::{Json, Key, Number, Object, scan};
 
 /// How deep arrays and objects may nest.
 pub const MAX_DEPTH: usize = 128;
@@ -193,8 +193,7 @@ impl<'t> Reader<'t> {
     }
 
     fn key(&mut self) -> Result<Key, JsonError> {
-        let key = self.string()?;
-        Ok(word::known(&key).map_or_else(|| key.into_owned().into(), Cow::Borrowed))
+        Ok(super::key(&self.string()?))
     }
 
     fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {

@@ -88,9 +88,11 @@ pub(super) fn follow<'j>(value: &'j Json, pointer: &str) -> Option<&'j Json> {
     }
     let mut here = value;
     for segment in pointer.strip_prefix('/')?.split('/') {
-        let segment = segment.replace("~1", "/").replace("~0", "~");
         here = match here {
-            Json::Object(object) => object.get(&segment)?,
+            Json::Object(object) if segment.contains('~') => {
+                object.get(&segment.replace("~1", "/").replace("~0", "~"))?
+            }
+            Json::Object(object) => object.get(segment)?,
             Json::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
             _ => return None,
         };

@@ -4,7 +4,7 @@ use super::lower::Lowering;
 use super::shape::Member;
 use super::walk::{is_worth_saying, restricts, step};
 use crate::fit::Severity;
-use crate::json::{Json, Key, Object};
+use crate::json::{self, Json, Key, Object};
 
 /// The longest phrase for one keyword.
 const MAX_PHRASE: usize = 240;
@@ -33,7 +33,7 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn push(&mut self, key: &str, value: impl Into<Json>) {
-        self.members.push((Key::Owned(key.to_owned()), value.into()));
+        self.members.push((json::key(key), value.into()));
     }
 
     pub(super) fn has(&self, key: &str) -> bool {

@@ -10,7 +10,7 @@ use super::shape::{Member, Shape, Source, Value};
 use super::subset::{Refs, Rules, Types};
 use super::walk::{applies_to, holds_definitions, step, visit};
 use crate::fit::Severity;
-use crate::json::Json;
+use crate::json::{self, Json};
 
 /// A schema that is being lowered.
 pub(super) struct Lowering<'s, 'c> {
@@ -77,7 +77,7 @@ pub(super) fn lower(
 impl<'s> Lowering<'s, '_> {
     /// Notes a change; the reason begins with the name of the rules.
     pub(super) fn push(&mut self, at: &str, what: &'static str, why: &str, severity: Severity) {
-        self.changes.push(at, what, format!("{} {why}", self.rules.name), severity);
+        self.changes.push(at, what, [self.rules.name, " ", why].concat(), severity);
     }
 
     /// Lowers a node below the root.
@@ -243,7 +243,7 @@ impl<'s> Lowering<'s, '_> {
             let built = self.node(sources);
             self.open.pop();
             self.places.link(&at, built.place);
-            definitions.push(name.to_string(), built.json);
+            definitions.push(json::key(name), built.json);
         }
         draft.push(member.key, definitions);
     }

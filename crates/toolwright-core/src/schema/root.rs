@@ -1,5 +1,7 @@
 //! The root of a schema of parameters: an object, without a union if the target refuses one there.
 
+use std::borrow::Cow;
+
 use super::change::Changes;
 use super::flatten::flattened;
 use super::inline::Document;
@@ -13,23 +15,27 @@ pub(super) const OBJECT_FUEL: usize = 256;
 pub(super) const OBJECT_ROOT: &str = "parameters are an object";
 
 /// The schema with a root that can be the root of parameters, as far as there is one.
-pub(super) fn settle(schema: &Json, flatten: bool, changes: &mut Changes) -> Json {
+pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes) -> Cow<'s, Json> {
     let object = match schema {
         Json::Object(object) => object,
         Json::Bool(true) => {
             changes.push("", "became an object", OBJECT_ROOT, Severity::Note);
-            return Json::Object(crate::object! { "type": "object", "properties": Object::new() });
+            let open = crate::object! { "type": "object", "properties": Object::new() };
+            return Cow::Owned(open.into());
         }
         _ => {
             changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
-            return schema.clone();
+            return Cow::Borrowed(schema);
         }
     };
     let document = Document::new(schema);
     let flat = if flatten { flattened(&document, changes) } else { None };
+    if flat.is_none() && object.get("type").is_some_and(is_object_name) {
+        return Cow::Borrowed(schema);
+    }
     let mut settled = flat.unwrap_or_else(|| object.clone());
     kind(&mut settled, &document, changes);
-    Json::Object(settled)
+    Cow::Owned(settled.into())
 }
 
 /// Makes `type` say `object`, if the root is one.

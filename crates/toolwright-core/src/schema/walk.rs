@@ -1,5 +1,7 @@
 //! What JSON Schema's keywords hold, and visiting every schema within a schema.
 
+use std::collections::HashMap;
+
 use super::change::Changes;
 use crate::fit::Severity;
 use crate::json::path::escape;
@@ -118,19 +120,26 @@ pub(super) fn type_of(value: &Json) -> &'static str {
 
 /// The pointer of a member.
 pub(super) fn step(at: &str, key: &str) -> String {
-    format!("{at}/{}", escape(key))
+    let key = escape(key);
+    [at, "/", key.as_ref()].concat()
 }
+
+/// Up to how many members looking at each is quicker than hashing.
+const FEW: usize = 16;
 
 /// The members of an object, of a repeated key the last only.
 pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
-    let mut places = std::collections::HashMap::with_capacity(object.len());
+    let mut places = HashMap::new();
     let mut members: Vec<(&str, &Json)> = Vec::with_capacity(object.len());
     for (key, value) in object.iter() {
-        if let Some(member) = places.get(key).and_then(|place: &usize| members.get_mut(*place)) {
-            member.1 = value;
+        let place = if object.len() <= FEW {
+            members.iter().position(|(own, _)| *own == key)
         } else {
-            places.insert(key, members.len());
-            members.push((key, value));
+            places.insert(key, places.get(key).copied().unwrap_or(members.len()))
+        };
+        match place.and_then(|place| members.get_mut(place)) {
+            Some(member) => member.1 = value,
+            None => members.push((key, value)),
         }
     }
     members
