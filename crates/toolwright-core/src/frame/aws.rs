@@ -88,35 +88,37 @@ fn message(bytes: &[u8], lengths: Lengths) -> Result<Frame, FrameError> {
     }
     let (headers, payload) = body[PRELUDE..].split_at(lengths.headers);
     let headers = Headers::read(headers)?;
+    let name = |value: Option<&[u8]>| value.map(|value| text(value).map(str::to_owned)).transpose();
     match headers.message_type {
-        None | Some("event") => Ok(Frame {
-            name: headers.event_type.map(str::to_owned),
+        None | Some(b"event") => Ok(Frame {
+            name: name(headers.event_type)?,
             exception: false,
             data: text(payload)?.to_owned(),
         }),
-        Some("exception") => Ok(Frame {
-            name: headers.exception_type.map(str::to_owned),
+        Some(b"exception") => Ok(Frame {
+            name: name(headers.exception_type)?,
             exception: true,
             data: text(payload)?.to_owned(),
         }),
         // An error that the service did not model says all in its headers.
-        Some("error") => Ok(Frame {
-            name: headers.error_code.map(str::to_owned),
+        Some(b"error") => Ok(Frame {
+            name: name(headers.error_code)?,
             exception: true,
-            data: object! {"message": headers.error_message.unwrap_or_default()}.compact(),
+            data: object! {"message": text(headers.error_message.unwrap_or_default())?}.compact(),
         }),
         Some(_) => Err(FrameError::Malformed),
     }
 }
 
-/// The headers that have a meaning here.
+/// The headers that have a meaning here. They are compared as bytes: a stream repeats them in every
+/// message.
 #[derive(Default)]
 struct Headers<'m> {
-    message_type: Option<&'m str>,
-    event_type: Option<&'m str>,
-    exception_type: Option<&'m str>,
-    error_code: Option<&'m str>,
-    error_message: Option<&'m str>,
+    message_type: Option<&'m [u8]>,
+    event_type: Option<&'m [u8]>,
+    exception_type: Option<&'m [u8]>,
+    error_code: Option<&'m [u8]>,
+    error_message: Option<&'m [u8]>,
 }
 
 impl<'m> Headers<'m> {
@@ -124,14 +126,14 @@ impl<'m> Headers<'m> {
         let mut headers = Headers::default();
         while !bytes.is_empty() {
             let [length] = chunk(&mut bytes)?;
-            let name = text(take(&mut bytes, usize::from(length))?)?;
+            let name = checked(take(&mut bytes, usize::from(length))?)?;
             let value = header_value(&mut bytes)?;
             let slot = match name {
-                ":message-type" => &mut headers.message_type,
-                ":event-type" => &mut headers.event_type,
-                ":exception-type" => &mut headers.exception_type,
-                ":error-code" => &mut headers.error_code,
-                ":error-message" => &mut headers.error_message,
+                b":message-type" => &mut headers.message_type,
+                b":event-type" => &mut headers.event_type,
+                b":exception-type" => &mut headers.exception_type,
+                b":error-code" => &mut headers.error_code,
+                b":error-message" => &mut headers.error_message,
                 // A payload is text whatever `:content-type` says, and the rest is of no use.
                 _ => continue,
             };
@@ -146,7 +148,7 @@ impl<'m> Headers<'m> {
 }
 
 /// Reads a header's value of any type, and gives it if it is a string.
-fn header_value<'m>(bytes: &mut &'m [u8]) -> Result<Option<&'m str>, FrameError> {
+fn header_value<'m>(bytes: &mut &'m [u8]) -> Result<Option<&'m [u8]>, FrameError> {
     let [kind] = chunk(bytes)?;
     let length = match kind {
         // true, false
@@ -164,7 +166,12 @@ fn header_value<'m>(bytes: &mut &'m [u8]) -> Result<Option<&'m str>, FrameError>
         _ => return Err(FrameError::Malformed),
     };
     let value = take(bytes, length)?;
-    if kind == STRING { text(value).map(Some) } else { Ok(None) }
+    if kind == STRING { checked(value).map(Some) } else { Ok(None) }
+}
+
+/// Bytes that must be text, as all but foreign ones are at the first look.
+fn checked(bytes: &[u8]) -> Result<&[u8], FrameError> {
+    if bytes.is_ascii() { Ok(bytes) } else { text(bytes).map(str::as_bytes) }
 }
 
 fn take<'m>(bytes: &mut &'m [u8], count: usize) -> Result<&'m [u8], FrameError> {

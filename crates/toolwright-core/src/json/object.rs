@@ -18,6 +18,11 @@ impl Object {
         Object(Vec::new())
     }
 
+    /// An object without members, with room for some.
+    pub fn with_capacity(members: usize) -> Object {
+        Object(Vec::with_capacity(members))
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -115,7 +120,14 @@ impl Object {
     /// The text without white space, for wires.
     pub fn compact(&self) -> String {
         let mut out = String::with_capacity(write::START);
-        write::object(self, &mut out);
+        write::members(self.iter(), &mut out);
+        out
+    }
+
+    /// The compact text of these members and then another object's, as if they were of one.
+    pub fn compact_with(&self, more: &Object) -> String {
+        let mut out = String::with_capacity(write::START);
+        write::members(self.iter().chain(more.iter()), &mut out);
         out
     }
 

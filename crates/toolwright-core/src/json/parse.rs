@@ -7,6 +7,9 @@ use super::{Json, Key, Number, Object, scan};
 /// How deep arrays and objects may nest.
 pub const MAX_DEPTH: usize = 128;
 
+/// Room that an array or object starts with.
+const ROOM: usize = 4;
+
 /// Why a text is not a JSON document, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at byte {offset}")]
@@ -99,11 +102,11 @@ impl<'t> Reader<'t> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
-        let mut items = Vec::new();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Json::Array(items));
+            return Ok(Json::Array(Vec::new()));
         }
+        let mut items = Vec::with_capacity(ROOM);
         loop {
             self.space();
             items.push(self.value(depth)?);
@@ -123,11 +126,11 @@ impl<'t> Reader<'t> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
-        let mut object = Object::new();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Json::Object(object));
+            return Ok(Json::Object(Object::new()));
         }
+        let mut object = Object::with_capacity(ROOM);
         loop {
             self.space();
             if self.peek() != Some(b'"') {

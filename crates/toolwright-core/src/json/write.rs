@@ -25,14 +25,14 @@ pub(super) fn compact(value: &Json, out: &mut String) {
             }
             out.push(']');
         }
-        Json::Object(members) => object(members, out),
+        Json::Object(object) => members(object.iter(), out),
     }
 }
 
-/// Appends the compact form of an object.
-pub(super) fn object(object: &Object, out: &mut String) {
+/// Appends the compact form of an object of these members.
+pub(super) fn members<'j>(members: impl Iterator<Item = (&'j str, &'j Json)>, out: &mut String) {
     out.push('{');
-    for (index, (key, item)) in object.iter().enumerate() {
+    for (index, (key, item)) in members.enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -83,15 +83,25 @@ pub(super) fn pretty(value: &Json, indent: usize, out: &mut String) {
 fn string(text: &str, out: &mut String) {
     out.reserve(text.len() + 3);
     out.push('"');
-    let mut rest = text;
-    loop {
-        let (plain, special) = rest.split_at(scan::plain(rest.as_bytes()));
-        out.push_str(plain);
-        let Some(byte) = special.bytes().next() else { break };
-        escape(byte, out);
-        rest = &special[1..];
+    let plain = scan::plain(text.as_bytes());
+    if plain == text.len() {
+        out.push_str(text);
+    } else {
+        escaped(text, plain, out);
     }
     out.push('"');
+}
+
+/// Appends text of which so many bytes need no escape.
+fn escaped(mut text: &str, mut plain: usize, out: &mut String) {
+    loop {
+        let (head, special) = text.split_at(plain);
+        out.push_str(head);
+        let Some(byte) = special.bytes().next() else { return };
+        escape(byte, out);
+        text = &special[1..];
+        plain = scan::plain(text.as_bytes());
+    }
 }
 
 fn escape(byte: u8, out: &mut String) {

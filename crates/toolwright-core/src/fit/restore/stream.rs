@@ -110,6 +110,10 @@ impl Restorer {
     }
 
     fn part_delta(&mut self, at: usize, delta: Delta, out: &mut Vec<Event>) {
+        if let Some(Slot::Live { index, thinking: None }) = self.slots.get(&at) {
+            out.push(Event::PartDelta { index: *index, delta });
+            return;
+        }
         let rule = self.profile.reasoning;
         let shows = self.profile.reply.reasoning;
         let mut slot = self.slots.remove(&at).unwrap_or(Slot::Dropped);

@@ -58,12 +58,11 @@ impl Encoder {
     }
 
     fn chunk(&self, choices: Vec<Json>, usage: Option<Object>, frames: &mut Vec<Frame>) {
-        let mut chunk = self.head.clone();
-        chunk.insert("choices", choices);
+        let mut own = object! {"choices": choices};
         if usage.is_some() || self.asked.stream_usage {
-            chunk.insert("usage", usage);
+            own.push("usage", usage);
         }
-        frames.push(Frame::data(chunk.compact()));
+        frames.push(Frame::data(self.head.compact_with(&own)));
     }
 
     fn delta(&self, delta: Object, frames: &mut Vec<Frame>) {
