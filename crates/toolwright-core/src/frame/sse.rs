@@ -32,7 +32,7 @@ impl Reader {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(at) = find(bytes, |byte| byte == b'\n' || byte == b'\r') else {
+            let Some(at) = find(bytes, is_break) else {
                 self.check_room(bytes.len())?;
                 self.partial.extend_from_slice(bytes);
                 break;
@@ -118,8 +118,10 @@ pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 24);
     if let Some(name) = frame.name.as_deref().filter(|name| !name.is_empty()) {
         out.extend_from_slice(b"event: ");
-        for line in name.split(['\n', '\r']) {
-            out.extend_from_slice(line.as_bytes());
+        if find(name.as_bytes(), is_break).is_none() {
+            out.extend_from_slice(name.as_bytes());
+        } else {
+            out.extend(name.bytes().filter(|byte| !is_break(*byte)));
         }
         out.push(b'\n');
     }
@@ -129,6 +131,10 @@ pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
         write_data(&frame.data, out);
     }
     out.push(b'\n');
+}
+
+fn is_break(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\r'
 }
 
 fn write_data(data: &str, out: &mut Vec<u8>) {

@@ -14,8 +14,22 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
         }
         at += 8;
     }
-    let rest = bytes[at..].iter();
-    at + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count()
+    if is_plain(&bytes[at..]) { bytes.len() } else { at + count(&bytes[at..]) }
+}
+
+/// Whether all of less than eight bytes are plain: two overlapping halves say it of four or more.
+fn is_plain(bytes: &[u8]) -> bool {
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            special(u64::from(first) << 32 | u64::from(last)) == 0
+        }
+        _ => count(bytes) == bytes.len(),
+    }
+}
+
+fn count(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count()
 }
 
 /// Sets the high bit of each byte that needs attention. A borrow may set bits above the first such
@@ -32,12 +46,15 @@ mod tests {
 
     #[test]
     fn every_byte_is_judged_at_every_place() {
-        for place in 0..20 {
-            for byte in 0..=u8::MAX {
-                let mut bytes = [b'a'; 20];
-                bytes[place] = byte;
-                let special = byte < 0x20 || byte == b'"' || byte == b'\\';
-                assert_eq!(plain(&bytes), if special { place } else { 20 }, "{byte} at {place}");
+        for length in 1..20 {
+            for place in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut bytes = vec![b'a'; length];
+                    bytes[place] = byte;
+                    let special = byte < 0x20 || byte == b'"' || byte == b'\\';
+                    let expected = if special { place } else { length };
+                    assert_eq!(plain(&bytes), expected, "{byte} at {place} of {length}");
+                }
             }
         }
     }
