@@ -101,6 +101,8 @@ pub static VENDORS: &[Vendor] = &[
                 thinks_in_text(profile, target);
                 profile.thinking.switch = true;
                 profile.thinking.budget = true;
+                // "One of the following (not both)", says its page on reasoning.
+                profile.thinking.effort_or_budget = true;
                 profile.sampling.top_k = true;
             },
             ..OPENAI

@@ -3,7 +3,7 @@
 use super::{Severity, Site, Work};
 use crate::json::Number;
 use crate::origin::Origin;
-use crate::request::Format;
+use crate::request::{Format, Thinking};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.sampling;
@@ -37,6 +37,10 @@ fn at(field: &'static str) -> Site {
 fn limits(work: &mut Work<'_>) {
     let rule = work.profile.sampling;
     if let (None, Some(limit)) = (&work.request.sampling.max_tokens, rule.default_max_tokens) {
+        // Thinking counts against it, and must leave room for the answer.
+        let budget = work.request.thinking.as_ref().and_then(|own| own.budget.as_ref());
+        let budget = budget.filter(|_| work.profile.thinking.budget).and_then(Number::as_u64);
+        let limit = limit.saturating_add(budget.unwrap_or(0));
         work.request.sampling.max_tokens = Some(Number::from(limit));
         work.add("max_tokens", "a limit, which the target requires");
     }
@@ -58,6 +62,9 @@ fn limits(work: &mut Work<'_>) {
 /// The effort that says "off".
 const OFF: &str = "none";
 
+/// All the words that vendors have for effort, from the least to the greatest.
+const EFFORTS: [&str; 7] = [OFF, "minimal", "low", "medium", "high", "xhigh", "max"];
+
 fn thinking(work: &mut Work<'_>) {
     let rule = work.profile.thinking;
     let Some(mut thinking) = work.request.thinking.take() else { return };
@@ -74,6 +81,10 @@ fn thinking(work: &mut Work<'_>) {
     }
     if !rule.budget && thinking.budget.take().is_some() {
         work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
+    }
+    if !work.is_native() {
+        effort(work, &mut thinking);
+        budget(work, &mut thinking);
     }
     let why = "the target has one field for the switch and the effort";
     match (thinking.enabled, &thinking.effort) {
@@ -93,6 +104,59 @@ fn thinking(work: &mut Work<'_>) {
     }
     let said = thinking.enabled.is_some() || thinking.effort.is_some() || thinking.budget.is_some();
     work.request.thinking = said.then_some(thinking);
+}
+
+/// Says an effort in a word of the target, and not beside what excludes it.
+fn effort(work: &mut Work<'_>, thinking: &mut Thinking) {
+    let rule = work.profile.thinking;
+    let Some(said) = thinking.effort.take() else { return };
+    if rule.effort_or_budget && thinking.enabled == Some(false) {
+        let why = "the target takes no effort beside it";
+        work.lose(Severity::Note, at("effort"), "dropped, as thinking is off", why);
+        return;
+    }
+    if rule.effort_or_budget && thinking.budget.take().is_some() {
+        let why = "the target takes an effort or a budget, not both";
+        work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
+    }
+    if rule.efforts.is_empty() || rule.efforts.contains(&said.as_str()) {
+        thinking.effort = Some(said);
+        return;
+    }
+    let why = "the target has no such word";
+    match nearest(&said, rule.efforts) {
+        Some(own) => {
+            work.lose(Severity::Minor, at("effort"), format!("said as '{own}'"), why);
+            thinking.effort = Some(own.to_owned());
+        }
+        None => work.lose(Severity::Minor, at("effort"), "effort dropped", why),
+    }
+}
+
+/// The greatest of some words that is not above an effort, else their least; none for an effort
+/// that nobody else knows.
+fn nearest(effort: &str, words: &[&'static str]) -> Option<&'static str> {
+    let place = |word: &str| EFFORTS.iter().position(|own| *own == word);
+    let most = place(effort)?;
+    let below = words.iter().rev().find(|word| place(word).is_some_and(|own| own <= most));
+    below.or(words.first()).copied()
+}
+
+/// Keeps a budget between the target's least and the limit on tokens.
+fn budget(work: &mut Work<'_>, thinking: &mut Thinking) {
+    let Some(least) = work.profile.thinking.least_budget else { return };
+    let Some(said) = thinking.budget.as_ref().and_then(Number::as_u64) else { return };
+    let limit = work.request.sampling.max_tokens.as_ref().and_then(Number::as_u64);
+    let most = limit.map_or(u64::MAX, |limit| limit.saturating_sub(1));
+    if most < least {
+        thinking.budget = None;
+        let why = "the limit on tokens is below the target's least budget";
+        work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
+    } else if said != said.clamp(least, most) {
+        thinking.budget = Some(Number::from(said.clamp(least, most)));
+        let why = "it is below the target's least, or leaves no room for the answer";
+        work.lose(Severity::Minor, at("budget"), "moved into the target's bounds", why);
+    }
 }
 
 fn format(work: &mut Work<'_>) {

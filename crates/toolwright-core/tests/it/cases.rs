@@ -482,3 +482,73 @@ fn case_21_thinking_that_nobody_asked_for_yields_to_a_forced_call() {
     assert_eq!(at(&there.value.body, "/tools").as_array().unwrap().len(), 1);
     assert!(names(&there.report, "/tool_choice"));
 }
+
+#[test]
+fn effort_is_said_in_a_word_of_the_target() {
+    let ask = |to: &str, model: &str, effort: &str| {
+        let body = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"user","content":"x"}}],"reasoning_effort":"{effort}"}}"#
+        );
+        request("openai-chat", to, &body)
+    };
+    for (to, said, place, word) in [
+        ("anthropic", "minimal", "/output_config/effort", "low"),
+        ("bedrock", "minimal", "/outputConfig/effort", "low"),
+        ("gemini", "xhigh", "/generationConfig/thinkingConfig/thinkingLevel", "HIGH"),
+        ("ollama", "max", "/think", "high"),
+    ] {
+        let there = ask(to, "m", said);
+        assert_eq!(at(&there.value.body, place).as_str(), Some(word), "{to}");
+        assert!(names(&there.report, "/reasoning_effort"), "{to}");
+    }
+    let there = ask("anthropic", "m", "xhigh");
+    assert_eq!(at(&there.value.body, "/output_config/effort").as_str(), Some("xhigh"));
+    assert!(!names(&there.report, "/reasoning_effort"));
+    // A word that nobody else has cannot be placed; a vendor's own words are its own business.
+    assert!(names(&ask("anthropic", "m", "heroic").report, "/reasoning_effort"));
+    assert_eq!(
+        at(&ask("deepseek", "m", "heroic").value.body, "/reasoning_effort").as_str(),
+        Some("heroic")
+    );
+    // Families before Gemini 3 have no levels.
+    let there = ask("gemini", "gemini-2.5-flash", "high");
+    assert!(there.value.body.pointer("/generationConfig/thinkingConfig").is_none());
+    assert!(names(&there.report, "/reasoning_effort"));
+}
+
+#[test]
+fn a_budget_for_thinking_stays_within_the_bounds_of_the_target() {
+    let ask = |config: &str| {
+        let body = format!(
+            r#"{{"contents":[{{"role":"user","parts":[{{"text":"x"}}]}}],"generationConfig":{{{config}}}}}"#
+        );
+        request("gemini", "anthropic", &body)
+    };
+    let place = "/thinking/budget_tokens";
+    // Without a limit, the one that is added leaves room.
+    let there = ask(r#""thinkingConfig":{"thinkingBudget":8192}"#);
+    assert_eq!(at(&there.value.body, place).as_u64(), Some(8192));
+    assert!(at(&there.value.body, "/max_tokens").as_u64() > Some(8192));
+    assert!(there.report.losses.is_empty(), "{:?}", there.report.losses);
+    for (limit, said, budget) in
+        [(4000, 512, Some(1024)), (4000, 9000, Some(3999)), (900, 2000, None)]
+    {
+        let there = ask(&format!(
+            r#""maxOutputTokens":{limit},"thinkingConfig":{{"thinkingBudget":{said}}}"#
+        ));
+        assert_eq!(there.value.body.pointer(place).and_then(Json::as_u64), budget);
+        assert!(names(&there.report, "/generationConfig/thinkingConfig/thinkingBudget"));
+    }
+}
+
+#[test]
+fn an_effort_and_a_budget_do_not_meet_where_they_exclude_each_other() {
+    let body = r#"{"model":"m","max_tokens":9000,"messages":[{"role":"user","content":"x"}],"thinking":{"type":"enabled","budget_tokens":2048},"output_config":{"effort":"high"}}"#;
+    let there = request("anthropic", "gemini", body);
+    let config = at(&there.value.body, "/generationConfig/thinkingConfig");
+    assert_eq!(config.get("thinkingLevel").and_then(Json::as_str), Some("HIGH"));
+    assert!(config.get("thinkingBudget").is_none());
+    assert!(names(&there.report, "/thinking/budget_tokens"));
+    let there = request("anthropic", "openrouter", body);
+    assert!(there.value.body.pointer("/reasoning/max_tokens").is_none());
+}

@@ -16,6 +16,12 @@ const NO_SAMPLING_SINCE: &str = "2026-10-21";
 /// What to ask for when the client set no limit: `max_tokens` is required here.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
+/// The words of the SDK's `output_config.effort`.
+const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
+
+/// The least `budget_tokens`, which must also be less than `max_tokens`.
+const LEAST_BUDGET: u64 = 1024;
+
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document],
     url: &[Image, Document],
@@ -83,7 +89,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             top_k: sampling,
             ..SamplingRule::PLAIN
         },
-        thinking: ThinkingRule { switch: true, effort: true, budget: true, ..ThinkingRule::NONE },
+        thinking: ThinkingRule {
+            switch: true,
+            effort: true,
+            efforts: EFFORTS,
+            budget: true,
+            least_budget: Some(LEAST_BUDGET),
+            ..ThinkingRule::NONE
+        },
         format: FormatRule { schema: true, ..FormatRule::NONE },
         reply: ReplyRule {
             stops: &[

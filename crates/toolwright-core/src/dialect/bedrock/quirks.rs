@@ -10,6 +10,12 @@ use crate::fit::profile::{
 use crate::part::MediaKind::{Audio, Document, Image, Video};
 use crate::response::StopReason;
 
+/// The words that the service's model lists for `outputConfig.effort`.
+const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
+
+/// Claude's least `budget_tokens`.
+const LEAST_BUDGET: u64 = 1024;
+
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document, Audio, Video],
     text_document: true,
@@ -75,7 +81,9 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         thinking: ThinkingRule {
             switch: claude,
             effort: true,
+            efforts: EFFORTS,
             budget: claude,
+            least_budget: Some(LEAST_BUDGET),
             ..ThinkingRule::NONE
         },
         // A name and a description can be said, but not whether the schema binds.

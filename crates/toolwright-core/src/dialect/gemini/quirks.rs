@@ -15,8 +15,11 @@ use crate::response::StopReason;
 /// proto-JSON demands of a field of bytes.
 const STAND_IN: &str = "skip_thought_signature_validator";
 
-/// Families older than those that check signatures.
-const UNCHECKED: [&str; 2] = ["gemini-1", "gemini-2"];
+/// The words of the SDK's `ThinkingLevel`.
+const EFFORTS: &[&str] = &["minimal", "low", "medium", "high"];
+
+/// Families older than those that check signatures and know levels of thinking.
+const OLD: [&str; 2] = ["gemini-1", "gemini-2"];
 
 const KINDS: &[MediaKind] = &[Image, Document, Audio, Video];
 
@@ -25,7 +28,7 @@ const MEDIA: MediaRule =
 
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
-    let checks = |model: &str| !UNCHECKED.iter().any(|family| model.contains(family));
+    let is_recent = |model: &str| !OLD.iter().any(|family| model.contains(family));
     Profile {
         names: NameRule { charset: Charset::WordDotColon, letter_first: true, max: 128 },
         ids: IdRule { max: 256, ..IdRule::ANY },
@@ -60,7 +63,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             replay: true,
             signature: true,
             signature_on_parts: true,
-            stand_in: target.model.is_none_or(checks).then_some(STAND_IN),
+            stand_in: target.model.is_none_or(is_recent).then_some(STAND_IN),
             ..ReasoningRule::NONE
         },
         sampling: SamplingRule {
@@ -71,8 +74,11 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         },
         thinking: ThinkingRule {
             switch: true,
-            effort: true,
+            // Older families have budgets only, and no family takes both (400).
+            effort: target.model.is_none_or(is_recent),
+            efforts: EFFORTS,
             budget: true,
+            effort_or_budget: true,
             default_on: true,
             ..ThinkingRule::NONE
         },

@@ -37,6 +37,7 @@ pub(super) fn profile() -> Profile {
         thinking: ThinkingRule {
             switch: true,
             effort: true,
+            efforts: &["low", "medium", "high"],
             one_field: true,
             ..ThinkingRule::NONE
         },

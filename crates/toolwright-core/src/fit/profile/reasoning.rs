@@ -44,8 +44,14 @@ pub struct ThinkingRule {
     pub switch: bool,
     /// Effort
     pub effort: bool,
+    /// The words for effort, from the least to the greatest; none if every word is taken
+    pub efforts: &'static [&'static str],
     /// A budget of tokens
     pub budget: bool,
+    /// The least budget, where a budget must also stay below the limit on tokens
+    pub least_budget: Option<u64>,
+    /// Whether an effort and a budget exclude each other
+    pub effort_or_budget: bool,
     /// Whether the switch and the effort share one field
     pub one_field: bool,
     /// Whether "off" is said as an effort, `none`
@@ -59,7 +65,10 @@ impl ThinkingRule {
     pub const NONE: ThinkingRule = ThinkingRule {
         switch: false,
         effort: false,
+        efforts: &[],
         budget: false,
+        least_budget: None,
+        effort_or_budget: false,
         one_field: false,
         off_is_effort: false,
         default_on: false,
