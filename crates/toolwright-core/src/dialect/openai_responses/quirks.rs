@@ -23,8 +23,8 @@ const MEDIA: MediaRule = MediaRule {
 pub(super) fn profile(_: &Target<'_>) -> Profile {
     Profile {
         names: NameRule::USUAL,
-        // The limit is Chat's; this format states none.
-        ids: IdRule { max: 40, required: true, ..IdRule::ANY },
+        // 400 "Expected a string with maximum length 64" of `input[].call_id` (reports), not Chat's 40.
+        ids: IdRule { max: 64, required: true, ..IdRule::ANY },
         tools: ToolRule {
             custom: true,
             strict: Strictness::PerTool,
