@@ -7,6 +7,7 @@
 pub mod alias;
 mod choice;
 mod content;
+mod documents;
 mod extras;
 mod ids;
 mod loss;
@@ -72,6 +73,7 @@ pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
     system::single(&mut work);
     outcome::pass(&mut work);
     roles::pass(&mut work);
+    documents::pass(&mut work);
     ids::pass(&mut work);
     alias::pass(&mut work);
     sampling::pass(&mut work);

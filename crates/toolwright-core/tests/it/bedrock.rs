@@ -8,6 +8,7 @@ use toolwright_core::frame::Frame;
 use toolwright_core::part::CacheMark;
 use toolwright_core::request::Format;
 use toolwright_core::tool::ToolKind;
+use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{
     Body, Fault, FaultClass, Json, Request, Response, Role, StopReason, Tool, ToolChoice,
 };
@@ -521,4 +522,35 @@ fn faults_end_a_stream() {
     // A class that no stream can end with is said by the nearest that one can.
     let late = Event::Fault(Fault::new(FaultClass::Timeout, "m"));
     assert_eq!(encode(vec![late])[0].name.as_deref(), Some("serviceUnavailableException"));
+}
+
+#[test]
+fn documents_get_names_that_the_service_takes_and_words_beside_them() {
+    let file = |name: &str| {
+        format!(
+            r#"{{"type":"document",{name}"source":{{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}}}"#
+        )
+    };
+    let (named, again) =
+        (file(r#""title":"Q3_report  v1.pdf","#), file(r#""title":"Q3 report v1","#));
+    let nameless = file("");
+    let body = format!(
+        r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":[{named},{again},{nameless}]}}]}}"#
+    );
+    let wire = WireRequest { body: json(&body), ..WireRequest::default() };
+    let from = Dialect::Anthropic.codec().unwrap();
+    let there = Translator::new(from, codec(), &Options::default()).request(wire).unwrap();
+    let blocks = there.value.body.pointer("/messages/0/content").unwrap().as_array().unwrap();
+    let labels: Vec<_> =
+        blocks.iter().filter_map(|own| own.pointer("/document/name")?.as_str()).collect();
+    assert_eq!(labels, ["Q3 report v1", "Q3 report v1 2", "document"]);
+    assert!(blocks.last().unwrap().get("text").is_some());
+    assert_eq!(there.report.losses.len(), 2, "{:?}", there.report.losses);
+}
+
+#[test]
+fn an_empty_description_is_none() {
+    let tool = Tool::function("f", json(r#"{"type":"object"}"#)).with_description("");
+    let wire = codec().encode_tool(&tool);
+    assert!(wire.pointer("/toolSpec/description").is_none());
 }

@@ -59,6 +59,9 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             cache_ttl: true,
             arguments_object: true,
             empty_text: false,
+            // 400 "The document file name can only contain…" and "Messages can't contain duplicate
+            // document names" (reports); the service's model asks for a text beside a document.
+            labelled_documents: true,
             ..ContentRule::PLAIN
         },
         outcome: OutcomeRule {

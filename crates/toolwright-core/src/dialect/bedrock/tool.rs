@@ -85,7 +85,8 @@ pub(super) fn encode(tool: &Tool) -> Json {
         }
     };
     let mut object = object! {"name": tool.name.as_str()};
-    object.insert_some("description", tool.description.as_deref());
+    // An empty one is refused by the SDK.
+    object.insert_some("description", tool.description.as_deref().filter(|own| !own.is_empty()));
     object.insert("inputSchema", object! {"json": parameters});
     object.insert_some("strict", tool.strict);
     tool.extra.write_into(DIALECT, &mut object);

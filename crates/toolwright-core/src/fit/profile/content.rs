@@ -21,6 +21,8 @@ pub struct ContentRule {
     pub arguments_free: bool,
     /// Whether a text may be empty
     pub empty_text: bool,
+    /// Whether each document needs a name of few characters that no other has, and words beside it
+    pub labelled_documents: bool,
 }
 
 impl ContentRule {
@@ -34,6 +36,7 @@ impl ContentRule {
         arguments_object: false,
         arguments_free: false,
         empty_text: true,
+        labelled_documents: false,
     };
 }
 

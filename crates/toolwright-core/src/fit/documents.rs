@@ -1,0 +1,77 @@
+//! Documents, for a target that wants a name of its own for each and words beside it.
+
+use std::collections::BTreeSet;
+
+use super::{Severity, Site, Work};
+use crate::part::{Body, Media, MediaKind, Part};
+
+/// What a document without a name is called.
+const NAMELESS: &str = "document";
+
+/// The longest name, with room for a number after it.
+const LONGEST: usize = 190;
+
+/// The words beside documents that came without any.
+const WORDS: &str = "See the document.";
+
+pub(super) fn pass(work: &mut Work<'_>) {
+    if !work.profile.content.labelled_documents || work.is_native() {
+        return;
+    }
+    let mut messages = std::mem::take(&mut work.request.messages);
+    let mut taken = BTreeSet::new();
+    for message in &mut messages {
+        let mut alone = false;
+        for part in &mut message.parts {
+            alone |= label(work, part, &mut taken);
+            if let Body::Outcome(outcome) = &mut part.body {
+                for own in &mut outcome.content {
+                    label(work, own, &mut taken);
+                }
+            }
+        }
+        if alone && message.parts.iter().all(|part| part.as_text().is_none()) {
+            message.parts.push(Part::text(WORDS));
+            work.add("text", "words beside a document, which the target requires");
+        }
+    }
+    work.request.messages = messages;
+}
+
+/// Gives a document a name that the target takes; whether this is one.
+fn label(work: &mut Work<'_>, part: &mut Part, taken: &mut BTreeSet<String>) -> bool {
+    let Body::Media(Media { kind: MediaKind::Document, name, .. }) = &mut part.body else {
+        return false;
+    };
+    let plain = name.as_deref().map(plain).filter(|plain| !plain.is_empty());
+    let plain = plain.unwrap_or_else(|| NAMELESS.to_owned());
+    let mut own = plain.clone();
+    let mut number = 1;
+    while !taken.insert(own.to_lowercase()) {
+        number += 1;
+        own = format!("{plain} {number}");
+    }
+    match name {
+        Some(said) if *said == own => {}
+        Some(_) => {
+            let site = Site::field(&part.origin, "file_name");
+            let why = "the target takes few characters, and each name once";
+            work.lose(Severity::Minor, site, "said in other characters", why);
+        }
+        None => work.add("file_name", "a name for a document, which the target requires"),
+    }
+    *name = Some(own);
+    true
+}
+
+/// A name without its ending, in letters, digits, hyphens, brackets and single spaces.
+fn plain(name: &str) -> String {
+    let stem = match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ending.len() <= 5 => stem,
+        _ => name,
+    };
+    let legal = |own: char| own.is_ascii_alphanumeric() || "-()[]".contains(own);
+    let spaced: String = stem.chars().map(|own| if legal(own) { own } else { ' ' }).collect();
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    words.join(" ").chars().take(LONGEST).collect::<String>().trim_end().to_owned()
+}
