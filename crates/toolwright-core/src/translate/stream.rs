@@ -3,6 +3,7 @@
 use super::{Report, TranslateError};
 use crate::dialect::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
 use crate::event::Event;
+use crate::fault::{Fault, FaultClass};
 use crate::fit::restore::Restorer;
 use crate::frame::{self, Frame, FrameReader, Framing};
 
@@ -19,6 +20,8 @@ pub struct StreamTranslator {
     outgoing: Vec<Frame>,
     events: Vec<Event>,
     restored: Vec<Event>,
+    /// Whether the answer is complete or broken off
+    over: bool,
 }
 
 impl StreamTranslator {
@@ -39,25 +42,43 @@ impl StreamTranslator {
             outgoing: Vec::new(),
             events: Vec::new(),
             restored: Vec::new(),
+            over: false,
         }
     }
 
     /// Takes some bytes and appends what can be said by now. Frames of a kind that the source's
     /// dialect does not have are skipped.
+    ///
+    /// After an error nothing more may be pushed: what was appended ends with a fault, so that a
+    /// client that has seen half an answer is told that it is half.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TranslateError> {
         let read = self.reader.push(bytes, &mut self.incoming);
-        self.relay(out)?;
-        Ok(read?)
+        let result = self.relay(out).and_then(|()| Ok(read?));
+        self.told(result, out)
     }
 
-    /// Takes the end of the bytes.
+    /// Takes the end of the bytes. An error is told to the client as in [`Self::push`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Report, TranslateError> {
         let read = self.reader.finish(&mut self.incoming);
-        self.relay(out)?;
-        read?;
+        let result = self.relay(out).and_then(|()| Ok(read?));
+        self.told(result, out)?;
         self.decoder.finish(&mut self.events);
         self.write(out);
         Ok(Report::of_losses(self.restorer.losses(), self.spelling))
+    }
+
+    /// Breaks the answer off where the source could not be read, unless it was complete by then.
+    fn told(
+        &mut self,
+        result: Result<(), TranslateError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TranslateError> {
+        if result.is_err() && !self.over {
+            let fault = Fault::new(FaultClass::Internal, "the upstream's stream is damaged");
+            self.events.push(Event::Fault(fault));
+            self.write(out);
+        }
+        result
     }
 
     fn relay(&mut self, out: &mut Vec<u8>) -> Result<(), TranslateError> {
@@ -72,6 +93,7 @@ impl StreamTranslator {
 
     fn write(&mut self, out: &mut Vec<u8>) {
         for event in self.events.drain(..) {
+            self.over |= matches!(event, Event::End | Event::Fault(_));
             self.restorer.event(event, &mut self.restored);
         }
         for event in self.restored.drain(..) {

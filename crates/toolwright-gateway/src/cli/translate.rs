@@ -146,13 +146,18 @@ impl Translate {
             if count == 0 {
                 break;
             }
-            stream.push(&chunk[..count], &mut ready)?;
+            let pushed = stream.push(&chunk[..count], &mut ready);
             if !strict {
                 stdout.write_all(&ready).map_err(exit::io("stdout"))?;
                 ready.clear();
             }
+            pushed?;
         }
-        let report = stream.finish(&mut ready)?;
+        let finished = stream.finish(&mut ready);
+        if finished.is_err() && !strict {
+            stdout.write_all(&ready).map_err(exit::io("stdout"))?;
+        }
+        let report = finished?;
         if strict && !report.losses.is_empty() {
             return Err(Ended::Refused(Box::new(report)));
         }

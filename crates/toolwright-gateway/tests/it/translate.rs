@@ -188,3 +188,18 @@ fn what_a_vendor_keeps_in_the_path_is_said_and_reported() {
     let report = Json::parse(&std::fs::read_to_string(report).unwrap()).unwrap();
     assert_eq!(report.get("path").and_then(Json::as_str), Some(path));
 }
+
+#[test]
+fn a_damaged_stream_is_exit_1_and_says_so_in_the_output_too() {
+    let whole = std::fs::read(fixture("anthropic/synthetic/matrix_stream.txt")).unwrap();
+    let half = &whole[..whole.len() / 2];
+    let ran = toolwright(&arguments("anthropic", "openai-chat", "stream"), half);
+    assert_eq!(ran.code, 1);
+    let out = ran.text();
+    assert!(out.trim_end().rsplit("data: ").next().unwrap().starts_with(r#"{"error""#), "{out}");
+    // Under --strict nothing is written before all was understood.
+    let mut command = arguments("anthropic", "openai-chat", "stream");
+    command.push("--strict");
+    let ran = toolwright(&command, half);
+    assert_eq!((ran.code, ran.stdout.len()), (1, 0));
+}
