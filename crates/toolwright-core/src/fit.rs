@@ -22,6 +22,7 @@ mod system;
 mod tools;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 pub use alias::Aliases;
 pub use loss::{Loss, Severity, Site, report};
@@ -62,6 +63,7 @@ pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
         aliases: Aliases::default(),
         losses: Vec::new(),
         additions: Vec::new(),
+        noted: BTreeSet::new(),
     };
     extras::pass(&mut work);
     choice::pass(&mut work);
@@ -89,6 +91,8 @@ struct Work<'p> {
     aliases: Aliases,
     losses: Vec<Loss>,
     additions: Vec<Addition>,
+    /// The places of changes that several causes may have
+    noted: BTreeSet<(String, &'static str)>,
 }
 
 impl Work<'_> {
@@ -109,9 +113,9 @@ impl Work<'_> {
 
     /// Notes a change that several causes may have.
     fn lose_once(&mut self, severity: Severity, site: Site, what: &'static str, why: &'static str) {
-        let loss = Loss::new(severity, site, what, why);
-        if !self.losses.contains(&loss) {
-            self.losses.push(loss);
+        let place = site.origin.pointer().unwrap_or_default().to_owned();
+        if self.noted.insert((place, what)) {
+            self.lose(severity, site, what, why);
         }
     }
 

@@ -3,7 +3,7 @@
 //! A legal name is kept. Any other is rewritten with a hash of the original behind it: the same in
 //! every process, reversible through the map, and never equal to another name of the request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Work;
 use super::profile::{Charset, IdRule, NameRule};
@@ -32,6 +32,9 @@ pub struct Aliases {
     /// Whether a placeholder stands in for tools; calls of it are dropped
     pub placeholder: bool,
 }
+
+/// The words of a report's aliases.
+const KEYS: [&str; 6] = ["names", "ids", "nulled", "free", "single_call", "placeholder"];
 
 impl Aliases {
     /// The original name of a tool.
@@ -96,15 +99,18 @@ impl Aliases {
                     .collect::<Option<_>>()?
             }
         };
-        value.as_object()?;
-        let flag = |key| value.get(key).and_then(Json::as_bool).unwrap_or(false);
+        // A word that is not understood may be a restriction that would be forgotten.
+        if !value.as_object()?.keys().all(|key| KEYS.contains(&key)) {
+            return None;
+        }
+        let flag = |key| value.get(key).map_or(Some(false), Json::as_bool);
         Some(Aliases {
             names: pairs("names")?,
             ids: pairs("ids")?,
             nulled,
             free: value.get("free").map_or(Some(Vec::new()), strings)?,
-            single_call: flag("single_call"),
-            placeholder: flag("placeholder"),
+            single_call: flag("single_call")?,
+            placeholder: flag("placeholder")?,
         })
     }
 }
@@ -131,7 +137,8 @@ pub(super) fn pass(work: &mut Work<'_>) {
     if work.aliases.names.is_empty() {
         return;
     }
-    let alias = |name: &mut String| rename(&work.aliases.names, name);
+    let aliases = by_original(&work.aliases.names);
+    let alias = |name: &mut String| rename(&aliases, name);
     for tool in &mut work.request.tools {
         if function(&tool.kind) {
             alias(&mut tool.name);
@@ -149,10 +156,15 @@ pub(super) fn pass(work: &mut Work<'_>) {
     });
 }
 
+/// The aliases by what they stand for.
+pub(super) fn by_original(pairs: &[(String, String)]) -> BTreeMap<&str, &str> {
+    pairs.iter().map(|(alias, original)| (original.as_str(), alias.as_str())).collect()
+}
+
 /// Replaces an original by its alias.
-pub(super) fn rename(pairs: &[(String, String)], original: &mut String) {
-    if let Some((alias, _)) = pairs.iter().find(|(_, own)| own == original) {
-        original.clone_from(alias);
+pub(super) fn rename(aliases: &BTreeMap<&str, &str>, original: &mut String) {
+    if let Some(alias) = aliases.get(original.as_str()) {
+        *original = (*alias).to_owned();
     }
 }
 
@@ -168,10 +180,10 @@ pub(super) fn assign(
     candidate: impl Fn(&str, usize) -> String,
 ) -> Vec<(String, String)> {
     let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
-    let illegal: Vec<String> = originals.into_iter().filter(|name| !is_legal(name)).collect();
+    let mut seen = BTreeSet::new();
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for original in illegal {
-        if pairs.iter().any(|(_, own)| *own == original) {
+    for original in originals.into_iter().filter(|name| !is_legal(name)) {
+        if !seen.insert(original.clone()) {
             continue;
         }
         // Each name that is taken spoils one round at most.

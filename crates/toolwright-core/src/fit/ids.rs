@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Work;
-use super::alias::{assign, each_part, is_legal_id, rename};
+use super::alias::{assign, by_original, each_part, is_legal_id, rename};
 use super::profile::IdRule;
 use crate::hash;
 use crate::part::Body;
@@ -23,10 +23,10 @@ pub(super) fn pass(work: &mut Work<'_>) {
     if work.aliases.ids.is_empty() {
         return;
     }
-    let aliases = &work.aliases.ids;
+    let aliases = by_original(&work.aliases.ids);
     each_part(&mut work.request.messages, |part| match &mut part.body {
-        Body::Call(call) => call.id.iter_mut().for_each(|id| rename(aliases, id)),
-        Body::Outcome(outcome) => outcome.call_id.iter_mut().for_each(|id| rename(aliases, id)),
+        Body::Call(call) => call.id.iter_mut().for_each(|id| rename(&aliases, id)),
+        Body::Outcome(outcome) => outcome.call_id.iter_mut().for_each(|id| rename(&aliases, id)),
         _ => {}
     });
 }

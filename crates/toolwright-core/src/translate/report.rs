@@ -1,5 +1,7 @@
 //! What a translation has to say about itself.
 
+use std::collections::BTreeSet;
+
 use crate::fit::{Addition, Aliases, Fitted, Loss};
 use crate::json::{Json, Object};
 use crate::object;
@@ -39,11 +41,13 @@ impl Report {
 
     pub(super) fn of_losses(losses: &[Loss], spelling: &[(&str, &str)]) -> Report {
         let entry = |loss: &Loss| Entry { path: loss.site.pointer(spelling), loss: loss.clone() };
+        // A stream may lose the same thing many times; once is enough to say.
+        let mut told = BTreeSet::new();
         let mut report = Report::default();
-        for loss in losses.iter().filter(|loss| loss.site.exists(spelling)).map(entry) {
-            // A stream may lose the same thing many times; once is enough to say.
-            if !report.losses.contains(&loss) {
-                report.losses.push(loss);
+        for own in losses.iter().filter(|loss| loss.site.exists(spelling)).map(entry) {
+            let Entry { path, loss } = &own;
+            if told.insert((path.clone(), loss.what.clone(), loss.why.clone(), loss.severity)) {
+                report.losses.push(own);
             }
         }
         report
