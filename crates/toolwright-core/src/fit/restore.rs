@@ -140,7 +140,7 @@ impl Restorer {
             self.text(&origin);
         }
         match &mut part.body {
-            Body::Call(call) if !self.admits(call) => return None,
+            Body::Call(call) if !self.admits(call, &origin) => return None,
             Body::Call(call) => self.call(call, &origin),
             Body::Refusal(text) if !self.profile.content.refusal => {
                 part.body = Body::Text(std::mem::take(text));
@@ -199,13 +199,16 @@ impl Restorer {
     }
 
     /// Whether a call may reach the client: no placeholder, and one only where one was asked for.
-    fn admits(&mut self, call: &Call) -> bool {
+    fn admits(&mut self, call: &Call, origin: &Origin) -> bool {
+        let site = Site::of(&origin.element());
         if self.aliases.placeholder && call.name == PLACEHOLDER {
+            let why = "no tool was offered to the model";
+            self.lose_at(Severity::Note, site, "a call of the placeholder was dropped", why);
             return false;
         }
         if self.aliases.single_call && self.calls > 0 {
             let why = "one call a turn was asked for";
-            self.lose(Severity::Major, "calls", "a further call was dropped", why);
+            self.lose_at(Severity::Major, site, "a further call was dropped", why);
             return false;
         }
         self.calls += 1;

@@ -1,11 +1,13 @@
 //! Tool definitions: kinds and fields that the target does not have.
 
+use std::collections::BTreeSet;
+
 use super::{Severity, Site, Work};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::origin::Origin;
 use crate::part::Body;
-use crate::tool::{Tool, ToolKind};
+use crate::tool::{Tool, ToolChoice, ToolKind};
 
 use super::profile::Strictness;
 
@@ -15,10 +17,16 @@ pub(super) const PLACEHOLDER: &str = "no_tool_available";
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.tools;
     let tools = std::mem::take(&mut work.request.tools);
+    // A choice must find the tools that it names, so others make room for them.
+    let chosen = chosen(work);
+    let mut reserved = tools.iter().filter(|tool| chosen.contains(&tool.name)).count();
     for mut tool in tools {
+        let is_chosen = chosen.contains(&tool.name);
+        reserved -= usize::from(is_chosen);
         if kind(work, &mut tool) {
             fields(work, &mut tool);
-            if rule.max.is_some_and(|max| work.request.tools.len() >= max) {
+            let taken = work.request.tools.len() + if is_chosen { 0 } else { reserved };
+            if rule.max.is_some_and(|max| taken >= max) {
                 let why = "the target takes no more tools than it has by now";
                 work.withhold(Severity::Major, &tool, "tool not offered", why);
             } else {
@@ -38,6 +46,15 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
+/// The tools that the choice names.
+fn chosen(work: &Work<'_>) -> BTreeSet<String> {
+    match &work.request.tool_choice {
+        Some(ToolChoice::Tool(name)) => BTreeSet::from([name.clone()]),
+        Some(ToolChoice::Allowed { names, .. }) => names.iter().cloned().collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
 /// Changes a tool of a kind that the target lacks; whether it can be offered.
 fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
     let rule = work.profile.tools;
@@ -49,7 +66,7 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
         }
         ToolKind::Custom(format) if !rule.custom => {
             if format.is_some() {
-                let site = Site::field(&tool.origin, "format");
+                let site = Site::extra(&tool.origin, "format");
                 work.lose(
                     Severity::Major,
                     site,

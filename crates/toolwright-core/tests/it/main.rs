@@ -27,4 +27,5 @@ mod openai_responses;
 mod schema;
 mod shapes;
 mod spelling;
+mod trouble;
 mod vendors;

@@ -69,7 +69,10 @@ impl Restorer {
         };
         self.refused |= matches!(head, Head::Refusal);
         let holds = match &head {
-            Head::Call { name, .. } => rewritten(name),
+            // Free text is no JSON; a client that takes only that gets it as one string.
+            Head::Call { name, free, .. } => {
+                (*free && !self.profile.content.arguments_free) || rewritten(name)
+            }
             // Thinking may have no words, and then be nothing that the client can carry.
             Head::Reasoning | Head::Whole(_) => true,
             Head::Text | Head::Refusal => false,
@@ -84,7 +87,7 @@ impl Restorer {
         let head = match head {
             Head::Call { id, name, free } => {
                 let mut call = Call { id, name, arguments: Arguments::none() };
-                if !self.admits(&call) {
+                if !self.admits(&call, &Origin::NONE) {
                     return Slot::Dropped;
                 }
                 self.identify(&mut call.id, &mut call.name);
