@@ -1,6 +1,7 @@
 //! Law 2: what is decoded and encoded again is the same document.
 
-use toolwright_core::dialect::Asked;
+use toolwright_core::Json;
+use toolwright_core::dialect::{Asked, WireReply, lookup};
 
 use crate::{fixtures, shapes, spelling};
 
@@ -48,12 +49,32 @@ fn law_2_faults_return() {
             let digits: String = name.chars().filter(char::is_ascii_digit).collect();
             let status = digits[..3].parse().unwrap();
             let body = fixtures::json(codec.dialect(), &format!("accepted/{name}"));
-            let wire =
-                toolwright_core::dialect::WireReply { status, headers: vec![], body: body.clone() };
+            let wire = WireReply { status, headers: vec![], body: body.clone() };
             let fault = codec.decode_fault(wire);
             let again = codec.encode_fault(&fault);
             assert_eq!(again.status, status, "{name}");
             spelling::assert_same(codec.dialect(), &name, &body, &again.body);
         }
+    }
+}
+
+#[test]
+fn law_2_faults_return_with_words_and_statuses_that_are_not_in_the_tables() {
+    for (id, status, body) in [
+        ("anthropic", 409, r#"{"type":"error","error":{"type":"conflict_error","message":"m"}}"#),
+        ("gemini", 400, r#"{"error":{"code":400,"message":"m","status":"FAILED_PRECONDITION"}}"#),
+        ("gemini", 409, r#"{"error":{"code":409,"message":"m","status":"ABORTED"}}"#),
+        ("mistral", 422, r#"{"object":"error","message":"m","type":"invalid_request_error"}"#),
+        ("mistral", 502, r#"{"object":"error","message":"m","type":"bad_gateway"}"#),
+        ("cohere", 499, r#"{"message":"m"}"#),
+        ("openai-chat", 409, r#"{"error":{"message":"m","type":"conflict"}}"#),
+        ("openai-responses", 409, r#"{"error":{"message":"m","type":"conflict"}}"#),
+    ] {
+        let codec = lookup(id).unwrap();
+        let body = Json::parse(body).unwrap();
+        let fault = codec.decode_fault(WireReply { status, headers: vec![], body: body.clone() });
+        let again = codec.encode_fault(&fault);
+        assert_eq!(again.status, status, "{id}");
+        spelling::assert_same(codec.dialect(), id, &body, &again.body);
     }
 }

@@ -40,9 +40,11 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
     let mut inner = Fields::new(outer.need("error")?, Path::ROOT.key("error"), DIALECT)?;
     let mut fault = Fault::new(class, inner.need_string("message")?);
     let word = inner.need_string("type")?;
-    match TYPES.iter().find(|(_, own, _)| *own == word) {
-        Some((class, _, _)) => fault.class = *class,
-        None => fault.code = Some(word),
+    if let Some((class, _, _)) = TYPES.iter().find(|(_, own, _)| *own == word) {
+        fault.class = *class;
+    } else {
+        inner.put_back("type", word.as_str());
+        fault.code = Some(word);
     }
     fault.request_id = outer.string("request_id")?;
     outer.take("type");
@@ -63,17 +65,26 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     if let Some(id) = &fault.request_id {
         headers.push(("request-id".to_owned(), id.clone()));
     }
-    let status =
-        TYPES.iter().find(|(class, _, _)| *class == fault.class).map(|(_, _, status)| *status);
-    WireReply { status: status.unwrap_or(500), headers, body: Json::Object(encode_body(fault)) }
+    let known = TYPES.iter().find(|(class, _, _)| *class == fault.class).map(|row| row.2);
+    // A type of the vendor's that is not in the table came with a status of its own.
+    let own = fault.status.filter(|_| own_type(fault).is_some());
+    WireReply {
+        status: own.or(known).unwrap_or(500),
+        headers,
+        body: Json::Object(encode_body(fault)),
+    }
+}
+
+/// The vendor's type, where it is not in the table.
+fn own_type(fault: &Fault) -> Option<&str> {
+    fault.extra.get(DIALECT, "error")?.get("type")?.as_str()
 }
 
 /// Writes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let known = TYPES.iter().find(|(class, _, _)| *class == fault.class).map(|(_, word, _)| *word);
-    let own = fault.code.as_deref().filter(|_| fault.extra.dialect() == Some(DIALECT));
     let error = object! {
-        "type": own.or(known).unwrap_or("api_error"),
+        "type": own_type(fault).or(known).unwrap_or("api_error"),
         "message": fault.message.as_str(),
     };
     let mut object = object! {"type": "error", "error": error};

@@ -61,7 +61,10 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
     if let Some(code) = code.filter(|code| *code != u64::from(fault.class.status())) {
         inner.put_back("code", code);
     }
-    fault.code = word.filter(|word| *word != usual(fault.class));
+    if let Some(word) = word.filter(|word| *word != usual(fault.class)) {
+        inner.put_back("status", word.as_str());
+        fault.code = Some(word);
+    }
     fault.retry_after_ms = inner.peek("details").and_then(retry_after);
     wire::keep(&mut outer, "error", inner.into_object());
     fault.extra = outer.rest();
@@ -115,7 +118,7 @@ fn own_code(fault: &Fault) -> Option<u64> {
 
 /// Writes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
-    let own = fault.code.as_deref().filter(|_| fault.extra.dialect() == Some(DIALECT));
+    let own = fault.extra.get(DIALECT, "error").and_then(|own| own.get("status")?.as_str());
     let mut error = object! {
         "code": own_code(fault).unwrap_or(u64::from(fault.class.status())),
         "message": fault.message.as_str(),

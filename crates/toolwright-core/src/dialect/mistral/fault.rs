@@ -101,7 +101,9 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     if let Some(wait) = fault.retry_after_ms {
         headers.push(("retry-after".to_owned(), wait.div_ceil(1000).to_string()));
     }
-    let own = fault.status.filter(|_| fault.extra.dialect() == Some(DIALECT));
+    // Above 511 stand other vendors' inventions.
+    let own = fault.status.filter(|status| *status <= 511);
+    let own = own.filter(|status| FaultClass::from_status(*status) == fault.class);
     let status = own.unwrap_or_else(|| fault.class.status());
     WireReply { status, headers, body: Json::Object(encode_body(fault)) }
 }
