@@ -9,6 +9,10 @@ use crate::object;
 use crate::response::{Response, Stop, StopReason};
 use crate::usage::Usage;
 
+/// Where the vendor's own tools ran; a stream says it with the stop (the SDK's
+/// `RawMessageDeltaEvent`), so it goes with the stop of a whole reply, too.
+const CONTAINER: &str = "container";
+
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
@@ -24,6 +28,12 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     for key in ["type", "role", "content", "stop_reason", "stop_sequence"] {
         fields.take(key);
     }
+    // What a stream says of these at its start, it says again at its end.
+    for key in ["stop_details", CONTAINER] {
+        if fields.peek(key).is_none() {
+            fields.take(key);
+        }
+    }
     Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
 }
 
@@ -37,6 +47,9 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, Decod
     }
     stop.sequence = fields.string("stop_sequence")?;
     stop.details = fields.take("stop_details");
+    if let Some(container) = fields.take(CONTAINER) {
+        stop.extra.insert(DIALECT, CONTAINER, container);
+    }
     Ok(Some(stop))
 }
 
@@ -101,6 +114,7 @@ pub(super) fn encode_stop(stop: &Stop) -> Object {
         "stop_sequence": stop.sequence.as_deref(),
     };
     object.insert_some("stop_details", stop.details.clone());
+    object.insert_some(CONTAINER, stop.extra.get(DIALECT, CONTAINER).cloned());
     object
 }
 
