@@ -29,15 +29,9 @@ pub static VENDORS: &[Vendor] = &[
         base_url: Some("https://api.moonshot.ai"),
         key_env: Some("MOONSHOT_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
-            max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Thinking,
             stream_usage: UsagePlace::LastChunk,
-            rules: |profile, target| {
-                thinks_in_text(profile, target);
-                profile.thinking.switch = true;
-                profile.choice.required = false;
-                profile.sampling.max_temperature = Some(1);
-            },
+            rules: moonshot,
             ..OPENAI
         }),
     },
@@ -141,7 +135,7 @@ pub static VENDORS: &[Vendor] = &[
     },
     Vendor {
         id: "together",
-        base_url: Some("https://api.together.xyz"),
+        base_url: Some("https://api.together.ai"),
         key_env: Some("TOGETHER_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
             max_tokens: "max_tokens",
@@ -193,6 +187,28 @@ pub static VENDORS: &[Vendor] = &[
 /// A row by its id.
 pub fn find(id: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.id == id)
+}
+
+/// Kimi, which thinks unless told otherwise; the evidence is in the page on vendors.
+fn moonshot(profile: &mut Profile, target: &Target<'_>) {
+    thinks_in_text(profile, target);
+    // The family before Kimi does not think, and lets one sample.
+    let kimi = target.model.is_none_or(|model| !model.starts_with("moonshot-v1"));
+    // The third generation has an effort where the second has a switch.
+    let third = target.model.is_some_and(|model| model.contains("kimi-k3"));
+    profile.thinking.default_on = kimi;
+    profile.thinking.switch = kimi && !third;
+    profile.thinking.effort = third;
+    profile.thinking.efforts = &["low", "high", "max"];
+    // 400 "thinking is enabled but reasoning_content is missing in assistant tool call message".
+    profile.reasoning.must_echo = kimi;
+    // 400 "tool_choice 'specified' is incompatible with thinking enabled".
+    profile.choice.forced_excludes_thinking = kimi && !third;
+    profile.choice.tool = !third;
+    profile.choice.required = third;
+    profile.sampling.temperature = !kimi;
+    profile.sampling.top_p = !kimi;
+    profile.sampling.max_temperature = Some(1);
 }
 
 /// Open models behind a server: text for thinking, more ways to sample, no bound on tools.

@@ -1,6 +1,7 @@
 //! Limits, sampling, thinking and the form of the answer.
 
 use super::{Severity, Site, Work};
+use crate::dialect::Dialect;
 use crate::json::Number;
 use crate::origin::Origin;
 use crate::request::{Format, Thinking};
@@ -82,7 +83,8 @@ fn thinking(work: &mut Work<'_>) {
     if !rule.budget && thinking.budget.take().is_some() {
         work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
     }
-    if !work.is_native() {
+    // A vendor's own words are its own business; rows share a dialect and not their words.
+    if !work.is_native() || work.profile.dialect == Dialect::OpenaiChat {
         effort(work, &mut thinking);
         budget(work, &mut thinking);
     }

@@ -1,10 +1,12 @@
 //! DeepSeek and the table of vendors: rows on OpenAI Chat.
 
 use toolwright_core::dialect::vendors::{VENDORS, find};
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, lookup};
+use toolwright_core::dialect::{
+    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, lookup,
+};
 use toolwright_core::event::split::split;
 use toolwright_core::request::Thinking;
-use toolwright_core::translate::{self, Options};
+use toolwright_core::translate::{self, Options, Translator};
 use toolwright_core::{Arguments, Body, Call, Json, Message, Part, Request, Response, Role};
 
 use crate::{fixtures, spelling};
@@ -208,4 +210,54 @@ fn test_openai_tool_required_parameters() {
     let properties = tool.pointer("/parameters/properties").and_then(Json::as_object).unwrap();
     assert_eq!(properties.keys().collect::<Vec<_>>(), ["message", "files", "amend"]);
     assert!(properties.iter().all(|(_, property)| property.get("required").is_none()));
+}
+
+#[test]
+fn moonshot_rules_go_by_the_family() {
+    let codec = lookup("moonshot").unwrap();
+    let ask = |model: &str| {
+        let body = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}}],"tool_choice":{{"type":"function","function":{{"name":"f"}}}},"temperature":0.3,"max_completion_tokens":9,"reasoning_effort":"medium"}}"#
+        );
+        let wire = WireRequest { body: json(&body), ..WireRequest::default() };
+        let from = Dialect::OpenaiChat.codec().unwrap();
+        let options = Options { model: Some(model.to_owned()), ..Options::default() };
+        Translator::new(from, codec, &options).request(wire).unwrap().value.body
+    };
+    let second = ask("kimi-k2.6");
+    assert_eq!(second.pointer("/thinking/type").and_then(Json::as_str), Some("disabled"));
+    assert!(second.pointer("/tool_choice/function").is_some());
+    assert!(second.get("temperature").is_none() && second.get("reasoning_effort").is_none());
+    assert!(second.get("max_completion_tokens").is_some());
+    let third = ask("kimi-k3");
+    assert_eq!(third.get("tool_choice").and_then(Json::as_str), Some("required"));
+    assert_eq!(third.get("reasoning_effort").and_then(Json::as_str), Some("low"));
+    assert!(third.get("thinking").is_none());
+    assert!(ask("moonshot-v1-8k").get("temperature").is_some());
+    let profile = codec.profile(&Target { model: Some("kimi-k2.6"), version: None });
+    assert!(profile.reasoning.must_echo);
+}
+
+#[test]
+fn a_cache_hit_beside_the_other_counts_is_read() {
+    let wire = json(
+        r#"{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"cached_tokens":4}}"#,
+    );
+    let codec = lookup("moonshot").unwrap();
+    let response = codec.decode_response(WireReply::ok(wire.clone())).unwrap();
+    let usage = response.usage.clone().unwrap();
+    assert_eq!((usage.input, usage.cache_read), (Some(5), Some(4)));
+    let again = codec.encode_response(response, &Asked::default()).body;
+    assert!(again.get("usage").unwrap().same(wire.get("usage").unwrap()));
+}
+
+#[test]
+fn deepseek_gets_thinking_under_its_own_name() {
+    let body = r#"{"model":"m","messages":[{"role":"assistant","content":"x","reasoning":"t"}]}"#;
+    let wire = WireRequest { body: json(body), ..WireRequest::default() };
+    let (from, to) = (lookup("openai-chat").unwrap(), lookup("deepseek").unwrap());
+    let there = Translator::new(from, to, &Options::default()).request(wire).unwrap().value.body;
+    let said = there.pointer("/messages/0/reasoning_content").and_then(Json::as_str);
+    assert_eq!(said, Some("t"));
+    assert!(there.pointer("/messages/0/reasoning").is_none());
 }

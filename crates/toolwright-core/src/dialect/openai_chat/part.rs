@@ -48,9 +48,10 @@ pub(super) fn reasoning_extra(key: &'static str, quirks: &Quirks) -> Extra {
     extra
 }
 
-/// The field that thinking goes to.
+/// The field that thinking goes to. How one dialect was told it says nothing to another.
 pub(super) fn reasoning_key(extra: &Extra, quirks: &Quirks) -> &'static str {
-    match extra.get(quirks.dialect, KEY).and_then(Json::as_str) {
+    let noted = extra.get(quirks.dialect, KEY).filter(|_| extra.dialect() == Some(quirks.dialect));
+    match noted.and_then(Json::as_str) {
         Some("reasoning") => "reasoning",
         Some("reasoning_content") => "reasoning_content",
         _ => quirks.reasoning,

@@ -117,6 +117,9 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     Ok(Start { id, model, extra: fields.rest() })
 }
 
+/// The count of what a cache gave. Moonshot says it beside the others, without details.
+const CACHED: &str = "cached_tokens";
+
 /// Takes counts; what caches gave is part of the input here.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
@@ -129,7 +132,7 @@ pub(super) fn decode_usage(
     let mut usage = Usage { output: own.u64("completion_tokens")?, ..Usage::default() };
     if let Some(details) = own.take("prompt_tokens_details") {
         let mut details = Fields::new(details, path.key("prompt_tokens_details"), quirks.dialect)?;
-        usage.cache_read = details.u64("cached_tokens")?;
+        usage.cache_read = details.u64(CACHED)?;
         usage.cache_write = details.u64("cache_write_tokens")?;
         keep(&mut own, "prompt_tokens_details", details.into_object());
     }
@@ -138,6 +141,9 @@ pub(super) fn decode_usage(
             Fields::new(details, path.key("completion_tokens_details"), quirks.dialect)?;
         usage.reasoning = details.u64("reasoning_tokens")?;
         keep(&mut own, "completion_tokens_details", details.into_object());
+    }
+    if usage.cache_read.is_none() {
+        usage.cache_read = own.peek(CACHED).and_then(Json::as_u64);
     }
     let prompt = own.u64("prompt_tokens")?;
     let total = own.u64("total_tokens")?;
@@ -212,7 +218,7 @@ pub(super) fn encode_usage(usage: &Usage, quirks: &Quirks) -> Object {
         "total_tokens": said("total_tokens").unwrap_or_else(|| usage.total().into()),
     };
     let mut details = Object::new();
-    details.insert_some("cached_tokens", usage.cache_read);
+    details.insert_some(CACHED, usage.cache_read.filter(|_| said(CACHED).is_none()));
     details.insert_some("cache_write_tokens", usage.cache_write);
     object.insert_some("prompt_tokens_details", Some(details).filter(|own| !own.is_empty()));
     let details = usage.reasoning.map(|reasoning| object! {"reasoning_tokens": reasoning});
