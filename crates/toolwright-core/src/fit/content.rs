@@ -89,6 +89,9 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
             let accepted = speaker == Role::User && takes(&rule.media, media);
             if accepted {
                 describe(work, media, &rule.media, &part.origin);
+            } else if let MediaSource::Text(text) = &mut media.source {
+                part.body = Body::Text(std::mem::take(text));
+                work.lose(Severity::Minor, Site::of(&part.origin), AS_WORDS, NO_TEXT_DOCUMENT);
             } else {
                 let text = placeholder(media);
                 let what = format!("{} becomes a note that it was left out", word(media.kind));
@@ -157,6 +160,10 @@ pub(super) fn arguments_site(arguments: &Arguments, origin: &Origin) -> Site {
         _ => Site::field(origin, "arguments"),
     }
 }
+
+/// What becomes of a document whose text is known.
+pub(super) const AS_WORDS: &str = "document becomes its text";
+pub(super) const NO_TEXT_DOCUMENT: &str = "the target takes no such documents here";
 
 /// Whether a rule takes a medium from where it is.
 pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {

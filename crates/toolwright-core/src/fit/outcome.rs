@@ -1,13 +1,15 @@
 //! Outcomes: what they may contain, and how failure is said (cases 15 and 16).
 
-use super::content::{describe, join_texts, placeholder, takes, word, words_first};
+use super::content::{
+    AS_WORDS, NO_TEXT_DOCUMENT, describe, join_texts, placeholder, takes, word, words_first,
+};
 use super::profile::JsonRule;
 use super::{Severity, Site, Work};
 use crate::json::Json;
 use crate::message::{Message, Role};
 use crate::origin::Origin;
 use crate::outcome::Outcome;
-use crate::part::{Body, Part};
+use crate::part::{Body, Media, MediaSource, Part};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let messages = std::mem::take(&mut work.request.messages);
@@ -84,6 +86,10 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
                 let why = "the target takes no such value in an outcome";
                 work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
             }
+        }
+        Body::Media(Media { source: MediaSource::Text(text), .. }) if !rule.media.text_document => {
+            part.body = Body::Text(std::mem::take(text));
+            work.lose(Severity::Minor, Site::of(&part.origin), AS_WORDS, NO_TEXT_DOCUMENT);
         }
         Body::Media(media) if !takes(&rule.media, media) => {
             let kind = word(media.kind);

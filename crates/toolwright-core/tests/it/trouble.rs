@@ -158,3 +158,18 @@ fn aliases_that_are_not_understood_are_refused() {
         assert_eq!(parse(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn a_document_of_words_keeps_its_words() {
+    let document = r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"the words"},"title":"T"}"#;
+    let body = format!(
+        r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":[{document}]}},{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"f","input":{{}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":[{document}]}}]}}],"tools":[{{"name":"f","input_schema":{{"type":"object"}}}}]}}"#
+    );
+    for to in ["openai-chat", "openai-responses", "deepseek", "gemini", "ollama", "mistral"] {
+        let (out, report) = request("anthropic", to, &body);
+        assert_eq!(out.to_string().matches("the words").count(), 2, "{to}: {out}");
+        for path in ["/messages/0/content/0", "/messages/2/content/0/content/0"] {
+            assert!(report.losses.iter().any(|own| own.path == path), "{to} {path}");
+        }
+    }
+}
