@@ -144,7 +144,7 @@ fn many_names_and_losses_take_no_quadratic_time() {
     let from = Dialect::Mcp.tool_codec();
     let report = toolwright_core::translate::tools(from, to, wire, &options).unwrap().report;
     assert_eq!(report.aliases.names.len(), 20_000);
-    // By squares this took minutes in a build without optimizations; now it takes a second.
+    // A generous bound: it fails only if the work grows with the square of the tools.
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 
