@@ -79,7 +79,9 @@ impl<'c> Translator<'c> {
 
     /// Whether there is nothing to change but what was asked for.
     fn is_same(&self) -> bool {
-        self.from.dialect() == self.to.dialect() && std::ptr::addr_eq(self.from, self.to)
+        self.options.version.is_none()
+            && self.from.dialect() == self.to.dialect()
+            && std::ptr::addr_eq(self.from, self.to)
     }
 
     fn target<'t>(&'t self, model: Option<&'t str>) -> Target<'t> {

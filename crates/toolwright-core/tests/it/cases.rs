@@ -552,3 +552,16 @@ fn an_effort_and_a_budget_do_not_meet_where_they_exclude_each_other() {
     let there = request("anthropic", "openrouter", body);
     assert!(there.value.body.pointer("/reasoning/max_tokens").is_none());
 }
+
+#[test]
+fn a_newer_version_of_the_same_api_is_fitted_to() {
+    let body = r#"{"model":"m","max_tokens":9,"temperature":0.2,"messages":[{"role":"user","content":"x"}]}"#;
+    let options = Options { version: Some("2026-10-21".to_owned()), ..Options::default() };
+    let wire = WireRequest { body: json(body), ..WireRequest::default() };
+    let translator = Translator::new(codec("anthropic"), codec("anthropic"), &options);
+    let translated = translator.request(wire).unwrap();
+    assert!(translated.value.body.get("temperature").is_none());
+    assert!(names(&translated.report, "/temperature"));
+    let kept = request("anthropic", "anthropic", body);
+    assert!(kept.value.body.get("temperature").is_some() && kept.report.losses.is_empty());
+}
