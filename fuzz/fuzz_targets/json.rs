@@ -10,5 +10,6 @@ fuzz_target!(|data: &[u8]| {
         let again = Json::parse(&text);
         assert_eq!(again.as_ref(), Ok(&value), "{text}");
         assert_eq!(again.map(|value| value.to_string()), Ok(text));
+        assert_eq!(Json::parse(&value.pretty()), Ok(value));
     }
 });

@@ -1,0 +1,9 @@
+//! What the targets share: how an input is divided, and how it is varied.
+//!
+//! An input of most targets is a line and a document. The line begins with selectors, a byte each
+//! (`0`, `1`, … in the seeds), and ends with a path or a status where there is one.
+
+pub mod dice;
+pub mod input;
+pub mod law;
+pub mod vary;
