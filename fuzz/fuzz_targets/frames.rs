@@ -12,8 +12,11 @@ fuzz_target!(|data: &[u8]| {
     let whole = read(framing, [bytes]);
     assert_eq!(read(framing, bytes.chunks(input::number(piece).max(1))), whole);
 
-    // What was read has no place for anything that the framing cannot say.
-    let (frames, _) = whole;
+    let (mut frames, _) = whole;
+    if framing == Framing::Ndjson {
+        // Within a line it is white space, and is written as such.
+        frames.iter_mut().for_each(|frame| frame.data = frame.data.replace('\r', " "));
+    }
     let mut written = Vec::new();
     for frame in &frames {
         frame::write(framing, frame, &mut written);

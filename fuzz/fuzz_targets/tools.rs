@@ -30,9 +30,13 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     {
         let profile = from.profile(&Target::default());
         let request = Request { tools, ..Request::default() };
-        let legal = fit(request, from.dialect(), &profile).request.tools;
+        let fitted = fit(request, from.dialect(), &profile);
+        let legal = fitted.request.tools;
         let again = round_trip(from, &legal, room);
-        law::are_same_tools(&again, &legal);
+        // What is no schema may be taken for parameters in the simple form.
+        if !fitted.losses.iter().any(|loss| loss.what == "left as it is") {
+            law::are_same_tools(&again, &legal);
+        }
         assert_eq!(round_trip(from, &again, room), again);
     }
     if let Ok(translated) = translate::tools(from, to, wire, &Options::default())

@@ -110,7 +110,12 @@ impl Object {
         for (key, value) in other.iter().filter(|(key, _)| !is_note(key)) {
             let own = self.0[..known].iter_mut().rev().find(|(own, _)| own == key);
             match (own.map(|(_, own)| own), value) {
-                (Some(Json::Object(own)), Json::Object(value)) => own.merge(value),
+                // Of a repeated key the last counts.
+                (Some(Json::Object(own)), Json::Object(inner))
+                    if other.get(key).is_some_and(|last| std::ptr::eq(last, value)) =>
+                {
+                    own.merge(inner);
+                }
                 (Some(_), _) => {}
                 (None, value) => self.0.push((super::key(key), value.clone())),
             }
