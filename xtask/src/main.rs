@@ -17,7 +17,7 @@ Usage: cargo xtask <task>
   tidy                     the rules of the source tree
   conformance [--verbose]  what we emit, judged by the vendors' own SDKs
   fuzz [--seconds N] [TARGET…]
-                           every fuzz target for N seconds each (default 10)
+                           every fuzz target: the same short run each time, or N seconds
   bench [--short]          every benchmark
   help                     this text
 ";
