@@ -218,6 +218,6 @@ impl<T: Into<Json>> From<Option<T>> for Json {
 #[macro_export]
 macro_rules! object {
     ($($key:literal : $value:expr),* $(,)?) => {
-        $crate::json::Object::from_iter([$(($crate::json::Key::Borrowed($key), $crate::json::Json::from($value))),*])
+        $crate::json::Object::of([$(($crate::json::Key::Borrowed($key), $crate::json::Json::from($value))),*])
     };
 }

@@ -53,7 +53,9 @@ pub(super) fn keep(part: &mut Part, dialect: Dialect, losses: &mut Vec<Loss>) ->
 
 /// Takes away fields of another dialect that stood on a value.
 pub(super) fn clear(extra: &mut Extra, origin: &Origin, dialect: Dialect, losses: &mut Vec<Loss>) {
-    clear_at(extra, &Site::of(origin), dialect, losses);
+    if !extra.is_empty() {
+        clear_at(extra, &Site::of(origin), dialect, losses);
+    }
 }
 
 /// Takes away fields of another dialect that stood at a place, leaf by leaf: what is beside a
@@ -67,7 +69,7 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
         leaves(value, "", &mut |pointer| {
             let site = match site.field.as_ref() {
                 "" => Site::extra(&site.origin, key).below(pointer),
-                _ => site.clone().below(format!("/{}{pointer}", escape(key))),
+                _ => site.clone().below(["/", &escape(key), pointer].concat()),
             };
             losses.push(Loss::new(Severity::Minor, site, "field dropped", WHY));
         });
@@ -79,7 +81,7 @@ fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str)) {
     match value {
         Json::Object(object) if !object.is_empty() => {
             for (key, value) in object.iter() {
-                leaves(value, &format!("{pointer}/{}", escape(key)), visit);
+                leaves(value, &[pointer, "/", &escape(key)].concat(), visit);
             }
         }
         // Null and absent are one.

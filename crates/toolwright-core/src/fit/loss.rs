@@ -62,7 +62,7 @@ const EXTRA: &str = "+";
 impl Site {
     /// An extra field of a value.
     pub fn extra(origin: &Origin, key: &str) -> Site {
-        Site::field(origin, format!("{EXTRA}{key}"))
+        Site::field(origin, [EXTRA, key].concat())
     }
 
     /// A value as a whole.
@@ -98,7 +98,7 @@ impl Site {
 
     /// The JSON Pointer in the source document, by the source dialect's spelling of fields.
     pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
-        let base = self.origin.pointer().unwrap_or_default();
+        let (base, below) = (self.origin.pointer().unwrap_or_default(), self.below.as_str());
         // A name with a slash is that of the document's own field, where a value inside has one of
         // the same name: a response's `id` and a call's.
         let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
@@ -107,12 +107,12 @@ impl Site {
             own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field));
         let pointer = match spelled {
             // The value is a bare string or number, which is its own field.
-            Some(&(_, "")) => format!("{base}{}", self.below),
-            Some((_, wire)) => format!("{base}/{wire}{}", self.below),
-            None if self.field.is_empty() => format!("{base}{}", self.below),
+            Some(&(_, "")) => [base, below].concat(),
+            Some((_, wire)) => [base, "/", wire, below].concat(),
+            None if self.field.is_empty() => [base, below].concat(),
             None => {
                 let key = self.field.strip_prefix(EXTRA).unwrap_or(&self.field);
-                format!("{base}/{}{}", escape(key), self.below)
+                [base, "/", &escape(key), below].concat()
             }
         };
         climbed(pointer)

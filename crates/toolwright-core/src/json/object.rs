@@ -23,6 +23,14 @@ impl Object {
         Object(Vec::with_capacity(members))
     }
 
+    /// An object of some members, with room for a few more: what is begun by our own code is often
+    /// added to.
+    pub fn of<const N: usize>(members: [(Key, Json); N]) -> Object {
+        let mut list = Vec::with_capacity(N + 2);
+        list.extend(members);
+        Object(list)
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.0.len()

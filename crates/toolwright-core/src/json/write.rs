@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Json, Object, scan};
 
 /// Room that a text starts with: most frames of a stream fit.
-pub(super) const START: usize = 256;
+pub(super) const START: usize = 512;
 
 /// Appends the compact form.
 pub(super) fn compact(value: &Json, out: &mut String) {

@@ -19,9 +19,9 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Appends a frame, named as its `type`.
     pub(super) fn frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let object = joined(object! {"type": name, "sequence_number": self.frames}, fields);
+        let head = object! {"type": name, "sequence_number": self.frames};
         self.frames += 1;
-        frames.push(Frame::named(name, object.compact()));
+        frames.push(Frame::named(name, head.compact_with(&fields)));
     }
 
     /// Appends a frame about the last item.
@@ -46,6 +46,9 @@ impl Numbers {
     }
 }
 
-fn joined(first: Object, rest: Object) -> Object {
-    first.into_iter().chain(rest).collect()
+fn joined(mut first: Object, rest: Object) -> Object {
+    for (key, value) in rest {
+        first.push(key, value);
+    }
+    first
 }
