@@ -51,7 +51,7 @@ impl<'p> Fields<'p> {
 
     /// Takes a field of any type.
     pub fn take(&mut self, key: &str) -> Option<Json> {
-        self.object.remove(key).filter(|value| !value.is_null())
+        self.object.take(key).filter(|value| !value.is_null())
     }
 
     /// Takes a field that must be there.

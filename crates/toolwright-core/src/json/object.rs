@@ -81,6 +81,12 @@ impl Object {
         Some(value)
     }
 
+    /// Takes a member out of an object that is settled.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
+        let position = self.0.iter().position(|(own, _)| own == key)?;
+        Some(self.0.remove(position).1)
+    }
+
     /// Sets a member: in its place if the key is there, else at the end.
     pub fn insert(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
         let key = key.into();
