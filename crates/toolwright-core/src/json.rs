@@ -3,6 +3,7 @@
 //! Every codec reads and writes through this module, so that a nineteen-digit id, `1e400` or
 //! `0.10` leaves as it came. [`Json::parse`] turns text into a tree, its `Display` turns it back.
 
+mod line;
 mod number;
 mod object;
 mod parse;
@@ -12,6 +13,7 @@ mod text;
 mod word;
 mod write;
 
+pub use line::Line;
 pub use number::Number;
 pub use object::{Key, Object};
 pub use parse::{JsonError, MAX_DEPTH};

@@ -101,13 +101,6 @@ impl Object {
         self.0.push((key.into(), value.into()));
     }
 
-    /// Puts a member before all others, unless the key is there.
-    pub fn lead(&mut self, key: &'static str, value: impl Into<Json>) {
-        if !self.contains_key(key) {
-            self.0.insert(0, (key.into(), value.into()));
-        }
-    }
-
     /// Sets a member if there is a value.
     pub fn insert_some<T: Into<Json>>(&mut self, key: impl Into<Key>, value: Option<T>) {
         if let Some(value) = value {
@@ -139,14 +132,7 @@ impl Object {
     /// The text without white space, for wires.
     pub fn compact(&self) -> String {
         let mut out = String::with_capacity(write::START);
-        write::members(self.iter(), &mut out);
-        out
-    }
-
-    /// The compact text of these members and then another object's, as if they were of one.
-    pub fn compact_with(&self, more: &Object) -> String {
-        let mut out = String::with_capacity(write::START);
-        write::members(self.iter().chain(more.iter()), &mut out);
+        write::object(self, &mut out);
         out
     }
 

@@ -25,14 +25,14 @@ pub(super) fn compact(value: &Json, out: &mut String) {
             }
             out.push(']');
         }
-        Json::Object(object) => members(object.iter(), out),
+        Json::Object(members) => object(members, out),
     }
 }
 
-/// Appends the compact form of an object of these members.
-pub(super) fn members<'j>(members: impl Iterator<Item = (&'j str, &'j Json)>, out: &mut String) {
+/// Appends the compact form of an object.
+pub(super) fn object(object: &Object, out: &mut String) {
     out.push('{');
-    for (index, (key, item)) in members.enumerate() {
+    for (index, (key, item)) in object.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -80,7 +80,8 @@ pub(super) fn pretty(value: &Json, indent: usize, out: &mut String) {
     }
 }
 
-fn string(text: &str, out: &mut String) {
+/// Appends a string in quotes.
+pub(super) fn string(text: &str, out: &mut String) {
     out.reserve(text.len() + 3);
     out.push('"');
     let plain = scan::plain(text.as_bytes());

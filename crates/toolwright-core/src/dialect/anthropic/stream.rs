@@ -13,7 +13,7 @@ use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
 use crate::fault::FaultClass;
 use crate::frame::Frame;
-use crate::json::{Json, Object, Path};
+use crate::json::{Json, Line, Object, Path};
 use crate::object;
 use crate::part::{Body, SectionKind};
 use crate::response::Stop;
@@ -325,7 +325,9 @@ impl Encoder {
             Event::PartEnd { tail, .. } => self.block_stop(&tail, frames),
             Event::Stop(stop) => self.stop = stop,
             Event::End => self.end(frames),
-            Event::Fault(fault) => frames.push(frame("error", fault::encode_body(&fault))),
+            Event::Fault(fault) => {
+                frames.push(Frame::named("error", fault::encode_body(&fault).compact()));
+            }
             Event::Ping => frames.push(frame("ping", Object::new())),
             Event::Start(_) | Event::Usage(_) => {}
         }
@@ -342,7 +344,6 @@ impl StreamEncoder for Encoder {
 }
 
 /// A frame whose name is also its `type`, without which the SDK skips it.
-fn frame(name: &'static str, mut fields: Object) -> Frame {
-    fields.lead("type", name);
-    Frame::named(name, fields.compact())
+fn frame(name: &'static str, fields: Object) -> Frame {
+    Frame::named(name, Line::new().string("type", name).members(&fields).end())
 }

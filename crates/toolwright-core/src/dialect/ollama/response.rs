@@ -92,14 +92,12 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
     Json::Object(encode_last(&start, asked, message, &response.stop, response.usage.as_ref()))
 }
 
-/// Writes a line that is not the last.
-pub(super) fn encode_line(start: &Start, asked: &Asked, message: Object) -> Object {
+/// Writes what every line of a stream says of the reply.
+pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
     let created = start.extra.get(DIALECT, "created_at").cloned();
     object! {
         "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
         "created_at": created.unwrap_or_else(|| wire::timestamp(asked.created).into()),
-        "message": message,
-        "done": false,
     }
 }
 
@@ -111,8 +109,9 @@ pub(super) fn encode_last(
     stop: &Stop,
     usage: Option<&Usage>,
 ) -> Object {
-    let mut object = encode_line(start, asked, message);
-    object.insert("done", true);
+    let mut object = encode_start(start, asked);
+    object.push("message", message);
+    object.push("done", true);
     let word = wire::stop_word(stop.reason);
     if word != "stop" || stop.extra.get(DIALECT, NO_REASON).is_none() {
         let own = stop.extra.get(DIALECT, "done_reason").cloned();

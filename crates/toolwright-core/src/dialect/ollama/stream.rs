@@ -10,7 +10,7 @@ use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
 use crate::fault::FaultClass;
 use crate::frame::Frame;
-use crate::json::{Json, Object, Path};
+use crate::json::{Json, Line, Object, Path};
 use crate::object;
 use crate::part::{Body, Part, SectionKind};
 use crate::response::Stop;
@@ -117,6 +117,8 @@ pub(super) struct Encoder {
     asked: Asked,
     gatherer: Gatherer,
     start: Start,
+    /// What every line says of the reply, as it is written
+    opening: Line,
     calls: usize,
     /// The section of thinking that is being written
     section: usize,
@@ -130,6 +132,7 @@ impl Encoder {
             asked: asked.clone(),
             gatherer: Gatherer::default(),
             start: Start::default(),
+            opening: Line::new(),
             calls: 0,
             section: 0,
             stop: Stop::default(),
@@ -140,6 +143,7 @@ impl Encoder {
     fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {
         let message = match event {
             Event::Start(start) => {
+                self.opening = Line::new().members(&response::encode_start(&start, &self.asked));
                 self.start = start;
                 return;
             }
@@ -170,7 +174,8 @@ impl Encoder {
             }
             Event::PartEnd { .. } | Event::Ping => return,
         };
-        frames.push(frame(response::encode_line(&self.start, &self.asked, message)));
+        let own = object! {"message": message, "done": false};
+        frames.push(Frame::data(self.opening.fork().members(&own).end()));
     }
 
     /// A part that is sent at once.

@@ -10,7 +10,7 @@ use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head};
 use crate::extra::Extra;
 use crate::frame::Frame;
-use crate::json::{Json, Object};
+use crate::json::{Json, Line, Object};
 use crate::object;
 use crate::response::Stop;
 use crate::usage::Usage;
@@ -187,7 +187,6 @@ fn in_delta(
 }
 
 /// A frame whose name is also its `type`.
-fn frame(name: &'static str, mut fields: Object) -> Frame {
-    fields.lead("type", name);
-    Frame::named(name, fields.compact())
+fn frame(name: &'static str, fields: Object) -> Frame {
+    Frame::named(name, Line::new().string("type", name).members(&fields).end())
 }

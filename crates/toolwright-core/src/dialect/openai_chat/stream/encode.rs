@@ -10,7 +10,7 @@ use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Start};
 use crate::extra::Extra;
 use crate::frame::Frame;
-use crate::json::{Json, Object};
+use crate::json::{Json, Line, Object};
 use crate::object;
 use crate::part::{Body, Opaque, Part};
 use crate::response::Stop;
@@ -23,6 +23,8 @@ pub(in crate::dialect::openai_chat) struct Encoder {
     asked: Asked,
     /// What every chunk says of the response
     head: Object,
+    /// The same, as it is written
+    opening: Line,
     parts: BTreeMap<usize, Place>,
     calls: usize,
     stop: Stop,
@@ -44,6 +46,7 @@ impl Encoder {
             quirks,
             asked: asked.clone(),
             head: Object::new(),
+            opening: Line::new(),
             parts: BTreeMap::new(),
             calls: 0,
             stop: Stop::default(),
@@ -54,6 +57,7 @@ impl Encoder {
     fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {
         self.head =
             response::encode_start("chat.completion.chunk", start, &self.asked, self.quirks);
+        self.opening = Line::new().members(&self.head);
         self.delta(object! {"role": "assistant", "content": ""}, frames);
     }
 
@@ -62,7 +66,7 @@ impl Encoder {
         if usage.is_some() || self.asked.stream_usage {
             own.push("usage", usage);
         }
-        frames.push(Frame::data(self.head.compact_with(&own)));
+        frames.push(Frame::data(self.opening.fork().members(&own).end()));
     }
 
     fn delta(&self, delta: Object, frames: &mut Vec<Frame>) {
@@ -157,6 +161,7 @@ impl Encoder {
         let mut choices = vec![Json::Object(choice)];
         choices.extend(rest.others.into_iter().map(as_delta));
         self.head.merge(&rest.late);
+        self.opening = Line::new().members(&self.head);
         let usage = self.usage.as_ref().map(|usage| response::encode_usage(usage, self.quirks));
         let (last, own) = match self.quirks.stream_usage {
             UsagePlace::LastChunk => (usage, None),

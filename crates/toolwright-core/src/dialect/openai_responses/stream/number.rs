@@ -1,8 +1,7 @@
 //! The numbers on the frames that are written: which frame, which item, which part of it.
 
 use crate::frame::Frame;
-use crate::json::Object;
-use crate::object;
+use crate::json::{Line, Object};
 
 /// Counts frames and items.
 #[derive(Debug, Default)]
@@ -19,18 +18,14 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Appends a frame, named as its `type`.
     pub(super) fn frame(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let head = object! {"type": name, "sequence_number": self.frames};
-        self.frames += 1;
-        frames.push(Frame::named(name, head.compact_with(&fields)));
+        let line = self.begin(name).members(&fields);
+        frames.push(Frame::named(name, line.end()));
     }
 
     /// Appends a frame about the last item.
     pub(super) fn item(&mut self, name: &str, fields: Object, frames: &mut Vec<Frame>) {
-        let item = object! {
-            "item_id": self.id.as_str(),
-            "output_index": self.items.saturating_sub(1),
-        };
-        self.frame(name, joined(item, fields), frames);
+        let line = self.about_item(name).members(&fields);
+        frames.push(Frame::named(name, line.end()));
     }
 
     /// Appends a frame about a part of the message that is open, given the number of parts so far.
@@ -41,14 +36,19 @@ impl Numbers {
         fields: Object,
         frames: &mut Vec<Frame>,
     ) {
-        let part = object! {"content_index": parts - self.message.unwrap_or(parts)};
-        self.item(name, joined(part, fields), frames);
+        let index = parts - self.message.unwrap_or(parts);
+        let line = self.about_item(name).count("content_index", index).members(&fields);
+        frames.push(Frame::named(name, line.end()));
     }
-}
 
-fn joined(mut first: Object, rest: Object) -> Object {
-    for (key, value) in rest {
-        first.push(key, value);
+    fn begin(&mut self, name: &str) -> Line {
+        let line = Line::new().string("type", name).count("sequence_number", self.frames);
+        self.frames += 1;
+        line
     }
-    first
+
+    fn about_item(&mut self, name: &str) -> Line {
+        let last = self.items.saturating_sub(1);
+        self.begin(name).string("item_id", &self.id).count("output_index", last)
+    }
 }
