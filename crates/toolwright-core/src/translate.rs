@@ -102,8 +102,8 @@ impl<'c> Translator<'c> {
         }
         let profile = self.to.profile(&self.target(model.as_deref()));
         let fitted = fit(request, self.from.dialect(), &profile);
-        let mut report = Report::of_request(&fitted, self.from.spelling());
-        let value = self.to.encode_request(fitted.request);
+        let (request, mut report) = Report::of_request(fitted, self.from.spelling());
+        let value = self.to.encode_request(request);
         report.model = model.filter(|_| value.body.get("model").is_none());
         report.path = Some(value.path.clone());
         self.settle(value, report)
@@ -114,7 +114,7 @@ impl<'c> Translator<'c> {
         let response = self.from.decode_response(wire)?;
         let mut restorer = self.restorer();
         let response = restorer.response(response);
-        let report = Report::of_losses(restorer.losses(), self.from.spelling());
+        let report = Report::of_losses(restorer.take_losses(), self.from.spelling());
         self.settle(self.to.encode_response(response, &self.options.asked), report)
     }
 
@@ -171,8 +171,8 @@ pub fn tools(
         .profile(&Target { model: options.model.as_deref(), version: options.version.as_deref() });
     let mut fitted = fit(Request { tools, ..Request::default() }, from.dialect(), &profile);
     fitted.additions.clear();
-    let report = Report::of_request(&fitted, from.spelling());
-    settle(Json::Array(to.encode_tools(&fitted.request.tools)), report, options.strict)
+    let (request, report) = Report::of_request(fitted, from.spelling());
+    settle(Json::Array(to.encode_tools(&request.tools)), report, options.strict)
 }
 
 fn not_a_list(from: &dyn ToolCodec, path: &Path<'_>) -> TranslateError {

@@ -74,8 +74,8 @@ impl Restorer {
     }
 
     /// What the client is not told as it was said.
-    pub fn losses(&self) -> &[Loss] {
-        &self.losses
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.losses)
     }
 
     /// Restores a whole answer.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::fit::{Addition, Aliases, Fitted, Loss};
 use crate::json::{Json, Object};
 use crate::object;
+use crate::request::Request;
 
 /// Losses by their place in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,26 +32,24 @@ pub struct Entry {
 }
 
 impl Report {
-    pub(super) fn of_request(fitted: &Fitted, spelling: &[(&str, &str)]) -> Report {
-        Report {
-            additions: fitted.additions.clone(),
-            aliases: fitted.aliases.clone(),
-            ..Report::of_losses(&fitted.losses, spelling)
-        }
+    /// Of a fitted request, which is given back.
+    pub(super) fn of_request(fitted: Fitted, spelling: &[(&str, &str)]) -> (Request, Report) {
+        let Fitted { request, aliases, losses, additions } = fitted;
+        (request, Report { additions, aliases, ..Report::of_losses(losses, spelling) })
     }
 
-    pub(super) fn of_losses(losses: &[Loss], spelling: &[(&str, &str)]) -> Report {
-        let entry = |loss: &Loss| Entry { path: loss.site.pointer(spelling), loss: loss.clone() };
+    pub(super) fn of_losses(losses: Vec<Loss>, spelling: &[(&str, &str)]) -> Report {
+        let known = losses.into_iter().filter(|loss| loss.site.exists(spelling));
+        let mut losses: Vec<Entry> =
+            known.map(|loss| Entry { path: loss.site.pointer(spelling), loss }).collect();
         // A stream may lose the same thing many times; once is enough to say.
         let mut told = BTreeSet::new();
-        let mut report = Report::default();
-        for own in losses.iter().filter(|loss| loss.site.exists(spelling)).map(entry) {
-            let Entry { path, loss } = &own;
-            if told.insert((path.clone(), loss.what.clone(), loss.why.clone(), loss.severity)) {
-                report.losses.push(own);
-            }
-        }
-        report
+        let entries =
+            losses.iter().map(|Entry { path, loss }| (path, &loss.what, &loss.why, loss.severity));
+        let news: Vec<bool> = entries.map(|entry| told.insert(entry)).collect();
+        let mut news = news.into_iter();
+        losses.retain(|_| news.next() == Some(true));
+        Report { losses, ..Report::default() }
     }
 
     /// How many things are lost, in words.

@@ -64,7 +64,7 @@ impl StreamTranslator {
         self.told(result, out)?;
         self.decoder.finish(&mut self.events);
         self.write(out);
-        Ok(Report::of_losses(self.restorer.losses(), self.spelling))
+        Ok(Report::of_losses(self.restorer.take_losses(), self.spelling))
     }
 
     /// Breaks the answer off where the source could not be read, unless it was complete by then.
