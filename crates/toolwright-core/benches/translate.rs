@@ -2,9 +2,8 @@
 //!
 //! Ours is the whole way from bytes to bytes: parse, decode, fit, encode, write. The floor parses
 //! the source's JSON to a `serde_json::Value` and writes it again, for a stream frame by frame.
-//! Both are measured in turns, so that a noise of the machine meets both. Divan shows a few pairs
-//! in time; after it, three tables show every pair as a ratio to the floor. JSON is compact, as it
-//! travels; a stream arrives a frame at a time.
+//! Both are measured in turns, so that noise meets both. Divan shows a few pairs in time; after it,
+//! three tables show every pair as a ratio. JSON is compact; a stream arrives a frame at a time.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -200,11 +199,8 @@ impl Effort {
 
     /// The median of the rounds' ratios.
     fn ratio(&self, ours: impl Fn(), floor: impl Fn()) -> f64 {
-        ours();
-        floor();
-        let mut ratios: Vec<f64> =
-            (0..self.rounds).map(|_| self.time(&ours) / self.time(&floor)).collect();
-        median(&mut ratios)
+        let round = |_| self.time(&ours) / self.time(&floor);
+        median(&mut (0..self.rounds).map(round).collect::<Vec<f64>>())
     }
 
     /// Seconds for one run of a function.
@@ -214,8 +210,9 @@ impl Effort {
         loop {
             function();
             runs += 1.0;
-            if start.elapsed() >= self.turn {
-                return start.elapsed().as_secs_f64() / runs;
+            let spent = start.elapsed();
+            if spent >= self.turn {
+                return spent.as_secs_f64() / runs;
             }
         }
     }
