@@ -39,6 +39,7 @@
 //!
 //! This crate is pure: no async, no IO, no clock, no randomness, no logging.
 
+pub mod args;
 pub mod call;
 pub mod dialect;
 pub mod event;

@@ -21,12 +21,14 @@ mod shape;
 mod subset;
 mod term;
 mod union;
+mod violation;
 mod walk;
 
 use std::borrow::Cow;
 
 pub use change::SchemaChange;
 pub use nulls::{Nulls, undo_nulls};
+pub use violation::Violation;
 
 use crate::fit::profile::SchemaRule;
 use crate::json::Json;

@@ -1,0 +1,1 @@
+//! Define tools, hold them, call them.
