@@ -1,1 +1,33 @@
-//! Define tools, hold them, call them.
+//! Define tools, hold them, call them with checked arguments, run an agent with them.
+//!
+//! ```text
+//! call → parse → handles → coerce → complete → check → bind → execute → outcome → ledger
+//! ```
+//!
+//! - A [`Handler`] is a tool with what runs it: from a function with `#[tool]`, or from a
+//!   definition and a closure.
+//! - A [`Session`] is what the calls of one run share: the caller, the [`Context`] that no model
+//!   sees, a way to cancel.
+//! - [`error::CallError`] is written for the model, [`error::ToolError`] by a tool.
+
+pub mod call;
+pub mod context;
+pub mod error;
+pub mod handle;
+pub mod handler;
+pub mod ledger;
+pub mod output;
+pub mod run;
+pub mod session;
+pub mod settings;
+
+pub use context::Context;
+pub use error::{CallError, CallErrorKind, ToolError};
+pub use handler::Handler;
+pub use output::Output;
+pub use session::{Caller, Scope, Session};
+pub use settings::{Effect, Envelope, Retry, Settings};
+pub use toolwright_core::{
+    Arguments, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
+    ToolChoice, Usage,
+};

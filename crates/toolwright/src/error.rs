@@ -1,0 +1,133 @@
+//! Errors of a call: [`ToolError`] comes from a tool, [`CallError`] goes to the model.
+
+use std::fmt;
+
+/// Why a tool's own function did not succeed. Any error becomes one by `?`.
+///
+/// Like other catch-all errors it is no [`std::error::Error`] itself, or every error could not be
+/// converted into it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ToolError {
+    /// What went wrong, for the model
+    pub message: String,
+    /// The kind in one word, such as the name of the error's type
+    pub kind: String,
+    /// Whether the same call may succeed later, nothing having been done
+    pub retryable: bool,
+}
+
+impl ToolError {
+    /// An error with a message.
+    pub fn new(message: impl Into<String>) -> ToolError {
+        ToolError { message: message.into(), kind: "ToolError".to_owned(), retryable: false }
+    }
+
+    /// With a kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: impl Into<String>) -> ToolError {
+        self.kind = kind.into();
+        self
+    }
+
+    /// That may not happen again: nothing was done, and the call may be repeated.
+    #[must_use]
+    pub fn retryable(mut self) -> ToolError {
+        self.retryable = true;
+        self
+    }
+}
+
+impl<E: std::error::Error> From<E> for ToolError {
+    fn from(error: E) -> ToolError {
+        let name = std::any::type_name::<E>();
+        let name = name.split('<').next().unwrap_or(name);
+        let kind = name.rsplit("::").next().unwrap_or(name);
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            message = format!("{message}: {inner}");
+            cause = inner.source();
+        }
+        ToolError::new(message).with_kind(kind)
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.kind, self.message)
+    }
+}
+
+/// Why a call has no result, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct CallError {
+    /// What kind of failure
+    pub kind: CallErrorKind,
+    /// What the model reads: what happened, what is accepted, what to do
+    pub text: String,
+    /// The tool's own word for it, where it is a tool's
+    pub tool_kind: Option<String>,
+    /// Whether the same call may succeed later
+    pub retryable: bool,
+}
+
+impl CallError {
+    /// An error of a kind.
+    pub fn new(kind: CallErrorKind, text: impl Into<String>) -> CallError {
+        CallError { kind, text: text.into(), tool_kind: None, retryable: false }
+    }
+
+    /// That may not happen again.
+    #[must_use]
+    pub fn retryable(mut self) -> CallError {
+        self.retryable = true;
+        self
+    }
+
+    /// The word for `error_type`: the tool's own if it has one.
+    pub fn error_type(&self) -> &str {
+        self.tool_kind.as_deref().unwrap_or(self.kind.as_str())
+    }
+}
+
+macro_rules! kinds {
+    ($($name:ident $word:literal $doc:literal)*) => {
+        /// The kinds of failure.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum CallErrorKind { $(#[doc = $doc] $name,)* }
+
+        impl CallErrorKind {
+            /// Every kind.
+            pub const ALL: &[CallErrorKind] = &[$(CallErrorKind::$name),*];
+
+            /// The word in envelopes, ledgers and logs.
+            pub fn as_str(self) -> &'static str {
+                match self { $(CallErrorKind::$name => $word,)* }
+            }
+
+            /// The kind by its word.
+            pub fn from_word(word: &str) -> Option<CallErrorKind> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == word)
+            }
+        }
+    };
+}
+
+kinds! {
+    UnknownTool "unknown_tool" "No tool has this name"
+    NotAllowed "not_allowed" "The tool exists, and this caller may not call it so"
+    Rejected "rejected" "A person was asked and said no"
+    InvalidJson "invalid_json" "The arguments could not be read at all"
+    InvalidArguments "invalid_arguments" "The arguments break the tool's schema"
+    Truncated "truncated" "The model was cut off while it wrote the call"
+    BadHandle "bad_handle" "A handle is unknown, expired or somebody else's"
+    MissingContext "missing_context" "The run has no context of the type that the tool needs"
+    Failed "failed" "The tool said so"
+    Panicked "panicked" "The tool crashed"
+    TimedOut "timed_out" "The deadline passed"
+    Cancelled "cancelled" "The run was cancelled"
+    Busy "busy" "Too many calls are under way"
+    Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
+    Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
+}

@@ -1,0 +1,112 @@
+//! References that stand for data: the model passes the reference, the tool gets the value.
+//!
+//! A handle is written `tw:` and 32 hexadecimal digits, with a JSON Pointer after `#` for a piece
+//! of the value. It belongs to a tenant and a run, cannot be guessed, and expires.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use toolwright_core::Json;
+
+use crate::output::Blob;
+
+/// The name of a kept value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HandleId(u128);
+
+/// A kept value, whole or a piece of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Handle {
+    /// Which value
+    pub id: HandleId,
+    /// JSON Pointer into it; empty for the whole
+    pub pointer: String,
+}
+
+/// What a handle stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// A JSON value
+    Json(Arc<Json>),
+    /// Bytes
+    Bytes(Blob),
+}
+
+/// To whom a handle belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The tenant
+    pub tenant: Arc<str>,
+    /// The run
+    pub run: Arc<str>,
+}
+
+impl HandleId {
+    /// An id by its number, which must be random.
+    pub const fn from_random(number: u128) -> HandleId {
+        HandleId(number)
+    }
+}
+
+impl fmt::Display for HandleId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "tw:{:032x}", self.0)
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => write!(formatter, "{}", self.id),
+            pointer => write!(formatter, "{}#{pointer}", self.id),
+        }
+    }
+}
+
+/// The text is no handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a handle: one is tw: and 32 hexadecimal digits, and perhaps # and a JSON Pointer")]
+pub struct NotAHandle;
+
+impl FromStr for Handle {
+    type Err = NotAHandle;
+
+    fn from_str(text: &str) -> Result<Handle, NotAHandle> {
+        let text = text.strip_prefix("tw:").ok_or(NotAHandle)?;
+        let (digits, pointer) = text.split_once('#').unwrap_or((text, ""));
+        let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hex || !(pointer.is_empty() || pointer.starts_with('/')) {
+            return Err(NotAHandle);
+        }
+        let number = u128::from_str_radix(digits, 16).map_err(|_| NotAHandle)?;
+        Ok(Handle { id: HandleId(number), pointer: pointer.to_owned() })
+    }
+}
+
+/// Why a handle has no value for whoever asks. All that a stranger learns is that it is not theirs
+/// to use: a forged handle and somebody else's look the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HandleError {
+    /// There is none of this name, or it belongs to somebody else
+    #[error("no such handle")]
+    Unknown,
+    /// It was there
+    #[error("the handle has expired")]
+    Expired,
+    /// The value has nothing at the pointer
+    #[error("the value has nothing at this pointer")]
+    NoSuchPiece,
+    /// The value is not JSON, so it has no pieces and fits no parameter but a handle's own
+    #[error("the value is not JSON")]
+    NotJson,
+}
+
+/// Where values are kept. Bounded in size; the oldest go first.
+pub trait HandleStore: Send + Sync + 'static {
+    /// Keeps a value and gives its name.
+    fn keep(&self, owner: &Owner, value: Kept) -> HandleId;
+
+    /// The value for its owner.
+    fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError>;
+}

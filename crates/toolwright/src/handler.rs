@@ -1,0 +1,203 @@
+//! A tool with what runs it.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolwright_core::Tool;
+use toolwright_core::args::Options;
+use toolwright_core::json::Object;
+
+use crate::context::Need;
+use crate::error::ToolError;
+use crate::output::Output;
+use crate::session::Scope;
+use crate::settings::{Effect, Envelope, Retry, Settings};
+
+/// What a running tool ends with.
+pub type Ended = Result<Output, ToolError>;
+
+type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// A tool with what runs it.
+#[derive(Clone)]
+pub struct Handler {
+    tool: Arc<Tool>,
+    body: Body,
+    needs: Vec<Need>,
+    settings: Settings,
+}
+
+/// How a tool runs.
+#[derive(Clone)]
+enum Body {
+    /// As a task
+    Async(Arc<dyn Fn(Scope, Object) -> Running + Send + Sync>),
+    /// On a thread of its own, where it may block
+    Blocking(Arc<dyn Fn(Scope, Object) -> Ended + Send + Sync>),
+}
+
+impl Handler {
+    /// A tool that runs as a task. It gets arguments that its schema has accepted.
+    pub fn new<F, R>(tool: Tool, run: F) -> Handler
+    where
+        F: Fn(Scope, Object) -> R + Send + Sync + 'static,
+        R: Future<Output = Ended> + Send + 'static,
+    {
+        let body = Body::Async(Arc::new(move |scope, arguments| Box::pin(run(scope, arguments))));
+        Handler::with_body(tool, body)
+    }
+
+    /// A tool that blocks its thread while it works.
+    pub fn blocking<F>(tool: Tool, run: F) -> Handler
+    where
+        F: Fn(Scope, Object) -> Ended + Send + Sync + 'static,
+    {
+        Handler::with_body(tool, Body::Blocking(Arc::new(run)))
+    }
+
+    fn with_body(tool: Tool, body: Body) -> Handler {
+        Handler { tool: Arc::new(tool), body, needs: Vec::new(), settings: Settings::default() }
+    }
+
+    /// The definition, hidden parameters included.
+    pub fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    /// How it is to be called.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The context that it needs.
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
+    }
+
+    /// Runs the tool with arguments that were checked, without deadline or fence. A tool that
+    /// blocks gets a thread; giving up the future does not stop it, and its panic is passed on.
+    pub fn run(&self, scope: Scope, arguments: Object) -> impl Future<Output = Ended> + Send {
+        let body = self.body.clone();
+        async move {
+            match body {
+                Body::Async(run) => run(scope, arguments).await,
+                Body::Blocking(run) => {
+                    match tokio::task::spawn_blocking(move || run(scope, arguments)).await {
+                        Ok(ended) => ended,
+                        Err(error) if error.is_panic() => {
+                            std::panic::resume_unwind(error.into_panic())
+                        }
+                        Err(_) => Err(ToolError::new("the runtime is shutting down")),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Handler {
+        Arc::make_mut(&mut self.tool).name = name.into();
+        self
+    }
+
+    /// With a type that must be in the context of every run.
+    #[must_use]
+    pub fn with_need(mut self, need: Need) -> Handler {
+        self.needs.push(need);
+        self
+    }
+
+    /// With all settings.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Handler {
+        self.settings = settings;
+        self
+    }
+
+    /// With a deadline for each call.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Handler {
+        self.settings.deadline = deadline;
+        self
+    }
+
+    /// With further attempts at what is retryable.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Handler {
+        self.settings.retry = Some(retry);
+        self
+    }
+
+    /// With results kept for a while; only a tool without effects has use of it.
+    #[must_use]
+    pub fn with_cache(mut self, lifetime: Duration) -> Handler {
+        self.settings.cache = Some(lifetime);
+        self
+    }
+
+    /// With at most so many calls at once.
+    #[must_use]
+    pub fn with_concurrency(mut self, calls: usize) -> Handler {
+        self.settings.concurrency = Some(calls);
+        self
+    }
+
+    /// With what it does to the world.
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> Handler {
+        self.settings.effect = effect;
+        self
+    }
+
+    /// With a limit on the bytes of a result that the model sees.
+    #[must_use]
+    pub fn with_budget(mut self, bytes: usize) -> Handler {
+        self.settings.budget = bytes;
+        self
+    }
+
+    /// With parameters that the model never sees.
+    #[must_use]
+    pub fn with_hidden<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Handler {
+        self.settings.hidden.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// With results in an envelope.
+    #[must_use]
+    pub fn with_envelope(mut self, envelope: Envelope) -> Handler {
+        self.settings.envelope = Some(envelope);
+        self
+    }
+
+    /// With coercions that must be asked for.
+    #[must_use]
+    pub fn with_coercions(mut self, options: Options) -> Handler {
+        self.settings.coercions = options;
+        self
+    }
+
+    /// With text of one's own for the model when the tool fails.
+    #[must_use]
+    pub fn with_error_text(
+        mut self,
+        text: impl Fn(&ToolError) -> String + Send + Sync + 'static,
+    ) -> Handler {
+        self.settings.error_text = Some(Arc::new(text));
+        self
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Handler")
+            .field("tool", &self.tool.name)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
