@@ -13,8 +13,10 @@
 //! value is never invented, and no change goes unreported.
 
 pub mod change;
+mod parse;
 
 pub use change::{Change, Op};
+pub use parse::parse;
 
 use crate::json::Json;
 
@@ -47,5 +49,28 @@ impl Reading {
     /// How far this reading is from what was written.
     pub fn cost(&self) -> u32 {
         self.changes.iter().map(|change| change.op.cost()).sum()
+    }
+}
+
+/// Every way to understand what a model wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parsed {
+    /// The readings, cheapest first; none if the text cannot be understood
+    pub readings: Vec<Reading>,
+}
+
+impl Parsed {
+    /// Whether the text cannot be understood.
+    pub fn is_empty(&self) -> bool {
+        self.readings.is_empty()
+    }
+
+    /// Replaces values before they are settled: handles by what they stand for. The changes that
+    /// the function reports are added to those of the reading.
+    pub fn map_values(&mut self, mut change: impl FnMut(&mut Json) -> Vec<Change>) {
+        for reading in &mut self.readings {
+            let changes = change(&mut reading.value);
+            reading.changes.extend(changes);
+        }
     }
 }

@@ -1,0 +1,20 @@
+//! The first step: the text of a call's arguments to every way of understanding it.
+
+use super::{Parsed, Reading};
+use crate::call::Arguments;
+use crate::json::Json;
+
+/// Reads arguments. What is JSON is read as it is, and nothing is looked for beyond that.
+pub fn parse(arguments: &Arguments) -> Parsed {
+    let readings = match arguments {
+        Arguments::Json(text) => vec![plain(text.to_json())],
+        Arguments::Free(text) => vec![plain(Json::from(text.as_str()))],
+        Arguments::Malformed(_) => Vec::new(),
+    };
+    Parsed { readings }
+}
+
+/// A reading in which nothing was changed.
+fn plain(value: Json) -> Reading {
+    Reading { value, changes: Vec::new() }
+}
