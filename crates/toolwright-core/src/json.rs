@@ -3,21 +3,25 @@
 //! Every codec reads and writes through this module, so that a nineteen-digit id, `1e400` or
 //! `0.10` leaves as it came. [`Json::parse`] turns text into a tree, its `Display` turns it back.
 
+mod decimal;
 mod line;
 mod number;
 mod object;
 mod parse;
 pub mod path;
 mod scan;
+mod serde;
 mod text;
 mod word;
 mod write;
 
+pub(crate) use decimal::Decimal;
 pub use line::Line;
 pub use number::Number;
 pub use object::{Key, Object};
 pub use parse::{JsonError, MAX_DEPTH};
 pub use path::Path;
+pub use serde::SerdeError;
 pub use text::JsonText;
 
 /// A key by its text, which is copied only if no wire is known to use it.
@@ -138,6 +142,18 @@ impl Json {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
             }
             (Json::Object(a), Json::Object(b)) => a.same(b),
+            (a, b) => a == b,
+        }
+    }
+
+    /// Equality of values: that of [`Json::same`], and numbers count by value (`1` is `1.0`).
+    pub fn equals(&self, other: &Json) -> bool {
+        match (self, other) {
+            (Json::Number(a), Json::Number(b)) => a == b || a.compare(b).is_eq(),
+            (Json::Array(a), Json::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
+            }
+            (Json::Object(a), Json::Object(b)) => a.matches(b, Json::equals),
             (a, b) => a == b,
         }
     }

@@ -50,6 +50,7 @@ pub mod frame;
 mod hash;
 pub mod json;
 pub mod message;
+pub mod near;
 pub mod origin;
 pub mod outcome;
 pub mod part;

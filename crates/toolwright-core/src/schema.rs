@@ -8,7 +8,9 @@
 
 mod ceiling;
 mod change;
+mod check;
 mod cycle;
+pub(crate) mod describe;
 mod flatten;
 mod inline;
 mod keep;
@@ -27,6 +29,7 @@ mod walk;
 use std::borrow::Cow;
 
 pub use change::SchemaChange;
+pub use check::{Check, SchemaError};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 

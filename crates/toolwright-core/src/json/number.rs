@@ -1,7 +1,10 @@
 //! A JSON number as the digits that were written.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+
+use super::decimal::Decimal;
 
 /// A number by its text, so that no digit and no exponent is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,6 +42,21 @@ impl Number {
         }
         let whole = self.0.strip_suffix(".0")?;
         whole.parse().ok()
+    }
+
+    /// Whether the value is whole; `5.0` and `1e400` are.
+    pub fn is_integer(&self) -> bool {
+        !self.0.contains(['.', 'e', 'E']) || self.decimal().is_integer()
+    }
+
+    /// Which value is larger, however each is written.
+    pub fn compare(&self, other: &Number) -> Ordering {
+        self.decimal().cmp(&other.decimal())
+    }
+
+    /// The value, for exact arithmetic.
+    pub(crate) fn decimal(&self) -> Decimal<'_> {
+        Decimal::new(&self.0)
     }
 
     /// The nearest double; for comparing with bounds, never for writing back.

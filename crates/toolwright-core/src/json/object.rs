@@ -46,6 +46,11 @@ impl Object {
         self.0.iter().map(|(key, value)| (key.as_ref(), value))
     }
 
+    /// The members in order, by an iterator that has a name.
+    pub(crate) fn members(&self) -> std::slice::Iter<'_, (Key, Json)> {
+        self.0.iter()
+    }
+
     /// The members in order, values to change.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut Json)> {
         self.0.iter_mut().map(|member| (member.0.as_ref(), &mut member.1))
@@ -170,9 +175,14 @@ impl Object {
 
     /// Equality that ignores the order of keys, but for that of a key's repetitions.
     pub fn same(&self, other: &Object) -> bool {
+        self.matches(other, Json::same)
+    }
+
+    /// Equality that ignores the order of keys, by some equality of values.
+    pub(super) fn matches(&self, other: &Object, equal: fn(&Json, &Json) -> bool) -> bool {
         let is_same = |(own, others): (usize, usize)| {
             let ((key, value), (other_key, other)) = (&self.0[own], &other.0[others]);
-            key == other_key && value.same(other)
+            key == other_key && equal(value, other)
         };
         self.len() == other.len() && self.sorted().into_iter().zip(other.sorted()).all(is_same)
     }

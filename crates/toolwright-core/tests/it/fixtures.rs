@@ -163,3 +163,9 @@ pub fn response(codec: &dyn ChatCodec, body: &Json) -> Response {
     spelling::assert_same(codec.dialect(), "response", body, &again.body);
     response
 }
+
+/// The documents of a fixture with one on each line.
+pub fn lines(relative: &str) -> Vec<Json> {
+    let text = std::fs::read_to_string(root().join(relative)).unwrap();
+    text.lines().map(|line| Json::parse(line).unwrap()).collect()
+}

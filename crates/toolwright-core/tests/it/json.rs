@@ -65,3 +65,34 @@ fn depth_is_bounded() {
     assert!(Json::parse(&nested(MAX_DEPTH + 1)).is_err());
     assert!(Json::parse(&"[".repeat(1_000_000)).is_err());
 }
+
+#[test]
+fn case_26_rust_types_get_every_digit() {
+    let parse = |text: &str| Json::parse(text).unwrap();
+    assert_eq!(parse("9223372036854775807").to::<i64>(), Ok(i64::MAX));
+    assert_eq!(parse("18446744073709551615").to::<u64>(), Ok(u64::MAX));
+    assert_eq!(parse("340282366920938463463374607431768211455").to::<u128>(), Ok(u128::MAX));
+    assert_eq!(parse("-170141183460469231731687303715884105727").to::<i128>(), Ok(i128::MIN + 1));
+    assert_eq!((parse("5.0").to::<u8>(), parse("1e2").to::<i16>()), (Ok(5), Ok(100)));
+    assert_eq!(parse("0.1").to::<f64>(), Ok(0.1));
+    assert!(parse("256").to::<u8>().is_err() && parse("1.5").to::<i64>().is_err());
+    assert!(parse("1e400").to::<f64>().is_err() && parse("\"1\"").to::<i64>().is_err());
+}
+
+#[test]
+fn rust_types_are_read_and_written_and_errors_name_the_place() {
+    use std::collections::BTreeMap;
+    let value = Json::parse(r#"{"a":[1,2],"b":[],"a":[3]}"#).unwrap();
+    let map: BTreeMap<String, Vec<u8>> = value.to().unwrap();
+    assert_eq!(map, BTreeMap::from([("a".into(), vec![3]), ("b".into(), vec![])]));
+    assert_eq!(Json::from_serialize(&map).unwrap().to_string(), r#"{"a":[3],"b":[]}"#);
+    let wrong = Json::parse(r#"{"a/b":[1,null]}"#).unwrap();
+    let error = wrong.to::<BTreeMap<String, Vec<u8>>>().unwrap_err();
+    assert_eq!(error.path(), "/a~1b/1");
+    let pair = Json::parse(r#"[null,"天气"]"#).unwrap();
+    assert_eq!(pair.to::<(Option<bool>, &str)>(), Ok((None, "天气")));
+    let keys: BTreeMap<u16, bool> = Json::parse(r#"{"7":true}"#).unwrap().to().unwrap();
+    assert!(keys.contains_key(&7));
+    assert!(Json::parse("[1,2,3]").unwrap().to::<(u8, u8)>().is_err());
+    assert_eq!(Json::from(&serde_json::json!({"a": [1, 0.5]})).to_string(), r#"{"a":[1,0.5]}"#);
+}

@@ -5,6 +5,7 @@
 mod anthropic;
 mod bedrock;
 mod cases;
+mod check;
 mod cohere;
 mod fixtures;
 mod frame;

@@ -1,0 +1,165 @@
+//! Checking a value against a JSON Schema: draft 2020-12 unless `$schema` says another.
+//!
+//! A [`Check`] is compiled once and kept. The schema reaches the validator as a `serde_json` value,
+//! the value stays our own exact tree (`instance`), and keywords that compare numbers do so by
+//! their digits (`exact`). What the validator finds becomes a [`Violation`] (`explain`).
+//!
+//! Nothing is fetched: a reference that leaves the document is an error. `format` annotates.
+
+mod exact;
+mod explain;
+mod instance;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+
+use super::Violation;
+use crate::json::{Json, Number};
+use instance::Exact;
+
+/// How many values a schema may hold.
+const MAX_SIZE: usize = 200_000;
+
+/// How many steps back a pattern may take before the text counts as not matching.
+const MAX_BACKTRACKS: usize = 100_000;
+
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// It is not a schema by its draft
+    #[error("not a JSON Schema at '{path}': {reason}")]
+    Invalid {
+        /// JSON Pointer into the schema
+        path: String,
+        /// What is wrong there
+        reason: String,
+    },
+    /// It refers to what is not in the document
+    #[error("{reason}; references must stay within the schema, nothing is fetched")]
+    Reference {
+        /// Which one, and why it cannot be followed
+        reason: String,
+    },
+    /// It is too large, too deep or says what cannot be checked exactly
+    #[error("the schema {0}")]
+    Limit(&'static str),
+}
+
+/// A schema that values can be checked against.
+#[derive(Debug)]
+pub struct Check {
+    validator: Validator<Exact>,
+    schema: Json,
+}
+
+impl Check {
+    /// Compiles a schema.
+    pub fn compile(schema: &Json) -> Result<Check, SchemaError> {
+        if !matches!(schema, Json::Object(_) | Json::Bool(_)) {
+            let reason = format!("a schema is an object or a boolean, not {}", schema.kind());
+            return Err(SchemaError::Invalid { path: String::new(), reason });
+        }
+        let mut survey = Survey::default();
+        survey.visit(schema, 0)?;
+        let value = schema.to_value();
+        let mut options = jsonschema::options_for::<Exact>()
+            .offline()
+            .should_validate_formats(false)
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
+        if Draft::Draft202012.detect(&value) != Draft::Draft4 {
+            options = exact::register(options, schema, survey.rounded);
+        }
+        let validator = options.build(&value).map_err(|error| explain::schema_error(&error))?;
+        Ok(Check { validator, schema: schema.clone() })
+    }
+
+    /// The schema as it was given.
+    pub fn schema(&self) -> &Json {
+        &self.schema
+    }
+
+    /// Whether a value is what the schema asks for. Of a repeated key only one value may count:
+    /// settle objects first.
+    pub fn accepts(&self, value: &Json) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Every place where a value is not what the schema asks for, in the order of the value.
+    pub fn violations(&self, value: &Json) -> Vec<Violation> {
+        let mut found: Vec<(Vec<usize>, Violation)> = self
+            .validator
+            .iter_errors(value)
+            .map(|error| explain::violation(&error, value, &self.schema))
+            .map(|violation| (order(value, &violation.path), violation))
+            .collect();
+        found.sort_by(|(a, x), (b, y)| {
+            let rest =
+                |violation: &Violation| (violation.schema_path.clone(), violation.message.clone());
+            a.cmp(b).then_with(|| rest(x).cmp(&rest(y)))
+        });
+        found.dedup_by(|(_, a), (_, b)| a == b);
+        found.into_iter().map(|(_, violation)| violation).collect()
+    }
+}
+
+/// The place of a pointer in writing order.
+fn order(value: &Json, pointer: &str) -> Vec<usize> {
+    let mut here = Some(value);
+    let mut places = Vec::new();
+    for segment in pointer.split('/').skip(1) {
+        let key = segment.replace("~1", "/").replace("~0", "~");
+        let (place, next) = match here {
+            Some(Json::Object(object)) => {
+                (object.keys().position(|own| own == key), object.get(&key))
+            }
+            Some(Json::Array(items)) => {
+                let index = key.parse::<usize>().ok();
+                (index, index.and_then(|index| items.get(index)))
+            }
+            _ => (None, None),
+        };
+        places.push(place.unwrap_or(usize::MAX));
+        here = next;
+    }
+    places
+}
+
+/// What must be known of a schema before it is handed over.
+#[derive(Default)]
+struct Survey {
+    size: usize,
+    /// Whether it holds a number that `serde_json` would round
+    rounded: bool,
+}
+
+impl Survey {
+    fn visit(&mut self, value: &Json, depth: usize) -> Result<(), SchemaError> {
+        self.size += 1;
+        if self.size > MAX_SIZE {
+            return Err(SchemaError::Limit("is too large"));
+        }
+        if depth > crate::json::MAX_DEPTH {
+            return Err(SchemaError::Limit("is nested too deep"));
+        }
+        match value {
+            Json::Number(number) => self.rounded |= is_rounded(number),
+            Json::Array(items) => {
+                for item in items {
+                    self.visit(item, depth + 1)?;
+                }
+            }
+            Json::Object(object) => {
+                for (_, item) in object.iter() {
+                    self.visit(item, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn is_rounded(number: &Number) -> bool {
+    let nearest = number.nearest().to_string();
+    crate::json::Decimal::new(&nearest) != number.decimal()
+}

@@ -1,0 +1,92 @@
+//! A schema in a few words, for messages.
+
+use crate::json::Json;
+
+/// How deep a description goes.
+const DEPTH: usize = 3;
+
+/// How many names or values are listed.
+const LISTED: usize = 8;
+
+/// Up to how many characters of a name or value are shown.
+const SHOWN: usize = 60;
+
+/// What a schema wants, in one line. References are followed within `root`.
+pub(crate) fn describe(schema: &Json, root: &Json) -> String {
+    at_depth(schema, root, DEPTH)
+}
+
+/// A name or value between quotes, shortened.
+pub(crate) fn quote(text: &str) -> String {
+    format!("'{}'", shorten(text))
+}
+
+/// Text that is at most [`SHOWN`] characters long.
+pub(crate) fn shorten(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+fn at_depth(schema: &Json, root: &Json, depth: usize) -> String {
+    let object = match schema {
+        Json::Bool(false) => return "nothing".into(),
+        Json::Object(object) if !object.is_empty() => object,
+        _ => return "any value".into(),
+    };
+    if depth == 0 {
+        return "a value by its schema".into();
+    }
+    let below = |schema: &Json| at_depth(schema, root, depth - 1);
+    if let Some(reference) = object.get("$ref").and_then(Json::as_str) {
+        let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.map_or_else(|| "a value by its schema".into(), below);
+    }
+    if let Some(only) = object.get("const") {
+        return shorten(&only.compact()).into_owned();
+    }
+    if let Some(values) = object.get("enum").and_then(Json::as_array) {
+        let values = values.iter().map(|value| shorten(&value.compact()).into_owned());
+        return format!("one of {}", list(values.collect()));
+    }
+    for union in ["anyOf", "oneOf"] {
+        if let Some(branches) = object.get(union).and_then(Json::as_array) {
+            let mut texts: Vec<String> = branches.iter().take(LISTED).map(below).collect();
+            texts.dedup();
+            return texts.join(" or ");
+        }
+    }
+    match object.get("type") {
+        Some(Json::String(name)) => match name.as_str() {
+            "array" => match object.get("items") {
+                Some(items) => format!("array of {}", below(items)),
+                None => "array".into(),
+            },
+            "object" => {
+                let names = object.get("required").and_then(Json::as_array).unwrap_or_default();
+                let names: Vec<String> = names.iter().filter_map(Json::as_str).map(quote).collect();
+                if names.is_empty() {
+                    "object".into()
+                } else {
+                    format!("object with {}", list(names))
+                }
+            }
+            name => name.to_owned(),
+        },
+        Some(Json::Array(names)) => {
+            names.iter().filter_map(Json::as_str).collect::<Vec<&str>>().join(" or ")
+        }
+        _ => "a value by its schema".into(),
+    }
+}
+
+/// The first of some texts, and how many more there are.
+fn list(mut texts: Vec<String>) -> String {
+    let more = texts.len().saturating_sub(LISTED);
+    texts.truncate(LISTED);
+    match more {
+        0 => texts.join(", "),
+        more => format!("{} and {more} more", texts.join(", ")),
+    }
+}
