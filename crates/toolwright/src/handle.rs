@@ -2,14 +2,34 @@
 //!
 //! A handle is written `tw:` and 32 hexadecimal digits, with a JSON Pointer after `#` for a piece
 //! of the value. It belongs to a tenant and a run, cannot be guessed, and expires.
+//!
+//! ```text
+//! a result  → budget → keep → preview → the model
+//! the model → (admit: its schema says so) → resolve → coerce → check → the tool
+//! ```
+
+mod admit;
+mod budget;
+mod preview;
+mod resolve;
+mod slot;
+mod store;
+
+pub use admit::admit;
+pub use budget::budget;
+pub use preview::{PREVIEW_MAX, preview};
+pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
+pub use store::{Limits, MemoryHandles};
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use toolwright_core::Json;
+use toolwright_core::json::Key;
 
 use crate::output::Blob;
+use crate::session::Session;
 
 /// The name of a kept value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +60,42 @@ pub struct Owner {
     pub tenant: Arc<str>,
     /// The run
     pub run: Arc<str>,
+}
+
+impl Owner {
+    /// The owner of what a session's calls keep.
+    pub fn of(session: &Session) -> Owner {
+        Owner { tenant: session.caller.tenant.clone(), run: session.run.clone() }
+    }
+}
+
+impl Kept {
+    /// A JSON value.
+    pub fn json(value: impl Into<Json>) -> Kept {
+        Kept::Json(Arc::new(value.into()))
+    }
+
+    /// About how many bytes of memory this takes.
+    pub fn weight(&self) -> usize {
+        match self {
+            Kept::Json(value) => weight(value),
+            Kept::Bytes(blob) => blob.bytes.len() + blob.mime.len(),
+        }
+    }
+}
+
+/// About how many bytes of memory a value takes.
+fn weight(value: &Json) -> usize {
+    size_of::<Json>()
+        + match value {
+            Json::Null | Json::Bool(_) => 0,
+            Json::Number(number) => number.as_str().len(),
+            Json::String(text) => text.len(),
+            Json::Array(items) => items.iter().map(weight).sum(),
+            Json::Object(object) => {
+                object.iter().map(|(key, value)| size_of::<Key>() + key.len() + weight(value)).sum()
+            }
+        }
 }
 
 impl HandleId {
@@ -91,22 +147,37 @@ pub enum HandleError {
     /// There is none of this name, or it belongs to somebody else
     #[error("no such handle")]
     Unknown,
-    /// It was there
+    /// It was there, and is not any more: its time was over, or room was needed
     #[error("the handle has expired")]
     Expired,
     /// The value has nothing at the pointer
     #[error("the value has nothing at this pointer")]
     NoSuchPiece,
-    /// The value is not JSON, so it has no pieces and fits no parameter but a handle's own
+    /// The value is bytes, which have no pieces and fit only where base64 or a handle is asked for
     #[error("the value is not JSON")]
     NotJson,
+    /// The values that one call asks for are too large together
+    #[error("too much data for one call")]
+    TooLarge,
 }
 
-/// Where values are kept. Bounded in size; the oldest go first.
+/// Why a value was not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotKept {
+    /// It is more than the store may hold, or may hold beside what others have there
+    #[error("the handle store has no room for the value")]
+    NoRoom,
+    /// The store could not do it
+    #[error("handle store: {0}")]
+    Failed(String),
+}
+
+/// Where values are kept. Bounded in size; old ones make room for new ones.
 pub trait HandleStore: Send + Sync + 'static {
     /// Keeps a value and gives its name.
-    fn keep(&self, owner: &Owner, value: Kept) -> HandleId;
+    fn keep(&self, owner: &Owner, value: Kept) -> Result<HandleId, NotKept>;
 
-    /// The value for its owner.
+    /// The value for its owner. Whoever does not own it learns what they would learn of a handle
+    /// that never was.
     fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError>;
 }

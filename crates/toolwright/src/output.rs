@@ -25,6 +25,14 @@ pub enum Content {
     Json(Json),
     /// An image, a document, sound or film
     Media(Media),
+    /// A JSON value that is always kept as a handle: the model sees the words about it, and no
+    /// piece of it
+    Data {
+        /// The value
+        value: Json,
+        /// What the model is told
+        about: String,
+    },
     /// Bytes without a form that a model can read; always kept as a handle
     Bytes(Blob),
 }
@@ -69,6 +77,11 @@ impl Output {
     /// A JSON value.
     pub fn json(value: impl Into<Json>) -> Output {
         Output::of(Content::Json(value.into()))
+    }
+
+    /// A JSON value that only tools see, behind a handle, and the words about it for the model.
+    pub fn data(value: impl Into<Json>, about: impl Into<String>) -> Output {
+        Output::of(Content::Data { value: value.into(), about: about.into() })
     }
 
     /// Bytes of a media type.

@@ -1,0 +1,185 @@
+//! A result as the model sees it: what is over the budget stays behind a handle.
+//!
+//! 1. Bytes and data for tools alone are kept, whatever their size, and so is each piece that is
+//!    over the budget by itself. The model gets the reference and what is to be said about it.
+//! 2. If the pieces are still too much together, the first go to the model and the rest is kept
+//!    as one array under one handle.
+//!
+//! So the words that a model gets are at most the budget and one preview. Media are typed parts and
+//! not words; they have a limit of their own. What cannot be kept is cut, and the model told so.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use toolwright_core::part::{Media, MediaSource};
+use toolwright_core::{Body, Json, Part};
+
+use super::preview::{PREVIEW_MAX, preview, size, usage};
+use super::{HandleStore, Kept, Owner};
+use crate::output::{Blob, Content};
+
+/// The most bytes of a result's media that go to a model inline, as they are encoded.
+const MEDIA_MAX: usize = 20 << 20;
+
+/// The parts of an outcome, with at most `bytes` of words and JSON, give or take a preview.
+///
+/// The handles in them are the owner's, so it is the content that may be shared between runs (by a
+/// cache, say), never these parts.
+pub fn budget(
+    content: Vec<Content>,
+    bytes: usize,
+    owner: &Owner,
+    store: Option<&dyn HandleStore>,
+) -> Vec<Part> {
+    let keeper = Keeper { owner, store };
+    let mut media_room = MEDIA_MAX;
+    let pieces = content.into_iter().map(|piece| keeper.single(piece, bytes, &mut media_room));
+    let parts = keeper.together(pieces.collect(), bytes);
+    parts.into_iter().map(Piece::into_part).collect()
+}
+
+/// A piece as it goes to the model.
+enum Piece {
+    Text(String),
+    /// A value, and its length as text
+    Json(Json, usize),
+    Media(Media),
+}
+
+impl Piece {
+    fn json(value: Json) -> Piece {
+        let length = value.compact().len();
+        Piece::Json(value, length)
+    }
+
+    /// How many bytes of words it has.
+    fn len(&self) -> usize {
+        match self {
+            Piece::Text(text) => text.len(),
+            Piece::Json(_, length) => *length,
+            Piece::Media(_) => 0,
+        }
+    }
+
+    fn into_part(self) -> Part {
+        Part::new(match self {
+            Piece::Text(text) => Body::Text(text),
+            Piece::Json(value, _) => Body::Json(value),
+            Piece::Media(media) => Body::Media(media),
+        })
+    }
+}
+
+struct Keeper<'k> {
+    owner: &'k Owner,
+    store: Option<&'k dyn HandleStore>,
+}
+
+impl Keeper<'_> {
+    /// A piece by itself.
+    fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Piece {
+        match piece {
+            Content::Text(text) if text.len() > bytes => self.reference(Json::String(text), bytes),
+            Content::Text(text) => Piece::Text(text),
+            Content::Json(value) => match Piece::json(value) {
+                Piece::Json(value, length) if length > bytes => self.reference(value, bytes),
+                piece => piece,
+            },
+            Content::Data { value, about } => self.data(value, about, bytes),
+            Content::Bytes(blob) => self.bytes(blob),
+            Content::Media(media) => self.media(media, bytes, media_room),
+        }
+    }
+
+    /// The reference to a JSON value, or as much of its text as fits.
+    fn reference(&self, value: Json, bytes: usize) -> Piece {
+        let value = Arc::new(value);
+        let kept = Kept::Json(value.clone());
+        let text = match self.keep(&kept) {
+            Ok(id) => preview(id, &kept),
+            Err(why) => match &*value {
+                Json::String(text) => shorten(text, bytes, &why),
+                other => shorten(&other.compact(), bytes, &why),
+            },
+        };
+        Piece::Text(text)
+    }
+
+    /// The words about data that the model is not to see, with its reference.
+    fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
+        let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
+        Piece::Text(match self.keep(&Kept::json(value)) {
+            Ok(id) => format!("{about}\n{}", usage(id, "")),
+            Err(why) => format!("{about}\n[The data itself was not kept{why}.]"),
+        })
+    }
+
+    fn bytes(&self, blob: Blob) -> Piece {
+        let about = format!("{} of {}", size(blob.bytes.len()), blob.mime);
+        let kept = Kept::Bytes(blob);
+        Piece::Text(match self.keep(&kept) {
+            Ok(id) => preview(id, &kept),
+            Err(why) => format!("[{about}, not shown and not kept{why}.]"),
+        })
+    }
+
+    /// A medium as it is, if it is not too large. The text of a document counts as words.
+    fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Piece {
+        match media.source {
+            MediaSource::Text(text) if text.len() > bytes => {
+                self.reference(Json::String(text), bytes)
+            }
+            MediaSource::Base64(data) if data.len() > *room => {
+                let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
+                match STANDARD.decode(&data) {
+                    Ok(bytes) => self.bytes(Blob { mime, bytes: bytes.into() }),
+                    Err(_) => Piece::Text(format!("[{} of {mime}, not shown]", size(data.len()))),
+                }
+            }
+            source => {
+                if let MediaSource::Base64(data) = &source {
+                    *room -= data.len();
+                }
+                Piece::Media(Media { source, ..media })
+            }
+        }
+    }
+
+    /// All pieces, the last ones as one if they are too much.
+    fn together(&self, pieces: Vec<Piece>, bytes: usize) -> Vec<Piece> {
+        if pieces.iter().map(Piece::len).sum::<usize>() <= bytes.saturating_add(PREVIEW_MAX) {
+            return pieces;
+        }
+        let (mut out, mut rest, mut room) = (Vec::new(), Vec::new(), bytes);
+        for piece in pieces {
+            match (piece, room) {
+                (Piece::Media(media), _) => out.push(Piece::Media(media)),
+                (piece, left) if rest.is_empty() && piece.len() <= left => {
+                    room -= piece.len();
+                    out.push(piece);
+                }
+                (Piece::Text(text), _) => rest.push(Json::String(text)),
+                (Piece::Json(value, _), _) => rest.push(value),
+            }
+        }
+        out.push(match self.reference(Json::Array(rest), room) {
+            Piece::Text(text) => Piece::Text(format!("The rest of the result: {text}")),
+            other => other,
+        });
+        out
+    }
+
+    /// Keeps a value, or says why not.
+    fn keep(&self, value: &Kept) -> Result<super::HandleId, String> {
+        let Some(store) = self.store else { return Err(String::new()) };
+        store.keep(self.owner, value.clone()).map_err(|error| format!(": {error}"))
+    }
+}
+
+/// The beginning of a text, with a note of what is missing.
+fn shorten(text: &str, bytes: usize, why: &str) -> String {
+    let end = text.floor_char_boundary(bytes);
+    let left = size(text.len() - end);
+    format!("{}\n[Cut here: {left} more, not kept{why}. Ask for less.]", &text[..end])
+}

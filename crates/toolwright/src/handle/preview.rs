@@ -1,0 +1,246 @@
+//! What a model sees in place of a value that is kept: what it is, how large, how it begins, and
+//! how to pass it on.
+//!
+//! Bounded, whatever the value is. Bytes and base64 are named, never shown.
+
+use std::fmt::Write;
+
+use toolwright_core::Json;
+use toolwright_core::json::path::escape;
+use toolwright_core::json::{Key, Object};
+
+use super::{HandleId, Kept};
+use crate::output::Blob;
+
+/// The most bytes of a preview.
+pub const PREVIEW_MAX: usize = 1024;
+
+/// The most bytes of a line about one piece.
+const LINE_MAX: usize = 160;
+
+/// The most bytes of a list of names.
+const NAMES_MAX: usize = 240;
+
+/// The most pieces that are shown.
+const PIECES: usize = 5;
+
+/// Strings as long as this that are base64 throughout are taken for it.
+const BASE64_MIN: usize = 120;
+
+/// The words about a kept value, with the way to use it.
+pub fn preview(id: HandleId, kept: &Kept) -> String {
+    match kept {
+        Kept::Bytes(blob) => bytes(id, blob),
+        Kept::Json(value) => json(id, value),
+    }
+}
+
+fn bytes(id: HandleId, blob: &Blob) -> String {
+    let mime = cut(&blob.mime, 100);
+    let size = size(blob.bytes.len());
+    format!("{size} of {mime}, kept outside this conversation.\n{}", usage(id, ""))
+}
+
+fn json(id: HandleId, value: &Json) -> String {
+    let (first, rest) = outline(value);
+    let usage = usage(id, &first);
+    let mut out = summary(value);
+    for line in rest {
+        if out.len() + 1 + line.len() + 1 + usage.len() > PREVIEW_MAX {
+            break;
+        }
+        out.push('\n');
+        out.push_str(&line);
+    }
+    format!("{out}\n{usage}")
+}
+
+/// How to pass a handle on; with a pointer, how to pass a piece of the value.
+pub(super) fn usage(id: HandleId, pointer: &str) -> String {
+    let mut out = format!("To use it, pass \"{id}\" as the argument");
+    if !pointer.is_empty() {
+        let _ = write!(out, ", or a piece of it as \"{id}#{pointer}\"");
+    }
+    out.push('.');
+    out
+}
+
+/// What a value is, in one line.
+fn summary(value: &Json) -> String {
+    let size = size(value.compact().len());
+    let what = match value {
+        Json::String(text) => match typed(text) {
+            Some(kind) => kind,
+            None => format!("text of {} and {}", characters(text), count(lines(text), "line")),
+        },
+        Json::Array(items) => format!("array of {}", count(items.len(), "item")),
+        Json::Object(object) => match table(object) {
+            Some((columns, rows)) => format!(
+                "table of {} and {}: {}",
+                count(rows.len(), "row"),
+                count(columns.len(), "column"),
+                names(columns.iter().filter_map(Json::as_str)),
+            ),
+            None => format!("object with {}: {}", count(object.len(), "key"), names(object.keys())),
+        },
+        other => other.kind().to_owned(),
+    };
+    format!("{what} ({size}), kept outside this conversation.")
+}
+
+/// The pointer to the first piece, and a line for each of the first pieces.
+fn outline(value: &Json) -> (String, Vec<String>) {
+    let piece = |pointer: String, value: &Json| (format!("#{pointer}: {}", line(value)), pointer);
+    let pieces: Vec<(String, String)> = match value {
+        Json::Array(items) => {
+            let numbered = items.iter().enumerate().take(PIECES);
+            numbered.map(|(index, item)| piece(format!("/{index}"), item)).collect()
+        }
+        Json::Object(object) => match table(object) {
+            Some((_, rows)) => {
+                let numbered = rows.iter().enumerate().take(PIECES);
+                numbered.map(|(index, row)| piece(format!("/rows/{index}"), row)).collect()
+            }
+            None => object
+                .iter()
+                // A pointer that is not short would be a preview of its own.
+                .filter(|(key, _)| key.len() <= LINE_MAX / 2)
+                .take(2 * PIECES)
+                .map(|(key, value)| piece(format!("/{}", escape(key)), value))
+                .collect(),
+        },
+        Json::String(text) if typed(text).is_none() => {
+            return (String::new(), vec![format!("It begins: {}", cut(text, 2 * LINE_MAX))]);
+        }
+        _ => Vec::new(),
+    };
+    let first = pieces.first().map(|(_, pointer)| pointer.clone()).unwrap_or_default();
+    (first, pieces.into_iter().map(|(line, _)| line).collect())
+}
+
+/// The columns and rows of `{"columns": [names], "rows": [arrays or objects]}`.
+fn table(object: &Object) -> Option<(&[Json], &[Json])> {
+    let columns = object.get("columns")?.as_array()?;
+    let rows = object.get("rows")?.as_array()?;
+    let is_table = columns.iter().all(|name| name.as_str().is_some())
+        && rows.iter().all(|row| matches!(row, Json::Array(_) | Json::Object(_)));
+    is_table.then_some((columns, rows))
+}
+
+/// The keys of an object or the length of an array, for whoever looked for a piece in vain.
+pub(super) fn pieces(value: &Json) -> String {
+    match value {
+        Json::Object(object) if object.is_empty() => "an object without keys".to_owned(),
+        Json::Object(object) => format!("an object with the keys {}", names(object.keys())),
+        Json::Array(items) => match items.len() {
+            0 => "an empty array".to_owned(),
+            length => format!("an array of {}, 0 to {}", count(length, "item"), length - 1),
+        },
+        Json::Null => "null".to_owned(),
+        other => format!("a {}, which has no pieces", other.kind()),
+    }
+}
+
+/// A short form of a value on one line.
+fn line(value: &Json) -> String {
+    cut(&sketch(value, 0).compact(), LINE_MAX)
+}
+
+/// A value with its strings cut and its depths left out.
+fn sketch(value: &Json, depth: usize) -> Json {
+    match value {
+        Json::String(text) => Json::String(typed(text).unwrap_or_else(|| cut(text, 60))),
+        Json::Array(items) if depth == 2 => {
+            Json::String(format!("(array of {})", count(items.len(), "item")))
+        }
+        Json::Object(object) if depth == 2 => {
+            Json::String(format!("(object with {})", count(object.len(), "key")))
+        }
+        Json::Array(items) => {
+            let mut out: Vec<Json> =
+                items.iter().take(8).map(|item| sketch(item, depth + 1)).collect();
+            if items.len() > 8 {
+                out.push(Json::String(format!("({} more)", items.len() - 8)));
+            }
+            Json::Array(out)
+        }
+        Json::Object(object) => {
+            let shown = object.iter().take(8);
+            let mut out: Object = shown
+                .map(|(key, value)| (Key::Owned(cut(key, 40)), sketch(value, depth + 1)))
+                .collect();
+            if object.len() > 8 {
+                out.push("…", format!("({} more)", object.len() - 8));
+            }
+            Json::Object(out)
+        }
+        other => other.clone(),
+    }
+}
+
+/// What a string is that holds bytes and no words.
+fn typed(text: &str) -> Option<String> {
+    if let Some((mime, data)) =
+        text.strip_prefix("data:").and_then(|url| url.split_once(";base64,"))
+        && mime.len() <= 100
+    {
+        return Some(format!("(base64 of {mime}, {})", size(data.len())));
+    }
+    let is_base64 = text.len() >= BASE64_MIN
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/-_=\r\n".contains(&byte));
+    is_base64.then(|| format!("(base64, {})", size(text.len())))
+}
+
+/// Names with commas, as many as there is room for.
+fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut out = String::new();
+    let mut left_out = 0;
+    for name in names {
+        let name = cut(name, 60);
+        if left_out > 0 || out.len() + name.len() > NAMES_MAX {
+            left_out += 1;
+            continue;
+        }
+        if !out.is_empty() {
+            out.push_str(", ");
+        }
+        out.push_str(&name);
+    }
+    if left_out > 0 {
+        let _ = write!(out, " and {left_out} more");
+    }
+    out
+}
+
+/// Text of at most so many bytes, an ellipsis included, on one line and whole characters.
+pub(super) fn cut(text: &str, bytes: usize) -> String {
+    let one_line = |text: &str| text.replace(|letter: char| letter.is_control(), " ");
+    if text.len() <= bytes {
+        return one_line(text);
+    }
+    let end = text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()));
+    format!("{}…", one_line(&text[..end]))
+}
+
+fn characters(text: &str) -> String {
+    count(text.chars().count(), "character")
+}
+
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// A number with its noun.
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// A number of bytes, for people and models.
+pub(crate) fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => count(bytes, "byte"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,52 @@
+//! The schemas that speak of a place in the arguments. For hints only: what is accepted is decided
+//! by the check.
+
+use toolwright_core::Json;
+
+/// The most schemas that are looked at for one place, so that unions within unions end.
+const MAX: usize = 64;
+
+/// The schemas that speak of the value at a JSON Pointer, as far as they are easily found: through
+/// properties, items, local references and unions.
+pub(super) fn at<'s>(root: &'s Json, pointer: &str) -> Vec<&'s Json> {
+    let mut here = expand(root, vec![root]);
+    for segment in pointer.split('/').skip(1) {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        let below = here.iter().filter_map(|schema| step(schema, &segment)).collect();
+        here = expand(root, below);
+    }
+    here
+}
+
+/// Schemas with those that they refer to or are made of.
+pub(super) fn expand<'s>(root: &'s Json, mut schemas: Vec<&'s Json>) -> Vec<&'s Json> {
+    let mut next = 0;
+    while let Some(schema) = schemas.get(next).copied() {
+        next += 1;
+        let target = schema
+            .get("$ref")
+            .and_then(Json::as_str)
+            .and_then(|name| root.pointer(name.strip_prefix('#')?));
+        let unions = ["anyOf", "oneOf", "allOf"].into_iter();
+        let members = unions.filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+        for found in target.into_iter().chain(members) {
+            if schemas.len() < MAX && !schemas.iter().any(|known| std::ptr::eq(*known, found)) {
+                schemas.push(found);
+            }
+        }
+    }
+    schemas
+}
+
+/// The schema of a member or an item.
+fn step<'s>(schema: &'s Json, segment: &str) -> Option<&'s Json> {
+    let member = schema.get("properties").and_then(|properties| properties.get(segment));
+    let item = || {
+        let index: usize = segment.parse().ok()?;
+        schema.get("prefixItems")?.as_array()?.get(index)
+    };
+    member
+        .or_else(item)
+        .or_else(|| schema.get("items").filter(|_| segment.parse::<usize>().is_ok()))
+        .or_else(|| schema.get("additionalProperties"))
+}

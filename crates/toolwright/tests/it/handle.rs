@@ -1,0 +1,461 @@
+//! Handles: kept for their owner, shown as a preview, resolved before the check.
+
+use std::time::Duration;
+
+use toolwright::handle::{
+    Handle, HandleError, HandleId, HandleStore, Kept, Limits, MemoryHandles, NotKept, Owner,
+    PREVIEW_MAX, admit, budget, conceal, preview, resolve,
+};
+use toolwright::output::{Blob, Content};
+use toolwright::{Json, Part};
+use toolwright_core::Body;
+use toolwright_core::args::Op;
+use toolwright_core::part::{Media, MediaKind, MediaSource};
+use toolwright_core::schema::Violation;
+
+fn owner(tenant: &str, run: &str) -> Owner {
+    Owner { tenant: tenant.into(), run: run.into() }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn table() -> Json {
+    json(r#"{"columns":["姓名","age"],"rows":[["张三",34],["李四",null]]}"#)
+}
+
+fn any() -> Json {
+    json("{}")
+}
+
+fn blob(bytes: &[u8]) -> Blob {
+    Blob { mime: "application/pdf".to_owned(), bytes: bytes.into() }
+}
+
+/// All words of some parts.
+fn words(parts: &[Part]) -> String {
+    let texts = parts.iter().map(|part| match &part.body {
+        Body::Text(text) => text.clone(),
+        Body::Json(value) => value.compact(),
+        _ => String::new(),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The first handle in some text.
+fn handle_in(text: &str) -> String {
+    let start = text.find("tw:").expect("a handle");
+    text[start..start + 35].to_owned()
+}
+
+#[test]
+fn only_its_owner_finds_a_value() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    assert_eq!(store.find(&mine, id), Ok(Kept::json(table())));
+    for stranger in [owner("acme", "run-2"), owner("other", "run-1"), owner("", "")] {
+        assert_eq!(store.find(&stranger, id), Err(HandleError::Unknown));
+    }
+    assert_eq!(store.find(&mine, HandleId::from_random(7)), Err(HandleError::Unknown));
+}
+
+#[test]
+fn ids_are_random() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let ids: std::collections::HashSet<String> =
+        (0..1000).map(|_| store.keep(&mine, Kept::json(Json::Null)).unwrap().to_string()).collect();
+    assert_eq!(ids.len(), 1000);
+    // Every digit takes many values: no counter, no time, no zeros in front.
+    for place in 3..35 {
+        let digits: std::collections::HashSet<u8> =
+            ids.iter().map(|id| id.as_bytes()[place]).collect();
+        assert_eq!(digits.len(), 16, "digit {place}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_expires() {
+    let limits = Limits { lifetime: Duration::from_mins(10), ..Limits::default() };
+    let store = MemoryHandles::new(limits);
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    tokio::time::advance(Duration::from_secs(599)).await;
+    assert!(store.find(&mine, id).is_ok());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
+    // The next one clears it away; the owner is still told what happened, and a stranger nothing.
+    store.keep(&mine, Kept::json(Json::Null)).unwrap();
+    assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
+    assert_eq!(store.find(&owner("acme", "run-2"), id), Err(HandleError::Unknown));
+}
+
+#[test]
+fn the_oldest_make_room() {
+    let store = MemoryHandles::new(Limits { entries: 3, ..Limits::default() });
+    let mine = owner("acme", "run-1");
+    let ids: Vec<_> = (0..5_u64).map(|n| store.keep(&mine, Kept::json(n)).unwrap()).collect();
+    for id in &ids[..2] {
+        assert_eq!(store.find(&mine, *id), Err(HandleError::Expired));
+    }
+    for id in &ids[2..] {
+        assert!(store.find(&mine, *id).is_ok());
+    }
+}
+
+#[test]
+fn no_tenant_pushes_out_another() {
+    let kilobyte = || Kept::Bytes(blob(&[0; 1000]));
+    let store = MemoryHandles::new(Limits { bytes: 10_500, ..Limits::default() });
+    let (small, large) = (owner("small", "r"), owner("large", "r"));
+    let id = store.keep(&small, kilobyte()).unwrap();
+    for _ in 0..100 {
+        store.keep(&large, kilobyte()).unwrap();
+    }
+    assert!(store.find(&small, id).is_ok());
+    // More than all others together leave room for is not kept, and nobody else loses anything.
+    let big = store.keep(&large, Kept::Bytes(blob(&[0; 10_000])));
+    assert_eq!(big, Err(NotKept::NoRoom));
+    assert!(store.find(&small, id).is_ok());
+    assert_eq!(store.keep(&large, Kept::Bytes(blob(&vec![0; 20_000]))), Err(NotKept::NoRoom));
+}
+
+#[test]
+fn text_is_a_handle_whole_or_not_at_all() {
+    let id = "tw:00112233445566778899aabbccddeeff";
+    for good in [id.to_owned(), format!("{id}#/rows/0"), format!("{id}#")] {
+        assert!(good.parse::<Handle>().is_ok(), "{good}");
+    }
+    let long = format!("{id}0");
+    let within = format!("see {id}");
+    let bare = format!("{id}#rows");
+    for bad in ["", "tw:", "tw:12", "TW:00112233445566778899aabbccddeeff", &long, &within, &bare] {
+        assert!(bad.parse::<Handle>().is_err(), "{bad}");
+    }
+    assert!("tw:+0112233445566778899aabbccddeeff".parse::<Handle>().is_err());
+}
+
+#[test]
+fn handles_become_values_at_any_depth() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let text = format!(
+        r#"{{"table":"{id}","cells":["{id}#/rows/0/0",{{"x":"{id}#/columns"}}],"note":"see {id}"}}"#
+    );
+    let mut value = json(&text);
+    let changes = resolve(&mut value, &any(), &mine, &store).unwrap();
+    let expected = format!(
+        r#"{{"table":{},"cells":["张三",{{"x":["姓名","age"]}}],"note":"see {id}"}}"#,
+        table().compact()
+    );
+    assert_eq!(value, json(&expected));
+    let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!(paths, ["/table", "/cells/0", "/cells/1/x"]);
+    assert!(changes.iter().all(|change| change.op == Op::Handle && change.to.is_none()));
+    assert_eq!(changes[0].from, Some(Json::String(id.to_string())));
+}
+
+#[test]
+fn what_is_put_in_is_not_searched_again() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let inner = store.keep(&mine, Kept::json("secret")).unwrap();
+    let outer = store.keep(&mine, Kept::json(inner.to_string())).unwrap();
+    let mut value = json(&format!(r#"{{"a":"{outer}"}}"#));
+    resolve(&mut value, &any(), &mine, &store).unwrap();
+    assert_eq!(value.get("a").and_then(Json::as_str), Some(inner.to_string().as_str()));
+}
+
+#[test]
+fn a_slot_for_handles_keeps_the_handle() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let schema = json(
+        r##"{"type":"object","properties":{
+            "direct":{"type":"string","format":"handle"},
+            "list":{"type":"array","items":{"$ref":"#/$defs/h"}},
+            "maybe":{"anyOf":[{"$ref":"#/$defs/h"},{"type":"null"}]},
+            "value":{"type":"object"}},
+          "$defs":{"h":{"type":"string","format":"handle"}}}"##,
+    );
+    let mut value =
+        json(&format!(r#"{{"direct":"{id}","list":["{id}"],"maybe":"{id}","value":"{id}"}}"#));
+    let changes = resolve(&mut value, &schema, &mine, &store).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].path, "/value");
+}
+
+#[test]
+fn bytes_go_where_base64_is_asked_for() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::Bytes(blob(b"%PDF\xff"))).unwrap();
+    let schema = json(
+        r#"{"properties":{"file":{"type":"string","contentEncoding":"base64"},"text":{"type":"string"}}}"#,
+    );
+    let mut value = json(&format!(r#"{{"file":"{id}"}}"#));
+    resolve(&mut value, &schema, &mine, &store).unwrap();
+    assert_eq!(value, json(r#"{"file":"JVBERv8="}"#));
+    for arguments in [format!(r#"{{"text":"{id}"}}"#), format!(r#"{{"file":"{id}#/0"}}"#)] {
+        let failure = resolve(&mut json(&arguments), &schema, &mine, &store).unwrap_err();
+        assert_eq!(failure.error, HandleError::NotJson);
+        assert!(failure.text.contains("5 bytes of application/pdf"), "{}", failure.text);
+    }
+}
+
+#[test]
+fn forged_and_foreign_handles_read_the_same() {
+    let store = MemoryHandles::default();
+    let theirs = store.keep(&owner("other", "run-1"), Kept::json(table())).unwrap().to_string();
+    let forged = HandleId::from_random(u128::MAX).to_string();
+    let mine = owner("acme", "run-1");
+    let texts = [&theirs, &forged].map(|id| {
+        let mut value = json(&format!(r#"{{"table":"{id}#/rows"}}"#));
+        let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+        assert_eq!((failure.path.as_str(), failure.error), ("/table", HandleError::Unknown));
+        failure.text.replace(id.as_str(), "ID")
+    });
+    assert_eq!(texts[0], texts[1]);
+    assert!(texts[0].contains("call the tool that makes the data"), "{}", texts[0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_handle_says_to_call_again() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    tokio::time::advance(Duration::from_hours(2)).await;
+    let mut value = json(&format!(r#"{{"table":"{id}"}}"#));
+    let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+    assert_eq!(failure.error, HandleError::Expired);
+    assert!(failure.text.contains("Call the tool that made it again"), "{}", failure.text);
+}
+
+#[test]
+fn a_pointer_to_nothing_lists_what_is_near() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let explain = |pointer: &str| {
+        let mut value = json(&format!(r#"{{"x":"{id}#{pointer}"}}"#));
+        let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+        assert_eq!(failure.error, HandleError::NoSuchPiece);
+        failure.text
+    };
+    assert!(
+        explain("/row/0").contains("at its top there is an object with the keys columns, rows")
+    );
+    assert!(explain("/rows/2").contains("at #/rows there is an array of 2 items, 0 to 1"));
+    assert!(
+        explain("/rows/0/0/x").contains("at #/rows/0/0 there is a string, which has no pieces")
+    );
+    let long = explain(&"/nothing".repeat(10_000));
+    assert!(long.len() < 1000, "{}", long.len());
+}
+
+#[test]
+fn one_call_gets_only_so_much() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json("x".repeat(1 << 20))).unwrap();
+    let many = vec![id.to_string(); 1000];
+    let mut value = Json::from(many);
+    let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+    assert_eq!(failure.error, HandleError::TooLarge);
+}
+
+#[test]
+fn violations_do_not_show_what_came_from_a_handle() {
+    let store = MemoryHandles::default();
+    let mine = owner("acme", "run-1");
+    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let mut value = json(&format!(r#"{{"table":"{id}","tables":1}}"#));
+    let changes = resolve(&mut value, &any(), &mine, &store).unwrap();
+    let violation = |path: &str| Violation {
+        path: path.to_owned(),
+        keyword: "type".to_owned(),
+        message: "not a number".to_owned(),
+        got: Some("张三".into()),
+        accepted: None,
+        schema_path: String::new(),
+    };
+    let mut violations = [violation("/table"), violation("/table/rows/0/0"), violation("/tables")];
+    conceal(&mut violations, &changes);
+    assert_eq!(violations.map(|violation| violation.got.is_some()), [false, false, true]);
+}
+
+#[test]
+fn a_preview_tells_what_it_is_and_how_to_use_it() {
+    let id = HandleId::from_random(1);
+    let text = preview(id, &Kept::json(table()));
+    assert!(text.starts_with("table of 2 rows and 2 columns: 姓名, age (67 bytes)"), "{text}");
+    assert!(text.contains("#/rows/0: [\"张三\",34]"), "{text}");
+    let piece = format!("pass \"{id}\" as the argument, or a piece of it as \"{id}#/rows/0\".");
+    assert!(text.ends_with(&piece), "{text}");
+
+    let text = preview(id, &Kept::json(json(r#"{"a/b":[1,2],"c":"d"}"#)));
+    assert!(text.contains("object with 2 keys: a/b, c"), "{text}");
+    assert!(text.contains("#/a~1b: [1,2]\n#/c: \"d\"\n"), "{text}");
+
+    let text = preview(id, &Kept::Bytes(blob(&[7; 12_345])));
+    assert!(text.starts_with("12.3 kB of application/pdf, kept"), "{text}");
+}
+
+#[test]
+fn a_preview_is_bounded_and_never_the_bytes() {
+    let id = HandleId::from_random(1);
+    let base64 = "iVBORw0KGgo".repeat(10_000);
+    let wide: Vec<String> = (0..5000).map(|n| format!("列{n}")).collect();
+    let deep = "[".repeat(100) + &"]".repeat(100);
+    let values = [
+        Json::String("长".repeat(100_000)),
+        Json::String(base64.clone()),
+        json(&format!(r#"{{"image":"{base64}","url":"data:image/png;base64,{base64}"}}"#)),
+        Json::from(wide.clone()),
+        Json::Object(wide.iter().map(|name| (name.clone().into(), Json::Null)).collect()),
+        Json::Object([("键".repeat(9999).into(), Json::Null)].into_iter().collect()),
+        toolwright_core::object! {"columns": wide.clone(), "rows": vec![Json::from(wide); 3]}
+            .into(),
+        json(&deep),
+    ];
+    for value in values {
+        let text = preview(id, &Kept::json(value));
+        assert!(text.len() <= PREVIEW_MAX, "{} bytes: {text}", text.len());
+        assert!(!text.contains("iVBORw0KGgoiVBOR"), "{text}");
+        assert!(text.contains(&id.to_string()));
+    }
+    let mime = "x".repeat(5000);
+    let odd = Kept::Bytes(Blob { mime, bytes: [].into() });
+    assert!(preview(id, &odd).len() <= PREVIEW_MAX);
+}
+
+#[test]
+fn a_small_result_passes_as_it_is() {
+    let store = MemoryHandles::default();
+    let content = vec![Content::Text("好".into()), Content::Json(table())];
+    let parts = budget(content, 1000, &owner("a", "r"), Some(&store));
+    assert_eq!(parts, [Part::text("好"), Part::new(Body::Json(table()))]);
+}
+
+#[test]
+fn case_30_a_large_result_costs_a_bounded_preview() {
+    let store = MemoryHandles::default();
+    let mine = owner("a", "r");
+    let rows: Vec<Json> = (0..50_000_u64).map(|n| Json::from(vec![n, n * 7])).collect();
+    let value = Json::from(toolwright_core::object! {"columns": vec!["n", "m"], "rows": rows});
+    assert!(value.compact().len() > 500_000);
+    let parts = budget(vec![Content::Json(value.clone())], 16_384, &mine, Some(&store));
+    let text = words(&parts);
+    assert!(text.len() <= PREVIEW_MAX, "{text}");
+    // The value is whole behind the handle.
+    let mut arguments = Json::String(handle_in(&text));
+    resolve(&mut arguments, &any(), &mine, &store).unwrap();
+    assert_eq!(arguments, value);
+}
+
+#[test]
+fn case_30_many_small_pieces_are_bounded_together() {
+    let store = MemoryHandles::default();
+    let mine = owner("a", "r");
+    let pieces: Vec<Content> = (0..10_000).map(|n| Content::Text(format!("piece {n}"))).collect();
+    let text = words(&budget(pieces, 4096, &mine, Some(&store)));
+    assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
+    assert!(text.starts_with("piece 0\npiece 1\n"));
+    let mut rest = Json::String(handle_in(&text));
+    resolve(&mut rest, &any(), &mine, &store).unwrap();
+    assert_eq!(rest.as_array().unwrap().last(), Some(&Json::from("piece 9999")));
+    // So are ten thousand blobs, each with a handle.
+    let blobs: Vec<Content> =
+        (0..10_000_u32).map(|n| Content::Bytes(blob(&n.to_le_bytes()))).collect();
+    let text = words(&budget(blobs, 4096, &mine, Some(&store)));
+    assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
+}
+
+#[test]
+fn without_a_store_a_result_is_cut() {
+    let mine = owner("a", "r");
+    let long = "文".repeat(100_000);
+    let parts = budget(vec![Content::Text(long)], 1000, &mine, None);
+    let text = words(&parts);
+    assert!(text.len() < 1200, "{}", text.len());
+    assert!(text.ends_with("[Cut here: 299.0 kB more, not kept. Ask for less.]"), "{text}");
+    let text = words(&budget(vec![Content::Bytes(blob(&[0; 9]))], 1000, &mine, None));
+    assert_eq!(text, "[9 bytes of application/pdf, not shown and not kept.]");
+    // A store that has no room is as good as none, and says why.
+    let store = MemoryHandles::new(Limits { bytes: 10, ..Limits::default() });
+    let text = words(&budget(vec![Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)));
+    assert!(text.contains("no room"), "{text}");
+}
+
+#[test]
+fn data_for_tools_alone_is_never_shown() {
+    let mine = owner("a", "r");
+    let data = || vec![Content::Data { value: table(), about: "2 rows of people".into() }];
+    let store = MemoryHandles::default();
+    let text = words(&budget(data(), 16_384, &mine, Some(&store)));
+    assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
+    let mut value = Json::String(handle_in(&text));
+    resolve(&mut value, &any(), &mine, &store).unwrap();
+    assert_eq!(value, table());
+    let text = words(&budget(data(), 16_384, &mine, None));
+    assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
+}
+
+#[test]
+fn case_30_media_stay_typed_parts() {
+    let store = MemoryHandles::default();
+    let mine = owner("a", "r");
+    let image = |bytes: usize| {
+        Content::Media(Media {
+            kind: MediaKind::Image,
+            mime: Some("image/png".to_owned()),
+            source: MediaSource::Base64("AAAA".repeat(bytes / 4)),
+            name: None,
+        })
+    };
+    let parts = budget(vec![image(100_000), image(100_000)], 1000, &mine, Some(&store));
+    assert!(parts.iter().all(|part| matches!(part.body, Body::Media(_))));
+    // One that no vendor would take is kept as bytes.
+    let text = words(&budget(vec![image(40 << 20)], 1000, &mine, Some(&store)));
+    assert!(text.starts_with("31.4 MB of image/png, kept"), "{text}");
+}
+
+#[test]
+fn the_schema_that_models_see_admits_handles_where_data_goes() {
+    let schema = json(
+        r##"{"type":"object","properties":{
+            "path":{"type":"string"},
+            "limit":{"type":"integer"},
+            "rows":{"type":"array","items":{"type":"object"},"description":"The rows"},
+            "table":{"$ref":"#/$defs/Table"},
+            "maybe":{"anyOf":[{"$ref":"#/$defs/Table"},{"type":"null"}]},
+            "either":{"type":["string","array"]},
+            "tree":{"$ref":"#/$defs/Tree"},
+            "any":{}},
+          "required":["path"],
+          "$defs":{"Table":{"type":"object","properties":{"rows":{"type":"array"}}},
+                   "Tree":{"type":"object","properties":{"child":{"$ref":"#/$defs/Tree"}}}}}"##,
+    );
+    let shown = admit(&schema);
+    let hint = r#"{"type":"string","description":"Or a handle from an earlier result: tw:…"}"#;
+    let expected = format!(
+        r##"{{"type":"object","properties":{{
+            "path":{{"type":"string"}},
+            "limit":{{"type":"integer"}},
+            "rows":{{"description":"The rows","anyOf":[{{"type":"array","items":{{"type":"object"}}}},{hint}]}},
+            "table":{{"anyOf":[{{"$ref":"#/$defs/Table"}},{hint}]}},
+            "maybe":{{"anyOf":[{{"$ref":"#/$defs/Table"}},{{"type":"null"}},{hint}]}},
+            "either":{{"type":["string","array"]}},
+            "tree":{{"anyOf":[{{"$ref":"#/$defs/Tree"}},{hint}]}},
+            "any":{{}}}},
+          "required":["path"],
+          "$defs":{{"Table":{{"type":"object","properties":{{"rows":{{"type":"array"}}}}}},
+                   "Tree":{{"type":"object","properties":{{"child":{{"$ref":"#/$defs/Tree"}}}}}}}}}}"##
+    );
+    assert_eq!(shown.compact(), json(&expected).compact());
+    assert_eq!(admit(&schema).compact(), shown.compact());
+}
