@@ -13,6 +13,7 @@
 //! value is never invented, and no change goes unreported.
 
 pub mod change;
+pub mod coerce;
 mod parse;
 
 pub use change::{Change, Op};

@@ -16,7 +16,7 @@ pub mod mistral;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-mod percent;
+pub(crate) mod percent;
 pub mod shape;
 pub mod vendors;
 

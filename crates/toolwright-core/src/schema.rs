@@ -30,6 +30,7 @@ use std::borrow::Cow;
 
 pub use change::SchemaChange;
 pub use check::{Check, SchemaError};
+pub(crate) use check::{Part, Parts};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 

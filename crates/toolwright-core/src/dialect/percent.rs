@@ -1,7 +1,7 @@
 //! Percent-encoding, for vendors that keep the model in the path.
 
 /// Escapes everything but RFC 3986's unreserved characters.
-pub(super) fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

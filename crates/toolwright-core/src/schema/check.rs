@@ -9,12 +9,15 @@
 mod exact;
 mod explain;
 mod instance;
+mod part;
 
 use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
 
 use super::Violation;
 use crate::json::{Json, Number};
 use instance::Exact;
+pub(crate) use part::{Part, Parts};
 
 /// How many values a schema may hold.
 const MAX_SIZE: usize = 200_000;
@@ -50,6 +53,8 @@ pub enum SchemaError {
 pub struct Check {
     validator: Validator<Exact>,
     schema: Json,
+    /// Whether the schema holds a number that `serde_json` would round
+    is_rounded: bool,
 }
 
 impl Check {
@@ -62,15 +67,9 @@ impl Check {
         let mut survey = Survey::default();
         survey.visit(schema, 0)?;
         let value = schema.to_value();
-        let mut options = jsonschema::options_for::<Exact>()
-            .offline()
-            .should_validate_formats(false)
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
-        if Draft::Draft202012.detect(&value) != Draft::Draft4 {
-            options = exact::register(options, schema, survey.rounded);
-        }
+        let options = options(&value, schema, survey.rounded);
         let validator = options.build(&value).map_err(|error| explain::schema_error(&error))?;
-        Ok(Check { validator, schema: schema.clone() })
+        Ok(Check { validator, schema: schema.clone(), is_rounded: survey.rounded })
     }
 
     /// The schema as it was given.
@@ -86,20 +85,37 @@ impl Check {
 
     /// Every place where a value is not what the schema asks for, in the order of the value.
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
-        let mut found: Vec<(Vec<usize>, Violation)> = self
-            .validator
-            .iter_errors(value)
-            .map(|error| explain::violation(&error, value, &self.schema))
-            .map(|violation| (order(value, &violation.path), violation))
-            .collect();
-        found.sort_by(|(a, x), (b, y)| {
-            let rest =
-                |violation: &Violation| (violation.schema_path.clone(), violation.message.clone());
-            a.cmp(b).then_with(|| rest(x).cmp(&rest(y)))
-        });
-        found.dedup_by(|(_, a), (_, b)| a == b);
-        found.into_iter().map(|(_, violation)| violation).collect()
+        found(&self.validator, value, &self.schema)
     }
+}
+
+/// How schemas are compiled.
+fn options<'i>(value: &Value, schema: &Json, is_rounded: bool) -> exact::Options<'i> {
+    let options = jsonschema::options_for::<Exact>()
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
+    if Draft::Draft202012.detect(value) == Draft::Draft4 {
+        options
+    } else {
+        exact::register(options, schema, is_rounded)
+    }
+}
+
+/// What a validator finds wrong with a value, in the order of the value.
+fn found(validator: &Validator<Exact>, value: &Json, schema: &Json) -> Vec<Violation> {
+    let mut found: Vec<(Vec<usize>, Violation)> = validator
+        .iter_errors(value)
+        .map(|error| explain::violation(&error, value, schema))
+        .map(|violation| (order(value, &violation.path), violation))
+        .collect();
+    found.sort_by(|(a, x), (b, y)| {
+        let rest =
+            |violation: &Violation| (violation.schema_path.clone(), violation.message.clone());
+        a.cmp(b).then_with(|| rest(x).cmp(&rest(y)))
+    });
+    found.dedup_by(|(_, a), (_, b)| a == b);
+    found.into_iter().map(|(_, violation)| violation).collect()
 }
 
 /// The place of a pointer in writing order.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::case_sensitive_file_extension_comparisons)]
 
 mod anthropic;
+mod args;
 mod bedrock;
 mod cases;
 mod check;

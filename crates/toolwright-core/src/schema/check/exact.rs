@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::instance::Exact;
 use crate::json::{Json, Number};
 
-type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
+pub(super) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
 type Compiled<'a> = Result<Box<dyn for<'i> Keyword<'i, Exact>>, ValidationError<'a>>;
 
 /// What a number must be to a limit.

@@ -1,0 +1,83 @@
+//! What is known while mending: the schema, its check at any place, and how much more may be tried.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Coercion;
+use super::place::weight;
+use crate::json::Json;
+use crate::schema::{Part, Parts, Violation};
+
+/// How often every value of the arguments may be looked at.
+const LOOKS: usize = 32;
+
+/// How many values may be looked at anyhow, a value within another counted by itself.
+const AT_LEAST: usize = 50_000;
+
+/// How many schemas within the schema may be compiled for one call.
+const PARTS: usize = 256;
+
+/// A schema to try values against. What it is asked is counted, so that no schema and no value
+/// can make the search long.
+pub(super) struct Ground<'s> {
+    pub(super) by: &'s Coercion<'s>,
+    pub(super) schema: &'s Json,
+    parts: &'s Parts<'s>,
+    compiled: RefCell<HashMap<String, Option<Rc<Part<'s>>>>>,
+    left: Cell<usize>,
+}
+
+impl<'s> Ground<'s> {
+    /// For a value that is to be mended.
+    pub(super) fn new(by: &'s Coercion<'s>, parts: &'s Parts<'s>, value: &Json) -> Ground<'s> {
+        let left = Cell::new(AT_LEAST + LOOKS * weight(value));
+        Ground { by, schema: by.check.schema(), parts, compiled: RefCell::default(), left }
+    }
+
+    /// Where a value breaks some of the schemas within the schema; none if that cannot be known.
+    pub(super) fn violations(&self, value: &Json, schemas: &[String]) -> Option<Vec<Violation>> {
+        let mut all = Vec::new();
+        for schema in schemas {
+            self.spend(value)?;
+            all.extend(match schema.as_str() {
+                "" => self.by.check.violations(value),
+                within => self.part(within)?.violations(value),
+            });
+        }
+        Some(all)
+    }
+
+    /// Whether a value keeps all of some schemas within the schema.
+    pub(super) fn accepts(&self, value: &Json, schemas: &[String]) -> bool {
+        let accepts = |schema: &String| {
+            self.spend(value)?;
+            Some(match schema.as_str() {
+                "" => self.by.check.accepts(value),
+                within => self.part(within)?.accepts(value),
+            })
+        };
+        schemas.iter().all(|schema| accepts(schema) == Some(true))
+    }
+
+    /// A schema within the schema, compiled once.
+    fn part(&self, pointer: &str) -> Option<Rc<Part<'s>>> {
+        let mut compiled = self.compiled.borrow_mut();
+        if let Some(part) = compiled.get(pointer) {
+            return part.clone();
+        }
+        if compiled.len() >= PARTS {
+            return None;
+        }
+        let part = self.parts.compile(pointer).map(Rc::new);
+        compiled.insert(pointer.to_owned(), part.clone());
+        part
+    }
+
+    /// Counts one look at a value; none if there were too many.
+    fn spend(&self, value: &Json) -> Option<()> {
+        let left = self.left.get().checked_sub(weight(value))?;
+        self.left.set(left);
+        Some(())
+    }
+}

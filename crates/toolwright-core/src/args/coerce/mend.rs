@@ -1,0 +1,280 @@
+//! The search: place by place, from the outside in, the cheapest mend that its schemas accept.
+//!
+//! A place that is wrong in itself is mended by a rule, or by one branch of a union; what a rule
+//! makes may be wrong within and is mended in turn. A place that is only wrong within is mended
+//! there, each inner place by itself. Nothing counts before the schemas around it have accepted it.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ground::Ground;
+use super::place::{find, split};
+use super::{Coercion, Proposal, Reading, absent, boolean, choice, list, node, number, parse};
+use super::{rename, text, unwrap};
+use crate::args::{Change, Op};
+use crate::json::Json;
+use crate::schema::Violation;
+
+/// How far the changes of one place may go together.
+const REACH: u32 = 8;
+
+/// A place in the arguments, and what it has to be.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    /// JSON Pointer into the arguments
+    pub(super) at: String,
+    /// The schemas that it breaks, by JSON Pointer into the schema
+    pub(super) schemas: Vec<String>,
+    /// The schemas around those: the ones whose union's branch is being tried
+    pub(super) around: Vec<String>,
+    /// Whether it is an item of an array
+    pub(super) is_item: bool,
+    /// How far its changes may still go
+    pub(super) reach: u32,
+}
+
+/// A value that its schemas accept, and how it came about.
+#[derive(Debug)]
+struct Mended {
+    value: Json,
+    changes: Vec<Change>,
+    /// Whether another value is as near
+    is_tied: bool,
+}
+
+impl Mended {
+    fn untouched(value: Json) -> Mended {
+        Mended { value, changes: Vec::new(), is_tied: false }
+    }
+
+    fn cost(&self) -> u32 {
+        self.changes.iter().map(|change| change.op.cost()).sum()
+    }
+}
+
+/// The nearest value that the whole schema accepts; none if there is none, or not one.
+pub(super) fn whole(value: &Json, by: &Coercion<'_>) -> Option<Reading> {
+    let document = by.check.document();
+    let parts = document.parts()?;
+    let ground = Ground::new(by, &parts, value);
+    let schemas = vec![String::new()];
+    let spot =
+        Spot { at: String::new(), schemas, around: Vec::new(), is_item: false, reach: REACH };
+    let mended = mend(&ground, value.clone(), &spot)?;
+    let is_sound = !mended.is_tied && by.check.accepts(&mended.value);
+    is_sound.then_some(Reading { value: mended.value, changes: mended.changes })
+}
+
+/// The nearest value that a place's schemas accept.
+fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mended> {
+    let violations = ground.violations(&value, &spot.schemas)?;
+    if violations.is_empty() {
+        return Some(Mended::untouched(value));
+    }
+    if violations.iter().any(|violation| violation.path.is_empty()) {
+        return itself(ground, &value, &violations, spot);
+    }
+    within(ground, value, violations, spot)
+}
+
+/// Mends a value that is wrong in itself.
+fn itself(
+    ground: &Ground<'_>,
+    value: &Json,
+    violations: &[Violation],
+    spot: &Spot,
+) -> Option<Mended> {
+    let own: Vec<&Violation> =
+        violations.iter().filter(|violation| violation.path.is_empty()).collect();
+    let mut best: Option<Mended> = None;
+    let ruled = proposals(ground, value, &own, spot);
+    let ruled = ruled.into_iter().filter_map(|proposal| attempt(ground, proposal, spot));
+    for mended in ruled.chain(listed(ground, value, &own, spot)) {
+        best = Some(nearer(best, mended));
+    }
+    for violation in own {
+        for branch in branches(ground, violation, spot) {
+            let mended = mend(ground, value.clone(), &branch)
+                .filter(|mended| ground.accepts(&mended.value, &spot.schemas));
+            if let Some(mended) = mended {
+                best = Some(nearer(best, mended));
+            }
+        }
+    }
+    best
+}
+
+/// What a proposal comes to, if the place's schemas accept it in the end.
+fn attempt(ground: &Ground<'_>, proposal: Proposal, spot: &Spot) -> Option<Mended> {
+    let spot = Spot { reach: spot.reach.checked_sub(proposal.cost())?, ..spot.clone() };
+    let mut mended = match proposal.value {
+        container @ (Json::Array(_) | Json::Object(_)) => mend(ground, container, &spot)?,
+        // A scalar is what was meant or it is not: no rule reads it further.
+        scalar if ground.accepts(&scalar, &spot.schemas) => Mended::untouched(scalar),
+        _ => return None,
+    };
+    mended.changes.splice(0..0, proposal.changes);
+    Some(mended)
+}
+
+/// A single value as an array. Text with commas can be one item or several: which of the two is a
+/// matter of what was asked for, not of cost.
+fn listed(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) -> Option<Mended> {
+    if spot.is_item || !own.iter().any(|violation| violation.keyword == "type") {
+        return None;
+    }
+    let several = list::several(&spot.at, value).and_then(|list| attempt(ground, list, spot));
+    let one = list::one(&spot.at, value).and_then(|list| attempt(ground, list, spot));
+    match several {
+        Some(mut several) if ground.by.options.comma_lists => {
+            // `1,234` is two numbers or one.
+            let is_grouped = |change: &Change| change.op == Op::Thousands;
+            several.is_tied |= one.is_some_and(|one| one.changes.iter().any(is_grouped));
+            Some(several)
+        }
+        Some(_) => one.map(|one| Mended { is_tied: true, ..one }),
+        None => one,
+    }
+}
+
+/// Mends a value that is only wrong within, each place by itself.
+fn within(
+    ground: &Ground<'_>,
+    mut value: Json,
+    mut violations: Vec<Violation>,
+    spot: &Spot,
+) -> Option<Mended> {
+    let (mut changes, mut is_tied) = (Vec::new(), false);
+    let mut done = BTreeSet::new();
+    // A mended place can bring others to light, but none is mended twice.
+    while !violations.is_empty() {
+        for (path, schemas) in outermost(&violations)? {
+            let inner = spot.inner(&path, schemas, &value)?;
+            let taken = std::mem::take(find(&mut value, &path)?);
+            if !taken.is_null() {
+                let mended = mend(ground, taken, &inner)?;
+                *find(&mut value, &path)? = mended.value;
+                changes.extend(mended.changes);
+                is_tied |= mended.is_tied;
+            } else if node::declares(ground, spot, &path) {
+                changes.push(absent::take_away(&mut value, &path, &inner.at)?);
+            } else {
+                return None;
+            }
+            if !done.insert(path) {
+                return None;
+            }
+        }
+        violations = ground.violations(&value, &spot.schemas)?;
+    }
+    Some(Mended { value, changes, is_tied })
+}
+
+/// The violated places that no other one is around, with the schemas that they break; none if the
+/// value itself is among them.
+fn outermost(violations: &[Violation]) -> Option<BTreeMap<String, Vec<String>>> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for violation in violations {
+        if violation.path.is_empty() {
+            return None;
+        }
+        let schemas = places.entry(violation.path.clone()).or_default();
+        let schema = node::of_keyword(violation).to_owned();
+        if !schemas.contains(&schema) {
+            schemas.push(schema);
+        }
+    }
+    let paths: BTreeSet<String> = places.keys().cloned().collect();
+    places.retain(|path, _| !ancestors(path).any(|around| paths.contains(around)));
+    Some(places)
+}
+
+/// The pointers around a pointer, the nearest first.
+fn ancestors(pointer: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(pointer.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
+        .map(|(around, _)| around)
+}
+
+/// What a value that is wrong in itself may have meant.
+fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) -> Vec<Proposal> {
+    let has =
+        |words: &[&str]| own.iter().any(|violation| words.contains(&violation.keyword.as_str()));
+    let (at, options) = (spot.at.as_str(), ground.by.options);
+    let mut out = Vec::new();
+    if has(&["type", "enum", "const"]) {
+        out.extend(number::propose(at, value));
+        out.extend(boolean::propose(at, value));
+        out.extend(text::propose(at, value));
+        out.extend(choice::propose(at, value, &node::choices(ground, own)));
+        out.extend(parse::propose(at, value));
+        if options.thousands {
+            out.extend(number::propose_grouped(at, value));
+        }
+    }
+    if has(OF_OBJECTS) {
+        if at.is_empty() {
+            out.extend(unwrap::propose(ground, value, spot));
+        }
+        if options.fold_names {
+            out.extend(rename::propose(ground, value, own, spot));
+        }
+    }
+    out
+}
+
+/// The keywords that an object breaks if its members have other names or are elsewhere.
+const OF_OBJECTS: &[&str] = &[
+    "required",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "dependentRequired",
+    "minProperties",
+    "maxProperties",
+];
+
+/// A place for each branch of a union that no branch was right for.
+fn branches(ground: &Ground<'_>, violation: &Violation, spot: &Spot) -> Vec<Spot> {
+    if !matches!(violation.keyword.as_str(), "anyOf" | "oneOf") {
+        return Vec::new();
+    }
+    let union = node::of_keyword(violation);
+    let others = spot.schemas.iter().filter(|schema| *schema != union);
+    let branches = ground.schema.pointer(&violation.schema_path).and_then(Json::as_array);
+    (0..branches.map_or(0, <[Json]>::len))
+        .map(|index| {
+            let branch = format!("{}/{index}", violation.schema_path);
+            let mut place = spot.clone();
+            place.schemas = others.clone().cloned().chain([branch]).collect();
+            place.around.push(union.to_owned());
+            place
+        })
+        .collect()
+}
+
+/// The cheaper of two; if they cost the same and differ, there is no telling which was meant.
+fn nearer(best: Option<Mended>, other: Mended) -> Mended {
+    let Some(mut best) = best else { return other };
+    match other.cost().cmp(&best.cost()) {
+        Ordering::Less => other,
+        Ordering::Greater => best,
+        Ordering::Equal => {
+            best.is_tied |= other.is_tied || !best.value.same(&other.value);
+            best
+        }
+    }
+}
+
+impl Spot {
+    /// A place within this one.
+    fn inner(&self, path: &str, schemas: Vec<String>, value: &Json) -> Option<Spot> {
+        let (around, _) = split(path)?;
+        Some(Spot {
+            at: format!("{}{path}", self.at),
+            schemas,
+            around: Vec::new(),
+            is_item: value.pointer(around)?.as_array().is_some(),
+            reach: self.reach,
+        })
+    }
+}

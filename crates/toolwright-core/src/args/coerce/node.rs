@@ -1,0 +1,106 @@
+//! What a schema says at a place: which names it declares, which values it lists.
+
+use super::ground::Ground;
+use super::mend::Spot;
+use super::place::segments;
+use crate::json::{Json, Object};
+use crate::schema::Violation;
+
+/// How many schemas are looked at for one question.
+const LIMIT: usize = 256;
+
+/// The pointer of the schema that a broken keyword stands in.
+pub(super) fn of_keyword(violation: &Violation) -> &str {
+    violation.schema_path.rsplit_once('/').map_or("", |(schema, _)| schema)
+}
+
+/// The values that broken `enum` and `const` keywords list.
+pub(super) fn choices<'s>(ground: &Ground<'s>, violations: &[&Violation]) -> Vec<&'s Json> {
+    let mut out = Vec::new();
+    for violation in violations {
+        let listed = ground.schema.pointer(&violation.schema_path);
+        match (violation.keyword.as_str(), listed) {
+            ("enum", Some(Json::Array(values))) => out.extend(values),
+            ("const", Some(value)) => out.push(value),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The names that schemas declare as properties.
+pub(super) fn properties<'s, 'p>(
+    ground: &Ground<'s>,
+    schemas: impl Iterator<Item = &'p String>,
+) -> Vec<&'s str> {
+    let declared = |schema: &'s Json| schema.get("properties").and_then(Json::as_object);
+    let names = parts(ground.schema, schemas);
+    let mut out: Vec<&str> =
+        names.into_iter().filter_map(declared).flat_map(Object::keys).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The names that schemas ask for.
+pub(super) fn required<'s, 'p>(
+    ground: &Ground<'s>,
+    schemas: impl Iterator<Item = &'p String>,
+) -> Vec<&'s str> {
+    let asked = |schema: &'s Json| schema.get("required").and_then(Json::as_array);
+    let names = parts(ground.schema, schemas);
+    let mut out: Vec<&str> =
+        names.into_iter().filter_map(asked).flatten().filter_map(Json::as_str).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Whether a member of some value is a property by its name, and not one of any name.
+pub(super) fn declares(ground: &Ground<'_>, spot: &Spot, path: &str) -> bool {
+    let mut steps: Vec<String> = segments(path).collect();
+    let Some(name) = steps.pop() else { return false };
+    let mut here = parts(ground.schema, spot.around.iter().chain(&spot.schemas));
+    for step in steps {
+        here = whole(ground.schema, here.into_iter().flat_map(|node| below(node, &step)).collect());
+    }
+    here.iter().any(|node| node.get("properties").is_some_and(|own| own.get(&name).is_some()))
+}
+
+/// The schemas for a member or an item.
+fn below<'s>(schema: &'s Json, step: &str) -> impl Iterator<Item = &'s Json> {
+    let named = schema.get("properties").and_then(|own| own.get(step));
+    let patterned = schema.get("patternProperties").and_then(Json::as_object);
+    let listed = schema.get("prefixItems").and_then(Json::as_array);
+    let listed = listed.zip(step.parse::<usize>().ok()).and_then(|(list, at)| list.get(at));
+    let others = ["items", "additionalProperties", "unevaluatedProperties"];
+    let others = others.into_iter().filter_map(|keyword| schema.get(keyword));
+    let patterned = patterned.into_iter().flat_map(Object::iter).map(|(_, schema)| schema);
+    named.into_iter().chain(listed).chain(others).chain(patterned)
+}
+
+/// Schemas by their pointers, together with those they are made of.
+fn parts<'s, 'p>(root: &'s Json, schemas: impl Iterator<Item = &'p String>) -> Vec<&'s Json> {
+    whole(root, schemas.filter_map(|schema| root.pointer(schema)).collect())
+}
+
+/// Schemas together with those they are made of.
+fn whole<'s>(root: &'s Json, mut out: Vec<&'s Json>) -> Vec<&'s Json> {
+    let mut next = 0;
+    while next < out.len() && out.len() < LIMIT {
+        let schema = out[next];
+        next += 1;
+        let target =
+            schema.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'));
+        let referred = target.and_then(|target| root.pointer(target));
+        let lists =
+            ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+        let conditional = ["then", "else"].into_iter().filter_map(|key| schema.get(key));
+        for part in lists.flatten().chain(conditional).chain(referred) {
+            if !out.iter().any(|known| std::ptr::eq(*known, part)) {
+                out.push(part);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,31 @@
+//! A string that spells a number, exactly: every digit is kept.
+
+use super::{Op, Proposal};
+use crate::json::{Json, Number};
+
+/// By JSON's own grammar, so neither `"12abc"`, `"0x10"`, `"007"` nor `"１２"`; spaces around do not
+/// matter.
+pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {
+    let number = Number::parse(value.as_str()?.trim())?;
+    Some(Proposal::new(at, Op::Number, value, number.into()))
+}
+
+/// With a comma before every three digits.
+pub(super) fn propose_grouped(at: &str, value: &Json) -> Option<Proposal> {
+    let text = value.as_str()?.trim();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, format!(".{fraction}")),
+        None => (digits, String::new()),
+    };
+    let (first, groups) = whole.split_once(',')?;
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_grouped = matches!(first.len(), 1..=3)
+        && are_digits(first)
+        && groups.split(',').all(|group| group.len() == 3 && are_digits(group));
+    if !is_grouped {
+        return None;
+    }
+    let number = Number::parse(&format!("{sign}{}{fraction}", whole.replace(',', "")))?;
+    Some(Proposal::new(at, Op::Thousands, value, number.into()))
+}

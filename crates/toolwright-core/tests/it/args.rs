@@ -1,0 +1,3 @@
+//! Arguments on their way from a model's words to a call.
+
+mod coerce;
