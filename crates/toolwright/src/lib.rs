@@ -20,6 +20,8 @@ pub mod output;
 pub mod run;
 pub mod session;
 pub mod settings;
+#[cfg(feature = "sqlite")]
+pub mod store;
 
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};

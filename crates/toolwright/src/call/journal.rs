@@ -7,11 +7,19 @@
 //! | begun, not finished | runs again with the same key | is not run: nobody knows |
 //! | finished | the recorded outcome | the recorded outcome |
 
+mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use toolwright_core::Json;
+
+pub use memory::MemoryJournal;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteJournal, Unfinished};
 
 /// What is about to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,19 +50,33 @@ pub enum Begun {
 #[error("journal: {0}")]
 pub struct JournalError(pub String);
 
+impl JournalError {
+    fn never_begun() -> JournalError {
+        JournalError("an effect was to be finished that was never begun".to_owned())
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl From<crate::store::StoreError> for JournalError {
+    fn from(error: crate::store::StoreError) -> JournalError {
+        JournalError(error.to_string())
+    }
+}
+
 /// Where effects are recorded before they happen. When a method returns, the record is safe.
 pub trait Journal: Send + Sync + 'static {
     /// Records that something is about to happen, and tells what was known before.
     fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send;
 
-    /// Records how it ended.
+    /// Records how it ended. A second record for the same key changes nothing.
     fn finish(
         &self,
         key: &str,
         record: &Json,
     ) -> impl Future<Output = Result<(), JournalError>> + Send;
 
-    /// Records that nothing was done, so that it may be tried anew.
+    /// Records that this attempt did nothing, so that it may be made anew. Earlier attempts that
+    /// were not finished stay so.
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
 }
 

@@ -3,3 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod handle;
+mod journal;
+#[cfg(feature = "sqlite")]
+mod process;

@@ -1,0 +1,241 @@
+//! A journal in a file: what was begun or finished is known after a crash, a kill or a loss of
+//! power, and to every process that has the file open.
+//!
+//! A file grows by a row for each call with an effect; [`SqliteJournal::prune`] removes what was
+//! finished long ago. It holds outcomes as they are, so that they can be given again: it is created
+//! for its owner alone.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use tokio::sync::oneshot;
+use toolwright_core::Json;
+
+use super::{Begun, Intent, Journal, JournalError};
+use crate::store::{self, Desk, Kind, Safety, StoreError, Writer};
+
+const JOURNAL: Kind = Kind {
+    name: "journal",
+    id: 0x7477_6a6c,
+    migrations: &["
+        CREATE TABLE effect (
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            run TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            call_id TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            begun INTEGER NOT NULL,
+            finished INTEGER,
+            record TEXT
+        ) STRICT;
+        CREATE INDEX effect_finished ON effect (finished) WHERE finished IS NOT NULL;
+        CREATE INDEX effect_unfinished ON effect (begun) WHERE finished IS NULL;
+    "],
+    safety: Safety::Power,
+};
+
+/// How many rows are removed in one go, so that a call never waits long behind it.
+const PRUNED_AT_ONCE: usize = 1_000;
+
+/// A journal in a SQLite file.
+#[derive(Debug)]
+pub struct SqliteJournal {
+    writer: Writer,
+}
+
+/// What was begun and not finished, for a person to look into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// What was about to happen
+    pub intent: Intent,
+    /// How often it was begun
+    pub attempts: u32,
+    /// When it was last begun
+    pub begun: SystemTime,
+}
+
+impl SqliteJournal {
+    /// Opens a journal, or creates one that only its owner may read. The folder must exist.
+    pub fn open(path: impl AsRef<Path>) -> Result<SqliteJournal, StoreError> {
+        let path = path.as_ref();
+        let connection = store::open(path, &JOURNAL)?;
+        Ok(SqliteJournal { writer: Writer::start(connection, path.to_owned())? })
+    }
+
+    /// Removes what was finished longer ago than this, and tells how many.
+    ///
+    /// A call that is made again after that runs again, so keep records for longer than any run
+    /// may rest before it is resumed. What was never finished stays until it is
+    /// [forgotten](SqliteJournal::forget).
+    pub async fn prune(&self, older_than: Duration) -> Result<usize, JournalError> {
+        let before = millis(SystemTime::now().checked_sub(older_than).unwrap_or(UNIX_EPOCH));
+        let mut removed = 0;
+        loop {
+            let rows = self.writer.desk()?.ask(move |change| prune(change, before)).await?;
+            removed += rows;
+            if rows < PRUNED_AT_ONCE {
+                return Ok(removed);
+            }
+        }
+    }
+
+    /// What was begun and not finished, the oldest first: under way, or cut off by a crash.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, JournalError> {
+        Ok(self.writer.desk()?.ask(unfinished).await?)
+    }
+
+    /// Forgets an effect, so that its call may run again. For a person who has found out whether it
+    /// happened.
+    pub async fn forget(&self, key: &str) -> Result<(), JournalError> {
+        let key = key.to_owned();
+        Ok(self.writer.desk()?.ask(move |change| forget(change, &key)).await?)
+    }
+}
+
+impl Journal for SqliteJournal {
+    /// A future that is dropped before it is ready leaves the journal as if nothing was begun.
+    async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
+        let (desk, intent) = (self.writer.desk()?, intent.clone());
+        let (ack, answer) = oneshot::channel();
+        let (key, back) = (intent.key.clone(), desk.clone());
+        let done = move |begun: Result<Begun, StoreError>| {
+            // If nobody waits any more, the grant comes back and is undone.
+            drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, desk: back })));
+        };
+        desk.post(move |change| begin(change, &intent), done);
+        let mut grant = answer.await.map_err(|_| StoreError::Closed)??;
+        grant.begun.take().ok_or_else(|| StoreError::Closed.into())
+    }
+
+    async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
+        let (key, record) = (key.to_owned(), record.compact());
+        match self.writer.desk()?.ask(move |change| finish(change, &key, &record)).await? {
+            Ended::Recorded => Ok(()),
+            Ended::NeverBegun => Err(JournalError::never_begun()),
+        }
+    }
+
+    async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
+        let key = key.to_owned();
+        Ok(self.writer.desk()?.ask(move |change| withdraw(change, &key)).await?)
+    }
+}
+
+/// The answer to a begin on its way. If it arrives nowhere, nothing will be done, and it is undone.
+struct Grant {
+    begun: Option<Begun>,
+    key: Arc<str>,
+    desk: Desk,
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        if let Some(Begun::New | Begun::Unfinished(_)) = self.begun {
+            let key = self.key.clone();
+            self.desk.post(move |change| withdraw(change, &key), drop);
+        }
+    }
+}
+
+/// What became of a finish.
+enum Ended {
+    Recorded,
+    NeverBegun,
+}
+
+fn begin(change: &Transaction<'_>, intent: &Intent) -> rusqlite::Result<Begun> {
+    let known = change
+        .prepare_cached("SELECT attempts, record FROM effect WHERE key = ?1")?
+        .query_row([&intent.key], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, Option<String>>(1)?))
+        })
+        .optional()?;
+    let begun = match known {
+        Some((_, Some(record))) => return Ok(Begun::Finished(parsed(&record)?)),
+        Some((attempts, None)) => Begun::Unfinished(attempts),
+        None => Begun::New,
+    };
+    change
+        .prepare_cached(
+            "INSERT INTO effect (key, run, tool, call_id, attempts, begun)
+             VALUES (?1, ?2, ?3, ?4, 1, ?5)
+             ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, begun = ?5",
+        )?
+        .execute(params![
+            intent.key,
+            intent.run,
+            intent.tool,
+            intent.call_id,
+            millis(SystemTime::now())
+        ])?;
+    Ok(begun)
+}
+
+/// The first record stays: it was perhaps given to somebody.
+fn finish(change: &Transaction<'_>, key: &str, record: &str) -> rusqlite::Result<Ended> {
+    let rows = change
+        .prepare_cached(
+            "UPDATE effect SET record = coalesce(record, ?2), finished = coalesce(finished, ?3)
+             WHERE key = ?1",
+        )?
+        .execute(params![key, record, millis(SystemTime::now())])?;
+    Ok(if rows == 0 { Ended::NeverBegun } else { Ended::Recorded })
+}
+
+/// Earlier attempts stay: of them nothing new is known.
+fn withdraw(change: &Transaction<'_>, key: &str) -> rusqlite::Result<()> {
+    change
+        .prepare_cached(
+            "UPDATE effect SET attempts = attempts - 1 WHERE key = ?1 AND finished IS NULL",
+        )?
+        .execute([key])?;
+    change
+        .prepare_cached("DELETE FROM effect WHERE key = ?1 AND attempts <= 0 AND finished IS NULL")?
+        .execute([key])?;
+    Ok(())
+}
+
+fn forget(change: &Transaction<'_>, key: &str) -> rusqlite::Result<()> {
+    change.execute("DELETE FROM effect WHERE key = ?1", [key])?;
+    Ok(())
+}
+
+fn prune(change: &Transaction<'_>, before: i64) -> rusqlite::Result<usize> {
+    change.execute(
+        "DELETE FROM effect WHERE id IN
+         (SELECT id FROM effect WHERE finished IS NOT NULL AND finished < ?1 LIMIT ?2)",
+        params![before, PRUNED_AT_ONCE],
+    )
+}
+
+fn unfinished(change: &Transaction<'_>) -> rusqlite::Result<Vec<Unfinished>> {
+    let text = |row: &rusqlite::Row<'_>, column: usize| row.get::<_, Arc<str>>(column);
+    change
+        .prepare_cached(
+            "SELECT key, run, tool, call_id, attempts, begun FROM effect
+             WHERE finished IS NULL ORDER BY begun, id",
+        )?
+        .query_map([], |row| {
+            let (key, run) = (text(row, 0)?, text(row, 1)?);
+            let intent = Intent { key, run, tool: text(row, 2)?, call_id: text(row, 3)? };
+            let begun = UNIX_EPOCH + Duration::from_millis(row.get::<_, u64>(5)?);
+            Ok(Unfinished { intent, attempts: row.get(4)?, begun })
+        })?
+        .collect()
+}
+
+/// A record as it was written; anything else means that the file was changed.
+fn parsed(record: &str) -> rusqlite::Result<Json> {
+    Json::parse(record).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error))
+    })
+}
+
+/// Milliseconds since 1970.
+fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,201 @@
+//! Opening a file: it is created for its owner alone, recognised before anything in it is touched,
+//! and brought to the newest version.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::StoreError;
+
+/// How long to wait for another process.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a file is for.
+pub(crate) struct Kind {
+    /// In one word
+    pub name: &'static str,
+    /// SQLite's application id, by which the file is known again
+    pub id: i32,
+    /// What brings the file from each version to the next; a file's version is how many were applied
+    pub migrations: &'static [&'static str],
+    /// What a commit survives
+    pub safety: Safety,
+}
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Safety {
+    /// The end of the process and of the machine's power
+    Power,
+}
+
+/// Only one file is created at a time: closing it would release locks that another connection of
+/// this process has on it.
+static CREATING: Mutex<()> = Mutex::new(());
+
+/// Opens a file of a kind, or creates it.
+pub(crate) fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
+    create(path).map_err(|error| StoreError::Unavailable {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })?;
+    let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::Foreign { path: path.to_owned(), kind: kind.name }
+        }
+        _ => StoreError::of(path, &error),
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+    connection.busy_timeout(PATIENCE).map_err(fail)?;
+    recognise(&connection, path, kind, fail)?;
+    patiently(|| prepare(&connection, kind)).map_err(fail)?;
+    migrate(&mut connection, kind).map_err(fail)?;
+    Ok(connection)
+}
+
+/// Creates an empty file that only its owner may read; SQLite gives the files beside it the same
+/// permissions.
+fn create(path: &Path) -> io::Result<()> {
+    let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(file) => file.sync_all()?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    // The file's name must last as well. Not every system can do this for a folder.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        drop(folder.sync_all());
+    }
+    Ok(())
+}
+
+/// Refuses a file that is something else, before anything is changed in it.
+fn recognise(
+    connection: &Connection,
+    path: &Path,
+    kind: &Kind,
+    fail: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<(), StoreError> {
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    let id = number("PRAGMA application_id").map_err(&fail)?;
+    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(&fail)?;
+    if id != i64::from(kind.id) && (id != 0 || tables != 0) {
+        return Err(StoreError::Foreign { path: path.to_owned(), kind: kind.name });
+    }
+    let found = number("PRAGMA user_version").map_err(&fail)?;
+    let known = i64::try_from(kind.migrations.len()).unwrap_or(i64::MAX);
+    if found > known {
+        return Err(StoreError::Newer { path: path.to_owned(), kind: kind.name, found, known });
+    }
+    Ok(())
+}
+
+/// Settings of the connection.
+fn prepare(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.execute_batch(match kind.safety {
+        Safety::Power => "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;",
+    })
+}
+
+/// Tries again while another process changes the mode of the file: SQLite does not wait for that.
+fn patiently(attempt: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match attempt() {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && Instant::now() < end =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Brings the file to the newest version, unless another process just did.
+fn migrate(connection: &mut Connection, kind: &Kind) -> rusqlite::Result<()> {
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: usize = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    for migration in kind.migrations.iter().skip(version) {
+        change.execute_batch(migration)?;
+    }
+    if version < kind.migrations.len() {
+        change.pragma_update(None, "application_id", kind.id)?;
+        change.pragma_update(None, "user_version", kind.migrations.len())?;
+    }
+    change.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: Kind = Kind {
+        name: "list",
+        id: 7,
+        migrations: &["CREATE TABLE list (word TEXT) STRICT"],
+        safety: Safety::Power,
+    };
+    const NEW: Kind = Kind {
+        migrations: &[OLD.migrations[0], "ALTER TABLE list ADD COLUMN length INTEGER DEFAULT 3"],
+        ..OLD
+    };
+    const BROKEN: Kind = Kind {
+        migrations: &[OLD.migrations[0], "CREATE TABLE other (a); CREATE TABLE list (b)"],
+        ..OLD
+    };
+
+    fn number(connection: &Connection, query: &str) -> i64 {
+        connection.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn commits_wait_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = open(&folder.path().join("list.db"), &OLD).unwrap();
+        assert_eq!(number(&connection, "PRAGMA synchronous"), 2, "FULL");
+        let mode: String =
+            connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn an_old_file_becomes_new_and_keeps_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.db");
+        let connection = open(&path, &OLD).unwrap();
+        assert_eq!(number(&connection, "PRAGMA user_version"), 1);
+        connection.execute_batch("INSERT INTO list (word) VALUES ('one')").unwrap();
+        drop(connection);
+        for _ in 0..2 {
+            let connection = open(&path, &NEW).unwrap();
+            assert_eq!(number(&connection, "PRAGMA user_version"), 2);
+            assert_eq!(number(&connection, "SELECT sum(length) FROM list"), 3);
+        }
+        assert!(matches!(open(&path, &OLD), Err(StoreError::Newer { found: 2, known: 1, .. })));
+        let other = Kind { id: 8, ..OLD };
+        assert!(matches!(open(&path, &other), Err(StoreError::Foreign { .. })));
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.db");
+        drop(open(&path, &OLD).unwrap());
+        assert!(matches!(open(&path, &BROKEN), Err(StoreError::Failed { .. })));
+        let connection = open(&path, &OLD).unwrap();
+        assert_eq!(number(&connection, "SELECT count(*) FROM sqlite_schema"), 1);
+    }
+}

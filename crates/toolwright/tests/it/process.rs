@@ -1,0 +1,97 @@
+//! This program once more, as another process in a role of a test: for what must hold between
+//! processes, or when one of them is killed.
+//!
+//! A test asks [`role`] first; in the other process it plays the role and ends there.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+const ROLE: &str = "TOOLWRIGHT_TEST_ROLE";
+/// Before each line of a role, since the test harness prints lines of its own.
+const MARK: &str = "@ ";
+
+/// The words of the role that this process was started for.
+pub fn role() -> Option<Vec<String>> {
+    let words = std::env::var(ROLE).ok()?;
+    Some(words.split('\n').map(str::to_owned).collect())
+}
+
+/// Says a line to the process that started this one.
+pub fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // Nobody listens any more: the test has failed or is over.
+    if writeln!(out, "\n{MARK}{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(1);
+    }
+}
+
+/// Waits for a line from the process that started this one.
+pub fn hear() -> String {
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
+        std::process::exit(1);
+    }
+    line.trim_end().to_owned()
+}
+
+/// Ends this process when its role is played.
+pub fn leave() -> ! {
+    std::process::exit(0)
+}
+
+/// A process that plays a role.
+pub struct Player {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Player {
+    /// Starts this program again for a test, by its full name, and a role.
+    pub fn start(test: &str, role: &[&str]) -> Player {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact", "--nocapture", "--test-threads=1"])
+            .env(ROLE, role.join("\n"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        Player { child, input, output }
+    }
+
+    /// Says a line to it.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
+    }
+
+    /// The next line that it says; none once it has ended.
+    pub fn next(&mut self) -> Option<String> {
+        loop {
+            let line = self.output.next()?.ok()?;
+            if let Some(line) = line.strip_prefix(MARK) {
+                return Some(line.to_owned());
+            }
+        }
+    }
+
+    /// Everything that it still says until it has ended.
+    pub fn rest(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Waits for its end, which must be a good one.
+    pub fn end(mut self) -> Vec<String> {
+        let said = self.rest();
+        assert!(self.child.wait().unwrap().success(), "a role failed: {said:?}");
+        said
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
