@@ -12,7 +12,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 /// The context of a run. Clones share the values.
 #[derive(Clone, Default)]
 pub struct Context {
-    values: HashMap<TypeId, Slot>,
+    values: Arc<HashMap<TypeId, Slot>>,
 }
 
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Context {
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Context {
         let slot = Slot { name: type_name::<T>(), value: Arc::new(Arc::new(RwLock::new(value))) };
-        self.values.insert(TypeId::of::<T>(), slot);
+        Arc::make_mut(&mut self.values).insert(TypeId::of::<T>(), slot);
         self
     }
 

@@ -72,20 +72,33 @@ impl Handler {
         &self.settings
     }
 
+    /// Whether it blocks its thread while it works, so that nothing can stop it.
+    pub fn is_blocking(&self) -> bool {
+        matches!(self.body, Body::Blocking(_))
+    }
+
     /// The context that it needs.
     pub fn needs(&self) -> &[Need] {
         &self.needs
     }
 
     /// Runs the tool with arguments that were checked, without deadline or fence. A tool that
-    /// blocks gets a thread; giving up the future does not stop it, and its panic is passed on.
+    /// blocks gets a thread; giving up the future does not stop it, and its panic is passed on. It
+    /// does not begin any more once it has been cancelled.
     pub fn run(&self, scope: Scope, arguments: Object) -> impl Future<Output = Ended> + Send {
         let body = self.body.clone();
         async move {
             match body {
                 Body::Async(run) => run(scope, arguments).await,
                 Body::Blocking(run) => {
-                    match tokio::task::spawn_blocking(move || run(scope, arguments)).await {
+                    let work = move || {
+                        // The thread may come late: nobody waits for the result any more.
+                        if scope.cancel.is_cancelled() {
+                            return Err(ToolError::new("given up before it began").retryable());
+                        }
+                        run(scope, arguments)
+                    };
+                    match tokio::task::spawn_blocking(work).await {
                         Ok(ended) => ended,
                         Err(error) if error.is_panic() => {
                             std::panic::resume_unwind(error.into_panic())

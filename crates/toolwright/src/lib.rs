@@ -22,6 +22,7 @@ pub mod session;
 pub mod settings;
 #[cfg(feature = "sqlite")]
 pub mod store;
+pub mod toolbox;
 
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};
@@ -29,7 +30,9 @@ pub use handler::Handler;
 pub use output::Output;
 pub use session::{Caller, Scope, Session};
 pub use settings::{Effect, Envelope, Retry, Settings};
+pub use toolbox::Toolbox;
+pub use toolwright_core::json;
 pub use toolwright_core::{
-    Arguments, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
+    Arguments, Body, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
     ToolChoice, Usage,
 };

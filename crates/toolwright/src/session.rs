@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
+use crate::handle::Owner;
 
 /// Who calls: the owner of handles, the subject of policies, the name in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,6 +42,8 @@ impl Default for Caller {
 pub struct Session {
     /// The run that calls belong to; part of every idempotency key
     pub run: Arc<str>,
+    /// The turn of the run, part of every idempotency key: vendors count call ids anew in each
+    pub turn: u64,
     /// Who calls
     pub caller: Caller,
     /// Values that no model sees
@@ -55,10 +58,23 @@ impl Session {
     pub fn new(run: impl Into<Arc<str>>) -> Session {
         Session {
             run: run.into(),
+            turn: 0,
             caller: Caller::default(),
             context: Context::new(),
             cancel: CancellationToken::new(),
         }
+    }
+
+    /// To whom the handles of this session belong.
+    pub fn owner(&self) -> Owner {
+        Owner { tenant: self.caller.tenant.clone(), run: self.run.clone() }
+    }
+
+    /// In a turn of the run. What asks the model again counts on by one.
+    #[must_use]
+    pub fn with_turn(mut self, turn: u64) -> Session {
+        self.turn = turn;
+        self
     }
 
     /// With a caller.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use toolwright_core::Outcome;
 use toolwright_core::args::Change;
-use toolwright_core::json::Object;
-use toolwright_core::{Call, Outcome};
 
+use super::approve::Approval;
+use super::journal::JournalError;
 use crate::error::CallError;
 use crate::output::Host;
 
@@ -25,7 +26,7 @@ pub struct Done {
     pub outcome: Outcome,
     /// Why it failed, if it did
     pub error: Option<CallError>,
-    /// What the tool gave to the host alone
+    /// What the tool gave to the host alone; what comes from a journal has none
     pub host: Option<Host>,
     /// What was changed in the arguments
     pub changes: Vec<Change>,
@@ -35,6 +36,9 @@ pub struct Done {
     pub source: Source,
     /// How long it took
     pub duration: Duration,
+    /// Why the journal does not know how it ended, if it does not: after a restart the call will be
+    /// uncertain
+    pub unrecorded: Option<JournalError>,
 }
 
 /// Where a result is from.
@@ -46,19 +50,26 @@ pub enum Source {
     Cached,
     /// This very call ran before and was recorded
     Journal,
+    /// An equal call of the same turn ran, and this one shares its outcome
+    Duplicate,
     /// It was refused before the tool
     Refused,
 }
 
-/// A call that waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
-    /// What to answer with
-    pub id: String,
-    /// The call as the model made it
-    pub call: Call,
-    /// The arguments that it would run with, secrets redacted
-    pub arguments: Object,
-    /// Why a person is asked
-    pub reason: String,
+impl Called {
+    /// The call with its outcome, unless it waits for a person.
+    pub fn done(&self) -> Option<&Done> {
+        match self {
+            Called::Done(done) => Some(done),
+            Called::Waiting(_) => None,
+        }
+    }
+
+    /// The question to a person, if there is one.
+    pub fn waiting(&self) -> Option<&Approval> {
+        match self {
+            Called::Done(_) => None,
+            Called::Waiting(approval) => Some(approval),
+        }
+    }
 }

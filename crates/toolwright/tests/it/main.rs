@@ -6,3 +6,5 @@ mod handle;
 mod journal;
 #[cfg(feature = "sqlite")]
 mod process;
+mod support;
+mod toolbox;

@@ -1,0 +1,72 @@
+//! Checked arguments meet what no model sees: the call's id, its key, its context.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use toolwright_core::Call;
+
+use crate::error::{CallError, CallErrorKind};
+use crate::handler::Handler;
+use crate::session::{Scope, Session};
+
+/// Where a call stands among those of its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    /// Its position, from 0
+    pub(crate) position: usize,
+    /// How many calls before it have the same id: some models repeat them
+    pub(crate) repeats: usize,
+}
+
+impl Place {
+    /// The id by which the call is known inside: the model's own where that names one call only.
+    pub(crate) fn id(self, session: &Session, call: &Call) -> Arc<str> {
+        match (call.id.as_deref(), self.repeats) {
+            (None | Some(""), _) => format!("call_{}_{}", session.turn, self.position).into(),
+            (Some(id), 0) => id.into(),
+            (Some(id), repeats) => format!("{id}#{}", repeats + 1).into(),
+        }
+    }
+}
+
+/// The idempotency key: the same for every attempt at a call, in this process or the next, and
+/// different for every other call.
+pub(crate) fn key(session: &Session, call_id: &str, tool: &str, canonical: &str) -> Arc<str> {
+    digest(&[&session.run, &session.turn.to_string(), call_id, tool, canonical]).to_hex()[..].into()
+}
+
+/// The hash of some texts, each with its length, so that none runs into the next.
+pub(crate) fn digest(texts: &[&str]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize()
+}
+
+/// Refuses a call whose tool needs context that the session lacks. A run is checked when it is
+/// built; this is for those who call without one.
+pub(crate) fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
+    if handler.needs().iter().all(|need| session.context.meets(need)) {
+        return Ok(());
+    }
+    let text = format!(
+        "{} cannot be used here: something that it works with was not provided. It was not run, \
+         and calling it again will not help. Go on without it.",
+        handler.tool().name
+    );
+    Err(CallError::new(CallErrorKind::MissingContext, text))
+}
+
+/// What the tool will know of the call.
+pub(crate) fn scope(
+    session: &Session,
+    tool: Arc<str>,
+    call_id: Arc<str>,
+    key: Arc<str>,
+    deadline: Instant,
+) -> Scope {
+    let cancel = session.cancel.child_token();
+    Scope { session: session.clone(), tool, call_id, key, attempt: 1, deadline, cancel }
+}

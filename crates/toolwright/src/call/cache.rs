@@ -1,0 +1,170 @@
+//! Results that are given again for equal arguments, each for a while. One for each tool.
+//!
+//! What a tool says may depend on who asks, so results are kept for each caller, and for each run
+//! where the tool works with its context. Equal calls at the same time run once: the others wait.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::{Instant, timeout_at};
+use toolwright_core::part::MediaSource;
+
+use super::bind;
+use crate::handler::Handler;
+use crate::output::{Content, Output};
+use crate::session::{Scope, Session};
+
+/// How many results are kept for each tool.
+const MOST: usize = 1024;
+/// How many bytes they may take together.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Whose result for which arguments.
+pub(crate) type Key = blake3::Hash;
+
+/// The kept results of one tool.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    lifetime: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    kept: HashMap<Key, Kept>,
+    /// The keys by age; one whose result was replaced is there twice
+    order: VecDeque<(Instant, Key)>,
+    bytes: usize,
+    /// Calls under way, by what they will find
+    flights: HashMap<Key, Arc<tokio::sync::Mutex<()>>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    output: Arc<Output>,
+    until: Instant,
+    bytes: usize,
+}
+
+/// What a call finds.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A result
+    Kept(Arc<Output>),
+    /// Nothing: it is this call's turn to find out
+    Nothing(Flight),
+}
+
+/// Leave to find out, held until the result is kept.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    key: Key,
+    cache: Arc<Cache>,
+    _guard: OwnedMutexGuard<()>,
+}
+
+/// The key of a call's result.
+pub(crate) fn key(handler: &Handler, session: &Session, canonical: &str) -> Key {
+    let run = if handler.needs().is_empty() { "" } else { &*session.run };
+    bind::digest(&[&session.caller.tenant, &session.caller.id, run, canonical])
+}
+
+impl Cache {
+    pub(crate) fn new(lifetime: Duration) -> Arc<Cache> {
+        Arc::new(Cache { lifetime, state: Mutex::default() })
+    }
+
+    /// Looks for a result, waiting for an equal call that is under way. `None` if the wait was too
+    /// long.
+    pub(crate) async fn find(self: &Arc<Cache>, key: Key, scope: &Scope) -> Option<Found> {
+        let flight = {
+            let mut state = self.state();
+            if let Some(output) = state.get(&key) {
+                return Some(Found::Kept(output));
+            }
+            state.flights.entry(key).or_default().clone()
+        };
+        let guard = tokio::select! {
+            guard = timeout_at(scope.deadline, flight.lock_owned()) => guard.ok()?,
+            () = scope.cancel.cancelled() => return None,
+        };
+        let flight = Flight { key, cache: self.clone(), _guard: guard };
+        // Whoever was first may have found it.
+        let output = self.state().get(&key);
+        Some(output.map_or(Found::Nothing(flight), Found::Kept))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn get(&mut self, key: &Key) -> Option<Arc<Output>> {
+        let kept = self.kept.get(key)?;
+        if kept.until > Instant::now() {
+            return Some(kept.output.clone());
+        }
+        self.remove(key);
+        None
+    }
+
+    fn keep(&mut self, key: Key, output: Arc<Output>, until: Instant) {
+        let bytes = weight(&output);
+        self.remove(&key);
+        self.bytes += bytes;
+        self.kept.insert(key, Kept { output, until, bytes });
+        self.order.push_back((until, key));
+        let now = Instant::now();
+        while let Some((end, oldest)) = self.order.front().copied() {
+            if end > now && self.order.len() <= MOST && self.bytes <= MOST_BYTES {
+                break;
+            }
+            self.order.pop_front();
+            if self.kept.get(&oldest).is_some_and(|kept| kept.until == end) {
+                self.remove(&oldest);
+            }
+        }
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(kept) = self.kept.remove(key) {
+            self.bytes -= kept.bytes;
+        }
+    }
+}
+
+/// About how many bytes a result takes.
+fn weight(output: &Output) -> usize {
+    let weigh = |content: &Content| match content {
+        Content::Text(text) => text.len(),
+        Content::Json(value) | Content::Data { value, .. } => value.compact().len(),
+        Content::Bytes(blob) => blob.bytes.len(),
+        Content::Media(media) => match &media.source {
+            MediaSource::Base64(text) | MediaSource::Text(text) => text.len(),
+            MediaSource::Url(_) | MediaSource::File(..) => 0,
+        },
+    };
+    size_of::<Kept>() + output.content.iter().map(weigh).sum::<usize>()
+}
+
+impl Flight {
+    /// Keeps the result for those who wait and those who come later.
+    pub(crate) fn keep(&self, output: Arc<Output>) {
+        if let Some(until) = Instant::now().checked_add(self.cache.lifetime) {
+            self.cache.state().keep(self.key, output, until);
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let mut state = self.cache.state();
+        // One reference is in the table, one in our own guard; anyone else still waits.
+        if state.flights.get(&self.key).is_some_and(|flight| Arc::strong_count(flight) <= 2) {
+            state.flights.remove(&self.key);
+        }
+    }
+}

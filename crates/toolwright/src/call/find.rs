@@ -1,0 +1,88 @@
+//! The tool that a call names, or the names that are near it.
+
+use std::cmp::Reverse;
+
+use crate::error::{CallError, CallErrorKind};
+
+/// How many names are offered.
+const OFFERED: usize = 3;
+/// How many names are listed where none is near.
+const LISTED: usize = 20;
+
+/// What a model is told that called a tool that does not exist. Only tools that it may see are
+/// offered.
+pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
+    let near = near(name, visible);
+    let advice = if !near.is_empty() {
+        let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+        format!("Did you mean {}?", names.join(" or "))
+    } else if visible.is_empty() {
+        "There are no tools here: answer without them.".to_owned()
+    } else {
+        let more = if visible.len() > LISTED { ", and others" } else { "" };
+        let names: Vec<&str> = visible.iter().copied().take(LISTED).collect();
+        format!("The tools are: {}{more}.", names.join(", "))
+    };
+    let name = shortened(name);
+    let text = format!("There is no tool named `{name}`, so nothing was done. {advice}");
+    CallError::new(CallErrorKind::UnknownTool, text)
+}
+
+/// What a model is told that called a tool that exists and is not for this caller. Which rule says
+/// so is nobody's business; the words that its author wrote for the purpose are.
+pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) -> CallError {
+    let (what, advice) = if by_arguments {
+        (" with these arguments", "Do not repeat the call as it is.")
+    } else {
+        ("", "Do not call it again; go on without it, or tell the user.")
+    };
+    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+    let text = format!(
+        "The tool {tool} exists, and this caller is not allowed to call it{what}.{reason} Nothing \
+         was done. {advice}"
+    );
+    CallError::new(CallErrorKind::NotAllowed, text)
+}
+
+/// A name that came from a model, in a length that fits a message.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 64;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// The names that are near another, the nearest first.
+fn near<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let nearest = toolwright_core::near::nearest(name, names.iter().copied());
+    let words = words(name);
+    let mut ranked: Vec<(usize, &'n str)> = names
+        .iter()
+        .map(|other| (shared(&words, other), *other))
+        .filter(|(shared, other)| *shared > 0 && Some(*other) != nearest)
+        .collect();
+    ranked.sort_by_key(|(shared, _)| Reverse(*shared));
+    nearest.into_iter().chain(ranked.into_iter().map(|(_, name)| name)).take(OFFERED).collect()
+}
+
+fn shared(words: &[String], other: &str) -> usize {
+    self::words(other).iter().filter(|word| words.contains(word)).count()
+}
+
+/// The words of a name: parted by separators and by capitals.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for letter in name.chars().take(128) {
+        if !letter.is_alphanumeric() || (letter.is_uppercase() && lower) {
+            words.push(String::new());
+        }
+        lower = letter.is_lowercase() || letter.is_numeric();
+        if let (true, Some(word)) = (letter.is_alphanumeric(), words.last_mut()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

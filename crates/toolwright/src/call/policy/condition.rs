@@ -1,0 +1,100 @@
+//! What a rule asks of arguments.
+
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+
+use super::Glob;
+
+/// A test of the value at a place in the arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// JSON Pointer; a segment `*` stands for each item of an array
+    pub path: String,
+    /// What must hold there
+    pub test: Test,
+}
+
+/// A test of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// It is this value
+    Equals(Json),
+    /// It is one of these values
+    OneOf(Vec<Json>),
+    /// It is a string that starts so
+    Prefix(String),
+    /// It is a string of this form
+    Glob(Glob),
+    /// It is not there
+    Absent,
+    /// It is there
+    Present,
+}
+
+impl Condition {
+    /// Whether it holds, where a `*` has it for every item or for any.
+    pub(super) fn holds(&self, arguments: &Object, every: bool) -> bool {
+        let mut found = Vec::new();
+        match self.path.strip_prefix('/') {
+            Some(path) => collect_member(arguments, path, &mut found),
+            // The empty pointer is the arguments as a whole, of which nothing but their being there
+            // can be asked; a path that is no pointer leads nowhere.
+            None => return self.path.is_empty() && self.test == Test::Present,
+        }
+        match &self.test {
+            Test::Absent => found.is_empty(),
+            Test::Present => !found.is_empty(),
+            test if every => !found.is_empty() && found.iter().all(|value| test.accepts(value)),
+            test => found.iter().any(|value| test.accepts(value)),
+        }
+    }
+}
+
+impl Test {
+    fn accepts(&self, value: &Json) -> bool {
+        match self {
+            Test::Equals(wanted) => wanted.equals(value),
+            Test::OneOf(wanted) => wanted.iter().any(|wanted| wanted.equals(value)),
+            Test::Prefix(prefix) => value.as_str().is_some_and(|text| text.starts_with(prefix)),
+            Test::Glob(glob) => value.as_str().is_some_and(|text| glob.matches(text)),
+            Test::Absent => false,
+            Test::Present => true,
+        }
+    }
+}
+
+/// Finds the values at a path whose first segment is a member.
+fn collect_member<'v>(object: &'v Object, path: &str, found: &mut Vec<&'v Json>) {
+    let (segment, rest) = split(path);
+    let key = segment.replace("~1", "/").replace("~0", "~");
+    if let Some(value) = object.get(&key) {
+        collect(value, rest, found);
+    }
+}
+
+/// Finds the values at the rest of a path; `None` is its end.
+fn collect<'v>(value: &'v Json, path: Option<&str>, found: &mut Vec<&'v Json>) {
+    let Some(path) = path else {
+        found.push(value);
+        return;
+    };
+    match value {
+        Json::Object(object) => collect_member(object, path, found),
+        Json::Array(items) => {
+            let (segment, rest) = split(path);
+            if segment == "*" {
+                for item in items {
+                    collect(item, rest, found);
+                }
+            } else if let Some(item) = segment.parse::<usize>().ok().and_then(|at| items.get(at)) {
+                collect(item, rest, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The first segment of a path, and what follows it.
+fn split(path: &str) -> (&str, Option<&str>) {
+    path.split_once('/').map_or((path, None), |(segment, rest)| (segment, Some(rest)))
+}

@@ -1,0 +1,230 @@
+//! Tools that can be called: the entrance to the journey of a call.
+
+mod error;
+pub(crate) mod item;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use toolwright_core::{Call, Tool, ToolKind};
+
+pub use error::{MissingNeed, ToolboxError};
+use item::Item;
+
+use crate::call::journal::{MemoryJournal, SharedJournal};
+use crate::call::limit::Limit;
+use crate::call::{Answer, Approval, Called, Policy, Wholeness, approve, batch, bind, journey};
+use crate::context::Context;
+use crate::handle::HandleStore;
+use crate::handler::Handler;
+use crate::ledger::Ledger;
+use crate::session::{Caller, Session};
+
+/// Tools that can be called, with all that their calls have in common.
+///
+/// Clones share everything: limits, caches and stores.
+#[derive(Clone)]
+pub struct Toolbox {
+    items: Arc<[Arc<Item>]>,
+    names: Arc<HashMap<Arc<str>, usize>>,
+    policy: Arc<Policy>,
+    journal: SharedJournal,
+    handles: Option<Arc<dyn HandleStore>>,
+    ledger: Option<Arc<dyn Ledger>>,
+    limit: Limit,
+}
+
+impl Toolbox {
+    /// A box of some tools. Everyone may call all of them, as many at once as they like.
+    pub fn new(handlers: impl IntoIterator<Item = Handler>) -> Result<Toolbox, ToolboxError> {
+        let mut items = Vec::new();
+        let mut names = HashMap::new();
+        for handler in handlers {
+            let tool = handler.tool().name.clone();
+            if tool.is_empty() {
+                return Err(ToolboxError::Nameless);
+            }
+            if matches!(handler.tool().kind, ToolKind::Hosted(_)) {
+                return Err(ToolboxError::Hosted { tool });
+            }
+            let item = Item::new(handler)
+                .map_err(|source| ToolboxError::Schema { tool: tool.clone(), source })?;
+            if names.insert(item.name.clone(), items.len()).is_some() {
+                return Err(ToolboxError::Duplicate { tool });
+            }
+            items.push(Arc::new(item));
+        }
+        Ok(Toolbox {
+            items: items.into(),
+            names: Arc::new(names),
+            policy: Arc::default(),
+            journal: SharedJournal::new(MemoryJournal::new()),
+            handles: None,
+            ledger: None,
+            limit: Limit::default(),
+        })
+    }
+
+    /// With a policy: who may call what.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Toolbox {
+        self.policy = Arc::new(policy);
+        self
+    }
+
+    /// With a journal of effects that outlives the process. Without one they are remembered as
+    /// long as this box lives.
+    #[must_use]
+    pub fn with_journal(mut self, journal: SharedJournal) -> Toolbox {
+        self.journal = journal;
+        self
+    }
+
+    /// With a ledger in which every call is noted.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Arc<dyn Ledger>) -> Toolbox {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// With a store for results that are too large for a model, and for handles in arguments.
+    #[must_use]
+    pub fn with_handles(mut self, handles: Arc<dyn HandleStore>) -> Toolbox {
+        self.handles = Some(handles);
+        self
+    }
+
+    /// With at most so many calls at once, of all tools together.
+    #[must_use]
+    pub fn with_concurrency(mut self, calls: usize) -> Toolbox {
+        self.limit = Limit::of(calls);
+        self
+    }
+
+    /// What a model is shown: every tool, without its hidden parameters; where there is a store of
+    /// handles, parameters that take data admit a handle.
+    pub fn tools(&self) -> Vec<Tool> {
+        self.items.iter().map(|item| self.shown(item)).collect()
+    }
+
+    /// What the model of a caller is shown: the tools that the policy lets the caller call, at least
+    /// with some arguments.
+    pub fn tools_for(&self, caller: &Caller) -> Vec<Tool> {
+        self.visible(caller).map(|item| self.shown(item)).collect()
+    }
+
+    /// A tool with what runs it.
+    pub fn handler(&self, name: &str) -> Option<&Handler> {
+        self.item(name).map(|item| &item.handler)
+    }
+
+    /// Whether a context has all that the tools need. To be asked before a run begins.
+    pub fn check_context(&self, context: &Context) -> Result<(), Vec<MissingNeed>> {
+        let missing: Vec<MissingNeed> = self
+            .items
+            .iter()
+            .flat_map(|item| item.handler.needs().iter().map(move |need| (item, need)))
+            .filter(|(_, need)| !context.meets(need))
+            .map(|(item, need)| MissingNeed { tool: item.name.clone(), needed: need.name() })
+            .collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
+    }
+
+    /// Makes one call.
+    pub async fn call(&self, session: &Session, call: &Call, wholeness: Wholeness) -> Called {
+        let prepared = journey::prepare(self, session, call, bind::Place::default(), wholeness);
+        journey::proceed(self, session, prepared).await
+    }
+
+    /// Makes all the calls of a turn at once. What comes back is in the order of the calls,
+    /// whichever ends first.
+    ///
+    /// Of a model that was cut off, only the last call is taken to be; those before it were written
+    /// to their end. Calls of the same tool with equal arguments are made once.
+    pub async fn call_all(
+        &self,
+        session: &Session,
+        calls: &[Call],
+        wholeness: Wholeness,
+    ) -> Vec<Called> {
+        batch::call_all(self, session, calls, wholeness).await
+    }
+
+    /// Goes on with a call that waited for a person, in this process or another.
+    ///
+    /// The call is prepared anew: the policy may deny it by now. If its arguments have become
+    /// others in the meantime (a handle that stands for something else, a new default), the person
+    /// did not agree to them, and the question is put again. Answering twice does not run a tool
+    /// with effects twice.
+    pub async fn answer(&self, session: &Session, approval: &Approval, answer: Answer) -> Called {
+        let session = session.clone().with_turn(approval.turn);
+        let (call, place) = (&approval.call, approval.place);
+        let mut prepared = journey::prepare(self, &session, call, place, approval.wholeness);
+        if !approval.belongs_to(&session) {
+            return journey::refuse(self, &session, prepared, approve::foreign(&call.name));
+        }
+        match (answer, &mut prepared.ready) {
+            (Answer::Reject(reason), _) => {
+                let error = approve::rejected(&call.name, &reason);
+                return journey::refuse(self, &session, prepared, error);
+            }
+            // An equal call of the same turn shares its key, so the approval's own is the one.
+            (Answer::Approve, Ok(ready)) if approval.covers(&ready.canonical) => {
+                ready.ask = None;
+                ready.key = approval.key.clone();
+            }
+            (Answer::Approve, _) => {}
+        }
+        journey::proceed(self, &session, prepared).await
+    }
+
+    pub(crate) fn item(&self, name: &str) -> Option<&Arc<Item>> {
+        self.names.get(name).and_then(|index| self.items.get(*index))
+    }
+
+    fn shown(&self, item: &Item) -> Tool {
+        if self.handles.is_some() { item.admitting.clone() } else { item.shown.clone() }
+    }
+
+    /// The tools that a caller may see.
+    pub(crate) fn visible<'t>(&'t self, caller: &'t Caller) -> impl Iterator<Item = &'t Arc<Item>> {
+        self.items.iter().filter(|item| self.policy.shows(&item.name, caller))
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) fn journal(&self) -> &SharedJournal {
+        &self.journal
+    }
+
+    pub(crate) fn handles(&self) -> Option<&dyn HandleStore> {
+        self.handles.as_deref()
+    }
+
+    pub(crate) fn shared_handles(&self) -> Option<Arc<dyn HandleStore>> {
+        self.handles.clone()
+    }
+
+    pub(crate) fn ledger(&self) -> Option<&dyn Ledger> {
+        self.ledger.as_deref()
+    }
+
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    /// Whether the ledger shall have arguments and outcomes too.
+    pub(crate) fn wants_data(&self) -> bool {
+        self.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
+    }
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.items.iter().map(|item| item.name.as_ref()).collect();
+        formatter.debug_struct("Toolbox").field("tools", &names).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! Tools and calls that tests have in common.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use toolwright::call::{Called, Done, Wholeness};
+use toolwright::json::Object;
+use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
+
+/// A schema by its text.
+pub fn json(text: &str) -> Json {
+    Json::parse(text).expect("JSON")
+}
+
+/// A tool by its name and the schema of its arguments.
+pub fn tool(name: &str, schema: &str) -> Tool {
+    Tool::function(name, json(schema))
+}
+
+/// A tool that takes anything.
+pub fn any(name: &str) -> Tool {
+    tool(name, r#"{"type":"object"}"#)
+}
+
+/// A tool without effects that gives its arguments back.
+pub fn echo(name: &str) -> Handler {
+    Handler::new(any(name), |_, arguments: Object| async move { Ok(Output::json(arguments)) })
+        .with_effect(Effect::None)
+}
+
+/// Counts how often something happened.
+#[derive(Debug, Clone, Default)]
+pub struct Counter(Arc<AtomicU32>);
+
+impl Counter {
+    /// Counts on, and tells how often it was before.
+    pub fn hit(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A tool that counts its calls, with effects.
+pub fn counting(name: &str, counter: &Counter) -> Handler {
+    let counter = counter.clone();
+    Handler::new(any(name), move |_, _| {
+        let times = counter.hit();
+        async move { Ok(Output::text(format!("{}", times + 1))) }
+    })
+}
+
+/// A call by its text.
+pub fn call(id: &str, name: &str, arguments: &str) -> Call {
+    Call::new(id, name, Arguments::from_text(arguments))
+}
+
+pub fn toolbox(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
+    Toolbox::new(handlers).expect("a toolbox")
+}
+
+/// Makes one call of a run.
+pub async fn make(toolbox: &Toolbox, name: &str, arguments: &str) -> Done {
+    let session = Session::new("run");
+    done(toolbox.call(&session, &call("c1", name, arguments), Wholeness::Unknown).await)
+}
+
+pub fn done(called: Called) -> Done {
+    match called {
+        Called::Done(done) => done,
+        Called::Waiting(approval) => panic!("waits: {approval:?}"),
+    }
+}
+
+/// What the model reads of an outcome, its parts on lines.
+pub fn text(done: &Done) -> String {
+    let parts = done.outcome.content.iter().map(|part| match &part.body {
+        toolwright::Body::Text(text) => text.clone(),
+        toolwright::Body::Json(value) => value.compact(),
+        other => format!("{other:?}"),
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+pub fn kind(done: &Done) -> Option<&'static str> {
+    done.error.as_ref().map(|error| error.kind.as_str())
+}
