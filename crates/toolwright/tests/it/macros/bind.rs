@@ -257,6 +257,11 @@ async fn a_blocking_call_that_was_given_up_does_not_begin_when_its_turn_comes() 
     let scope = scope(context.clone());
     let cancel = scope.cancel.clone();
     let call = tokio::spawn(clear::handler().run(scope, toolwright_core::object! {}));
+    // Until it stands in the line: then nobody may go before it.
+    let lock = context.lock::<Table>().unwrap();
+    while lock.try_read().is_ok() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     cancel.cancel();
     let error = tokio::time::timeout(HANG, call).await.unwrap().unwrap().unwrap_err();
     assert_eq!(error.kind, "cancelled");
