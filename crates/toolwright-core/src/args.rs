@@ -13,11 +13,22 @@
 //! value is never invented, and no change goes unreported.
 
 pub mod change;
+mod checked;
 pub mod coerce;
+mod complete;
+mod feedback;
+mod hide;
+mod parameters;
 mod parse;
+mod settle;
 
 pub use change::{Change, Op};
+pub use checked::CheckedCall;
+pub use complete::{Completed, Missing};
+pub use hide::{SYSTEM, hidden_names};
+pub use parameters::{Parameter, Parameters};
 pub use parse::parse;
+pub use settle::{MAX_COST, Settled};
 
 use crate::json::Json;
 

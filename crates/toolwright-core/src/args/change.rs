@@ -84,5 +84,6 @@ ops! {
     Thousands "thousands" 3 "A number with thousands separators became one without (opt-in)"
     Rename "rename" 2 "A name was folded onto the parameter's own spelling (opt-in)"
     Handle "handle" 0 "A handle was replaced by the value it stands for"
+    Repeat "repeat" 1 "Of a key that was repeated with the same value one was left"
     Hide "hide" 0 "A hidden parameter that the model supplied was taken away"
 }

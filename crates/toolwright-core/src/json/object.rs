@@ -166,6 +166,17 @@ impl Object {
         });
     }
 
+    /// The members whose key comes again later; none for most objects, which is quickly seen.
+    pub(crate) fn repeated(&self) -> Vec<(&str, &Json)> {
+        let repeats = |at: usize| self.0[..at].iter().any(|(key, _)| *key == self.0[at].0);
+        if self.len() <= 16 && !(1..self.len()).any(repeats) {
+            return Vec::new();
+        }
+        let order = self.sorted();
+        let stale = order.windows(2).filter(|pair| self.0[pair[0]].0 == self.0[pair[1]].0);
+        stale.map(|pair| &self.0[pair[0]]).map(|(key, value)| (key.as_ref(), value)).collect()
+    }
+
     /// The places of the members by their keys, repetitions in their order.
     fn sorted(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.len()).collect();

@@ -21,6 +21,18 @@ pub struct Violation {
 }
 
 impl Violation {
+    /// A violation that no schema is the source of.
+    pub(crate) fn new(path: impl Into<String>, keyword: &str, message: impl Into<String>) -> Self {
+        Violation {
+            path: path.into(),
+            keyword: keyword.to_owned(),
+            message: message.into(),
+            got: None,
+            accepted: None,
+            schema_path: String::new(),
+        }
+    }
+
     /// For reports: `{path, keyword, message, got, accepted}`.
     pub fn to_json(&self) -> Object {
         let mut out = object! {

@@ -1,3 +1,4 @@
 //! Arguments on their way from a model's words to a call.
 
 mod coerce;
+mod settle;

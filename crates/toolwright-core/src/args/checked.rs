@@ -1,0 +1,64 @@
+//! A call that passed every step: the only thing that can be executed.
+
+use super::{Change, Op, Settled};
+use crate::call::Call;
+use crate::json::Object;
+
+/// A call with arguments that its tool accepts. There is no other way to make one than to settle
+/// arguments without an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedCall {
+    id: Option<String>,
+    name: String,
+    arguments: Object,
+    changes: Vec<Change>,
+    defaulted: Vec<String>,
+}
+
+impl CheckedCall {
+    /// The call of a tool with settled arguments; gives them back if something is wrong with them.
+    pub fn new(call: &Call, settled: Settled) -> Result<CheckedCall, Box<Settled>> {
+        if !settled.is_runnable() {
+            return Err(Box::new(settled));
+        }
+        let (tool, arguments, changes, defaulted) = settled.into_parts();
+        Ok(CheckedCall {
+            id: call.id.clone(),
+            name: tool.as_ref().to_owned(),
+            arguments,
+            changes,
+            defaulted,
+        })
+    }
+
+    /// The call's id, as the dialect sent it.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments, completed.
+    pub fn arguments(&self) -> &Object {
+        &self.arguments
+    }
+
+    /// What differs from what the model wrote.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// The parameters that were given their default.
+    pub fn defaulted(&self) -> &[String] {
+        &self.defaulted
+    }
+
+    /// Whether the text was cut off and had to be closed. Such a call runs only if the model is
+    /// known to have been done (case 27).
+    pub fn is_closed(&self) -> bool {
+        self.changes.iter().any(|change| change.op == Op::Close)
+    }
+}

@@ -1,0 +1,99 @@
+//! What to tell a model whose arguments were not accepted: what is wrong and where, what would be
+//! right, and that only this is to be sent again. Bounded, and the same for the same arguments.
+
+use std::fmt::Write as _;
+
+use super::Settled;
+use crate::json::Json;
+use crate::schema::Violation;
+use crate::schema::describe::{quote, shorten};
+
+/// How many problems are told one by one.
+const TOLD: usize = 20;
+
+/// How many accepted values or names are listed.
+const LISTED: usize = 30;
+
+/// How many bytes of what is accepted are shown for one problem.
+const SHOWN: usize = 800;
+
+/// The text for the model.
+pub(super) fn write(settled: &Settled) -> String {
+    let mut out = String::new();
+    if settled.is_understood() {
+        let _ = write!(out, "The arguments for tool {} were not accepted.", settled.tool());
+    } else {
+        let _ = write!(
+            out,
+            "Invalid JSON input for tool {}: the arguments must be one JSON object.",
+            settled.tool()
+        );
+    }
+    let told = settled.errors().iter().filter(|error| error.keyword != "json");
+    for error in told.clone().take(TOLD) {
+        problem(error, &mut out);
+    }
+    let more = told.count().saturating_sub(TOLD);
+    if more > 0 {
+        let _ = write!(out, "\n- and {more} more of this kind");
+    }
+    for (required, words) in [(true, "Missing, required"), (false, "Not given, optional")] {
+        let names: Vec<String> = settled
+            .missing()
+            .iter()
+            .filter(|missing| missing.required == required)
+            .map(|missing| shorten(&missing.name).into_owned())
+            .collect();
+        if !names.is_empty() {
+            let _ = write!(out, "\n{words}: {}.", list(&names));
+        }
+    }
+    out.push_str(if settled.is_understood() {
+        "\nCall the tool again. Correct only what is named here and keep the other arguments as they were."
+    } else {
+        "\nCall the tool again with all arguments as one JSON object."
+    });
+    out
+}
+
+fn problem(error: &Violation, out: &mut String) {
+    let place = if error.path.is_empty() { "the arguments" } else { error.path.as_str() };
+    let place: String = place.chars().take(200).collect();
+    let _ = write!(out, "\n- {place} ({}): {}", error.keyword, error.message);
+    // The names in the message say what came.
+    let named = matches!(error.keyword.as_str(), "additionalProperties" | "unevaluatedProperties");
+    if let (Some(got), false) = (&error.got, named) {
+        let _ = write!(out, "; got {}", cut(&got.compact()));
+    }
+    if let Some(accepted) = &error.accepted
+        && error.keyword != "required"
+    {
+        let _ = write!(out, "; accepted: {}", accept(accepted));
+    }
+}
+
+fn accept(accepted: &Json) -> String {
+    match accepted {
+        Json::Array(items) if items.is_empty() => "none".into(),
+        Json::Array(items) => {
+            let items: Vec<String> = items
+                .iter()
+                .take(LISTED + 1)
+                .map(|item| item.as_str().map_or_else(|| item.compact(), quote))
+                .collect();
+            cut(&list(&items))
+        }
+        other => cut(&other.compact()),
+    }
+}
+
+fn list(items: &[String]) -> String {
+    let (first, rest) = items.split_at(items.len().min(LISTED));
+    let text = first.join(", ");
+    if rest.is_empty() { text } else { format!("{text}, …") }
+}
+
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(SHOWN);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}

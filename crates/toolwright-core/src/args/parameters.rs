@@ -1,0 +1,211 @@
+//! What a tool takes, compiled once and kept: the check, the parameters with their defaults, and
+//! which of them are hidden.
+
+use std::sync::Arc;
+
+use super::hide;
+use crate::json::{Json, Object};
+use crate::object;
+use crate::schema::{Check, SchemaError, Violation};
+use crate::tool::{Tool, ToolKind};
+
+/// One parameter of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name
+    pub name: String,
+    /// Whether the tool cannot run without it
+    pub required: bool,
+    /// The value if none is given; only if it is valid
+    pub default: Option<Json>,
+}
+
+/// The parameters of a tool.
+///
+/// ```
+/// use toolwright_core::args::{Options, Parameters, parse};
+/// use toolwright_core::{Arguments, Json, Tool};
+///
+/// let schema = Json::parse(
+///     r#"{"type": "object", "required": ["city"], "properties": {
+///         "city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}"#,
+/// )?;
+/// let parameters = Parameters::compile(&Tool::function("forecast", schema), &[])?;
+///
+/// let settled = parameters.settle(parse(&Arguments::from_text(r#"{"city": "北京"}"#)), &Options::default());
+/// assert!(settled.is_runnable());
+/// assert_eq!(settled.arguments().compact(), r#"{"city":"北京","days":3}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Parameters {
+    tool: Arc<str>,
+    check: Check,
+    list: Vec<Parameter>,
+    hidden: Vec<String>,
+    /// Whether a default can spoil arguments that are accepted without it
+    interplay: bool,
+    bad_defaults: Vec<Violation>,
+    /// Whether the tool takes free text, under `input`
+    free: bool,
+}
+
+impl Parameters {
+    /// Compiles the parameters of a tool, some of them hidden from the model.
+    ///
+    /// A tool without a schema takes any object. A custom tool takes free text, which becomes the
+    /// one parameter `input`. A tool that its vendor runs has no parameters to check.
+    pub fn compile(tool: &Tool, hidden: &[String]) -> Result<Parameters, SchemaError> {
+        let anything = Json::Object(object! {"type": "object"});
+        let free = Json::Object(object! {
+            "type": "object",
+            "properties": object! {"input": object! {"type": "string"}},
+            "required": vec!["input"],
+        });
+        let schema = match &tool.kind {
+            ToolKind::Function(Some(schema)) => schema,
+            ToolKind::Function(None) => &anything,
+            ToolKind::Custom(_) => &free,
+            ToolKind::Hosted(_) => {
+                return Err(SchemaError::Limit("is the vendor's, who runs this tool"));
+            }
+        };
+        let schema = hide::strip(schema, hidden);
+        let check = Check::compile(&schema)?;
+        let mut list = collect(&schema);
+        let bad_defaults = judge_defaults(&check, &mut list);
+        Ok(Parameters {
+            tool: tool.name.as_str().into(),
+            interplay: has_interplay(&schema),
+            check,
+            list,
+            hidden: hidden.to_vec(),
+            bad_defaults,
+            free: matches!(tool.kind, ToolKind::Custom(_)),
+        })
+    }
+
+    /// The name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    pub(super) fn shared_tool(&self) -> Arc<str> {
+        Arc::clone(&self.tool)
+    }
+
+    /// The check of arguments, without hidden parameters.
+    pub fn check(&self) -> &Check {
+        &self.check
+    }
+
+    /// The parameters in the order of the schema, without hidden ones.
+    pub fn iter(&self) -> impl Iterator<Item = &Parameter> {
+        self.list.iter()
+    }
+
+    /// The names that are hidden.
+    pub fn hidden(&self) -> &[String] {
+        &self.hidden
+    }
+
+    /// The defaults that their own schema does not accept. They count as absent.
+    pub fn bad_defaults(&self) -> &[Violation] {
+        &self.bad_defaults
+    }
+
+    pub(super) fn has_interplay(&self) -> bool {
+        self.interplay
+    }
+
+    pub(super) fn takes_free_text(&self) -> bool {
+        self.free
+    }
+
+    pub(super) fn accepts(&self, arguments: &Object) -> bool {
+        self.check.accepts(&Json::Object(arguments.clone()))
+    }
+}
+
+/// The parameters that a schema names, each once.
+fn collect(schema: &Json) -> Vec<Parameter> {
+    let mut list: Vec<Parameter> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    let schemas = hide::composed(schema, schema);
+    for object in &schemas {
+        let Some(properties) = object.get("properties").and_then(Json::as_object) else { continue };
+        for (name, property) in properties.iter() {
+            let default = hide::composed(property, schema)
+                .into_iter()
+                .find_map(|object| object.get("default"))
+                .cloned();
+            let place = *places.entry(name).or_insert(list.len());
+            match list.get_mut(place) {
+                Some(own) => own.default = own.default.take().or(default),
+                None => list.push(Parameter { name: name.to_owned(), required: false, default }),
+            }
+        }
+    }
+    for object in &schemas {
+        let names = object.get("required").and_then(Json::as_array).unwrap_or_default();
+        for name in names.iter().filter_map(Json::as_str) {
+            let place = *places.entry(name).or_insert(list.len());
+            match list.get_mut(place) {
+                Some(own) => own.required = true,
+                None => {
+                    list.push(Parameter { name: name.to_owned(), required: true, default: None });
+                }
+            }
+        }
+    }
+    list
+}
+
+/// Takes away the defaults that are not accepted, and says which they were.
+fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
+    let defaults: Object = list
+        .iter()
+        .filter_map(|parameter| Some((parameter.name.clone().into(), parameter.default.clone()?)))
+        .collect();
+    if defaults.is_empty() {
+        return Vec::new();
+    }
+    let mut violations = check.violations(&Json::Object(defaults));
+    violations.retain(|violation| !violation.path.is_empty());
+    for parameter in list {
+        let own = crate::json::path::escape(&parameter.name);
+        let is_own = |violation: &Violation| {
+            violation.path[1..]
+                .strip_prefix(own.as_ref())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if violations.iter().any(is_own) {
+            parameter.default = None;
+        }
+    }
+    violations
+}
+
+/// Whether the schema says of the object as a whole what one more member could break.
+fn has_interplay(schema: &Json) -> bool {
+    let plain = [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "description",
+        "title",
+        "$defs",
+        "definitions",
+        "$schema",
+        "$id",
+        "examples",
+        "default",
+        "$comment",
+        "strict",
+    ];
+    match schema {
+        Json::Object(object) => !object.keys().all(|key| plain.contains(&key)),
+        _ => false,
+    }
+}

@@ -1,0 +1,272 @@
+//! Settling: of all ways to understand what a model wrote, the one that its tool can run with.
+//!
+//! Each reading has its hidden parameters taken away and is coerced if the check rejects it. The
+//! cheapest that the check then accepts wins. Two different ones that cost the same are refused,
+//! and so is one whose kinds of change together cost more than [`MAX_COST`]: it is no longer what
+//! was written. What wins is completed; what does not win is completed as well, so that a person or
+//! a model sees all that is missing, and is never run.
+
+use std::sync::Arc;
+
+use super::coerce::Coercion;
+use super::complete::{Completed, Missing};
+use super::parameters::Parameters;
+use super::{Change, Op, Options, Parsed, Reading, feedback};
+use crate::json::{Json, Object, path};
+use crate::object;
+use crate::schema::Violation;
+
+/// What the kinds of change that led to the arguments may cost together, each kind counted once.
+pub const MAX_COST: u32 = 20;
+
+/// Arguments after all steps, whether they can be run or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    tool: Arc<str>,
+    /// None if nothing that was sent could be understood as arguments
+    arguments: Option<Object>,
+    completed: Completed,
+    changes: Vec<Change>,
+    errors: Vec<Violation>,
+}
+
+impl Settled {
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The arguments, completed; empty if what was sent could not be understood.
+    pub fn arguments(&self) -> &Object {
+        const NONE: &Object = &Object::new();
+        self.arguments.as_ref().unwrap_or(NONE)
+    }
+
+    /// Whether what was sent could be understood as arguments at all.
+    pub fn is_understood(&self) -> bool {
+        self.arguments.is_some()
+    }
+
+    /// The parameters without value and default, in the order of the schema.
+    pub fn missing(&self) -> &[Missing] {
+        &self.completed.missing
+    }
+
+    /// The parameters that were given their default.
+    pub fn defaulted(&self) -> &[String] {
+        &self.completed.defaulted
+    }
+
+    /// What differs from what the model wrote.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// What is still wrong.
+    pub fn errors(&self) -> &[Violation] {
+        &self.errors
+    }
+
+    /// Whether the text was cut off and had to be closed. Such a call runs only if the model is
+    /// known to have been done.
+    pub fn is_closed(&self) -> bool {
+        self.changes.iter().any(|change| change.op == Op::Close)
+    }
+
+    /// Whether the tool can be run with the arguments.
+    pub fn is_runnable(&self) -> bool {
+        self.errors.is_empty() && self.arguments.is_some()
+    }
+
+    /// What to tell the model; nothing if nothing is wrong.
+    pub fn feedback(&self) -> Option<String> {
+        (!self.is_runnable()).then(|| feedback::write(self))
+    }
+
+    /// For reports: what was given, what is missing, what was changed and what is wrong.
+    pub fn to_json(&self) -> Object {
+        let missing = &self.completed.missing;
+        let names: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
+        let defaulted: Vec<&str> = self.defaulted().iter().map(String::as_str).collect();
+        object! {
+            "tool_name": &*self.tool,
+            "tool_args": self.arguments.clone(),
+            "missing_tool_args": names,
+            "missing": missing.iter().map(Missing::to_json).collect::<Vec<Object>>(),
+            "defaulted": defaulted,
+            "changes": self.changes.iter().map(Change::to_json).collect::<Vec<Object>>(),
+            "errors": self.errors.iter().map(Violation::to_json).collect::<Vec<Object>>(),
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<str>, Object, Vec<Change>, Vec<String>) {
+        let Settled { tool, arguments, completed, changes, .. } = self;
+        (tool, arguments.unwrap_or_default(), changes, completed.defaulted)
+    }
+}
+
+/// A reading that was judged.
+struct Candidate {
+    reading: Reading,
+    /// What is wrong with it; nothing if it is accepted
+    errors: Vec<Violation>,
+}
+
+impl Parameters {
+    /// Settles what a model wrote.
+    pub fn settle(&self, parsed: Parsed, options: &Options) -> Settled {
+        let mut best: Option<Candidate> = None;
+        for reading in parsed.readings {
+            let is_late =
+                |best: &Candidate| best.errors.is_empty() && best.reading.cost() < reading.cost();
+            if best.as_ref().is_some_and(is_late) {
+                break;
+            }
+            best = Some(nearer(best, self.judge(reading, *options)));
+        }
+        match best {
+            Some(best) => self.conclude(best),
+            None => self.unreadable(),
+        }
+    }
+
+    /// A reading as arguments of this tool, and what is wrong with it.
+    fn judge(&self, mut reading: Reading, options: Options) -> Candidate {
+        if self.takes_free_text() && reading.value.as_str().is_some() {
+            reading.value = Json::Object(object! {"input": std::mem::take(&mut reading.value)});
+        }
+        let mut errors = Vec::new();
+        unrepeat(&mut reading.value, &path::Path::ROOT, &mut reading.changes, &mut errors);
+        self.hide(&mut reading);
+        if !errors.is_empty() || self.check().accepts(&reading.value) {
+            return Candidate { reading, errors };
+        }
+        let coercion = Coercion::new(self.check()).with_options(options).for_tool(self.tool());
+        let Reading { value, mut changes } = reading;
+        match coercion.apply(value.clone()) {
+            Ok(coerced) => {
+                changes.extend(coerced.changes);
+                let mut reading = Reading { value: coerced.value, changes };
+                // Taking arguments out of another object can bring hidden ones to light.
+                self.hide(&mut reading);
+                Candidate { reading, errors }
+            }
+            Err(errors) => Candidate { reading: Reading { value, changes }, errors },
+        }
+    }
+
+    /// Takes away what only the host may supply.
+    fn hide(&self, reading: &mut Reading) {
+        let Json::Object(arguments) = &mut reading.value else { return };
+        for name in self.hidden() {
+            if arguments.remove(name).is_some() {
+                let path = path::Path::ROOT.key(name).pointer();
+                reading.changes.push(Change::new(path, Op::Hide));
+            }
+        }
+    }
+
+    fn conclude(&self, best: Candidate) -> Settled {
+        let Candidate { reading, mut errors } = best;
+        if errors.is_empty() && cost_by_kind(&reading.changes) > MAX_COST {
+            errors.push(Violation::new("", "repair", "differs too much from what is accepted"));
+        }
+        let Json::Object(mut arguments) = reading.value else {
+            if errors.is_empty() {
+                errors.push(Violation::new("", "type", "must be an object, not another value"));
+            }
+            return Settled { changes: reading.changes, errors, ..self.unreadable() };
+        };
+        let completed = if errors.is_empty() {
+            self.complete_accepted(&mut arguments)
+        } else {
+            self.complete(&mut arguments, &[])
+        };
+        Settled {
+            tool: self.shared_tool(),
+            arguments: Some(arguments),
+            completed,
+            changes: reading.changes,
+            errors,
+        }
+    }
+
+    fn unreadable(&self) -> Settled {
+        let mut nothing = Object::new();
+        let mut completed = self.complete(&mut nothing, &[]);
+        completed.defaulted.clear();
+        let message = format!("Invalid JSON input for tool {}", self.tool());
+        Settled {
+            tool: self.shared_tool(),
+            arguments: None,
+            completed,
+            changes: Vec::new(),
+            errors: vec![Violation::new("", "json", message)],
+        }
+    }
+}
+
+/// The better of two: accepted before rejected, then the cheaper one. Accepted ones that cost the
+/// same and differ are both refused, because there is no telling which was meant.
+fn nearer(best: Option<Candidate>, other: Candidate) -> Candidate {
+    let Some(mut best) = best else { return other };
+    let (own, others) = (best.reading.cost(), other.reading.cost());
+    match (best.errors.is_empty(), other.errors.is_empty()) {
+        (true, true) if own == others => {
+            if !best.reading.value.equals(&other.reading.value) {
+                let message = "can be understood in more than one way";
+                best.errors.push(Violation::new("", "ambiguous", message));
+            }
+            best
+        }
+        (true, true) if others < own => other,
+        (false, true) if !is_ambiguous(&best) || others < own => other,
+        _ => best,
+    }
+}
+
+fn is_ambiguous(candidate: &Candidate) -> bool {
+    candidate.errors.iter().any(|error| error.keyword == "ambiguous")
+}
+
+fn cost_by_kind(changes: &[Change]) -> u32 {
+    let mut kinds: Vec<Op> = changes.iter().map(|change| change.op).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.into_iter().map(Op::cost).sum()
+}
+
+/// Leaves one of each repeated key. If the values differ, there is no telling which was meant.
+fn unrepeat(
+    value: &mut Json,
+    at: &path::Path<'_>,
+    changes: &mut Vec<Change>,
+    errors: &mut Vec<Violation>,
+) {
+    match value {
+        Json::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                unrepeat(item, &at.index(index), changes, errors);
+            }
+        }
+        Json::Object(object) => {
+            let repeated = object.repeated();
+            if !repeated.is_empty() {
+                let differs = |(name, other): &&(&str, &Json)| {
+                    object.get(name).is_some_and(|kept| !kept.equals(other))
+                };
+                if let Some((name, _)) = repeated.iter().find(differs) {
+                    let name = crate::schema::describe::quote(name);
+                    let message = format!("{name} is given more than once, with different values");
+                    errors.push(Violation::new(at.pointer(), "repeated", message));
+                }
+                changes.push(Change::new(at.pointer(), Op::Repeat));
+                object.settle();
+            }
+            for (name, item) in object.iter_mut() {
+                unrepeat(item, &at.key(name), changes, errors);
+            }
+        }
+        _ => {}
+    }
+}

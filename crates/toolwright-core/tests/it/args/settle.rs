@@ -1,0 +1,244 @@
+//! Arguments from a model's words to what a tool runs with: completion, settling, feedback.
+
+use toolwright_core::args::{
+    CheckedCall, Missing, Op, Options, Parameters, Settled, hidden_names, parse,
+};
+use toolwright_core::{Arguments, Call, Json, Tool};
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn parameters(schema: &str, hidden: &str) -> Parameters {
+    Parameters::compile(&Tool::function("t", json(schema)), &hidden_names(hidden)).unwrap()
+}
+
+fn settle(parameters: &Parameters, text: &str) -> Settled {
+    parameters.settle(parse(&Arguments::from_text(text)), &Options::default())
+}
+
+/// The tool of the document that completion was specified by.
+const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
+    "input_structure":{"type":"string"},"model_path":{"type":"string"},
+    "head":{"type":"string","default":"Omat24"},
+    "force_tolerance":{"type":"number","default":0.01},
+    "max_iterations":{"type":"integer","default":100},
+    "relax_cell":{"type":"boolean","default":false},
+    "executor":{"type":"object"},"storage":{"type":"object"}}}"#;
+
+#[test]
+fn optimize_structure_is_completed_as_specified() {
+    let settled = settle(
+        &parameters(OPTIMIZE, "@system"),
+        r#"{"input_structure":"https://x/Cu_bulk.cif","model_path":"https://x/dpa.pt","relax_cell":false}"#,
+    );
+    assert!(settled.is_runnable());
+    assert_eq!(
+        settled.arguments().compact(),
+        r#"{"input_structure":"https://x/Cu_bulk.cif","model_path":"https://x/dpa.pt","relax_cell":false,"head":"Omat24","force_tolerance":0.01,"max_iterations":100}"#
+    );
+    assert_eq!((settled.missing(), settled.changes()), (&[][..], &[][..]));
+    assert_eq!(settled.defaulted(), ["head", "force_tolerance", "max_iterations"]);
+    let shown = settle(&parameters(OPTIMIZE, ""), r#"{"model_path":"m"}"#);
+    let missing: Vec<(&str, bool)> =
+        shown.missing().iter().map(|missing| (missing.name.as_str(), missing.required)).collect();
+    assert_eq!(missing, [("input_structure", true), ("executor", false), ("storage", false)]);
+    assert!(!shown.is_runnable());
+}
+
+#[test]
+fn given_values_stay_and_fed_ones_are_not_missing() {
+    let parameters = parameters(OPTIMIZE, "@system");
+    let Json::Object(mut arguments) = json(r#"{"head":"mine","extra":1}"#) else { panic!() };
+    let completed = parameters.complete(&mut arguments, &["input_structure", "max_iterations"]);
+    assert_eq!(completed.missing, [Missing { name: "model_path".into(), required: true }]);
+    assert_eq!(completed.defaulted, ["force_tolerance", "relax_cell"]);
+    assert_eq!(
+        arguments.compact(),
+        r#"{"head":"mine","extra":1,"force_tolerance":0.01,"relax_cell":false}"#
+    );
+}
+
+#[test]
+fn a_required_value_is_not_invented_from_its_default() {
+    let schema = r#"{"required":["a"],"properties":{"a":{"type":"integer","default":1}}}"#;
+    let settled = settle(&parameters(schema, ""), "{}");
+    assert_eq!(settled.arguments().compact(), r#"{"a":1}"#, "shown, as completion asks");
+    assert!(!settled.is_runnable(), "but not run");
+    assert_eq!(settled.errors()[0].keyword, "required");
+}
+
+#[test]
+fn a_default_that_is_not_valid_counts_as_missing_and_is_told() {
+    let parameters = parameters(
+        r#"{"properties":{"a":{"type":"integer","default":"x"},"b":{"type":"array","items":{"type":"string"},"default":[1]},"a/c":{"minimum":3,"default":2},"d":{"default":null}}}"#,
+        "",
+    );
+    let settled = settle(&parameters, "{}");
+    assert_eq!(settled.arguments().compact(), r#"{"d":null}"#);
+    let missing: Vec<&str> =
+        settled.missing().iter().map(|missing| missing.name.as_str()).collect();
+    assert_eq!(missing, ["a", "b", "a/c"]);
+    let told: Vec<&str> =
+        parameters.bad_defaults().iter().map(|violation| violation.path.as_str()).collect();
+    assert_eq!(told, ["/a", "/b/0", "/a~1c"]);
+    assert!(settled.is_runnable());
+}
+
+#[test]
+fn a_default_never_spoils_what_was_accepted() {
+    let schema = r#"{"properties":{"by_id":{"default":1},"by_name":{"type":"string"},"n":{"default":5}},
+        "oneOf":[{"required":["by_id"]},{"required":["by_name"]}]}"#;
+    let settled = settle(&parameters(schema, ""), r#"{"by_name":"x"}"#);
+    assert!(settled.is_runnable());
+    assert_eq!(settled.arguments().compact(), r#"{"by_name":"x","n":5}"#);
+    assert_eq!(settled.missing(), [Missing { name: "by_id".into(), required: false }]);
+}
+
+#[test]
+fn defaults_within_a_given_object_are_the_tools_matter() {
+    let schema = r#"{"properties":{"o":{"type":"object","properties":{"n":{"type":"integer","default":1}}}}}"#;
+    assert_eq!(settle(&parameters(schema, ""), r#"{"o":{}}"#).arguments().compact(), r#"{"o":{}}"#);
+    let missing = settle(&parameters(schema, ""), "{}");
+    assert_eq!(missing.missing(), [Missing { name: "o".into(), required: false }]);
+}
+
+#[test]
+fn parameters_are_found_through_references_and_composition() {
+    let schema = r##"{"$ref":"#/$defs/whole","$defs":{"size":{"type":"integer","default":7},
+        "whole":{"required":["x"],"properties":{"x":true},"allOf":[{"properties":{"size":{"$ref":"#/$defs/size"},"executor":{}},"required":["executor"]}]}}}"##;
+    let settled = settle(&parameters(schema, "@system"), r#"{"x":1}"#);
+    assert!(settled.is_runnable(), "{:?}", settled.errors());
+    assert_eq!(settled.arguments().compact(), r#"{"x":1,"size":7}"#);
+    assert!(
+        !settle(&parameters(schema, ""), r#"{"x":1}"#).is_runnable(),
+        "nothing is hidden unless named"
+    );
+}
+
+#[test]
+fn hidden_parameters_are_taken_away_and_told() {
+    let schema = r#"{"properties":{"a":true,"token":{"type":"string"}},"required":["token"],"additionalProperties":false}"#;
+    let settled = settle(&parameters(schema, "token"), r#"{"a":1,"token":"guess"}"#);
+    assert!(settled.is_runnable());
+    assert_eq!(settled.arguments().compact(), r#"{"a":1}"#);
+    let change = &settled.changes()[0];
+    assert_eq!((change.path.as_str(), change.op, &change.from), ("/token", Op::Hide, &None));
+}
+
+#[test]
+fn repeated_keys_are_one_value_or_none() {
+    let schema = r#"{"properties":{"a":{"type":"integer"},"o":{"type":"object"}}}"#;
+    let settled = settle(&parameters(schema, ""), r#"{"a":1,"o":{"x":1,"x":1.0},"a":1}"#);
+    assert!(settled.is_runnable());
+    assert_eq!(settled.arguments().compact(), r#"{"o":{"x":1.0},"a":1}"#);
+    let told: Vec<(&str, Op)> =
+        settled.changes().iter().map(|change| (change.path.as_str(), change.op)).collect();
+    assert_eq!(told, [("", Op::Repeat), ("/o", Op::Repeat)]);
+    let refused = settle(&parameters(schema, ""), r#"{"a":1,"a":2}"#);
+    assert_eq!(refused.errors()[0].keyword, "repeated");
+}
+
+#[test]
+fn only_settled_arguments_become_a_call() {
+    let parameters = parameters(OPTIMIZE, "@system");
+    let text = r#"{"input_structure":"a","model_path":"b"}"#;
+    let call = Call::new("call_1", "t", Arguments::from_text(text));
+    let checked = CheckedCall::new(&call, settle(&parameters, text)).unwrap();
+    assert_eq!((checked.id(), checked.name(), checked.is_closed()), (Some("call_1"), "t", false));
+    assert_eq!(checked.arguments().len(), 6);
+    for wrong in
+        ["", "{}", "[]", "null", "\"x\"", "no", r#"{"input_structure":1,"model_path":"b"}"#]
+    {
+        let settled = settle(&parameters, wrong);
+        let refused = CheckedCall::new(&call, settled.clone()).unwrap_err();
+        assert_eq!(*refused, settled, "{wrong}");
+        assert!(refused.feedback().is_some() && !refused.errors().is_empty(), "{wrong}");
+    }
+}
+
+#[test]
+fn case_2_what_cannot_be_understood_never_becomes_an_empty_object() {
+    let parameters = parameters(r#"{"properties":{"a":{"default":1},"b":true}}"#, "");
+    let settled = settle(&parameters, "not json at all");
+    assert!(!settled.is_runnable() && !settled.is_understood());
+    assert_eq!(settled.to_json().get("tool_args"), Some(&Json::Null));
+    let feedback = settled.feedback().unwrap();
+    assert!(feedback.starts_with("Invalid JSON input for tool t"), "{feedback}");
+    assert!(feedback.contains("Not given, optional: b"), "{feedback}");
+    assert!(settle(&parameters, "").is_runnable(), "nothing at all means no arguments");
+}
+
+#[test]
+fn case_24_a_null_that_strict_mode_asked_for_means_absent() {
+    use toolwright_core::fit::profile::{SchemaRule, Subset};
+    use toolwright_core::schema::{lower, undo_nulls};
+    let schema = json(
+        r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","default":3},"note":{"type":["string","null"]}},"required":["city","note"]}"#,
+    );
+    let rule = SchemaRule { strict: Subset::OpenaiStrict, ..SchemaRule::FULL };
+    let lowered = lower(&schema, &rule, true);
+    let mut sent = json(r#"{"city":"北京","days":null,"note":null}"#);
+    assert!(undo_nulls(&mut sent, &lowered.nulls));
+    let parameters = Parameters::compile(&Tool::function("t", schema), &[]).unwrap();
+    let settled = parameters.settle(parse(&Arguments::from_json(&sent)), &Options::default());
+    assert!(settled.is_runnable(), "{:?}", settled.errors());
+    assert_eq!(settled.arguments().compact(), r#"{"city":"北京","note":null,"days":3}"#);
+}
+
+#[test]
+fn case_26_every_digit_reaches_the_tool() {
+    let schema =
+        r#"{"properties":{"id":{"type":"integer"},"x":{"type":"number"}},"required":["id"]}"#;
+    for id in ["9007199254740993", "18446744073709551615", "1234567890123456789012345", "1e400"] {
+        let text = format!(r#"{{"id":{id},"x":0.10}}"#);
+        let settled = settle(&parameters(schema, ""), &text);
+        assert!(settled.is_runnable(), "{id}");
+        assert_eq!(settled.arguments().compact(), text);
+    }
+}
+
+#[test]
+fn feedback_names_everything_and_asks_for_no_more() {
+    let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]},"days":{"type":"integer","minimum":1,"maximum":7},"lang":{"type":"string"}},"required":["city"],"additionalProperties":false}"#;
+    let settled = settle(&parameters(schema, ""), r#"{"cty":"北京","unit":"celcius!!","days":0}"#);
+    assert_eq!(
+        settled.feedback().unwrap(),
+        "The arguments for tool t were not accepted.\n\
+         - the arguments (additionalProperties): has no place for 'cty' (did you mean 'city'?); accepted: 'city', 'unit', 'days', 'lang'\n\
+         - the arguments (required): 'city' is missing\n\
+         - /unit (enum): must be one of the accepted values (did you mean 'celsius'?); got \"celcius!!\"; accepted: 'celsius', 'fahrenheit'\n\
+         - /days (minimum): must be at least 1; got 0; accepted: 1\n\
+         Missing, required: city.\n\
+         Not given, optional: lang.\n\
+         Call the tool again. Correct only what is named here and keep the other arguments as they were."
+    );
+    assert_eq!(settle(&parameters(schema, ""), r#"{"city":"北京"}"#).feedback(), None);
+}
+
+#[test]
+fn feedback_is_bounded() {
+    let parameters = parameters(
+        r#"{"properties":{"a":{"items":{"type":"integer"}}},"additionalProperties":false}"#,
+        "",
+    );
+    let items = vec!["\"天气\""; 5000].join(",");
+    let names: Vec<String> =
+        (0..5000).map(|index| format!("\"{}{index}\":1", "名".repeat(300))).collect();
+    let settled = settle(&parameters, &format!("{{\"a\":[{items}],{}}}", names.join(",")));
+    let feedback = settled.feedback().unwrap();
+    assert!(feedback.len() < 40_000, "{}", feedback.len());
+    assert!(feedback.contains("more of this kind"));
+}
+
+#[test]
+fn free_text_is_the_one_parameter_of_a_custom_tool() {
+    use toolwright_core::ToolKind;
+    let tool = Tool { name: "run".into(), kind: ToolKind::Custom(None), ..Tool::default() };
+    let parameters = Parameters::compile(&tool, &[]).unwrap();
+    let parsed = parse(&Arguments::Free("print(1)".into()));
+    let settled = parameters.settle(parsed, &Options::default());
+    assert_eq!(settled.arguments().compact(), r#"{"input":"print(1)"}"#);
+    let any = Parameters::compile(&Tool { name: "now".into(), ..Tool::default() }, &[]).unwrap();
+    assert!(settle(&any, "{}").is_runnable() && !settle(&any, "[]").is_runnable());
+}
