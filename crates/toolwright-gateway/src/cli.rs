@@ -1,8 +1,10 @@
 //! The command line. JSON on stdout, messages on stderr; exit 0 fine, 1 failed, 2 wrong usage,
 //! 3 refused by `--strict`.
 
+mod args;
 mod exit;
 mod input;
+mod tool;
 mod translate;
 
 use std::process::ExitCode;
@@ -20,6 +22,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Parse, repair, coerce, complete and check the arguments of a call
+    Args(args::Args),
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
 }
@@ -27,6 +31,7 @@ enum Command {
 /// Runs the command that was asked for.
 pub(crate) fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Args(command) => command.run(),
         Command::Translate(command) => command.run(),
     };
     match outcome {

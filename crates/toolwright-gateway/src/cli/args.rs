@@ -1,0 +1,222 @@
+//! `toolwright args`: what a model sent, as the arguments that a tool would run with.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use toolwright_core::args::{Options, Parameters, Settled, hidden_names, parse};
+use toolwright_core::json::Object;
+use toolwright_core::{Arguments, Json, object};
+
+use super::exit::{self, Failure};
+use super::{input, tool};
+
+/// The longest line of a batch.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+/// How many compiled tools a batch keeps.
+const KEPT: usize = 256;
+
+/// What `args` takes.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The tool is one definition in any dialect's shape, or {\"name\", \"description\", \"parameters\"}.
+The arguments are JSON, or the text that a model wrote: fences, single quotes, missing commas and
+the like are repaired, values are coerced where the schema leaves no doubt, defaults are filled.
+The result says all that was changed, all that is missing and all that is wrong:
+
+  {\"tool_name\", \"tool_args\", \"missing_tool_args\", \"missing\": [{\"name\", \"required\"}],
+   \"defaulted\", \"changes\": [{\"path\", \"op\", \"from\", \"to\"}],
+   \"errors\": [{\"path\", \"keyword\", \"message\", \"got\", \"accepted\"}]}
+
+tool_args is null if the text cannot be read at all. The exit code is 1 where errors remain.
+
+A line of a batch is {\"tool\": {…}, \"args\": <object, or the model's text as a string>}; each gives
+one line of output in its place, a line that cannot be used too.
+
+Examples:
+  toolwright args --tool weather.json --args '{\"city\": \"Paris\", \"days\": \"3\"}'
+  toolwright args --tool relax.json --args @- --hide @system < answer.txt
+  toolwright args --batch calls.jsonl --lenient > results.jsonl")]
+pub(crate) struct Args {
+    /// A file with the definition of the tool; `-` is stdin
+    #[arg(long, value_name = "FILE", required_unless_present = "batch", requires = "args")]
+    tool: Option<PathBuf>,
+    /// The arguments; `@FILE` reads them from a file, `@-` from stdin
+    #[arg(long = "args", id = "args", value_name = "JSON|@FILE", requires = "tool")]
+    given: Option<String>,
+    /// Parameters that the model must not know or supply; `@system` stands for executor,storage
+    #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
+    hide: String,
+    /// Also coerce what could be meant otherwise: comma lists, thousands separators, other
+    /// spellings of names
+    #[arg(long)]
+    lenient: bool,
+    /// A file with one call on each line; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "args"])]
+    batch: Option<PathBuf>,
+}
+
+impl Args {
+    /// Settles one call, or each call of a batch.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let judge = Judge {
+            hidden: hidden_names(&self.hide),
+            options: if self.lenient { Options::LENIENT } else { Options::default() },
+        };
+        match (&self.batch, &self.tool, &self.given) {
+            (Some(batch), _, _) => judge.batch(batch),
+            (None, Some(tool), Some(args)) => judge.one(tool, args),
+            _ => Err(Failure::usage("--tool and --args, or --batch")),
+        }
+    }
+}
+
+/// How calls are judged.
+struct Judge {
+    hidden: Vec<String>,
+    options: Options,
+}
+
+impl Judge {
+    fn one(&self, tool: &Path, args: &str) -> Result<(), Failure> {
+        let text = match args.strip_prefix('@') {
+            Some("-") if tool == Path::new("-") => {
+                return Err(Failure::usage("--tool and --args cannot both be stdin"));
+            }
+            Some(file) => input::text(Path::new(file))?,
+            None => args.to_owned(),
+        };
+        let definition = input::json(Some(tool))?;
+        let name = tool.display();
+        let parameters = self
+            .compile(definition)
+            .map_err(|reason| Failure::failed(format!("{name}: {reason}")))?;
+        let settled = self.settle(&parameters, Arguments::from_text(text));
+        let mut stdout = io::stdout().lock();
+        let result = Json::Object(settled.to_json());
+        writeln!(stdout, "{}", result.pretty()).map_err(exit::io("stdout"))?;
+        warn(&parameters);
+        match settled.feedback() {
+            None => Ok(()),
+            Some(feedback) => Err(Failure::failed(feedback)),
+        }
+    }
+
+    fn batch(&self, file: &Path) -> Result<(), Failure> {
+        let name = file.display().to_string();
+        let mut lines = BufReader::new(input::open(Some(file))?);
+        let mut stdout = io::BufWriter::new(io::stdout().lock());
+        let mut kept: HashMap<String, Parameters> = HashMap::new();
+        let (mut count, mut wrong, mut line) = (0_usize, 0_usize, Vec::new());
+        loop {
+            line.clear();
+            let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
+            if read.map_err(exit::io(&name))? == 0 {
+                break;
+            }
+            if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE {
+                skip_line(&mut lines).map_err(exit::io(&name))?;
+                line.clear();
+                line.extend(b"too long");
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            count += 1;
+            let result = match self.line(&line, &mut kept) {
+                Ok(settled) => {
+                    wrong += usize::from(!settled.is_runnable());
+                    settled.to_json()
+                }
+                Err(reason) => {
+                    wrong += 1;
+                    unusable(&reason)
+                }
+            };
+            writeln!(stdout, "{}", result.compact()).map_err(exit::io("stdout"))?;
+        }
+        stdout.flush().map_err(exit::io("stdout"))?;
+        match wrong {
+            0 => Ok(()),
+            wrong => Err(Failure::failed(format!("{wrong} of {count} calls have errors"))),
+        }
+    }
+
+    /// One line of a batch.
+    fn line(&self, line: &[u8], kept: &mut HashMap<String, Parameters>) -> Result<Settled, String> {
+        let document = Json::parse_bytes(line).map_err(|error| format!("not JSON: {error}"))?;
+        let Json::Object(mut document) = document else {
+            return Err("not an object with 'tool' and 'args'".into());
+        };
+        let tool = document.remove("tool").ok_or("'tool' is missing")?;
+        let arguments = match document.remove("args").ok_or("'args' is missing")? {
+            Json::String(text) => Arguments::from_text(text),
+            value => Arguments::from_json(&value),
+        };
+        let key = tool.compact();
+        if !kept.contains_key(&key) {
+            if kept.len() >= KEPT {
+                kept.clear();
+            }
+            let parameters = self.compile(tool)?;
+            warn(&parameters);
+            kept.insert(key.clone(), parameters);
+        }
+        let parameters = kept.get(&key).ok_or("no tool")?;
+        Ok(self.settle(parameters, arguments))
+    }
+
+    fn compile(&self, definition: Json) -> Result<Parameters, String> {
+        let tool = tool::read(definition)?;
+        Parameters::compile(&tool, &self.hidden).map_err(|error| error.to_string())
+    }
+
+    fn settle(&self, parameters: &Parameters, arguments: Arguments) -> Settled {
+        parameters.settle(parse(&arguments), &self.options)
+    }
+}
+
+/// What stands in the place of a line that cannot be used.
+fn unusable(reason: &str) -> Object {
+    object! {
+        "tool_name": Json::Null,
+        "tool_args": Json::Null,
+        "missing_tool_args": Json::Array(Vec::new()),
+        "missing": Json::Array(Vec::new()),
+        "defaulted": Json::Array(Vec::new()),
+        "changes": Json::Array(Vec::new()),
+        "errors": vec![object! {"path": "", "keyword": "batch", "message": reason}],
+    }
+}
+
+/// Reads on to the end of a line.
+fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let (found, used) = {
+            let ahead = lines.fill_buf()?;
+            match ahead.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (true, end + 1),
+                None => (ahead.is_empty(), ahead.len()),
+            }
+        };
+        lines.consume(used);
+        if found {
+            return Ok(());
+        }
+    }
+}
+
+/// Says which defaults count as absent.
+#[allow(clippy::print_stderr)]
+fn warn(parameters: &Parameters) {
+    for violation in parameters.bad_defaults() {
+        eprintln!(
+            "warning: tool {}: the default at {} is not valid and counts as absent: {}",
+            parameters.tool(),
+            violation.path,
+            violation.message
+        );
+    }
+}
