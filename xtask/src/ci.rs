@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{bench, conformance, fuzz, tidy};
+use crate::{args_report, bench, conformance, fuzz, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,11 @@ const QUICK: &[Step] = &[
         run: docs,
     },
     Step { name: "tidy", again: "cargo xtask tidy", run: tidy::run },
+    Step {
+        name: "args-report",
+        again: "cargo xtask args-report fixtures/args",
+        run: || args_report::run("fixtures/args"),
+    },
     Step {
         name: "conformance",
         again: "cargo xtask conformance",

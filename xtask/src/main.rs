@@ -1,6 +1,7 @@
 //! Development tasks, run as `cargo xtask <task>`. [`ci`] is the one test command of the project.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
 
+mod args_report;
 mod bench;
 mod ci;
 mod conformance;
@@ -16,6 +17,7 @@ Usage: cargo xtask <task>
   ci [--full]              format, lints, tests, docs, tidy, conformance; --full adds fuzz and bench
   tidy                     the rules of the source tree
   conformance [--verbose]  what we emit, judged by the vendors' own SDKs
+  args-report [DIR]        how many calls of a directory like fixtures/args come out right
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: the same short run each time, or N seconds
   bench [--short]          every benchmark
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance"] => conformance::run(conformance::Talk::Brief),
         ["conformance", "--verbose"] => conformance::run(conformance::Talk::Verbose),
+        ["args-report"] => args_report::run("fixtures/args"),
+        ["args-report", directory] => args_report::run(directory),
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),

@@ -91,6 +91,12 @@ impl Program {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// Runs it and gives what it printed to its standard output, whether it succeeded or not.
+    pub(crate) fn answer(mut self) -> Outcome<String> {
+        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
     /// Runs it in silence and gives whether it succeeded, with all that it printed.
     pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
         let output = self.command.output().map_err(|error| self.unstarted(&error))?;

@@ -31,7 +31,9 @@ fn search(
     broken: impl Fn(&str) -> Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in &tree.files {
+    // Recorded data says what it says.
+    let written = tree.files.iter().filter(|file| !file.under("fixtures/args"));
+    for file in written {
         for (index, line) in file.text.lines().enumerate() {
             if let Some(what) = broken(line) {
                 findings.push(file.finding(index + 1, format!("names {what}; {remedy}")));

@@ -4,7 +4,6 @@
 
 mod handle;
 mod journal;
-mod macros;
 #[cfg(feature = "sqlite")]
 mod process;
 mod support;

@@ -1,0 +1,125 @@
+//! How the arguments of a directory like `fixtures/args` come out: right, refused or silently wrong.
+//!
+//! The built `toolwright` judges every case, once with the coercions that must be asked for and
+//! once without. Nothing may be silently wrong, and each kind has the share that must be right.
+
+mod case;
+mod compare;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use self::case::{Answer, Case, Kind, Verdict};
+use self::table::Table;
+use crate::run::{Failure, Outcome, Program, root};
+
+/// Whether the coercions that must be asked for are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Plain,
+    Lenient,
+}
+
+impl Mode {
+    fn word(self) -> &'static str {
+        match self {
+            Mode::Plain => "plain",
+            Mode::Lenient => "lenient",
+        }
+    }
+}
+
+/// The files of such a directory.
+const FILES: [&str; 3] = ["valid", "mutated", "malformed"];
+
+/// How many cases that did not come out right are named.
+const NAMED: usize = 30;
+
+/// Judges a directory.
+pub(crate) fn run(directory: &str) -> Outcome {
+    let directory = std::env::current_dir()?.join(directory);
+    let mut cases = Vec::new();
+    for file in FILES {
+        let path = directory.join(file).with_extension("jsonl");
+        if path.exists() {
+            cases.extend(read(file, &path)?);
+        }
+    }
+    if cases.is_empty() {
+        return Err(Failure(format!(
+            "{}: no {}.jsonl",
+            directory.display(),
+            FILES.join(".jsonl, ")
+        )));
+    }
+    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    let mut table = Table::default();
+    let mut named = Vec::new();
+    for mode in [Mode::Plain, Mode::Lenient] {
+        for (case, answer) in cases.iter().zip(judge(&cases, mode)?) {
+            let verdict = case.verdict(&answer);
+            table.add(case, mode, verdict);
+            if verdict != Verdict::Right && case.kind.counts(mode) {
+                named.push(format!("{} {}: {}", mode.word(), case.id, answer.told(verdict)));
+            }
+        }
+    }
+    print!("{table}");
+    for line in named.iter().take(NAMED) {
+        println!("  {line}");
+    }
+    if named.len() > NAMED {
+        println!("  and {} more", named.len() - NAMED);
+    }
+    match table.missed() {
+        missed if missed.is_empty() => Ok(()),
+        missed => Err(Failure(format!("missed: {}", missed.join("; ")))),
+    }
+}
+
+fn read(file: &'static str, path: &Path) -> Outcome<Vec<Case>> {
+    let text = fs::read_to_string(path)?;
+    let mut cases = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = || format!("{}:{}", path.display(), index + 1);
+        cases.push(Case::parse(file, line).map_err(|why| Failure(format!("{}: {why}", place())))?);
+    }
+    Ok(cases)
+}
+
+/// What `toolwright args --batch` says of each case.
+fn judge(cases: &[Case], mode: Mode) -> Outcome<Vec<Answer>> {
+    let file = scratch()?;
+    let lines: Vec<String> = cases.iter().map(Case::line).collect();
+    fs::write(&file, lines.join("\n"))?;
+    let path = file.to_string_lossy();
+    let program =
+        ["run", "--quiet", "--package", "toolwright-gateway", "--", "args", "--batch", &path];
+    let mut program = Program::cargo().with(&program);
+    if mode == Mode::Lenient {
+        program = program.with(&["--lenient"]);
+    }
+    let answers = program.answer();
+    fs::remove_file(&file)?;
+    let answers: Result<Vec<Answer>, String> = answers?.lines().map(Answer::parse).collect();
+    let answers = answers.map_err(|why| Failure(format!("an answer is not as expected: {why}")))?;
+    if answers.len() != cases.len() {
+        return Err(Failure(format!("{} answers for {} calls", answers.len(), cases.len())));
+    }
+    Ok(answers)
+}
+
+fn scratch() -> Outcome<PathBuf> {
+    let folder = root().join("target/xtask");
+    fs::create_dir_all(&folder)?;
+    Ok(folder.join(format!("args-report-{}.jsonl", std::process::id())))
+}
+
+impl Kind {
+    /// Whether a case that does not come out right in a mode is worth naming: what must be asked for
+    /// is not expected of the plain mode.
+    fn counts(self, mode: Mode) -> bool {
+        self != Kind::Coercible || mode == Mode::Lenient
+    }
+}

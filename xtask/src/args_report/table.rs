@@ -1,0 +1,119 @@
+//! The figures by file, kind, operator and mode, and whether the goals are met.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::Mode;
+use super::case::{Case, Kind, Verdict};
+
+/// How many cases there were, and what became of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    cases: u32,
+    right: u32,
+    refused: u32,
+    wrong: u32,
+}
+
+impl Count {
+    fn add(&mut self, verdict: Verdict) {
+        self.cases += 1;
+        match verdict {
+            Verdict::Right => self.right += 1,
+            Verdict::Refused => self.refused += 1,
+            Verdict::Wrong => self.wrong += 1,
+        }
+    }
+
+    fn rate(self) -> f64 {
+        100.0 * f64::from(self.right) / f64::from(self.cases.max(1))
+    }
+}
+
+/// The share, in percent, that must be right.
+fn goal(kind: Kind, mode: Mode) -> f64 {
+    match (kind, mode) {
+        (Kind::Valid | Kind::Invalid | Kind::Control, _) => 100.0,
+        (Kind::Coercible, Mode::Lenient) => 98.0,
+        (Kind::Coercible, Mode::Plain) => 0.0,
+        (Kind::Malformed, _) => 95.0,
+    }
+}
+
+/// All figures.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// By file and kind; the operators in the mode that the kind's goal is about
+    operators: BTreeMap<(Kind, String), Count>,
+    kinds: BTreeMap<(Kind, &'static str), Count>,
+    files: BTreeMap<Kind, &'static str>,
+}
+
+impl Table {
+    pub(crate) fn add(&mut self, case: &Case, mode: Mode, verdict: Verdict) {
+        self.files.insert(case.kind, case.file);
+        self.kinds.entry((case.kind, mode.word())).or_default().add(verdict);
+        let shown = if case.kind == Kind::Coercible { Mode::Lenient } else { Mode::Plain };
+        if mode == shown && !case.operator.is_empty() {
+            let key = (case.kind, case.operator.clone());
+            self.operators.entry(key).or_default().add(verdict);
+        }
+    }
+
+    /// The goals that are not met.
+    pub(crate) fn missed(&self) -> Vec<String> {
+        let mut missed = Vec::new();
+        for mode in [Mode::Plain, Mode::Lenient] {
+            for ((kind, word), count) in
+                self.kinds.iter().filter(|((_, own), _)| *own == mode.word())
+            {
+                let (kind_word, rate, goal) = (kind.word(), count.rate(), goal(*kind, mode));
+                if rate < goal {
+                    missed.push(format!("{kind_word} ({word}) {rate:.1} % of {goal} %"));
+                }
+                if count.wrong > 0 {
+                    missed.push(format!("{kind_word} ({word}) {} silently wrong", count.wrong));
+                }
+            }
+        }
+        missed
+    }
+
+    fn row(
+        &self,
+        formatter: &mut fmt::Formatter<'_>,
+        (kind, operator, mode): (Kind, &str, &str),
+        count: Count,
+    ) -> fmt::Result {
+        let Count { cases, right, refused, wrong } = count;
+        let file = self.files.get(&kind).copied().unwrap_or_default();
+        writeln!(
+            formatter,
+            "{file:<10} {:<10} {operator:<24} {mode:<8} {cases:>6} {right:>6} {refused:>8} {wrong:>6} {:>7.1} %",
+            kind.word(),
+            count.rate()
+        )
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            formatter,
+            "{:<10} {:<10} {:<24} {:<8} {:>6} {:>6} {:>8} {:>6} {:>9}",
+            "file", "kind", "operator", "mode", "cases", "right", "refused", "wrong", "rate"
+        )?;
+        for ((kind, operator), count) in &self.operators {
+            let mode = if *kind == Kind::Coercible { Mode::Lenient } else { Mode::Plain };
+            self.row(formatter, (*kind, operator, mode.word()), *count)?;
+        }
+        writeln!(formatter)?;
+        for mode in [Mode::Plain, Mode::Lenient] {
+            for ((kind, _), count) in self.kinds.iter().filter(|((_, own), _)| *own == mode.word())
+            {
+                self.row(formatter, (*kind, "all", mode.word()), *count)?;
+            }
+        }
+        Ok(())
+    }
+}
