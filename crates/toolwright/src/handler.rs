@@ -85,7 +85,11 @@ impl Handler {
     /// Runs the tool with arguments that were checked, without deadline or fence. A tool that
     /// blocks gets a thread; giving up the future does not stop it, and its panic is passed on. It
     /// does not begin any more once it has been cancelled.
-    pub fn run(&self, scope: Scope, arguments: Object) -> impl Future<Output = Ended> + Send {
+    pub fn run(
+        &self,
+        scope: Scope,
+        arguments: Object,
+    ) -> impl Future<Output = Ended> + Send + use<> {
         let body = self.body.clone();
         async move {
             match body {

@@ -10,13 +10,20 @@
 //!   sees, a way to cancel.
 //! - [`error::CallError`] is written for the model, [`error::ToolError`] by a tool.
 
+// Expansions of our own macros begin their paths with the name of this crate.
+extern crate self as toolwright;
+
 pub mod call;
 pub mod context;
+pub mod define;
 pub mod error;
 pub mod handle;
 pub mod handler;
 pub mod ledger;
+#[doc(hidden)]
+pub mod macros;
 pub mod output;
+pub mod prelude;
 pub mod run;
 pub mod session;
 pub mod settings;
@@ -36,3 +43,5 @@ pub use toolwright_core::{
     Arguments, Body, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
     ToolChoice, Usage,
 };
+pub use toolwright_macros::{data, tool};
+pub use {schemars, serde};

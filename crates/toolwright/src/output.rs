@@ -1,10 +1,12 @@
 //! What a tool gives back: content for the model, and beside it what only the host sees.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use toolwright_core::Json;
+use toolwright_core::json::Object;
 use toolwright_core::part::Media;
 
 /// The result of a tool.
@@ -107,4 +109,38 @@ impl Output {
         self.host = Some(Host::new(value));
         self
     }
+}
+
+impl From<()> for Output {
+    fn from((): ()) -> Output {
+        Output::text("done")
+    }
+}
+
+impl From<Vec<u8>> for Output {
+    fn from(bytes: Vec<u8>) -> Output {
+        Output::bytes("application/octet-stream", bytes)
+    }
+}
+
+macro_rules! from {
+    ($($own:ty => $make:path)*) => {
+        $(impl From<$own> for Output {
+            fn from(value: $own) -> Output {
+                $make(value)
+            }
+        })*
+    };
+}
+
+from! {
+    String => Output::text
+    &String => Output::text
+    &str => Output::text
+    Box<str> => Output::text
+    Cow<'_, str> => Output::text
+    char => Output::text
+    Json => Output::json
+    Object => Output::json
+    Content => Output::of
 }

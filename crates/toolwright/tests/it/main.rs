@@ -4,6 +4,7 @@
 
 mod handle;
 mod journal;
+mod macros;
 #[cfg(feature = "sqlite")]
 mod process;
 mod support;

@@ -1,0 +1,276 @@
+//! The options of `#[tool(…)]`.
+
+use std::time::Duration;
+
+use proc_macro2::{Span, TokenStream};
+use syn::meta::ParseNestedMeta;
+use syn::parse::Parser;
+use syn::{Error, Expr, LitInt, LitStr, Path, Token};
+
+use crate::nearest::nearest;
+
+/// Every option.
+const NAMES: [&str; 13] = [
+    "name",
+    "description",
+    "title",
+    "read_only",
+    "keyed",
+    "deadline",
+    "cache",
+    "retries",
+    "concurrency",
+    "budget",
+    "envelope",
+    "hidden",
+    "crate",
+];
+
+/// What `#[tool(…)]` says.
+pub(crate) struct Options {
+    pub(crate) name: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) effect: Option<Effect>,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) cache: Option<Duration>,
+    pub(crate) retries: Option<u32>,
+    pub(crate) concurrency: Option<usize>,
+    pub(crate) budget: Option<usize>,
+    pub(crate) envelope: Option<Envelope>,
+    /// The names, and where they stand
+    pub(crate) hidden: Vec<(String, Span)>,
+    /// Where `toolwright` is
+    pub(crate) home: Path,
+    given: Vec<String>,
+}
+
+/// What a call does to the world, if it is not the worst.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    ReadOnly,
+    Keyed,
+}
+
+/// The key of a result in its envelope.
+#[derive(Clone, Copy)]
+pub(crate) enum Envelope {
+    Data,
+    Result,
+}
+
+impl Options {
+    /// Nothing said.
+    pub(crate) fn new() -> Options {
+        Options {
+            name: None,
+            description: None,
+            title: None,
+            effect: None,
+            deadline: None,
+            cache: None,
+            retries: None,
+            concurrency: None,
+            budget: None,
+            envelope: None,
+            hidden: Vec::new(),
+            home: syn::parse_quote!(::toolwright),
+            given: Vec::new(),
+        }
+    }
+
+    /// Reads the options; what is wrong goes to `errors`.
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Vec<Error>) -> Options {
+        let mut options = Options::new();
+        let parser = syn::meta::parser(|meta| {
+            if let Err(error) = options.set(&meta) {
+                errors.push(error);
+                skip_value(&meta)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = parser.parse2(tokens) {
+            errors.push(error);
+        }
+        options
+    }
+
+    fn set(&mut self, meta: &ParseNestedMeta<'_>) -> Result<(), Error> {
+        let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        if self.given.contains(&name) {
+            return Err(meta.error(format!("`{name}` is given twice")));
+        }
+        match name.as_str() {
+            "name" => self.name = Some(words(meta)?.value()),
+            "description" => self.description = Some(words(meta)?.value()),
+            "title" => self.title = Some(words(meta)?.value()),
+            "read_only" => self.set_effect(meta, Effect::ReadOnly)?,
+            "keyed" => self.set_effect(meta, Effect::Keyed)?,
+            "deadline" => self.deadline = Some(duration(meta)?),
+            "cache" => {
+                self.cache = Some(duration(meta)?);
+            }
+            "retries" => self.retries = Some(number(meta)?),
+            "concurrency" => self.concurrency = Some(positive(meta)?),
+            "budget" => self.budget = Some(positive(meta)?),
+            "envelope" => self.envelope = Some(envelope(meta)?),
+            "hidden" => {
+                let list = words(meta)?;
+                let names = list.value();
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                self.hidden = names.map(|name| (name.to_owned(), list.span())).collect();
+            }
+            "crate" => self.home = words(meta)?.parse()?,
+            _ => return Err(meta.error(unknown(&name))),
+        }
+        self.given.push(name);
+        Ok(())
+    }
+
+    fn set_effect(&mut self, meta: &ParseNestedMeta<'_>, effect: Effect) -> Result<(), Error> {
+        if meta.input.peek(Token![=]) {
+            return Err(meta.error("this option has no value: say it or leave it out"));
+        }
+        if self.effect.is_some() {
+            return Err(meta.error("a tool is `read_only` or `keyed`, not both"));
+        }
+        self.effect = Some(effect);
+        Ok(())
+    }
+
+    /// What the options say together.
+    pub(crate) fn check(&self, errors: &mut Vec<Error>) {
+        if self.cache.is_some() && self.effect != Some(Effect::ReadOnly) {
+            errors.push(Error::new(
+                Span::call_site(),
+                "`cache` needs `read_only`: a result may be given again only if a call changes \
+                 nothing",
+            ));
+        }
+        if self.name.as_deref().is_some_and(|name| name.trim().is_empty()) {
+            errors.push(Error::new(Span::call_site(), "a tool needs a name"));
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    match nearest(name, NAMES) {
+        Some(near) => format!("`{name}` is no option of #[tool]; did you mean `{near}`?"),
+        None => format!("`{name}` is no option of #[tool]; the options are {}", NAMES.join(", ")),
+    }
+}
+
+/// Goes past the value of an option that is wrong, to look at the next.
+fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<(), Error> {
+    if meta.input.peek(Token![=]) {
+        meta.value()?.parse::<Expr>()?;
+    }
+    Ok(())
+}
+
+fn words(meta: &ParseNestedMeta<'_>) -> Result<LitStr, Error> {
+    meta.value()?.parse()
+}
+
+fn number<N: std::str::FromStr>(meta: &ParseNestedMeta<'_>) -> Result<N, Error>
+where
+    N::Err: std::fmt::Display,
+{
+    meta.value()?.parse::<LitInt>()?.base10_parse()
+}
+
+fn positive(meta: &ParseNestedMeta<'_>) -> Result<usize, Error> {
+    let literal: LitInt = meta.value()?.parse()?;
+    match literal.base10_parse()? {
+        0 => Err(Error::new(literal.span(), "expected a number above 0")),
+        number => Ok(number),
+    }
+}
+
+fn envelope(meta: &ParseNestedMeta<'_>) -> Result<Envelope, Error> {
+    let word = words(meta)?;
+    match word.value().as_str() {
+        "data" => Ok(Envelope::Data),
+        "result" => Ok(Envelope::Result),
+        _ => Err(Error::new(word.span(), "an envelope is \"data\" or \"result\"")),
+    }
+}
+
+fn duration(meta: &ParseNestedMeta<'_>) -> Result<Duration, Error> {
+    let text = words(meta)?;
+    read_duration(&text.value()).ok_or_else(|| {
+        let message = "expected a time above 0, such as \"500ms\", \"5s\", \"2m\" or \"1h\"";
+        Error::new(text.span(), message)
+    })
+}
+
+fn read_duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.find(|letter: char| !letter.is_ascii_digit())?;
+    let (number, unit) = (text[..digits].parse::<u64>().ok()?, text[digits..].trim());
+    let seconds = |each: u64| number.checked_mul(each).map(Duration::from_secs);
+    let duration = match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "m" | "min" => seconds(60),
+        "h" => seconds(3600),
+        _ => None,
+    };
+    duration.filter(|duration| !duration.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use quote::quote;
+
+    use super::{Options, read_duration};
+
+    fn messages(tokens: proc_macro2::TokenStream) -> Vec<String> {
+        let mut errors = Vec::new();
+        Options::parse(tokens, &mut errors).check(&mut errors);
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(read_duration("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(read_duration("5s"), Some(Duration::from_secs(5)));
+        assert_eq!(read_duration("2 m"), Some(Duration::from_mins(2)));
+        assert_eq!(read_duration("1h"), Some(Duration::from_hours(1)));
+        for wrong in ["5", "s", "", "0s", "-1s", "1.5s", "5 days", "99999999999999999999s"] {
+            assert_eq!(read_duration(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_names_the_nearest() {
+        let messages = messages(quote!(dedline = "5s", colour = 3, read_only));
+        assert_eq!(messages[0], "`dedline` is no option of #[tool]; did you mean `deadline`?");
+        assert!(messages[1].starts_with("`colour` is no option of #[tool]; the options are name,"));
+        assert_eq!(messages.len(), 2);
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused() {
+        assert_eq!(messages(quote!(read_only, keyed)).len(), 1);
+        assert_eq!(messages(quote!(cache = "60s")).len(), 1);
+        assert_eq!(messages(quote!(name = "a", name = "b")).len(), 1);
+        assert!(messages(quote!(cache = "60s", read_only)).is_empty());
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for tokens in [
+            quote!(budget = 0),
+            quote!(concurrency = 0),
+            quote!(retries = -1),
+            quote!(envelope = "box"),
+            quote!(read_only = true),
+            quote!(name = " "),
+        ] {
+            assert_eq!(messages(tokens.clone()).len(), 1, "{tokens}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Definitions from Rust types: what a model sees of a tool whose parameters have types.
+//!
+//! A [`Parameter`] is a name with a type, a [`Definition`] gathers parameters into a [`Tool`]. The
+//! schemas come from `schemars` and are then put into a form that models and vendors read well
+//! (`tidy`). `#[tool]` writes all this by itself.
+
+mod missing;
+mod tidy;
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use toolwright_core::json::{Json, Object, SerdeError};
+use toolwright_core::{Tool, ToolKind};
+
+/// The schema of a type as arguments or part of them.
+pub fn schema_of<T: JsonSchema>() -> Json {
+    schema(SchemaSettings::draft2020_12().for_deserialize(), |generator| {
+        generator.subschema_for::<T>()
+    })
+}
+
+/// The schema of a type as a result. Only an object can be one everywhere.
+pub(crate) fn output_of<T: JsonSchema>() -> Option<Json> {
+    let schema = schema(SchemaSettings::draft2020_12().for_serialize(), |generator| {
+        generator.subschema_for::<T>()
+    });
+    let is_object = schema.get("type").and_then(Json::as_str) == Some("object");
+    is_object.then_some(schema)
+}
+
+fn schema(settings: SchemaSettings, make: impl FnOnce(&mut SchemaGenerator) -> Schema) -> Json {
+    let mut generator = settings.into_generator();
+    let schema = make(&mut generator);
+    finish(Value::from(schema), generator)
+}
+
+/// Adds the definitions of a generator to the schema that it made, and tidies the whole.
+fn finish(mut schema: Value, mut generator: SchemaGenerator) -> Json {
+    let definitions = generator.take_definitions(true);
+    if let (Value::Object(members), false) = (&mut schema, definitions.is_empty()) {
+        members.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Json::from(&tidy::tidy(schema))
+}
+
+/// A parameter: its name, its type, and what is said about it.
+pub struct Parameter<T> {
+    name: &'static str,
+    description: Option<&'static str>,
+    default: Option<(Maker<T>, Writer<T>)>,
+    // Taken when the type is still known to be readable; nothing later has to know it.
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    read: fn(&Json) -> Result<T, SerdeError>,
+    absent: fn() -> Option<T>,
+}
+
+/// Makes a value.
+pub type Maker<T> = fn() -> T;
+
+/// Writes a value, if its type can be written.
+pub type Writer<T> = fn(&T) -> Option<Json>;
+
+impl<T> Clone for Parameter<T> {
+    fn clone(&self) -> Parameter<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Parameter<T> {}
+
+impl<T: DeserializeOwned + JsonSchema> Parameter<T> {
+    /// A parameter with a name.
+    pub fn new(name: &'static str) -> Parameter<T> {
+        Parameter {
+            name,
+            description: None,
+            default: None,
+            schema: |generator| generator.subschema_for::<T>(),
+            read: |json| json.to(),
+            absent: missing::absent,
+        }
+    }
+}
+
+impl<T> Parameter<T> {
+    /// With a description.
+    #[must_use]
+    pub fn with_description(mut self, description: &'static str) -> Parameter<T> {
+        self.description = Some(description);
+        self
+    }
+
+    /// With a default, and the way to write it into the schema.
+    #[must_use]
+    pub fn with_default(mut self, default: Maker<T>, writer: Writer<T>) -> Parameter<T> {
+        self.default = Some((default, writer));
+        self
+    }
+
+    /// With another schema.
+    #[must_use]
+    pub fn with_schema(mut self, schema: fn(&mut SchemaGenerator) -> Schema) -> Parameter<T> {
+        self.schema = schema;
+        self
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Reads the value of this parameter.
+    pub fn read(&self, json: &Json) -> Result<T, SerdeError> {
+        (self.read)(json)
+    }
+
+    /// What it means that the parameter is absent; `None` if it must not be.
+    pub fn absent(&self) -> Option<T> {
+        self.default.map_or_else(self.absent, |(default, _)| Some(default()))
+    }
+
+    /// The default as the schema says it, where it can be written.
+    fn written_default(&self) -> Option<Json> {
+        let (default, write) = self.default?;
+        write(&default())
+    }
+}
+
+/// A tool in the making.
+pub struct Definition {
+    tool: Tool,
+    generator: SchemaGenerator,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+    /// Kept apart, since they have digits that `schemars` would lose
+    defaults: Vec<(&'static str, Json)>,
+    hints: Object,
+}
+
+impl Definition {
+    /// A tool with a name, without parameters.
+    pub fn new(name: impl Into<String>) -> Definition {
+        Definition {
+            tool: Tool { name: name.into(), ..Tool::default() },
+            generator: SchemaSettings::draft2020_12().for_deserialize().into_generator(),
+            properties: Map::new(),
+            required: Vec::new(),
+            defaults: Vec::new(),
+            hints: Object::new(),
+        }
+    }
+
+    /// With a description.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Definition {
+        self.tool.description = Some(description.into());
+        self
+    }
+
+    /// With a name for people.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Definition {
+        self.tool.title = Some(title.into());
+        self
+    }
+
+    /// With a hint about its behaviour that is true, in MCP's words.
+    #[must_use]
+    pub fn with_hint(mut self, hint: &'static str) -> Definition {
+        self.hints.insert(hint, true);
+        self
+    }
+
+    /// With a schema of its results, if there is one.
+    #[must_use]
+    pub fn with_output(mut self, schema: Option<Json>) -> Definition {
+        self.tool.output = schema;
+        self
+    }
+
+    /// With a further parameter.
+    #[must_use]
+    pub fn with<T>(mut self, parameter: &Parameter<T>) -> Definition {
+        let mut schema = (parameter.schema)(&mut self.generator);
+        if let Some(description) = parameter.description {
+            schema.insert("description".to_owned(), description.into());
+        }
+        if let Some(default) = parameter.written_default() {
+            self.defaults.push((parameter.name, default));
+        }
+        if parameter.absent().is_none() {
+            self.required.push(parameter.name.into());
+        }
+        self.properties.insert(parameter.name.to_owned(), Value::from(schema));
+        self
+    }
+
+    /// The tool.
+    pub fn finish(self) -> Tool {
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        schema.insert("properties".to_owned(), self.properties.into());
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), self.required.into());
+        }
+        schema.insert("additionalProperties".to_owned(), false.into());
+        let mut parameters = finish(schema.into(), self.generator);
+        for (name, default) in self.defaults {
+            let properties = parameters.as_object_mut().and_then(|own| own.get_mut("properties"));
+            let property =
+                properties.and_then(Json::as_object_mut).and_then(|own| own.get_mut(name));
+            if let Some(Json::Object(property)) = property {
+                property.insert("default", default);
+            }
+        }
+        Tool {
+            kind: ToolKind::Function(Some(parameters)),
+            annotations: (!self.hints.is_empty()).then_some(self.hints),
+            ..self.tool
+        }
+    }
+}

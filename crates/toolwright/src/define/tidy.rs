@@ -1,0 +1,196 @@
+//! Schemas in a form that models and vendors read well.
+//!
+//! | `schemars` writes | it becomes | why |
+//! |---|---|---|
+//! | `$ref` to a type that is used once, or is no object | the type in its place | small models and some templates read no references |
+//! | `"format": "uint8"`, `"int32"`, … | bounds, or nothing | vendors refuse formats that they do not know |
+//! | `true` for any value | `{}` | the same, and no vendor stumbles over it |
+//! | `anyOf` of an enumeration and null | the enumeration with null | one level less |
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+/// Formats that say what bounds say, or nothing that a model can use.
+const BOUNDS: [(&str, i64, i64); 6] = [
+    ("int8", -128, 127),
+    ("int16", -32_768, 32_767),
+    ("int32", -2_147_483_648, 2_147_483_647),
+    ("uint8", 0, 255),
+    ("uint16", 0, 65_535),
+    ("uint32", 0, 4_294_967_295),
+];
+const NOISE: [&str; 8] = ["int", "int64", "int128", "uint", "uint64", "uint128", "float", "double"];
+
+/// Words of types that are too large to be written more than once.
+const LARGE: [&str; 4] = ["properties", "oneOf", "anyOf", "prefixItems"];
+
+/// The schema of a whole, tidied.
+pub(super) fn tidy(mut schema: Value) -> Value {
+    let definitions = match schema.as_object_mut().and_then(|root| root.shift_remove("$defs")) {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    };
+    let mut place = Placing { kept: Map::new(), uses: HashMap::new(), definitions };
+    count(&schema, &mut place.uses);
+    for definition in place.definitions.values() {
+        count(definition, &mut place.uses);
+    }
+    place.walk(&mut schema, &mut Vec::new());
+    each(&mut schema, &mut simplify);
+    place.kept.values_mut().for_each(|kept| each(kept, &mut simplify));
+    if let (Some(root), false) = (schema.as_object_mut(), place.kept.is_empty()) {
+        root.insert("$defs".to_owned(), Value::Object(place.kept));
+    }
+    schema
+}
+
+/// Definitions on their way into their places.
+struct Placing {
+    definitions: Map<String, Value>,
+    /// How often each is referred to
+    uses: HashMap<String, usize>,
+    /// What stays a definition
+    kept: Map<String, Value>,
+}
+
+impl Placing {
+    /// Replaces the references of a schema. `open` are the definitions that it stands in.
+    fn walk(&mut self, schema: &mut Value, open: &mut Vec<String>) {
+        if let Some(name) = reference(schema) {
+            self.place(&name, schema, open);
+            return;
+        }
+        children(schema, &mut |child| self.walk(child, open));
+    }
+
+    fn place(&mut self, name: &str, schema: &mut Value, open: &mut Vec<String>) {
+        if self.kept.contains_key(name) {
+            return;
+        }
+        let Some(definition) = self.definitions.get(name) else { return };
+        if open.iter().any(|outer| outer == name) {
+            // It contains itself: the outermost use must stay a reference too.
+            self.uses.insert(name.to_owned(), usize::MAX);
+            return;
+        }
+        let mut definition = definition.clone();
+        open.push(name.to_owned());
+        self.walk(&mut definition, open);
+        open.pop();
+        let often = self.uses.get(name).is_some_and(|uses| *uses > 1);
+        let recursive = self.uses.get(name) == Some(&usize::MAX);
+        let large = LARGE.iter().any(|word| definition.get(word).is_some());
+        if recursive || (often && large) || !merge(schema, &definition) {
+            self.kept.insert(name.to_owned(), definition);
+        }
+    }
+}
+
+/// The definition that a schema refers to.
+fn reference(schema: &Value) -> Option<String> {
+    let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Puts a definition in the place of a reference to it. What is said at the place goes before what is
+/// said about the type; other words than notes may not meet.
+fn merge(schema: &mut Value, definition: &Value) -> bool {
+    const NOTES: [&str; 3] = ["description", "default", "title"];
+    let (Some(place), Some(definition)) = (schema.as_object_mut(), definition.as_object()) else {
+        return false;
+    };
+    let meet = |key: &String| place.contains_key(key) && !NOTES.contains(&key.as_str());
+    if definition.keys().any(meet) {
+        return false;
+    }
+    place.shift_remove("$ref");
+    let said = std::mem::replace(place, definition.clone());
+    place.extend(said);
+    true
+}
+
+/// Counts the references in a schema.
+fn count(schema: &Value, uses: &mut HashMap<String, usize>) {
+    if let Some(name) = reference(schema) {
+        *uses.entry(name).or_default() += 1;
+    }
+    match schema {
+        Value::Array(items) => items.iter().for_each(|item| count(item, uses)),
+        Value::Object(members) => members.values().for_each(|member| count(member, uses)),
+        _ => {}
+    }
+}
+
+/// Visits a schema and those within it, from the inside out.
+fn each(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
+    children(schema, &mut |child| each(child, visit));
+    if *schema == Value::Bool(true) {
+        *schema = Value::Object(Map::new());
+    }
+    if let Some(schema) = schema.as_object_mut() {
+        visit(schema);
+    }
+}
+
+/// Visits the schemas directly within a schema.
+fn children(schema: &mut Value, visit: &mut impl FnMut(&mut Value)) {
+    const ONE: [&str; 6] = [
+        "items",
+        "additionalProperties",
+        "propertyNames",
+        "contains",
+        "not",
+        "unevaluatedProperties",
+    ];
+    const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+    const MAPS: [&str; 3] = ["properties", "patternProperties", "$defs"];
+    let Some(schema) = schema.as_object_mut() else { return };
+    for (key, value) in schema {
+        match value {
+            Value::Array(items) if LISTS.contains(&key.as_str()) => {
+                items.iter_mut().for_each(&mut *visit);
+            }
+            Value::Object(members) if MAPS.contains(&key.as_str()) => {
+                members.values_mut().for_each(&mut *visit);
+            }
+            Value::Object(_) if ONE.contains(&key.as_str()) => visit(value),
+            _ => {}
+        }
+    }
+}
+
+fn simplify(schema: &mut Map<String, Value>) {
+    bound(schema);
+    if let Some(nullable) = nullable(schema) {
+        schema.shift_remove("anyOf");
+        let said = std::mem::replace(schema, nullable);
+        schema.extend(said);
+    }
+}
+
+/// Turns a number's format into bounds.
+fn bound(schema: &mut Map<String, Value>) {
+    let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
+    if let Some((_, least, most)) = BOUNDS.iter().find(|(name, ..)| *name == format) {
+        let (least, most) = (json!(least), json!(most));
+        schema.shift_remove("format");
+        schema.entry("minimum").or_insert(least);
+        schema.entry("maximum").or_insert(most);
+    } else if NOISE.contains(&format) {
+        schema.shift_remove("format");
+    }
+}
+
+/// The enumeration with null that `anyOf` of an enumeration and null is.
+fn nullable(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let [one, null] = schema.get("anyOf")?.as_array()?.as_slice() else { return None };
+    if *null != json!({"type": "null"}) {
+        return None;
+    }
+    let mut one = one.as_object()?.clone();
+    let kind = one.get("type")?.as_str()?.to_owned();
+    one.get_mut("enum")?.as_array_mut()?.push(Value::Null);
+    one.insert("type".to_owned(), json!([kind, "null"]));
+    Some(one)
+}

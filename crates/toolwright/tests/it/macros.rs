@@ -1,0 +1,53 @@
+//! `#[tool]` and `#[data]`: what a model sees of a function, and how the function is called.
+
+mod bind;
+mod returned;
+mod schema;
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolwright::handler::Ended;
+use toolwright::output::Content;
+use toolwright::{Context, Handler, Json, Scope, Session};
+
+/// A call with a context.
+fn scope(context: Context) -> Scope {
+    Scope {
+        session: Session::new("run").with_context(context),
+        tool: "tool".into(),
+        call_id: "call_1".into(),
+        key: "key".into(),
+        attempt: 1,
+        deadline: Instant::now() + Duration::from_mins(1),
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// Runs a tool as it is, with arguments that are said to have been checked.
+async fn run_in(handler: &Handler, context: &Context, arguments: &str) -> Ended {
+    let Ok(Json::Object(arguments)) = Json::parse(arguments) else {
+        panic!("{arguments} is no object");
+    };
+    handler.run(scope(context.clone()), arguments).await
+}
+
+async fn run(handler: Handler, arguments: &str) -> Ended {
+    run_in(&handler, &Context::new(), arguments).await
+}
+
+/// The only piece of a result, as text.
+fn shown(ended: Ended) -> String {
+    let output = ended.expect("a result");
+    match output.content.as_slice() {
+        [Content::Text(text)] => text.clone(),
+        [Content::Json(json)] => json.compact(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The schema of a tool's arguments.
+fn parameters(handler: &Handler) -> Json {
+    handler.tool().parameters().cloned().expect("a schema")
+}
