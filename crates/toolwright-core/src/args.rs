@@ -20,6 +20,7 @@ mod feedback;
 mod hide;
 mod parameters;
 mod parse;
+mod repair;
 mod settle;
 
 pub use change::{Change, Op};
@@ -60,7 +61,7 @@ pub struct Reading {
 impl Reading {
     /// How far this reading is from what was written.
     pub fn cost(&self) -> u32 {
-        self.changes.iter().map(|change| change.op.cost()).sum()
+        self.changes.iter().map(|change| change.cost).sum()
     }
 }
 

@@ -14,12 +14,15 @@ pub struct Change {
     pub from: Option<Json>,
     /// What is there now
     pub to: Option<Json>,
+    /// How far it goes: as far as its kind, less if it is one more of the same habit, more where
+    /// doubt is due
+    pub cost: u32,
 }
 
 impl Change {
     /// A change at a place.
     pub fn new(path: impl Into<String>, op: Op) -> Change {
-        Change { path: path.into(), op, from: None, to: None }
+        Change { path: path.into(), op, from: None, to: None, cost: op.cost() }
     }
 
     /// With what was there and what is there now.
@@ -27,6 +30,13 @@ impl Change {
     pub fn with_values(mut self, from: impl Into<Json>, to: impl Into<Json>) -> Change {
         self.from = Some(from.into());
         self.to = Some(to.into());
+        self
+    }
+
+    /// With another cost than its kind has.
+    #[must_use]
+    pub fn with_cost(mut self, cost: u32) -> Change {
+        self.cost = cost;
         self
     }
 
@@ -68,6 +78,7 @@ ops! {
     Split "split" 4 "Several documents stood where one belongs"
     Quote "quote" 1 "A key or string without double quotes was quoted"
     Comma "comma" 1 "A comma was added or taken away"
+    Mark "mark" 2 "A bracket, colon or comma was missing or was another character"
     Comment "comment" 1 "A comment was taken away"
     Literal "literal" 1 "Another language's `True`, `None` or number was respelled"
     Escape "escape" 2 "A character that had to be escaped in a string was"

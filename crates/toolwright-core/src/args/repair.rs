@@ -1,0 +1,178 @@
+//! The second step: text that is not JSON to every way of understanding it.
+//!
+//! What stands around the arguments is taken off, a search follows every way through what remains,
+//! and several documents become one if that cannot be wrong. The schema is not known here: what is
+//! plausible is offered with its cost, and what is not is left out.
+
+mod build;
+mod grammar;
+mod prelude;
+mod search;
+mod token;
+mod unescape;
+
+use super::{Change, Op, Reading};
+use crate::json::Json;
+use prelude::Tail;
+use search::Search;
+
+/// How many times arguments may be encoded, and how many documents may follow each other.
+const ROUNDS: usize = 4;
+
+/// Ways to understand a text that are offered.
+const OFFERED: usize = 16;
+
+/// Every way to understand text that is not JSON, cheapest first.
+pub(super) fn readings(text: &str) -> Vec<Reading> {
+    offer(repaired(text, ROUNDS))
+}
+
+/// Every way to understand the text that a string holds, if it holds arguments.
+pub(super) fn decoded(text: &str) -> Vec<Reading> {
+    offer(encoded(text, ROUNDS))
+}
+
+fn encoded(text: &str, rounds: usize) -> Vec<Reading> {
+    let Some(rounds) = rounds.checked_sub(1) else { return Vec::new() };
+    let mut readings = match Json::parse(text) {
+        Ok(Json::String(inner)) => encoded(&inner, rounds),
+        Ok(value @ (Json::Object(_) | Json::Array(_))) => {
+            vec![Reading { value, changes: Vec::new() }]
+        }
+        Ok(_) => Vec::new(),
+        Err(_) => repaired(text, rounds),
+    };
+    for reading in &mut readings {
+        reading.changes.insert(0, Change::new("", Op::Decode));
+    }
+    readings
+}
+
+fn repaired(text: &str, rounds: usize) -> Vec<Reading> {
+    let Some(body) = prelude::body(text) else { return Vec::new() };
+    let mut readings = match Json::parse(body.text) {
+        Ok(value @ (Json::Object(_) | Json::Array(_))) => {
+            vec![Reading { value, changes: Vec::new() }]
+        }
+        _ => match without_backslashes(body.text) {
+            Some(inner) => encoded(&inner, rounds),
+            None => searched(body.text, rounds),
+        },
+    };
+    if body.dressed {
+        for reading in &mut readings {
+            dress(reading);
+        }
+    }
+    readings
+}
+
+/// Reports what stood around the arguments, once.
+fn dress(reading: &mut Reading) {
+    if reading.changes.iter().all(|change| change.op != Op::Unfence) {
+        reading.changes.insert(0, Change::new("", Op::Unfence));
+    }
+}
+
+/// The text of a document whose quotes are all escaped: the inside of a string.
+fn without_backslashes(text: &str) -> Option<String> {
+    let mut rest = text.trim_start_matches(['{', '[']);
+    loop {
+        rest = rest.trim_start();
+        match ["\\n", "\\t", "\\r"].iter().find_map(|escape| rest.strip_prefix(escape)) {
+            Some(after) => rest = after,
+            None => break,
+        }
+    }
+    if !rest.starts_with("\\\"") {
+        return None;
+    }
+    let line = text.replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t");
+    match Json::parse(&format!("\"{line}\"")) {
+        Ok(Json::String(inner)) => Some(inner),
+        _ => None,
+    }
+}
+
+fn searched(text: &str, rounds: usize) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for found in Search::run(text) {
+        for mut reading in build::readings(text, &found.events) {
+            match found.tail {
+                Tail::Blank => {}
+                Tail::Prose => dress(&mut reading),
+                Tail::Closers(count) => {
+                    reading.changes.extend((0..count).map(|_| Change::new("", Op::Mark)));
+                }
+                Tail::More(offset) => {
+                    readings.extend(joined(&reading, &text[found.end + offset..], rounds));
+                    continue;
+                }
+                Tail::Garbage => continue,
+            }
+            match reading.value {
+                Json::String(ref inner) if found.tail == Tail::Blank => {
+                    for mut inner in encoded(inner, rounds) {
+                        inner.changes.extend(reading.changes.clone());
+                        readings.push(inner);
+                    }
+                }
+                Json::Object(_) | Json::Array(_) => readings.push(reading),
+                _ => {}
+            }
+        }
+    }
+    readings
+}
+
+/// One reading for two documents, if they say the same or one says nothing. Of two that differ
+/// either may be meant, or both, as two calls.
+fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
+    let Some(rounds) = rounds.checked_sub(1) else { return Vec::new() };
+    let others = match Json::parse(rest) {
+        Ok(value @ (Json::Object(_) | Json::Array(_))) => {
+            vec![Reading { value, changes: Vec::new() }]
+        }
+        Ok(_) => Vec::new(),
+        Err(_) => repaired(rest, rounds),
+    };
+    let says_nothing = |value: &Json| !matches!(value, Json::Object(object) if !object.is_empty());
+    others
+        .into_iter()
+        .filter_map(|other| {
+            let mut kept = if first.value.same(&other.value) || says_nothing(&other.value) {
+                first.clone()
+            } else if says_nothing(&first.value) {
+                other.clone()
+            } else {
+                return None;
+            };
+            if other.changes.iter().any(|change| change.op == Op::Unfence) {
+                dress(&mut kept);
+            }
+            if kept.changes.iter().all(|change| change.op != Op::Split) {
+                kept.changes.push(Change::new("", Op::Split));
+            }
+            Some(kept)
+        })
+        .collect()
+}
+
+/// The cheapest readings, each value once.
+fn offer(mut readings: Vec<Reading>) -> Vec<Reading> {
+    readings.sort_by_key(Reading::cost);
+    let mut offered: Vec<Reading> = Vec::new();
+    for reading in readings {
+        if offered.iter().any(|other| other.value == reading.value) {
+            continue;
+        }
+        if offered.len() == OFFERED {
+            // Of those that cost the same, all are offered or none.
+            let limit = reading.cost();
+            offered.retain(|other| other.cost() < limit);
+            break;
+        }
+        offered.push(reading);
+    }
+    offered
+}

@@ -1,0 +1,447 @@
+//! The grammar: JSON, and what models write instead. Each rule says what one state can become.
+
+use super::search::{Before, Bracket, Event, Frame, Habit, Last, Mode, Search, State};
+use super::token::{self, Quote, Word};
+use crate::args::Op;
+
+impl Search<'_> {
+    /// Lets a state take its next step in every possible way.
+    pub(super) fn step(&mut self, at: usize, state: State) {
+        match state.mode {
+            Mode::Text { .. } => self.text(at, state),
+            _ => self.between(at, state),
+        }
+    }
+
+    /// Between tokens: white space and comments go first.
+    fn between(&mut self, at: usize, state: State) {
+        let here = at + token::space(&self.text[at..]);
+        if !self.spend(here - at) {
+            return;
+        }
+        let rest = &self.text[here..];
+        if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
+            let comment = token::comment(rest);
+            if self.spend(comment.unwrap_or(rest.len()))
+                && let Some(length) = comment
+                && state.mode != Mode::Value(Before::Root)
+            {
+                let state = self.by_habit(state, Habit::Comments, here, here + length);
+                self.go(here + length, state);
+            }
+            return;
+        }
+        let Some(first) = rest.chars().next() else {
+            if matches!(state.mode, Mode::After(_)) {
+                self.cut(state);
+            }
+            return;
+        };
+        match state.mode {
+            Mode::Value(before) => self.value(here, first, before, state),
+            Mode::Key(before) => self.key(here, first, before, state),
+            Mode::Colon { before, quoted } => {
+                self.colon(here, first, before, quoted, here > at, state);
+            }
+            Mode::After(last) => self.after(at, here, first, last, state),
+            Mode::Text { .. } => {}
+        }
+    }
+
+    fn value(&mut self, at: usize, first: char, before: Before, state: State) {
+        let bracket = match first {
+            '{' | '｛' => Some(Bracket::Object),
+            '[' | '［' => Some(Bracket::Array),
+            '(' if before != Before::Root => Some(Bracket::Tuple),
+            _ => None,
+        };
+        if let Some(bracket) = bracket {
+            self.bracket(at, first, bracket, state);
+        } else if matches!(first, ']' | '］' | ')' | '}' | '｝') {
+            match before {
+                Before::Bracket => self.close(at, first, state),
+                Before::Comma => {
+                    let state = self.by_habit(state, Habit::ExtraCommas, at, at);
+                    self.close(at, first, state);
+                }
+                _ => {}
+            }
+        } else if Quote::open(&self.text[at..]).is_some() {
+            self.quote(at, false, Before::Root, state);
+        } else if before != Before::Root {
+            self.word(at, state);
+        }
+    }
+
+    fn bracket(&mut self, at: usize, first: char, bracket: Bracket, state: State) {
+        let plain = matches!(first, '{' | '[');
+        let next = at + first.len_utf8();
+        let state = if plain { state } else { self.by_habit(state, Habit::Marks, at, next) };
+        if bracket == Bracket::Object
+            && self.text[next..].starts_with('{')
+            && let Some(inner) = self.open(state, Bracket::Doubled)
+        {
+            let inner = self.by_habit(inner, Habit::Marks, at, next + 1);
+            self.go(next + 1, State { mode: Mode::Key(Before::Bracket), ..inner });
+            return;
+        }
+        let Some(inner) = self.open(state, bracket) else { return };
+        let mode = if bracket.is_object() {
+            Mode::Key(Before::Bracket)
+        } else {
+            Mode::Value(Before::Bracket)
+        };
+        self.go(next, State { mode, ..inner });
+    }
+
+    /// The start of a string.
+    fn quote(&mut self, at: usize, is_key: bool, before: Before, state: State) {
+        let rest = &self.text[at..];
+        let triple = Quote::open_triple(rest).map(|quote| (quote, 3));
+        for (quote, length) in Quote::open(rest).into_iter().chain(triple) {
+            let start = at + length;
+            let state = match quote {
+                Quote::Double => state,
+                _ => self.by_habit(state, Habit::Quotes, at, start),
+            };
+            // Python's long strings may have lines.
+            let raw = matches!(quote, Quote::Triple(_) | Quote::Backtick);
+            let mode = Mode::Text { quote, is_key, before, raw, inner: false };
+            self.go(start, State { mode, start, ..state });
+        }
+    }
+
+    /// A string up to the next quote that may end it.
+    fn text(&mut self, at: usize, mut state: State) {
+        let Mode::Text { quote, is_key, before, mut raw, inner } = state.mode else { return };
+        let mut here = at;
+        loop {
+            let rest = &self.text[here..];
+            let attention = |letter: char| {
+                letter == '\\' || quote.may_close(letter) || (letter < ' ' && (is_key || !raw))
+            };
+            let Some(length) = rest.find(attention) else {
+                self.spend(rest.len());
+                if !is_key && !inner {
+                    self.cut_text(quote, state);
+                }
+                return;
+            };
+            if !self.spend(length + 1) {
+                return;
+            }
+            here += length;
+            let rest = &self.text[here..];
+            let mode = |raw, inner| Mode::Text { quote, is_key, before, raw, inner };
+            if let Some(length) = quote.close(rest) {
+                self.end_text(here, here + length, quote, is_key, before, state);
+                if let Some(cost) = self.inside(here, length, is_key) {
+                    let change = Event::Change(Op::Escape, cost, here, here + length);
+                    let state = self.with(state, change);
+                    self.go(here + length, State { mode: mode(raw, true), ..state });
+                }
+                return;
+            }
+            if let Some(escaped) = rest.strip_prefix('\\') {
+                let Some(second) = escaped.chars().next() else { return };
+                if let Some(length) = quote.close(escaped) {
+                    // A path of Windows may end so.
+                    let end = here + 1;
+                    let state = self.changed(state, Op::Escape, here, end);
+                    self.end_text(end, end + length, quote, is_key, before, state);
+                }
+                here += 1 + second.len_utf8();
+            } else if quote.may_close(rest.chars().next().unwrap_or(' ')) {
+                // One or two of three.
+                here += 1;
+            } else if is_key {
+                return;
+            } else {
+                state = self.by_habit(state, Habit::Lines, here, here + 1);
+                raw = true;
+                state.mode = mode(true, inner);
+            }
+        }
+    }
+
+    /// What it costs to take a quote for a part of the string: more if it looks as if it ended or
+    /// began one. In a key it must be an apostrophe.
+    fn inside(&self, at: usize, length: usize, is_key: bool) -> Option<u32> {
+        let before = self.text[..at].chars().next_back();
+        let after = self.text[at + length..].chars().next();
+        if is_key {
+            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+            return (is_letter(before) && is_letter(after)).then_some(Op::Escape.cost());
+        }
+        let before = self.text[..at].trim_end().chars().next_back();
+        let after = self.text[at + length..].trim_start().chars().next();
+        let begins = matches!(before, Some(',' | ':' | '[' | '{' | '，' | '：') | None);
+        let ends = matches!(after, Some(',' | ':' | ']' | '}' | '，' | '：') | None);
+        Some(if begins || ends { 2 * Op::Escape.cost() } else { Op::Escape.cost() })
+    }
+
+    fn end_text(
+        &mut self,
+        end: usize,
+        next: usize,
+        quote: Quote,
+        is_key: bool,
+        before: Before,
+        state: State,
+    ) {
+        let (start, quote) = (state.start, Some(quote));
+        if is_key {
+            let state = self.with(state, Event::Key(quote, start, end));
+            self.go(next, State { mode: Mode::Colon { before, quoted: true }, ..state });
+            return;
+        }
+        let state = self.with(state, Event::Text(quote, start, end));
+        self.done(next, Last::Text, state);
+    }
+
+    /// A value is read.
+    fn done(&mut self, at: usize, last: Last, state: State) {
+        if state.frame.is_none() {
+            self.end(at, state);
+        } else {
+            self.go(at, State { mode: Mode::After(last), ..state });
+        }
+    }
+
+    /// A number, a literal, or a string without quotes.
+    fn word(&mut self, at: usize, state: State) {
+        let rest = &self.text[at..];
+        let run = rest[..token::run(rest)].trim_end();
+        if !self.spend(run.len()) {
+            return;
+        }
+        let first = run.split_whitespace().next().unwrap_or_default();
+        let at_end = at + run.len() == self.text.len();
+        let end = at + first.len();
+        let alone = first.len() == run.len();
+        match token::word(first) {
+            Word::Plain(_) => {
+                let state = self.with(state, Event::Word(at, end));
+                self.done(end, Last::Word, state);
+            }
+            Word::Foreign(value)
+                if !(at_end && alone && !value.is_null() && value.as_bool().is_none()) =>
+            {
+                let state = self.by_habit(state, Habit::Literals, at, end);
+                let state = self.with(state, Event::Word(at, end));
+                self.done(end, Last::Word, state);
+            }
+            _ => {}
+        }
+        let is_text = |word: &str| token::word(word) == Word::Text;
+        let nothing = run.split_whitespace().any(|word| token::word(word) == Word::Nothing);
+        if !at_end && !nothing && run.split_whitespace().any(is_text) && token::is_sure_text(run) {
+            let end = at + run.len();
+            let state = self.changed(state, Op::Quote, at, end);
+            let state = self.with(state, Event::Text(None, at, end));
+            self.done(end, Last::Bare, state);
+        }
+    }
+
+    fn key(&mut self, at: usize, first: char, before: Before, state: State) {
+        let rest = &self.text[at..];
+        if matches!(first, '}' | '｝' | ']' | '］' | ')') {
+            match before {
+                Before::Bracket => self.close(at, first, state),
+                Before::Comma => {
+                    let state = self.by_habit(state, Habit::ExtraCommas, at, at);
+                    self.close(at, first, state);
+                }
+                _ => {}
+            }
+        } else if matches!(first, ',' | '，') && before != Before::Gap {
+            let next = at + first.len_utf8();
+            let state = self.by_habit(state, Habit::ExtraCommas, at, next);
+            self.go(next, State { mode: Mode::Key(before), ..state });
+        } else if Quote::open(rest).is_some() {
+            self.quote(at, true, before, state);
+        } else {
+            let length = token::bare_key(rest);
+            let digits = first.is_ascii_digit();
+            if length == 0 || (digits && before == Before::Gap) || !self.spend(length) {
+                return;
+            }
+            let end = at + length;
+            let state = self.by_habit(state, Habit::Keys, at, end);
+            let state = self.with(state, Event::Key(None, at, end));
+            self.go(end, State { mode: Mode::Colon { before, quoted: false }, ..state });
+        }
+    }
+
+    fn colon(
+        &mut self,
+        at: usize,
+        first: char,
+        before: Before,
+        quoted: bool,
+        gap: bool,
+        state: State,
+    ) {
+        let rest = &self.text[at..];
+        let mode = Mode::Value(Before::Colon);
+        let length = match first {
+            ':' if rest.starts_with(":=") => 2,
+            ':' => {
+                self.go(at + 1, State { mode, ..state });
+                return;
+            }
+            '=' if rest.starts_with("=>") => 2,
+            '：' | '=' => first.len_utf8(),
+            // Between a key that is surely one and a value that is surely one.
+            '"' | '0'..='9' | '{' | '[' if quoted && gap && before != Before::Gap => 0,
+            _ => return,
+        };
+        let state = self.by_habit(state, Habit::Marks, at, at + length);
+        self.go(at + length, State { mode, ..state });
+    }
+
+    fn after(&mut self, at: usize, here: usize, first: char, last: Last, state: State) {
+        let Some(frame) = self.top(&state) else { return };
+        let is_object = frame.bracket.is_object();
+        let expect = |before| if is_object { Mode::Key(before) } else { Mode::Value(before) };
+        match first {
+            ',' => self.comma(here + 1, frame, State { mode: expect(Before::Comma), ..state }),
+            '，' | '、' => {
+                let next = here + first.len_utf8();
+                let state = self.by_habit(state, Habit::Marks, here, next);
+                self.comma(next, frame, State { mode: expect(Before::Comma), ..state });
+            }
+            '}' | ']' | ')' | '｝' | '］' => self.close(here, first, state),
+            _ if self.may_follow(at, here, first, last, is_object) => {
+                let state = self.by_habit(state, Habit::MissingCommas, here, here);
+                let state = self.gap(here, frame, last, state);
+                if let Some(state) = state {
+                    self.go(here, State { mode: expect(Before::Gap), ..state });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn comma(&mut self, next: usize, frame: Frame, state: State) {
+        if frame.bracket.is_object() || frame.commas {
+            self.go(next, state);
+        } else if !frame.groups {
+            let state = self.reframe(state, Frame { commas: true, ..frame });
+            self.go(next, state);
+        }
+    }
+
+    /// Whether a comma can be missing here.
+    fn may_follow(&self, at: usize, here: usize, first: char, last: Last, is_object: bool) -> bool {
+        let gap = &self.text[at..here];
+        let is_quote = Quote::open(&self.text[here..]).is_some();
+        if last == Last::Bare {
+            return is_object && gap.contains('\n');
+        }
+        if is_object {
+            return is_quote || !gap.is_empty();
+        }
+        let is_bracket = matches!(first, '{' | '[' | '｛' | '［' | '(');
+        let spaced = !gap.is_empty() || (last == Last::Bracket && is_bracket);
+        // A word between two strings might as well be quoted inside one.
+        spaced && (last != Last::Text || is_quote || is_bracket)
+    }
+
+    /// Numbers side by side may be one, in groups of three digits; commas elsewhere say so.
+    fn gap(&mut self, here: usize, frame: Frame, last: Last, state: State) -> Option<State> {
+        if frame.bracket.is_object() || last != Last::Word {
+            return Some(state);
+        }
+        let rest = &self.text[here..];
+        let word = &rest[..token::run(rest)];
+        let word = word.split_whitespace().next().unwrap_or_default();
+        let whole = word.split('.').next().unwrap_or_default();
+        if whole.len() != 3 || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Some(state);
+        }
+        if frame.commas {
+            return None;
+        }
+        Some(if frame.groups {
+            state
+        } else {
+            self.reframe(state, Frame { groups: true, ..frame })
+        })
+    }
+
+    /// A closing bracket: the right one, one that closes others too, or a wrong one.
+    fn close(&mut self, at: usize, first: char, state: State) {
+        let Some(frame) = self.top(&state) else { return };
+        let next = at + first.len_utf8();
+        let is_brace = matches!(first, '}' | '｝');
+        let state = if matches!(first, '｝' | '］') {
+            self.by_habit(state, Habit::Marks, at, next)
+        } else {
+            state
+        };
+        let fits = match frame.bracket {
+            Bracket::Object => is_brace,
+            Bracket::Doubled => {
+                if is_brace && self.text[next..].starts_with('}') {
+                    self.pop(next + 1, frame, state);
+                }
+                return;
+            }
+            Bracket::Array => matches!(first, ']' | '］'),
+            Bracket::Tuple => first == ')',
+        };
+        if fits {
+            self.pop(next, frame, state);
+            return;
+        }
+        let wrong = self.changed(state, Op::Mark, at, next);
+        self.pop(next, frame, wrong);
+        let mut state = state;
+        let mut frame = frame;
+        let matches = |bracket: Bracket| match bracket {
+            Bracket::Object => is_brace,
+            Bracket::Array => matches!(first, ']' | '］'),
+            _ => false,
+        };
+        while !matches(frame.bracket) {
+            state = self.changed(state, Op::Mark, at, at);
+            state = self.with(state, Event::End);
+            state.frame = frame.around;
+            match self.top(&state) {
+                Some(outer) if outer.bracket != Bracket::Doubled => frame = outer,
+                _ => return,
+            }
+        }
+        self.pop(next, frame, state);
+    }
+
+    fn pop(&mut self, next: usize, frame: Frame, state: State) {
+        let state = self.with(state, Event::End);
+        self.done(next, Last::Bracket, State { frame: frame.around, ..state });
+    }
+
+    /// The text ended inside a string.
+    fn cut_text(&mut self, quote: Quote, state: State) {
+        let end = self.text.len();
+        if state.frame.is_some() && !self.text[state.start..].trim().is_empty() {
+            let state = self.with(state, Event::Text(Some(quote), state.start, end));
+            self.cut(state);
+        }
+    }
+
+    /// The text ended after a value.
+    fn cut(&mut self, state: State) {
+        let Some(mut frame) = self.top(&state) else { return };
+        let end = self.text.len();
+        let mut state = self.changed(state, Op::Close, end, end);
+        loop {
+            state = self.with(state, Event::End);
+            state.frame = frame.around;
+            match self.top(&state) {
+                Some(outer) => frame = outer,
+                None => return self.end(end, state),
+            }
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The search: every way through a damaged text is followed at once, from left to right.
+//!
+//! A state is a place in the grammar and what it cost to come there. Where the text can be
+//! understood in two ways, a state becomes two. States in the same place that expect the same are
+//! compared, and only the cheapest go on, so that the work is linear in the text. What a state has
+//! read is a list that shares its beginning with others; a tree is built only for those that reach
+//! the end.
+
+use std::collections::BTreeMap;
+
+use super::prelude::{Tail, tail};
+use super::token::Quote;
+use crate::args::Op;
+use crate::json::MAX_DEPTH;
+
+/// States that expect the same in the same place.
+const ALIKE: usize = 4;
+/// States in one place.
+const BEAM: usize = 64;
+/// How much dearer than the cheapest a reading may be.
+const MARGIN: u32 = 16;
+/// Ways to the end.
+const FOUND: usize = 32;
+/// Steps for each byte of the text, and for any text.
+const STEPS: (usize, usize) = (48, 20_000);
+
+/// What stands before a value or a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// Nothing: this is the document
+    Root,
+    /// The bracket
+    Bracket,
+    /// A comma
+    Comma,
+    /// Nothing where a comma belongs
+    Gap,
+    /// The colon after a key
+    Colon,
+}
+
+/// What a value ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    Text,
+    Word,
+    Bare,
+    Bracket,
+}
+
+/// What a state expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Value(Before),
+    Key(Before),
+    /// The rest of a string
+    Text {
+        quote: Quote,
+        is_key: bool,
+        before: Before,
+        /// Has a line's end or the like that should have been escaped
+        raw: bool,
+        /// Has a quote that should have been escaped
+        inner: bool,
+    },
+    /// A colon
+    Colon {
+        before: Before,
+        quoted: bool,
+    },
+    /// A comma or the end
+    After(Last),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Bracket {
+    Object,
+    /// `{{`
+    Doubled,
+    Array,
+    /// `(`
+    Tuple,
+}
+
+impl Bracket {
+    pub(super) fn is_object(self) -> bool {
+        matches!(self, Bracket::Object | Bracket::Doubled)
+    }
+}
+
+/// An open bracket, and those around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) bracket: Bracket,
+    pub(super) around: Option<usize>,
+    pub(super) depth: usize,
+    /// Alike for brackets that are alike, all the way out
+    pub(super) digest: u64,
+    /// Has items with commas between them
+    pub(super) commas: bool,
+    /// Has numbers with nothing between them that look like one in groups of three
+    pub(super) groups: bool,
+}
+
+/// A step of a reading.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// What was done, at what cost, to which text
+    Change(Op, u32, usize, usize),
+    Open(Bracket),
+    End,
+    Key(Option<Quote>, usize, usize),
+    Text(Option<Quote>, usize, usize),
+    Word(usize, usize),
+}
+
+/// A way of writing that a text keeps to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Habit {
+    Quotes,
+    Keys,
+    MissingCommas,
+    ExtraCommas,
+    Comments,
+    Literals,
+    Lines,
+    Marks,
+}
+
+impl Habit {
+    fn op(self) -> Op {
+        match self {
+            Habit::Quotes | Habit::Keys => Op::Quote,
+            Habit::MissingCommas | Habit::ExtraCommas => Op::Comma,
+            Habit::Comments => Op::Comment,
+            Habit::Literals => Op::Literal,
+            Habit::Lines => Op::Escape,
+            Habit::Marks => Op::Mark,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) mode: Mode,
+    pub(super) frame: Option<usize>,
+    pub(super) log: Option<usize>,
+    pub(super) cost: u32,
+    /// Where the string began
+    pub(super) start: usize,
+    /// The habits that were paid for
+    pub(super) habits: u16,
+    /// Others that cost the same were left behind
+    pub(super) crowded: bool,
+}
+
+/// A way to the end of a document.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) events: Vec<Event>,
+    pub(super) end: usize,
+    pub(super) tail: Tail,
+}
+
+pub(super) struct Search<'t> {
+    pub(super) text: &'t str,
+    frames: Vec<Frame>,
+    log: Vec<(Event, Option<usize>)>,
+    queue: BTreeMap<usize, Vec<State>>,
+    ends: Vec<(State, usize, Tail)>,
+    tails: BTreeMap<usize, Tail>,
+    steps: usize,
+    /// The cheapest state that was left behind for want of room
+    floor: u32,
+    best: u32,
+}
+
+impl<'t> Search<'t> {
+    /// Every way to read a document at the start of a text, the cheapest first.
+    pub(super) fn run(text: &'t str) -> Vec<Found> {
+        let mut search = Search {
+            text,
+            frames: Vec::new(),
+            log: Vec::new(),
+            queue: BTreeMap::new(),
+            ends: Vec::new(),
+            tails: BTreeMap::new(),
+            steps: text.len().saturating_mul(STEPS.0).saturating_add(STEPS.1),
+            floor: u32::MAX,
+            best: u32::MAX - MARGIN,
+        };
+        let start = State {
+            mode: Mode::Value(Before::Root),
+            frame: None,
+            log: None,
+            cost: 0,
+            start: 0,
+            habits: 0,
+            crowded: false,
+        };
+        search.go(0, start);
+        while let Some((at, states)) = search.queue.pop_first() {
+            for state in states {
+                if !search.spend(1) {
+                    return Vec::new();
+                }
+                if state.cost <= search.best + MARGIN {
+                    search.step(at, state);
+                }
+            }
+        }
+        search.finish()
+    }
+
+    /// Counts work; there is an end to it.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        self.steps = self.steps.saturating_sub(steps);
+        self.steps > 0
+    }
+
+    /// Lets a state go on from a place.
+    pub(super) fn go(&mut self, at: usize, mut state: State) {
+        let digest =
+            |frames: &[Frame], state: &State| state.frame.map(|frame| frames[frame].digest);
+        let own = digest(&self.frames, &state);
+        let states = self.queue.entry(at).or_default();
+        let alike = |other: &State| {
+            other.mode == state.mode
+                && other.habits == state.habits
+                && digest(&self.frames, other) == own
+        };
+        let (mut count, mut least, mut worst) = (0, u32::MAX, None::<(usize, u32)>);
+        for (place, other) in states.iter().enumerate().filter(|(_, other)| alike(other)) {
+            count += 1;
+            least = least.min(other.cost);
+            if worst.is_none_or(|(_, cost)| other.cost >= cost) {
+                worst = Some((place, other.cost));
+            }
+        }
+        let Some((place, cost)) = worst.filter(|_| count >= ALIKE) else {
+            if states.len() < BEAM {
+                states.push(state);
+            } else if let Some(worst) = states.iter_mut().max_by_key(|other| other.cost) {
+                if worst.cost > state.cost {
+                    std::mem::swap(worst, &mut state);
+                }
+                self.floor = self.floor.min(state.cost);
+            }
+            return;
+        };
+        if state.cost < cost {
+            states[place] = state;
+        } else if state.cost == least {
+            for other in states.iter_mut().filter(|other| other.cost == least) {
+                other.crowded = true;
+            }
+        }
+    }
+
+    /// The document ended, but for what follows it.
+    pub(super) fn end(&mut self, at: usize, mut state: State) {
+        let rest = &self.text[at..];
+        let known = self.tails.get(&at).cloned();
+        let tail = known.unwrap_or_else(|| {
+            self.steps = self.steps.saturating_sub(rest.len().min(4096));
+            tail(rest)
+        });
+        self.tails.insert(at, tail.clone());
+        state.cost += match tail {
+            Tail::Garbage => return,
+            Tail::Blank => 0,
+            Tail::Prose | Tail::Closers(_) => 1,
+            Tail::More(_) => Op::Split.cost(),
+        };
+        self.best = self.best.min(state.cost);
+        self.ends.push((state, at, tail));
+    }
+
+    /// The state after an event.
+    pub(super) fn with(&mut self, mut state: State, event: Event) -> State {
+        if let Event::Change(_, cost, ..) = event {
+            state.cost += cost;
+        }
+        self.log.push((event, state.log));
+        state.log = Some(self.log.len() - 1);
+        state
+    }
+
+    /// The state after a change.
+    pub(super) fn changed(&mut self, state: State, op: Op, start: usize, end: usize) -> State {
+        self.with(state, Event::Change(op, op.cost(), start, end))
+    }
+
+    /// The state after a change that, once made, is made everywhere: it is paid for once.
+    pub(super) fn by_habit(
+        &mut self,
+        mut state: State,
+        habit: Habit,
+        start: usize,
+        end: usize,
+    ) -> State {
+        let (op, bit) = (habit.op(), 1 << habit as u16);
+        let cost = if state.habits & bit == 0 { op.cost() } else { 0 };
+        state.habits |= bit;
+        self.with(state, Event::Change(op, cost, start, end))
+    }
+
+    /// The innermost open bracket.
+    pub(super) fn top(&self, state: &State) -> Option<Frame> {
+        state.frame.map(|frame| self.frames[frame])
+    }
+
+    /// The state inside a bracket; `None` if that is too deep.
+    pub(super) fn open(&mut self, state: State, bracket: Bracket) -> Option<State> {
+        let (depth, outer) = self.top(&state).map_or((0, 7), |frame| (frame.depth, frame.digest));
+        if depth == MAX_DEPTH {
+            return None;
+        }
+        let mut state = self.with(state, Event::Open(bracket));
+        let frame = Frame {
+            bracket,
+            around: state.frame,
+            depth: depth + 1,
+            digest: mix(outer, bracket as u64 + 1),
+            commas: false,
+            groups: false,
+        };
+        self.frames.push(frame);
+        state.frame = Some(self.frames.len() - 1);
+        Some(state)
+    }
+
+    /// The state with another innermost bracket.
+    pub(super) fn reframe(&mut self, mut state: State, frame: Frame) -> State {
+        let outer = frame.around.map_or(7, |around| self.frames[around].digest);
+        let marks = u64::from(frame.commas) << 8 | u64::from(frame.groups) << 9;
+        self.frames.push(Frame { digest: mix(outer, (frame.bracket as u64 + 1) | marks), ..frame });
+        state.frame = Some(self.frames.len() - 1);
+        state
+    }
+
+    fn finish(mut self) -> Vec<Found> {
+        // Where a reading was left behind, there is no telling about those that cost as much.
+        let crowded = self.ends.iter().filter(|(state, ..)| state.crowded);
+        let floor = crowded.map(|(state, ..)| state.cost).min().unwrap_or(u32::MAX);
+        let floor = floor.min(self.floor);
+        self.ends.retain(|(state, ..)| state.cost < floor);
+        self.ends.sort_by_key(|(state, ..)| state.cost);
+        if let Some((first, ..)) = self.ends.get(FOUND) {
+            let limit = first.cost;
+            self.ends.retain(|(state, ..)| state.cost < limit);
+        }
+        let ends = std::mem::take(&mut self.ends);
+        ends.into_iter().map(|(state, end, tail)| self.found(state, end, tail)).collect()
+    }
+
+    fn found(&self, state: State, end: usize, tail: Tail) -> Found {
+        let mut events = Vec::new();
+        let mut next = state.log;
+        while let Some(place) = next {
+            let (event, before) = self.log[place];
+            events.push(event);
+            next = before;
+        }
+        events.reverse();
+        Found { events, end, tail }
+    }
+}
+
+fn mix(one: u64, other: u64) -> u64 {
+    (one ^ other).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}

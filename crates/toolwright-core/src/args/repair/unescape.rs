@@ -1,0 +1,125 @@
+//! What a string says whose escapes may be wrong.
+
+use super::token::Quote;
+use crate::json::Json;
+
+/// How to take backslashes in a string where some cannot be escapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Only those are plain text
+    Minimal,
+    /// All are plain text: a path, a pattern, a formula
+    Plain,
+    /// An underscore was escaped for the sake of Markdown
+    Markdown,
+}
+
+impl Manner {
+    pub(super) const ALL: [Manner; 3] = [Manner::Minimal, Manner::Plain, Manner::Markdown];
+}
+
+/// A string and how it was understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unescaped {
+    pub(super) text: String,
+    /// Has backslashes that cannot be escapes
+    pub(super) repaired: bool,
+}
+
+/// Reads the inside of a string; `None` if it cannot be understood.
+pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unescaped> {
+    if !raw.contains('\\') {
+        return Some(Unescaped { text: raw.to_owned(), repaired: false });
+    }
+    let repaired = escapes(raw).any(|(_, rest)| !is_escape(rest, quote));
+    let mut text = String::with_capacity(raw.len());
+    let mut done = 0;
+    for (at, rest) in escapes(raw) {
+        if at < done {
+            continue;
+        }
+        text.push_str(&raw[done..at]);
+        let (value, length) = escape(rest, quote, repaired.then_some(manner))?;
+        match value {
+            Some(letter) => text.push(letter),
+            None => text.push_str(&raw[at..at + 1 + length]),
+        }
+        done = at + 1 + length;
+    }
+    text.push_str(&raw[done..]);
+    Some(Unescaped { text, repaired })
+}
+
+/// Each backslash that is not itself escaped, and what follows it.
+fn escapes(raw: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let at = next + raw[next..].find('\\')?;
+        let rest = &raw[at + 1..];
+        next = at + 1 + rest.chars().next().map_or(0, char::len_utf8);
+        Some((at, rest))
+    })
+}
+
+/// Whether a backslash before this is an escape of JSON, or of the language of the quote.
+fn is_escape(rest: &str, quote: Quote) -> bool {
+    match rest.chars().next() {
+        Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => true,
+        Some('u') => hex(rest, 4).is_some(),
+        Some('x') => quote != Quote::Double && hex(rest, 2).is_some(),
+        Some(letter) => quote != Quote::Double && quote.may_close(letter),
+        None => false,
+    }
+}
+
+/// The character of an escape, or none for a backslash that is plain text, and the length of what
+/// follows the backslash.
+fn escape(rest: &str, quote: Quote, manner: Option<Manner>) -> Option<(Option<char>, usize)> {
+    let plain = manner == Some(Manner::Plain);
+    let known = |letter| Some((Some(letter), 1));
+    let letter = rest.chars().next()?;
+    match letter {
+        '"' | '\\' | '/' | '\'' => known(letter),
+        'n' if !plain => known('\n'),
+        'r' if !plain => known('\r'),
+        't' if !plain => known('\t'),
+        'u' if !plain && hex(rest, 4).is_some() => unicode(rest),
+        // Nobody writes a backspace or a form feed; a pattern or a formula has many `\b`.
+        'b' if manner.is_none() => known('\u{8}'),
+        'f' if manner.is_none() => known('\u{c}'),
+        'x' if hex(rest, 2).is_some() => match quote {
+            // Other languages have this escape, so it is not sure to be text.
+            Quote::Double => None,
+            _ => Some((char::from_u32(hex(rest, 2)?), 3)),
+        },
+        '_' if manner == Some(Manner::Markdown) => known('_'),
+        '0'..='9' if quote != Quote::Double => None,
+        '\n' | '\r' => None,
+        letter if quote != Quote::Double && quote.may_close(letter) => {
+            Some((Some(letter), letter.len_utf8()))
+        }
+        letter => Some((None, letter.len_utf8())),
+    }
+}
+
+fn hex(rest: &str, digits: usize) -> Option<u32> {
+    let digits = rest.get(1..=digits)?;
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// A character by its number, or two numbers; the strict reader knows the rules.
+fn unicode(rest: &str) -> Option<(Option<char>, usize)> {
+    let pair =
+        rest.get(5..11).filter(|pair| pair.starts_with("\\u") && hex(&pair[1..], 4).is_some());
+    for length in [pair.map(|_| 11), Some(5)].into_iter().flatten() {
+        let Ok(Json::String(text)) = Json::parse(&format!("\"\\{}\"", &rest[..length])) else {
+            return None;
+        };
+        let mut letters = text.chars();
+        if let (Some(letter), None) = (letters.next(), letters.next()) {
+            return Some((Some(letter), length));
+        }
+    }
+    None
+}
