@@ -25,6 +25,7 @@ pub mod macros;
 pub mod output;
 pub mod prelude;
 pub mod run;
+pub mod secret;
 pub mod session;
 pub mod settings;
 #[cfg(feature = "sqlite")]
@@ -35,6 +36,7 @@ pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};
 pub use handler::Handler;
 pub use output::Output;
+pub use secret::{Secret, SecretString};
 pub use session::{Caller, Scope, Session};
 pub use settings::{Effect, Envelope, Retry, Settings};
 pub use toolbox::Toolbox;

@@ -73,3 +73,25 @@ impl Called {
         }
     }
 }
+
+impl Source {
+    /// Every one.
+    pub const ALL: &[Source] =
+        &[Source::Executed, Source::Cached, Source::Journal, Source::Duplicate, Source::Refused];
+
+    /// The word in ledgers and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Executed => "executed",
+            Source::Cached => "cached",
+            Source::Journal => "journal",
+            Source::Duplicate => "duplicate",
+            Source::Refused => "refused",
+        }
+    }
+
+    /// The source by its word.
+    pub fn from_word(word: &str) -> Option<Source> {
+        Self::ALL.iter().copied().find(|source| source.as_str() == word)
+    }
+}

@@ -31,6 +31,8 @@ pub(crate) struct Kind {
 pub(crate) enum Safety {
     /// The end of the process and of the machine's power
     Power,
+    /// The end of the process; after a loss of power the last commits may be missing, the rest whole
+    Process,
 }
 
 /// Only one file is created at a time: closing it would release locks that another connection of
@@ -52,9 +54,11 @@ pub(crate) fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
     connection.busy_timeout(PATIENCE).map_err(fail)?;
-    recognise(&connection, path, kind, fail)?;
+    let version = recognise(&connection, path, kind, fail)?;
     patiently(|| prepare(&connection, kind)).map_err(fail)?;
-    migrate(&mut connection, kind).map_err(fail)?;
+    if version < kind.migrations.len() {
+        migrate(&mut connection, kind).map_err(fail)?;
+    }
     Ok(connection)
 }
 
@@ -79,13 +83,13 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is something else, before anything is changed in it.
+/// Refuses a file that is something else, before anything is changed in it. Gives its version.
 fn recognise(
     connection: &Connection,
     path: &Path,
     kind: &Kind,
     fail: impl Fn(rusqlite::Error) -> StoreError,
-) -> Result<(), StoreError> {
+) -> Result<usize, StoreError> {
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
     let id = number("PRAGMA application_id").map_err(&fail)?;
     let tables = number("SELECT count(*) FROM sqlite_schema").map_err(&fail)?;
@@ -97,7 +101,7 @@ fn recognise(
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), kind: kind.name, found, known });
     }
-    Ok(())
+    Ok(usize::try_from(found).unwrap_or(0))
 }
 
 /// Settings of the connection.
@@ -105,6 +109,7 @@ fn prepare(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.execute_batch(match kind.safety {
         Safety::Power => "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;",
+        Safety::Process => "PRAGMA synchronous = NORMAL;",
     })
 }
 

@@ -2,7 +2,7 @@
 //! together, since a commit costs the same for one change as for many.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -16,12 +16,12 @@ const MOST: usize = 512;
 /// A thread that writes a file. When it is dropped, what was asked for is done first.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    desk: Option<Desk>,
+    desk: Option<Arc<Desk>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Where jobs are handed in. The thread goes on while there is one.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Desk(mpsc::Sender<Box<dyn Job>>);
 
 /// A change, or a look at what is there.
@@ -91,11 +91,11 @@ impl Writer {
             .name("toolwright-store".to_owned())
             .spawn(move || run(connection, &held, &queue))
             .map_err(|error| StoreError::Unavailable { path, why: error.to_string() })?;
-        Ok(Writer { desk: Some(Desk(jobs)), thread: Some(thread) })
+        Ok(Writer { desk: Some(Arc::new(Desk(jobs))), thread: Some(thread) })
     }
 
     /// Where jobs are handed in.
-    pub(crate) fn desk(&self) -> Result<&Desk, StoreError> {
+    pub(crate) fn desk(&self) -> Result<&Arc<Desk>, StoreError> {
         self.desk.as_ref().ok_or(StoreError::Closed)
     }
 }

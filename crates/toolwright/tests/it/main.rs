@@ -4,8 +4,10 @@
 
 mod handle;
 mod journal;
+mod ledger;
 mod macros;
 #[cfg(feature = "sqlite")]
 mod process;
+mod secret;
 mod support;
 mod toolbox;

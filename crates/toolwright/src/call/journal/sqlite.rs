@@ -128,7 +128,7 @@ impl Journal for SqliteJournal {
 struct Grant {
     begun: Option<Begun>,
     key: Arc<str>,
-    desk: Desk,
+    desk: Arc<Desk>,
 }
 
 impl Drop for Grant {

@@ -1,0 +1,114 @@
+//! A ledger that ends with the process.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::admit::Data;
+use super::chain::{Broken, Follower, Head, Verified};
+use super::query::{Order, Query};
+use super::{Entry, Ledger, Recorded};
+
+/// A ledger in memory. Clones are the same ledger.
+///
+/// It has the last 10 000 entries unless told otherwise; older ones leave, and are counted. The
+/// chain goes on over them.
+#[derive(Debug, Clone)]
+pub struct MemoryLedger {
+    state: Arc<Mutex<State>>,
+    data: Data,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    entries: VecDeque<Recorded>,
+    /// Before the first of the entries
+    start: Head,
+    head: Head,
+}
+
+/// The entries that are kept.
+const LIMIT: usize = 10_000;
+
+impl MemoryLedger {
+    /// A ledger with nothing in it, without data.
+    pub fn new() -> MemoryLedger {
+        let (start, head) = (Head::start(), Head::start());
+        let state = State { entries: VecDeque::new(), start, head };
+        MemoryLedger { state: Arc::new(Mutex::new(state)), data: Data::Off, limit: LIMIT }
+    }
+
+    /// With arguments and outcomes, secrets redacted.
+    #[must_use]
+    pub fn with_data(mut self) -> MemoryLedger {
+        self.data = Data::On;
+        self
+    }
+
+    /// With another number of entries to keep.
+    #[must_use]
+    pub fn with_limit(mut self, entries: usize) -> MemoryLedger {
+        self.limit = entries;
+        self
+    }
+
+    /// How many entries have left.
+    pub fn dropped(&self) -> u64 {
+        self.state().start.sequence
+    }
+
+    /// The end of the chain.
+    pub fn head(&self) -> Head {
+        self.state().head
+    }
+
+    /// The entries that are asked for.
+    pub fn entries(&self, query: &Query) -> Vec<Recorded> {
+        let state = self.state();
+        let wanted = |each: &&Recorded| query.wants(each.sequence, &each.entry);
+        let entries = state.entries.iter().filter(wanted);
+        match query.order {
+            Order::OldestFirst => entries.take(query.limit).cloned().collect(),
+            Order::NewestFirst => entries.rev().take(query.limit).cloned().collect(),
+        }
+    }
+
+    /// Follows the chain over the entries that are kept.
+    pub fn verify(&self) -> Result<Verified, Broken> {
+        let state = self.state();
+        let mut chain = Follower::new(state.start, None);
+        for Recorded { sequence, link, entry } in &state.entries {
+            chain.follow(Head { sequence: *sequence, link: *link }, &entry.text())?;
+        }
+        chain.finish(state.head)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryLedger {
+    fn default() -> MemoryLedger {
+        MemoryLedger::new()
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn record(&self, entry: Entry) {
+        let entry = self.data.admit(entry);
+        let text = entry.text();
+        let mut state = self.state();
+        state.head = state.head.next(&text);
+        let Head { sequence, link } = state.head;
+        state.entries.push_back(Recorded { sequence, link, entry });
+        while state.entries.len() > self.limit {
+            let Some(oldest) = state.entries.pop_front() else { break };
+            state.start = Head { sequence: oldest.sequence, link: oldest.link };
+        }
+    }
+
+    fn wants_data(&self) -> bool {
+        self.data == Data::On
+    }
+}

@@ -1,0 +1,115 @@
+//! Which entries to read.
+
+use super::Entry;
+
+/// Which entries to read: all that fit, up to a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// Of this run
+    pub run: Option<String>,
+    /// Of this tool
+    pub tool: Option<String>,
+    /// Of this caller
+    pub caller: Option<String>,
+    /// Of this tenant
+    pub tenant: Option<String>,
+    /// Behind this place in the order of reading: to go on where the last reading ended
+    pub after: Option<u64>,
+    /// In which order
+    pub order: Order,
+    /// At most so many
+    pub limit: usize,
+}
+
+/// In which order entries are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// As they were recorded
+    #[default]
+    OldestFirst,
+    /// The other way round
+    NewestFirst,
+}
+
+impl Query {
+    /// The first 100 entries.
+    pub fn new() -> Query {
+        Query {
+            run: None,
+            tool: None,
+            caller: None,
+            tenant: None,
+            after: None,
+            order: Order::OldestFirst,
+            limit: 100,
+        }
+    }
+
+    /// Of a run.
+    #[must_use]
+    pub fn with_run(mut self, run: impl Into<String>) -> Query {
+        self.run = Some(run.into());
+        self
+    }
+
+    /// Of a tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: impl Into<String>) -> Query {
+        self.tool = Some(tool.into());
+        self
+    }
+
+    /// Of a caller.
+    #[must_use]
+    pub fn with_caller(mut self, caller: impl Into<String>) -> Query {
+        self.caller = Some(caller.into());
+        self
+    }
+
+    /// Of a tenant.
+    #[must_use]
+    pub fn with_tenant(mut self, tenant: impl Into<String>) -> Query {
+        self.tenant = Some(tenant.into());
+        self
+    }
+
+    /// Behind a place.
+    #[must_use]
+    pub fn after(mut self, sequence: u64) -> Query {
+        self.after = Some(sequence);
+        self
+    }
+
+    /// The newest first.
+    #[must_use]
+    pub fn newest_first(mut self) -> Query {
+        self.order = Order::NewestFirst;
+        self
+    }
+
+    /// At most so many.
+    #[must_use]
+    pub fn with_limit(mut self, entries: usize) -> Query {
+        self.limit = entries;
+        self
+    }
+
+    /// Whether an entry at a place is asked for.
+    pub(super) fn wants(&self, sequence: u64, entry: &Entry) -> bool {
+        let is = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|w| w == own);
+        is(&self.run, &entry.run)
+            && is(&self.tool, &entry.tool)
+            && is(&self.caller, &entry.caller.id)
+            && is(&self.tenant, &entry.caller.tenant)
+            && self.after.is_none_or(|after| match self.order {
+                Order::OldestFirst => sequence > after,
+                Order::NewestFirst => sequence < after,
+            })
+    }
+}
+
+impl Default for Query {
+    fn default() -> Query {
+        Query::new()
+    }
+}

@@ -1,0 +1,123 @@
+//! Takes secrets out of values before they are written down: in ledgers, questions to people, logs.
+//!
+//! A value is a secret by its type (its schema says `writeOnly: true` or `format: "password"`, as
+//! that of [`Secret`](crate::secret::Secret) does), by its name (`password`, `api_key`, `令牌`), or
+//! by its look (`sk-…`, a token, a private key), wherever it stands, in text as well. Better one
+//! word too many than one secret.
+
+mod look;
+mod name;
+mod place;
+mod text;
+
+use toolwright_core::Json;
+use toolwright_core::args::Change;
+use toolwright_core::json::Object;
+
+use place::Place;
+pub use text::text;
+
+/// What stands where a secret was.
+pub const MARK: &str = "[redacted]";
+
+/// A value without its secrets, by its schema; `true` is the schema of a value about which nothing
+/// is known.
+pub fn redact(value: &Json, schema: &Json) -> Json {
+    Redactor::new(schema).json(value)
+}
+
+/// Takes secrets out of values of a schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Redactor<'a> {
+    schema: &'a Json,
+}
+
+impl<'a> Redactor<'a> {
+    /// For values of a schema.
+    pub fn new(schema: &'a Json) -> Redactor<'a> {
+        Redactor { schema }
+    }
+
+    /// A value without its secrets.
+    pub fn json(&self, value: &Json) -> Json {
+        covered(value, &Place::root(self.schema))
+    }
+
+    /// An object without its secrets.
+    pub fn object(&self, object: &Object) -> Object {
+        members(object, &Place::root(self.schema))
+    }
+
+    /// The text of such a value without its secrets. Text that cannot be read as JSON is all secret
+    /// if the schema has secrets: nobody knows where in it they are.
+    pub fn text(&self, own: &str) -> String {
+        let place = Place::root(self.schema);
+        let unknown = || {
+            if place::has_secrets(self.schema) { MARK.to_owned() } else { text::at(own, &place) }
+        };
+        text::inner(own, &place).unwrap_or_else(unknown)
+    }
+
+    /// A change of such a value without the secrets that were changed.
+    pub fn change(&self, change: &Change) -> Change {
+        let mut place = Place::root(self.schema);
+        let mut secret = place.is_secret();
+        for step in change.path.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            secret |= name::is_secret(&step);
+            place = match step.parse() {
+                Ok(index) => place.item(index).or(place.member(&step)),
+                Err(_) => place.member(&step),
+            };
+            secret |= place.is_secret();
+        }
+        let value = |value: &Json| match value {
+            value if secret => mark(value),
+            // The text of the arguments as a whole.
+            Json::String(own) if change.path.is_empty() => Json::String(self.text(own)),
+            value => covered(value, &place),
+        };
+        Change {
+            path: change.path.clone(),
+            op: change.op,
+            from: change.from.as_ref().map(value),
+            to: change.to.as_ref().map(value),
+            cost: change.cost,
+        }
+    }
+}
+
+/// The mark for a secret; that there is none may be seen.
+fn mark(value: &Json) -> Json {
+    if value.is_null() { Json::Null } else { Json::from(MARK) }
+}
+
+fn covered(value: &Json, place: &Place<'_>) -> Json {
+    if place.is_secret() {
+        return mark(value);
+    }
+    match value {
+        Json::String(own) => Json::String(text::at(own, place)),
+        Json::Array(items) => {
+            let item = |(index, item)| covered(item, &place.item(index));
+            Json::Array(items.iter().enumerate().map(item).collect())
+        }
+        Json::Object(object) => Json::Object(members(object, place)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
+    }
+}
+
+fn members(object: &Object, place: &Place<'_>) -> Object {
+    let mut out = Object::with_capacity(object.len());
+    for (key, value) in object.iter() {
+        // A flag or nothing is no secret, whatever its name.
+        let plain = matches!(value, Json::Null | Json::Bool(_));
+        let value = if !plain && name::is_secret(key) {
+            mark(value)
+        } else {
+            covered(value, &place.member(key))
+        };
+        out.push(look::covered(key).into_owned(), value);
+    }
+    out
+}

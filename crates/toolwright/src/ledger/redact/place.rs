@@ -1,0 +1,118 @@
+//! A place in a schema: every subschema that may speak about a value there.
+
+use std::ptr;
+
+use toolwright_core::Json;
+
+/// The subschemas for one value. All branches of `anyOf` and the like count: which one a value
+/// takes is not asked.
+#[derive(Debug, Clone)]
+pub(super) struct Place<'a> {
+    root: &'a Json,
+    schemas: Vec<&'a Json>,
+}
+
+/// Whether a schema itself calls a value a secret.
+fn says_secret(schema: &Json) -> bool {
+    schema.get("writeOnly").and_then(Json::as_bool) == Some(true)
+        || schema.get("format").and_then(Json::as_str) == Some("password")
+}
+
+/// Whether a schema calls any value a secret, however deep.
+pub(super) fn has_secrets(schema: &Json) -> bool {
+    match schema {
+        Json::Array(items) => items.iter().any(has_secrets),
+        Json::Object(object) => {
+            says_secret(schema) || object.iter().any(|(_, inner)| has_secrets(inner))
+        }
+        _ => false,
+    }
+}
+
+impl<'a> Place<'a> {
+    /// The place of a whole value.
+    pub(super) fn root(schema: &'a Json) -> Place<'a> {
+        Place::of(schema, [schema])
+    }
+
+    fn of(root: &'a Json, schemas: impl IntoIterator<Item = &'a Json>) -> Place<'a> {
+        let mut place = Place { root, schemas: Vec::new() };
+        for schema in schemas {
+            place.add(schema);
+        }
+        place
+    }
+
+    /// Adds a subschema and all that it applies to the same value. References may go in circles.
+    fn add(&mut self, schema: &'a Json) {
+        if schema.as_object().is_none() || self.schemas.iter().any(|own| ptr::eq(*own, schema)) {
+            return;
+        }
+        self.schemas.push(schema);
+        for word in ["$ref", "$dynamicRef"] {
+            let target = schema.get(word).and_then(Json::as_str);
+            if let Some(target) = target.and_then(|target| target.strip_prefix('#'))
+                && let Some(target) = self.root.pointer(target)
+            {
+                self.add(target);
+            }
+        }
+        for word in ["allOf", "anyOf", "oneOf"] {
+            for branch in schema.get(word).and_then(Json::as_array).unwrap_or_default() {
+                self.add(branch);
+            }
+        }
+        for word in ["if", "then", "else"] {
+            if let Some(branch) = schema.get(word) {
+                self.add(branch);
+            }
+        }
+        if let Some(branches) = schema.get("dependentSchemas").and_then(Json::as_object) {
+            for (_, branch) in branches.iter() {
+                self.add(branch);
+            }
+        }
+    }
+
+    /// Whether the value is a secret.
+    pub(super) fn is_secret(&self) -> bool {
+        self.schemas.iter().any(|schema| says_secret(schema))
+    }
+
+    /// The place of a member of an object.
+    pub(super) fn member(&self, key: &str) -> Place<'a> {
+        let mut found = Vec::new();
+        for schema in &self.schemas {
+            let named = schema.get("properties").and_then(|named| named.get(key));
+            found.extend(named);
+            if let Some(patterns) = schema.get("patternProperties").and_then(Json::as_object) {
+                found.extend(patterns.iter().map(|(_, schema)| schema));
+            }
+            if named.is_none() {
+                let others = ["additionalProperties", "unevaluatedProperties"];
+                found.extend(others.iter().filter_map(|word| schema.get(word)));
+            }
+        }
+        Place::of(self.root, found)
+    }
+
+    /// The place of an item of an array.
+    pub(super) fn item(&self, index: usize) -> Place<'a> {
+        let mut found = Vec::new();
+        for schema in &self.schemas {
+            for word in ["prefixItems", "items"] {
+                let list = schema.get(word).and_then(Json::as_array);
+                found.extend(list.and_then(|list| list.get(index)));
+            }
+            let words = ["items", "additionalItems", "contains", "unevaluatedItems"];
+            found.extend(words.iter().filter_map(|word| schema.get(word)));
+        }
+        Place::of(self.root, found)
+    }
+
+    /// What another place says as well.
+    pub(super) fn or(mut self, other: Place<'a>) -> Place<'a> {
+        self.schemas.extend(other.schemas);
+        self
+    }
+}

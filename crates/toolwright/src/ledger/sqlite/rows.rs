@@ -1,0 +1,197 @@
+//! The rows of a ledger: each has an entry's text and link, and columns to find it by.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::types::ToSql;
+use rusqlite::{OptionalExtension, Transaction, params};
+use toolwright_core::Json;
+
+use super::super::chain::{Broken, Damage, Follower, Head, Link, Verified};
+use super::super::query::{Order, Query};
+use super::super::{Entry, Recorded};
+use crate::store::{Kind, Safety};
+
+pub(super) const LEDGER: Kind = Kind {
+    name: "ledger",
+    id: 0x7477_6c67,
+    migrations: &["
+        CREATE TABLE entry (
+            sequence INTEGER PRIMARY KEY,
+            time INTEGER NOT NULL,
+            run TEXT NOT NULL,
+            caller TEXT NOT NULL,
+            tenant TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            text TEXT NOT NULL,
+            link BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX entry_run ON entry (run);
+        CREATE INDEX entry_caller ON entry (caller);
+        CREATE INDEX entry_tenant ON entry (tenant);
+        CREATE INDEX entry_tool ON entry (tool);
+        -- Where the chain goes on: apart from the entries, so that a cut-off end shows.
+        CREATE TABLE head (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            sequence INTEGER NOT NULL,
+            link BLOB NOT NULL
+        ) STRICT;
+    "],
+    safety: Safety::Process,
+};
+
+/// An entry on its way into the file.
+#[derive(Debug)]
+pub(super) struct Row {
+    entry: Entry,
+    text: String,
+    /// Where it was put, in a transaction that may have failed
+    place: Option<Head>,
+}
+
+impl Row {
+    pub(super) fn new(entry: Entry) -> Row {
+        Row { text: entry.text(), entry, place: None }
+    }
+}
+
+/// Appends rows to the chain. Those that are in it already stay where they are: after a failure
+/// nobody knows whether the transaction was committed.
+pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut head = head(change)?;
+    let mut known =
+        change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
+    let mut insert = change.prepare_cached(
+        "INSERT INTO entry (sequence, time, run, caller, tenant, tool, text, link)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for row in rows {
+        if let Some(place) = row.place
+            && known.exists(params![place.sequence, place.link.as_bytes()])?
+        {
+            continue;
+        }
+        head = head.next(&row.text);
+        row.place = Some(head);
+        let Entry { time, run, caller, tool, .. } = &row.entry;
+        insert.execute(params![
+            head.sequence,
+            micros(*time),
+            run,
+            caller.id,
+            caller.tenant,
+            tool,
+            row.text,
+            head.link.as_bytes(),
+        ])?;
+    }
+    change
+        .prepare_cached("INSERT OR REPLACE INTO head (id, sequence, link) VALUES (1, ?1, ?2)")?
+        .execute(params![head.sequence, head.link.as_bytes()])?;
+    Ok(())
+}
+
+/// The end of the chain.
+pub(super) fn head(change: &Transaction<'_>) -> rusqlite::Result<Head> {
+    let head = change
+        .prepare_cached("SELECT sequence, link FROM head")?
+        .query_row([], place)
+        .optional()?;
+    Ok(head.unwrap_or_else(Head::start))
+}
+
+/// The entries that are asked for; of one that cannot be read, its place.
+pub(super) fn find(
+    change: &Transaction<'_>,
+    query: &Query,
+) -> rusqlite::Result<Result<Vec<Recorded>, Broken>> {
+    let mut conditions = vec!["true".to_owned()];
+    let mut values: Vec<&dyn ToSql> = Vec::new();
+    let columns = [
+        ("run", &query.run),
+        ("tool", &query.tool),
+        ("caller", &query.caller),
+        ("tenant", &query.tenant),
+    ];
+    for (column, value) in columns {
+        if let Some(value) = value {
+            conditions.push(format!("{column} = ?"));
+            values.push(value);
+        }
+    }
+    let (compare, direction) = match query.order {
+        Order::OldestFirst => (">", "ASC"),
+        Order::NewestFirst => ("<", "DESC"),
+    };
+    if let Some(after) = &query.after {
+        conditions.push(format!("sequence {compare} ?"));
+        values.push(after);
+    }
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    values.push(&limit);
+    let sql = format!(
+        "SELECT sequence, link, text FROM entry WHERE {} ORDER BY sequence {direction} LIMIT ?",
+        conditions.join(" AND ")
+    );
+    let mut statement = change.prepare(&sql)?;
+    let mut rows = statement.query(&*values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Head { sequence, link } = place(row)?;
+        let Some(entry) = read(&row.get::<_, String>(2)?) else {
+            return Ok(Err(Broken { sequence, why: Damage::Unreadable }));
+        };
+        found.push(Recorded { sequence, link, entry });
+    }
+    Ok(Ok(found))
+}
+
+/// Follows the chain from its start.
+pub(super) fn verify(
+    change: &Transaction<'_>,
+    kept: Option<Head>,
+) -> rusqlite::Result<Result<Verified, Broken>> {
+    let end = head(change)?;
+    let mut chain = Follower::new(Head::start(), kept);
+    let mut statement = change.prepare(
+        "SELECT sequence, link, text, time, run, caller, tenant, tool FROM entry ORDER BY sequence",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        // Text that is no text was not written by us: its link is wrong.
+        let (at, text) = (place(row)?, row.get::<_, String>(2).unwrap_or_default());
+        if let Err(broken) = chain.follow(at, &text) {
+            return Ok(Err(broken));
+        }
+        let Some(entry) = read(&text) else {
+            return Ok(Err(Broken { sequence: at.sequence, why: Damage::Unreadable }));
+        };
+        let mut filed = row.get::<_, i64>(3)? == micros(entry.time);
+        let columns = [&entry.run, &entry.caller.id, &entry.caller.tenant, &entry.tool];
+        for (column, own) in (4..).zip(columns) {
+            filed &= row.get::<_, String>(column)? == **own;
+        }
+        if !filed {
+            return Ok(Err(Broken { sequence: at.sequence, why: Damage::Misfiled }));
+        }
+    }
+    Ok(chain.finish(end))
+}
+
+fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
+    // Whatever is no link follows from nothing, as zeros do.
+    let link = row.get_ref(1)?.as_blob().ok().and_then(|bytes| bytes.try_into().ok());
+    Ok(Head { sequence: row.get(0)?, link: Link::from_bytes(link.unwrap_or_default()) })
+}
+
+fn read(text: &str) -> Option<Entry> {
+    Entry::from_json(&Json::parse(text).ok()?).ok()
+}
+
+/// Microseconds since 1970.
+fn micros(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
