@@ -26,12 +26,25 @@ struct Slot {
 pub struct Need {
     id: TypeId,
     name: &'static str,
+    exclusive: bool,
 }
 
 impl Need {
-    /// The need for a type.
+    /// The need for a type, to read it.
     pub fn of<T: Any + Send + Sync>() -> Need {
-        Need { id: TypeId::of::<T>(), name: type_name::<T>() }
+        Need { id: TypeId::of::<T>(), name: type_name::<T>(), exclusive: false }
+    }
+
+    /// To change it as well: of the calls of one turn that share it, each waits for those before it.
+    #[must_use]
+    pub fn exclusive(mut self) -> Need {
+        self.exclusive = true;
+        self
+    }
+
+    /// Whether two calls cannot have what they need at the same time.
+    pub(crate) fn excludes(&self, other: &Need) -> bool {
+        self.id == other.id && (self.exclusive || other.exclusive)
     }
 
     /// The name of the type.

@@ -162,17 +162,18 @@ impl Toolbox {
         let (call, place) = (&approval.call, approval.place);
         let mut prepared = journey::prepare(self, &session, call, place, approval.wholeness);
         if !approval.belongs_to(&session) {
-            return journey::refuse(self, &session, prepared, approve::foreign(&call.name));
+            return journey::refuse(self, &session, prepared.made, approve::foreign(&call.name));
         }
         match (answer, &mut prepared.ready) {
             (Answer::Reject(reason), _) => {
                 let error = approve::rejected(&call.name, &reason);
-                return journey::refuse(self, &session, prepared, error);
+                return journey::refuse(self, &session, prepared.made, error);
             }
             // An equal call of the same turn shares its key, so the approval's own is the one.
             (Answer::Approve, Ok(ready)) if approval.covers(&ready.canonical) => {
                 ready.ask = None;
                 ready.key = approval.key.clone();
+                prepared.made.key = Some(approval.key.clone());
             }
             (Answer::Approve, _) => {}
         }

@@ -1,18 +1,20 @@
-//! The calls of one turn: made at once, answered in their order, equal ones made once.
+//! The calls of one turn: made at once, answered in their order.
+//!
+//! Equal calls are made once. Calls that work with the same context, one of them to change it, are
+//! made one after another in the order in which the model wrote them; all others run in parallel.
+
+mod join;
+mod order;
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
 use super::bind::Place;
-use super::journey::{self, Prepared, Ready};
-use super::note;
+use super::journey::{self, Made, Prepared, Ready};
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source};
+use super::{Called, Done, Source, approve, note};
 use crate::session::Session;
 use crate::settings::Effect;
 use crate::toolbox::Toolbox;
@@ -24,140 +26,98 @@ pub(crate) async fn call_all(
     calls: &[Call],
     wholeness: Wholeness,
 ) -> Vec<Called> {
-    let mut prepared: Vec<Option<Prepared<'_>>> = Vec::with_capacity(calls.len());
     let mut ids: HashMap<&str, usize> = HashMap::new();
+    let mut firsts: HashMap<(&str, String), (usize, std::sync::Arc<str>)> = HashMap::new();
+    // Which call an equal one shares the outcome of.
+    let mut shared: Vec<(usize, usize, Made<'_>, Ready)> = Vec::new();
+    let mut own: Vec<(usize, Prepared<'_>)> = Vec::with_capacity(calls.len());
     for (position, call) in calls.iter().enumerate() {
-        let repeats = match call.id.as_deref() {
-            Some(id) => {
-                let times = ids.entry(id).or_default();
-                *times += 1;
-                *times - 1
-            }
-            None => 0,
-        };
-        let place = Place { position, repeats };
-        let wholeness =
-            if position + 1 == calls.len() { wholeness } else { before_last(wholeness) };
-        prepared.push(Some(journey::prepare(toolbox, session, call, place, wholeness)));
-    }
-    let firsts = firsts(&mut prepared);
-    let under_way = prepared.iter_mut().zip(&firsts).enumerate().map(|(index, (slot, first))| {
-        let slot = if *first == index { slot.take() } else { None };
-        Box::pin(async move { Some(journey::proceed(toolbox, session, slot?).await) })
-    });
-    let mut called = join(under_way.collect()).await;
-    // An equal call comes after its first, which is therefore there.
-    for (index, slot) in prepared.into_iter().enumerate() {
-        if let (Some(slot), Some(Some(first))) = (slot, called.get(firsts[index])) {
-            called[index] = Some(share(toolbox, session, slot, first));
-        }
-    }
-    called.into_iter().flatten().collect()
-}
-
-/// A model writes its calls one after another: only the last can have been cut off.
-fn before_last(wholeness: Wholeness) -> Wholeness {
-    match wholeness {
-        Wholeness::Truncated => Wholeness::Unknown,
-        other => other,
-    }
-}
-
-/// For each call the first that is equal to it, which may be itself. Equal calls get the same key,
-/// so that not even an approval can make two effects of them.
-fn firsts(prepared: &mut [Option<Prepared<'_>>]) -> Vec<usize> {
-    let mut seen: HashMap<(String, String), usize> = HashMap::new();
-    let mut firsts = Vec::with_capacity(prepared.len());
-    for index in 0..prepared.len() {
-        let ready = prepared[index].as_ref().and_then(|prepared| {
-            Some((prepared.call.name.clone(), prepared.ready.as_ref().ok()?.canonical.clone()))
-        });
-        let first = ready.map_or(index, |equal| *seen.entry(equal).or_insert(index));
-        if first != index
-            && let Some(Ok(Ready { key, .. })) = prepared[first].as_ref().map(|first| &first.ready)
+        let place = Place { position, repeats: repeats(&mut ids, call) };
+        let last = position + 1 == calls.len();
+        let wholeness = if last { wholeness } else { wholeness.before_last() };
+        let mut prepared = journey::prepare(toolbox, session, call, place, wholeness);
+        if let Ok(ready) = &mut prepared.ready
+            && calls.len() > 1
         {
-            let key = key.clone();
-            if let Some(Ok(ready)) = prepared[index].as_mut().map(|own| own.ready.as_mut()) {
-                ready.key = key;
+            let equal = (call.name.as_str(), ready.canonical.clone());
+            let (first, key) = firsts.entry(equal).or_insert((position, ready.key.clone()));
+            if *first != position {
+                // The same key, so that not even an approval makes two effects of them.
+                ready.key = key.clone();
+                prepared.made.key = Some(key.clone());
+                if let Ok(ready) = prepared.ready {
+                    shared.push((position, *first, prepared.made, ready));
+                }
+                continue;
             }
         }
-        firsts.push(first);
+        own.push((position, prepared));
     }
-    firsts
+    let turns = order::turns(&own);
+    let under_way = own.into_iter().zip(turns).map(|((position, prepared), turn)| async move {
+        let _ended = turn.wait().await;
+        (position, journey::proceed(toolbox, session, prepared).await)
+    });
+    let mut called: Vec<(usize, Called)> = join::join(under_way).await;
+    for (position, first, made, ready) in shared {
+        let equal = called.iter().find(|(position, _)| *position == first);
+        if let Some((_, equal)) = equal {
+            let own = share(toolbox, session, made, ready, equal);
+            called.push((position, own));
+        }
+    }
+    called.sort_by_key(|(position, _)| *position);
+    called.into_iter().map(|(_, called)| called).collect()
+}
+
+/// How many calls before this one have its id.
+fn repeats<'c>(ids: &mut HashMap<&'c str, usize>, call: &'c Call) -> usize {
+    let Some(id) = call.id.as_deref() else { return 0 };
+    let times = ids.entry(id).or_default();
+    *times += 1;
+    *times - 1
 }
 
 /// What an equal call gets of the first one.
 fn share(
     toolbox: &Toolbox,
     session: &Session,
-    mut prepared: Prepared<'_>,
+    made: Made<'_>,
+    ready: Ready,
     first: &Called,
 ) -> Called {
     let first = match first {
         Called::Done(first) => first,
         Called::Waiting(first) => {
+            note::waiting(toolbox, session, &made);
+            let digest = approve::digest(&ready.canonical);
             let reason = first.reason.clone();
-            note::waiting(toolbox, session, &prepared);
-            return Called::Waiting(journey::question(session, prepared, reason));
+            let Ready { arguments, key, .. } = ready;
+            return Called::Waiting(journey::question(
+                session, &made, reason, arguments, key, digest,
+            ));
         }
     };
-    let effect = prepared.item.as_ref().map(|item| item.handler.settings().effect);
     let mut content = first.outcome.content.clone();
-    if effect != Some(Effect::None) {
+    if ready.item.handler.settings().effect != Effect::None {
         // Somebody may have wanted it twice, and must hear that it was done once.
         content.push(Part::text(
-            "[You made this call twice in one turn. It was run once, and this is that result. If \
-             it shall be done again, call it again in your next turn.]",
+            "[You made this call more than once in one turn. It was run once, and this is its \
+             result. If it shall be done again, call it again in your next turn.]",
         ));
     }
     let done = Done {
         outcome: Outcome {
-            call_id: prepared.call.id.clone(),
-            name: Some(prepared.call.name.clone()),
+            call_id: made.call.id.clone(),
+            name: Some(made.call.name.clone()),
             content,
             error: first.outcome.error,
         },
-        changes: std::mem::take(&mut prepared.changes),
+        changes: made.changes.clone(),
         attempts: 0,
         source: Source::Duplicate,
         ..first.clone()
     };
-    note::done(toolbox, session, &prepared, &done);
+    note::done(toolbox, session, &made, &done);
     Called::Done(done)
-}
-
-/// Waits for all of some futures at once.
-async fn join<F: Future>(futures: Vec<Pin<Box<F>>>) -> Vec<F::Output> {
-    let results = futures.iter().map(|_| None).collect();
-    let all = All { futures: futures.into_iter().map(Some).collect(), results };
-    all.await.into_iter().flatten().collect()
-}
-
-struct All<F: Future> {
-    /// What is still under way
-    futures: Vec<Option<Pin<Box<F>>>>,
-    results: Vec<Option<F::Output>>,
-}
-
-// Nothing in it is ever pinned in place: the futures have their own boxes.
-impl<F: Future> Unpin for All<F> {}
-
-impl<F: Future> Future for All<F> {
-    type Output = Vec<Option<F::Output>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let all = &mut *self;
-        for (slot, result) in all.futures.iter_mut().zip(&mut all.results) {
-            if let Some(future) = slot
-                && let Poll::Ready(value) = future.as_mut().poll(context)
-            {
-                *result = Some(value);
-                *slot = None;
-            }
-        }
-        if all.futures.iter().any(Option::is_some) {
-            return Poll::Pending;
-        }
-        Poll::Ready(std::mem::take(&mut all.results))
-    }
 }

@@ -13,10 +13,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::job::{Job, Ran};
+use super::limit;
 use crate::error::{CallError, CallErrorKind};
 use crate::settings::Effect;
 
@@ -26,13 +27,14 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Runs a job, as long as its deadline and the session allow.
 pub(crate) async fn execute(job: Job) -> Ran {
     let scope = &job.scope;
-    if scope.cancel.is_cancelled() {
-        return Ran::refused(cancelled(&scope.tool));
+    if scope.cancel.is_cancelled() || scope.deadline <= Instant::now() {
+        return Ran::refused(limit::too_late(scope));
     }
     let (tool, deadline, cancel) = (scope.tool.clone(), scope.deadline, scope.cancel.clone());
     let settings = job.item.handler.settings();
     let (effect, limit) = (settings.effect, settings.deadline);
     let blocking = job.item.handler.is_blocking();
+    let attempts = job.attempts.clone();
     let mut task = tokio::spawn(job.run());
     let mut vigil = Vigil {
         cancel: cancel.clone(),
@@ -44,10 +46,10 @@ pub(crate) async fn execute(job: Job) -> Ran {
         ended = &mut task => {
             vigil.ended = true;
             // The tool has a fence of its own, so this is ours: the runtime shuts down, or we err.
-            ended.unwrap_or_else(|_| Ran::failed(panicked(&tool, effect)))
+            ended.unwrap_or_else(|_| Ran::failed(panicked(&tool, effect), &attempts))
         }
-        () = cancel.cancelled() => Ran::failed(cancelled_midway(&tool, effect)),
-        () = sleep_until(deadline) => Ran::failed(timed_out(&tool, limit, effect)),
+        () = cancel.cancelled() => Ran::failed(cancelled_midway(&tool, effect), &attempts),
+        () = sleep_until(deadline) => Ran::failed(timed_out(&tool, limit, effect), &attempts),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the task of a call does: record the intent, try, try again, record the end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright_core::json::Object;
 use toolwright_core::part::Part;
@@ -25,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) journal: SharedJournal,
     pub(crate) handles: Option<Arc<dyn HandleStore>>,
     pub(crate) flight: Option<Flight>,
+    /// How often the tool was started, for whoever stops waiting
+    pub(crate) attempts: Arc<AtomicU32>,
     pub(crate) permits: [Permit; 2],
 }
 
@@ -51,8 +54,9 @@ impl Ran {
     }
 
     /// It began and did not succeed.
-    pub(crate) fn failed(error: CallError) -> Ran {
-        Ran { attempts: 1, ..Ran::of(Source::Executed, Some(error)) }
+    pub(crate) fn failed(error: CallError, attempts: &AtomicU32) -> Ran {
+        let attempts = attempts.load(Ordering::Relaxed);
+        Ran { attempts, ..Ran::of(Source::Executed, Some(error)) }
     }
 
     /// It succeeded.
@@ -76,9 +80,9 @@ impl Job {
                 Err(ran) => return *ran,
             }
         }
-        let (ended, attempts) = self.attempts(earlier).await;
+        let ended = self.try_all(earlier).await;
         let mut ran = self.conclude(ended);
-        ran.attempts = attempts;
+        ran.attempts = self.attempts.load(Ordering::Relaxed);
         if let Some(journal) = &journal {
             ran.unrecorded = self.end(journal, &ran).await.err();
         }
@@ -113,7 +117,7 @@ impl Job {
     }
 
     /// Tries, and tries again what is retryable, as often as the tool's settings say.
-    async fn attempts(&mut self, earlier: u32) -> (Result<Output, Fall>, u32) {
+    async fn try_all(&mut self, earlier: u32) -> Result<Output, Fall> {
         let handler = &self.item.handler;
         let retry = handler.settings().retry;
         let most = retry.map_or(0, |retry| retry.max);
@@ -123,8 +127,9 @@ impl Job {
             // What was given up while it waited has not begun.
             if self.scope.cancel.is_cancelled() {
                 let error = ToolError::new("given up before it began").retryable();
-                return (Err(Fall::Failed(error)), attempt - 1);
+                return Err(Fall::Failed(error));
             }
+            self.attempts.store(attempt, Ordering::Relaxed);
             let mut scope = self.scope.clone();
             scope.attempt = earlier.saturating_add(attempt);
             let arguments = if attempt > most {
@@ -133,9 +138,9 @@ impl Job {
                 self.arguments.clone()
             };
             let error = match Fence(Box::pin(handler.run(scope, arguments))).await {
-                Ok(Ok(output)) => return (Ok(output), attempt),
+                Ok(Ok(output)) => return Ok(output),
                 Ok(Err(error)) => error,
-                Err(_) => return (Err(Fall::Panicked), attempt),
+                Err(_) => return Err(Fall::Panicked),
             };
             let again = match retry {
                 Some(retry) if error.retryable && attempt <= most => {
@@ -144,7 +149,7 @@ impl Job {
                 _ => false,
             };
             if !again {
-                return (Err(Fall::Failed(error)), attempt);
+                return Err(Fall::Failed(error));
             }
         }
     }

@@ -18,14 +18,21 @@ use super::cache::{self, Found};
 use super::job::{Job, Ran};
 use super::policy::Verdict;
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source, canonical, execute, find, note, outcome, settle};
-use crate::error::{CallError, CallErrorKind};
-use crate::session::Session;
+use super::{Called, Done, Source, canonical, execute, find, limit, note, outcome, settle};
+use crate::error::CallError;
+use crate::session::{Scope, Session};
 use crate::toolbox::Toolbox;
 use crate::toolbox::item::Item;
 
-/// A call on its way.
+/// A call that came so far without waiting.
 pub(crate) struct Prepared<'c> {
+    pub(crate) made: Made<'c>,
+    /// What it will run with, or why it will not
+    pub(crate) ready: Result<Ready, CallError>,
+}
+
+/// What is known of a call whatever comes of it.
+pub(crate) struct Made<'c> {
     pub(crate) call: &'c Call,
     pub(crate) place: Place,
     pub(crate) wholeness: Wholeness,
@@ -33,15 +40,18 @@ pub(crate) struct Prepared<'c> {
     pub(crate) call_id: Arc<str>,
     pub(crate) time: SystemTime,
     pub(crate) start: Instant,
+    /// The tool, if it exists
     pub(crate) item: Option<Arc<Item>>,
     pub(crate) changes: Vec<Change>,
-    /// What it will run with, or why it will not
-    pub(crate) ready: Result<Ready, CallError>,
+    /// The arguments, for a ledger that wants them
+    pub(crate) arguments: Option<Object>,
+    /// The idempotency key, once there is one
+    pub(crate) key: Option<Arc<str>>,
 }
 
-/// Arguments that were checked and judged.
-#[derive(Debug, Clone)]
+/// What a call runs with: arguments that were checked and judged.
 pub(crate) struct Ready {
+    pub(crate) item: Arc<Item>,
     pub(crate) arguments: Object,
     pub(crate) canonical: String,
     pub(crate) key: Arc<str>,
@@ -57,7 +67,7 @@ pub(crate) fn prepare<'c>(
     place: Place,
     wholeness: Wholeness,
 ) -> Prepared<'c> {
-    let mut prepared = Prepared {
+    let mut made = Made {
         call,
         place,
         wholeness,
@@ -66,31 +76,31 @@ pub(crate) fn prepare<'c>(
         start: Instant::now(),
         item: toolbox.item(&call.name).cloned(),
         changes: Vec::new(),
-        ready: Err(CallError::new(CallErrorKind::UnknownTool, "")),
+        arguments: None,
+        key: None,
     };
-    prepared.ready = ready(toolbox, session, &mut prepared);
-    prepared
+    let ready = make_ready(toolbox, session, &mut made);
+    Prepared { made, ready }
 }
 
-fn ready(
+fn make_ready(
     toolbox: &Toolbox,
     session: &Session,
-    prepared: &mut Prepared<'_>,
+    made: &mut Made<'_>,
 ) -> Result<Ready, CallError> {
-    let Some(item) = &prepared.item else {
-        let names: Vec<&str> =
-            toolbox.visible(&session.caller).map(|item| item.name.as_ref()).collect();
-        return Err(find::unknown(&prepared.call.name, &names));
+    let Some(item) = made.item.clone() else {
+        let visible = toolbox.visible(&session.caller);
+        let names: Vec<&str> = visible.map(|item| item.name.as_ref()).collect();
+        return Err(find::unknown(&made.call.name, &names));
     };
     if let Some(judged) = toolbox.policy().barred(&item.name, &session.caller) {
         return Err(find::forbidden(&item.name, judged.reason, false));
     }
-    prepared.wholeness.admit(&item.name)?;
-    let owner = session.owner();
-    let handles = toolbox.handles().map(|store| (store, &owner));
-    let settled = settle::settle(item, &prepared.call.arguments, prepared.wholeness, handles)?;
-    prepared.changes = settled.changes;
-    let arguments = settled.arguments;
+    made.wholeness.admit(&item.name)?;
+    let arguments = settle::settle(toolbox, session, &item, made)?;
+    if toolbox.wants_data() {
+        made.arguments = Some(arguments.clone());
+    }
     let judged = toolbox.policy().judged(&item.name, &session.caller, &arguments);
     let ask = match judged.verdict {
         Verdict::Allow => None,
@@ -104,8 +114,9 @@ fn ready(
     };
     bind::check_needs(&item.handler, session)?;
     let canonical = canonical::canonical(&arguments);
-    let key = bind::key(session, &prepared.call_id, &item.name, &canonical);
-    Ok(Ready { arguments, canonical, key, ask })
+    let key = bind::key(session, &made.call_id, &item.name, &canonical);
+    made.key = Some(key.clone());
+    Ok(Ready { item, arguments, canonical, key, ask })
 }
 
 /// Takes a prepared call to its end: ask, or look into the cache, wait for leave, run; then note it
@@ -113,49 +124,29 @@ fn ready(
 pub(crate) async fn proceed(
     toolbox: &Toolbox,
     session: &Session,
-    mut prepared: Prepared<'_>,
+    prepared: Prepared<'_>,
 ) -> Called {
-    let (item, ready) = match (&prepared.item, &mut prepared.ready) {
-        (Some(item), Ok(ready)) => (item.clone(), ready),
-        (_, Ok(_)) => return refuse(toolbox, session, prepared, find::unknown("", &[])),
-        (_, Err(error)) => {
-            let error = error.clone();
-            return refuse(toolbox, session, prepared, error);
+    let Prepared { made, ready } = prepared;
+    let ran = match ready {
+        Ok(Ready { ask: Some(reason), arguments, canonical, key, .. }) => {
+            note::waiting(toolbox, session, &made);
+            let digest = approve::digest(&canonical);
+            return Called::Waiting(question(session, &made, reason, arguments, key, digest));
         }
+        Ok(ready) => run(toolbox, session, &made, ready).await,
+        Err(error) => Ran::refused(error),
     };
-    if let Some(reason) = ready.ask.take() {
-        note::waiting(toolbox, session, &prepared);
-        return Called::Waiting(question(session, prepared, reason));
-    }
-    let (key, canonical) = (ready.key.clone(), std::mem::take(&mut ready.canonical));
-    let arguments = if toolbox.wants_data() {
-        ready.arguments.clone()
-    } else {
-        std::mem::take(&mut ready.arguments)
-    };
-    let scope = bind::scope(
-        session,
-        item.name.clone(),
-        prepared.call_id.clone(),
-        key,
-        end(prepared.start, item.handler.settings().deadline),
-    );
-    let ran = run(toolbox, session, &item, scope, arguments, &canonical).await;
-    conclude(toolbox, session, prepared, ran)
+    conclude(toolbox, session, made, ran)
 }
 
 /// Cache, limits, execution.
-async fn run(
-    toolbox: &Toolbox,
-    session: &Session,
-    item: &Arc<Item>,
-    scope: crate::session::Scope,
-    arguments: Object,
-    canonical: &str,
-) -> Ran {
+async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready) -> Ran {
+    let Ready { item, arguments, canonical, key, .. } = ready;
+    let deadline = end(made.start, item.handler.settings().deadline);
+    let scope = bind::scope(session, item.name.clone(), made.call_id.clone(), key, deadline);
     let mut flight = None;
     if let Some(cache) = &item.cache {
-        match cache.find(cache::key(&item.handler, session, canonical), &scope).await {
+        match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
             Some(Found::Kept(output)) => {
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
@@ -163,42 +154,42 @@ async fn run(
                 return Ran::succeeded(Source::Cached, content, host);
             }
             Some(Found::Nothing(leave)) => flight = Some(leave),
-            None => return Ran::refused(super::limit::too_late(&scope)),
+            None => return Ran::refused(limit::too_late(&scope)),
         }
     }
-    let own = match item.limit.enter(&scope).await {
-        Ok(permit) => permit,
-        Err(error) => return Ran::refused(error),
-    };
-    let all = match toolbox.limit().enter(&scope).await {
-        Ok(permit) => permit,
-        Err(error) => return Ran::refused(error),
-    };
-    let job = Job {
-        item: item.clone(),
-        scope,
-        arguments,
-        journal: toolbox.journal().clone(),
-        handles: toolbox.shared_handles(),
-        flight,
-        permits: [own, all],
-    };
-    execute::execute(job).await
+    match enter(toolbox, &item, &scope).await {
+        Ok(permits) => {
+            let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
+            let attempts = Arc::default();
+            let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
+            execute::execute(job).await
+        }
+        Err(error) => Ran::refused(error),
+    }
+}
+
+/// Waits for leave to run: of the tool first, so that what waits for it keeps nobody else waiting.
+async fn enter(
+    toolbox: &Toolbox,
+    item: &Item,
+    scope: &Scope,
+) -> Result<[limit::Permit; 2], CallError> {
+    Ok([item.limit.enter(scope).await?, toolbox.limit().enter(scope).await?])
 }
 
 /// A call that ends before its tool.
 pub(crate) fn refuse(
     toolbox: &Toolbox,
     session: &Session,
-    prepared: Prepared<'_>,
+    made: Made<'_>,
     error: CallError,
 ) -> Called {
-    conclude(toolbox, session, prepared, Ran::refused(error))
+    conclude(toolbox, session, made, Ran::refused(error))
 }
 
 /// The outcome of a call, noted in the ledger.
-fn conclude(toolbox: &Toolbox, session: &Session, mut prepared: Prepared<'_>, ran: Ran) -> Called {
-    let content = match (ran.content, &ran.error, &prepared.item) {
+fn conclude(toolbox: &Toolbox, session: &Session, mut made: Made<'_>, ran: Ran) -> Called {
+    let content = match (ran.content, &ran.error, &made.item) {
         (Some(content), _, _) => content,
         (None, Some(error), Some(item)) => outcome::failure(&item.handler, error),
         (None, Some(error), None) => vec![Part::text(error.text.as_str())],
@@ -206,46 +197,49 @@ fn conclude(toolbox: &Toolbox, session: &Session, mut prepared: Prepared<'_>, ra
     };
     let done = Done {
         outcome: Outcome {
-            call_id: prepared.call.id.clone(),
-            name: Some(prepared.call.name.clone()),
+            call_id: made.call.id.clone(),
+            name: Some(made.call.name.clone()),
             content,
             error: Some(ran.error.is_some()),
         },
         error: ran.error,
         host: ran.host,
-        changes: std::mem::take(&mut prepared.changes),
+        changes: std::mem::take(&mut made.changes),
         attempts: ran.attempts,
         source: ran.source,
-        duration: prepared.start.elapsed(),
+        duration: made.start.elapsed(),
         unrecorded: ran.unrecorded,
     };
-    note::done(toolbox, session, &prepared, &done);
+    note::done(toolbox, session, &made, &done);
     Called::Done(done)
 }
 
 /// The question to a person.
-pub(crate) fn question(session: &Session, prepared: Prepared<'_>, reason: String) -> Approval {
-    let (arguments, key, digest) = match prepared.ready {
-        Ok(ready) => (ready.arguments, ready.key, approve::digest(&ready.canonical)),
-        Err(_) => (Object::new(), "".into(), String::new()),
-    };
-    let (turn, position) = (session.turn.to_string(), prepared.place.position.to_string());
+pub(crate) fn question(
+    session: &Session,
+    made: &Made<'_>,
+    reason: String,
+    arguments: Object,
+    key: Arc<str>,
+    digest: String,
+) -> Approval {
+    let (turn, position) = (session.turn.to_string(), made.place.position.to_string());
     let id = bind::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
         id: id[..32].to_owned(),
         run: session.run.clone(),
         turn: session.turn,
-        call: prepared.call.clone(),
+        call: made.call.clone(),
         arguments,
         reason,
         key,
         digest,
-        place: prepared.place,
-        wholeness: prepared.wholeness,
+        place: made.place,
+        wholeness: made.wholeness,
     }
 }
 
-/// When a call that begins now is given up.
+/// When a call is given up.
 fn end(start: Instant, deadline: Duration) -> Instant {
     const FAR: Duration = Duration::from_hours(24 * 365);
     start.checked_add(deadline).unwrap_or_else(|| start + FAR)

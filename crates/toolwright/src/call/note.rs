@@ -6,13 +6,13 @@ use std::time::Duration;
 use toolwright_core::args::Change;
 
 use super::Done;
-use super::journey::Prepared;
+use super::journey::Made;
 use crate::ledger::Entry;
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
 /// Notes a call that has an outcome.
-pub(crate) fn done(toolbox: &Toolbox, session: &Session, prepared: &Prepared<'_>, done: &Done) {
+pub(crate) fn done(toolbox: &Toolbox, session: &Session, made: &Made<'_>, done: &Done) {
     let Some(ledger) = toolbox.ledger() else { return };
     ledger.record(Entry {
         error: done.error.as_ref().map(|error| error.kind),
@@ -20,31 +20,31 @@ pub(crate) fn done(toolbox: &Toolbox, session: &Session, prepared: &Prepared<'_>
         attempts: done.attempts,
         duration: done.duration,
         changes: changes(toolbox, &done.changes),
-        ..entry(session, prepared)
+        ..entry(session, made)
     });
 }
 
 /// Notes a call that waits for a person.
-pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, prepared: &Prepared<'_>) {
+pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, made: &Made<'_>) {
     let Some(ledger) = toolbox.ledger() else { return };
     ledger.record(Entry {
-        duration: prepared.start.elapsed(),
-        changes: changes(toolbox, &prepared.changes),
-        ..entry(session, prepared)
+        duration: made.start.elapsed(),
+        changes: changes(toolbox, &made.changes),
+        ..entry(session, made)
     });
 }
 
-fn entry(session: &Session, prepared: &Prepared<'_>) -> Entry {
+fn entry(session: &Session, made: &Made<'_>) -> Entry {
     Entry {
-        time: prepared.time,
+        time: made.time,
         run: session.run.clone(),
         caller: session.caller.clone(),
-        call_id: prepared.call_id.clone(),
-        tool: match &prepared.item {
+        call_id: made.call_id.clone(),
+        tool: match &made.item {
             Some(item) => item.name.clone(),
-            None => prepared.call.name.as_str().into(),
+            None => made.call.name.as_str().into(),
         },
-        key: prepared.ready.as_ref().ok().map(|ready| ready.key.clone()),
+        key: made.key.clone(),
         error: None,
         source: None,
         attempts: 0,

@@ -1,38 +1,35 @@
 //! A model's words become arguments that the tool's schema accepts, or a list of what is wrong.
 
-use toolwright_core::args::{self, Change};
+use toolwright_core::Json;
+use toolwright_core::args;
 use toolwright_core::json::Object;
-use toolwright_core::{Arguments, Json};
 
-use super::wholeness::Wholeness;
+use super::journey::Made;
 use crate::error::{CallError, CallErrorKind};
-use crate::handle::{self, HandleStore, Owner};
+use crate::handle;
+use crate::session::Session;
+use crate::toolbox::Toolbox;
 use crate::toolbox::item::Item;
 
-/// Arguments that were checked, and what was changed on the way.
-pub(crate) struct Settled {
-    pub(crate) arguments: Object,
-    pub(crate) changes: Vec<Change>,
-}
-
-/// Parses, coerces, completes and checks. What cannot be understood is refused: it never becomes
-/// `{}`.
+/// Parses, puts in what handles stand for, coerces, completes and checks. What cannot be understood
+/// is refused: it never becomes `{}`.
 pub(crate) fn settle(
+    toolbox: &Toolbox,
+    session: &Session,
     item: &Item,
-    arguments: &Arguments,
-    wholeness: Wholeness,
-    handles: Option<(&dyn HandleStore, &Owner)>,
-) -> Result<Settled, CallError> {
-    let Some(mut reading) = args::parse(arguments).readings.into_iter().next() else {
+    made: &mut Made<'_>,
+) -> Result<Object, CallError> {
+    let Some(mut reading) = args::parse(&made.call.arguments).readings.into_iter().next() else {
         return Err(unreadable(&item.name));
     };
-    wholeness.admit_changes(&item.name, &reading.changes)?;
-    if let (Some((store, owner)), Some(schema)) = (handles, item.handler.tool().parameters()) {
-        match handle::resolve(&mut reading.value, schema, owner, store) {
+    made.wholeness.admit_changes(&item.name, &reading.changes)?;
+    if let (Some(store), Some(schema)) = (toolbox.handles(), item.handler.tool().parameters()) {
+        match handle::resolve(&mut reading.value, schema, &session.owner(), store) {
             Ok(changes) => reading.changes.extend(changes),
             Err(failure) => return Err(CallError::new(CallErrorKind::BadHandle, failure.text)),
         }
     }
+    made.changes = reading.changes;
     let Json::Object(mut arguments) = reading.value else {
         return Err(unreadable(&item.name));
     };
@@ -49,8 +46,10 @@ pub(crate) fn settle(
         let text = format!("The arguments of {} were refused:\n{}", item.name, found.join("\n"));
         return Err(CallError::new(CallErrorKind::InvalidArguments, text));
     }
-    let Json::Object(arguments) = value else { return Err(unreadable(&item.name)) };
-    Ok(Settled { arguments, changes: reading.changes })
+    match value {
+        Json::Object(arguments) => Ok(arguments),
+        _ => Err(unreadable(&item.name)),
+    }
 }
 
 fn unreadable(tool: &str) -> CallError {

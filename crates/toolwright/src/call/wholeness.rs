@@ -17,6 +17,15 @@ pub enum Wholeness {
 }
 
 impl Wholeness {
+    /// What it means for a call that another one follows: a model writes its calls one after
+    /// another, so that only the last can have been cut off.
+    pub(crate) fn before_last(self) -> Wholeness {
+        match self {
+            Wholeness::Truncated => Wholeness::Unknown,
+            other => other,
+        }
+    }
+
     /// Refuses a call of a model that was cut off.
     pub(crate) fn admit(self, tool: &str) -> Result<(), CallError> {
         match self {

@@ -1,0 +1,49 @@
+//! Which calls of a turn must wait for others: those that share context with an earlier one, if one
+//! of the two changes it.
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::call::journey::Prepared;
+use crate::context::Need;
+
+/// When a call may begin.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// The calls before it, by what tells their end
+    after: Vec<CancellationToken>,
+    /// What tells its own end, if anyone waits for it
+    end: Option<CancellationToken>,
+}
+
+impl Turn {
+    /// Waits, and gives what tells the end when it is dropped.
+    pub(super) async fn wait(self) -> Option<DropGuard> {
+        let end = self.end.map(CancellationToken::drop_guard);
+        for earlier in &self.after {
+            earlier.cancelled().await;
+        }
+        end
+    }
+}
+
+/// When each of some calls may begin.
+pub(super) fn turns(calls: &[(usize, Prepared<'_>)]) -> Vec<Turn> {
+    let needs: Vec<&[Need]> = calls
+        .iter()
+        .map(|(_, prepared)| match &prepared.ready {
+            // What asks a person first does not run in this turn.
+            Ok(ready) if ready.ask.is_none() => ready.item.handler.needs(),
+            _ => &[],
+        })
+        .collect();
+    let mut turns: Vec<Turn> = calls.iter().map(|_| Turn::default()).collect();
+    for (index, own) in needs.iter().enumerate() {
+        for earlier in 0..index {
+            if own.iter().any(|need| needs[earlier].iter().any(|other| need.excludes(other))) {
+                let end = turns[earlier].end.get_or_insert_default().clone();
+                turns[index].after.push(end);
+            }
+        }
+    }
+    turns
+}

@@ -1,0 +1,12 @@
+//! The journey of a call, step by step.
+
+mod approve;
+mod batch;
+mod cache;
+mod effect;
+mod execute;
+mod find;
+mod limit;
+mod outcome;
+mod policy;
+mod retry;

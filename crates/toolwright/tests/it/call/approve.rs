@@ -1,0 +1,123 @@
+//! Calls that wait for a person.
+
+use crate::support::{Counter, call, counting, done, echo, json, kind, text, toolbox};
+use toolwright::call::journal::{MemoryJournal, SharedJournal};
+use toolwright::call::{Answer, Approval, Called, Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::{Json, Session, Toolbox};
+
+fn asking(ran: &Counter) -> Toolbox {
+    let rule = Rule::new(Verdict::Ask).for_tools(["pay"]).because("Money moves.");
+    toolbox([counting("pay", ran), echo("look")]).with_policy(Policy::default().with(rule))
+}
+
+async fn ask(toolbox: &Toolbox, session: &Session) -> Approval {
+    let call = call("c1", "pay", r#"{"amount": 9007199254740993}"#);
+    match toolbox.call(session, &call, Wholeness::Unknown).await {
+        Called::Waiting(approval) => approval,
+        Called::Done(done) => panic!("{done:?}"),
+    }
+}
+
+#[tokio::test]
+async fn nothing_runs_before_a_person_agrees() {
+    let ran = Counter::default();
+    let (toolbox, session) = (asking(&ran), Session::new("run"));
+    let approval = ask(&toolbox, &session).await;
+    assert_eq!(ran.get(), 0);
+    assert_eq!(approval.reason, "Money moves.");
+    assert_eq!(approval.arguments.compact(), r#"{"amount":9007199254740993}"#);
+
+    let done = done(toolbox.answer(&session, &approval, Answer::Approve).await);
+    assert_eq!((kind(&done), ran.get()), (None, 1));
+    assert_eq!(done.outcome.call_id.as_deref(), Some("c1"));
+}
+
+#[tokio::test]
+async fn an_approval_can_be_written_down_and_answered_by_another_process() {
+    let ran = Counter::default();
+    let approval = ask(&asking(&ran), &Session::new("run").with_turn(3)).await;
+    let written = approval.to_json().compact();
+
+    let later = asking(&ran);
+    let read = Approval::from_json(&Json::parse(&written).unwrap()).unwrap();
+    assert_eq!(read, approval);
+    let done = done(later.answer(&Session::new("run"), &read, Answer::Approve).await);
+    assert_eq!((kind(&done), ran.get()), (None, 1));
+}
+
+#[tokio::test]
+async fn answering_twice_runs_once() {
+    let ran = Counter::default();
+    let journal = SharedJournal::new(MemoryJournal::new());
+    let toolbox = asking(&ran).with_journal(journal.clone());
+    let session = Session::new("run");
+    let approval = ask(&toolbox, &session).await;
+    done(toolbox.answer(&session, &approval, Answer::Approve).await);
+    let again = asking(&ran).with_journal(journal);
+    let again = done(again.answer(&session, &approval, Answer::Approve).await);
+    assert_eq!((again.source, ran.get()), (Source::Journal, 1));
+    assert_eq!(text(&again), "1");
+}
+
+#[tokio::test]
+async fn a_rejection_reaches_the_model_with_its_reason() {
+    let ran = Counter::default();
+    let (toolbox, session) = (asking(&ran), Session::new("run"));
+    let approval = ask(&toolbox, &session).await;
+    let answer = Answer::Reject("too much".to_owned());
+    let done = done(toolbox.answer(&session, &approval, answer).await);
+    assert_eq!((kind(&done), ran.get()), (Some("rejected"), 0));
+    assert!(text(&done).contains("too much"), "{}", text(&done));
+}
+
+#[tokio::test]
+async fn an_approval_counts_for_its_run_and_its_arguments_only() {
+    let ran = Counter::default();
+    let (toolbox, session) = (asking(&ran), Session::new("run"));
+    let mut approval = ask(&toolbox, &session).await;
+    let foreign = toolbox.answer(&Session::new("other"), &approval, Answer::Approve).await;
+    assert_eq!(kind(&done(foreign)), Some("not_allowed"));
+
+    // Somebody put other arguments under the signature: the question is put again.
+    approval.call = call("c1", "pay", r#"{"amount": 1000000}"#);
+    let again = toolbox.answer(&session, &approval, Answer::Approve).await;
+    assert!(again.waiting().is_some());
+    assert_eq!(ran.get(), 0);
+}
+
+#[tokio::test]
+async fn what_is_denied_by_now_does_not_run() {
+    let ran = Counter::default();
+    let session = Session::new("run");
+    let approval = ask(&asking(&ran), &session).await;
+    let closed = toolbox([counting("pay", &ran)]).with_policy(Policy::new(Verdict::Deny));
+    let done = done(closed.answer(&session, &approval, Answer::Approve).await);
+    assert_eq!((kind(&done), ran.get()), (Some("not_allowed"), 0));
+}
+
+#[tokio::test]
+async fn of_a_turn_only_what_needs_a_person_waits_and_equal_calls_run_once() {
+    let ran = Counter::default();
+    let (toolbox, session) = (asking(&ran), Session::new("run"));
+    let calls = [
+        call("a", "pay", r#"{"n":1}"#),
+        call("b", "look", r#"{"n":1}"#),
+        call("c", "pay", r#"{"n":1}"#),
+    ];
+    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    assert!(called[1].done().is_some());
+    let (first, second) = (called[0].waiting().unwrap(), called[2].waiting().unwrap());
+    assert_ne!(first.id, second.id);
+    let first = done(toolbox.answer(&session, first, Answer::Approve).await);
+    let second = done(toolbox.answer(&session, second, Answer::Approve).await);
+    assert_eq!(ran.get(), 1);
+    assert_eq!((first.source, second.source), (Source::Executed, Source::Journal));
+    assert_eq!(second.outcome.call_id.as_deref(), Some("c"));
+}
+
+#[test]
+fn a_document_that_is_no_approval_is_refused() {
+    for document in ["{}", "[]", r#"{"id":"x","run":"r","turn":-1}"#] {
+        assert!(Approval::from_json(&json(document)).is_err(), "{document}");
+    }
+}

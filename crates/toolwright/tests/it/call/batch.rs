@@ -1,0 +1,145 @@
+//! The calls of one turn.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::{Counter, any, call, counting, done, echo, kind, text, toolbox};
+use toolwright::call::{Called, Source, Wholeness};
+use toolwright::context::Need;
+use toolwright::json::Object;
+use toolwright::{Arguments, Call, Context, Effect, Handler, Json, Output, Session, Toolbox};
+
+async fn make(toolbox: &Toolbox, calls: &[Call]) -> Vec<toolwright::call::Done> {
+    let called = toolbox.call_all(&Session::new("run"), calls, Wholeness::Unknown).await;
+    called.into_iter().map(done).collect()
+}
+
+/// Sleeps as many seconds as it is told.
+fn sleeper() -> Handler {
+    Handler::new(any("sleep"), |_, arguments: Object| async move {
+        let seconds = arguments.get("s").and_then(Json::as_u64).unwrap_or(0);
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        Ok(Output::text(format!("{seconds}")))
+    })
+    .with_effect(Effect::None)
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_come_in_the_order_of_the_calls_and_calls_run_at_once() {
+    let calls = ["3", "1", "2", "0"].map(|s| call(s, "sleep", &format!(r#"{{"s":{s}}}"#)));
+    let start = tokio::time::Instant::now();
+    let all = make(&toolbox([sleeper()]), &calls).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(3));
+    assert_eq!(all.iter().map(text).collect::<Vec<_>>(), ["3", "1", "2", "0"]);
+    for (done, call) in all.iter().zip(&calls) {
+        assert_eq!(done.outcome.call_id, call.id);
+    }
+}
+
+#[tokio::test]
+async fn case_28_equal_calls_of_a_turn_run_once() {
+    for effect in [Effect::None, Effect::Keyed, Effect::Once] {
+        let ran = Counter::default();
+        let toolbox = toolbox([counting("count", &ran).with_effect(effect)]);
+        let calls = [
+            call("a", "count", r#"{"x":1,"y":2}"#),
+            call("b", "count", r#"{"y":2.0,"x":1}"#),
+            call("c", "count", r#"{"x":1,"y":3}"#),
+        ];
+        let all = make(&toolbox, &calls).await;
+        assert_eq!(ran.get(), 2, "{effect:?}");
+        let sources: Vec<_> = all.iter().map(|done| done.source).collect();
+        assert_eq!(sources, [Source::Executed, Source::Duplicate, Source::Executed]);
+        assert_eq!(all[1].outcome.call_id.as_deref(), Some("b"));
+        assert!(text(&all[1]).starts_with(&text(&all[0])));
+        // Who wanted two effects must hear that there was one.
+        assert_eq!(text(&all[1]).contains("more than once"), effect != Effect::None);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_id_rebinds_no_result() {
+    let ran = Counter::default();
+    let toolbox = toolbox([echo("echo"), counting("count", &ran)]);
+    let calls = [
+        call("same", "echo", r#"{"n":1}"#),
+        call("same", "echo", r#"{"n":2}"#),
+        call("same", "count", r#"{"n":1}"#),
+        call("same", "count", r#"{"n":2}"#),
+    ];
+    let all = make(&toolbox, &calls).await;
+    let texts: Vec<_> = all.iter().map(text).collect();
+    assert_eq!(texts[..2], [r#"{"n":1}"#, r#"{"n":2}"#]);
+    assert_eq!((ran.get(), texts[2] == texts[3]), (2, false));
+}
+
+#[tokio::test]
+async fn calls_without_ids_are_told_apart_and_known_again() {
+    let ran = Counter::default();
+    let toolbox = toolbox([counting("count", &ran)]);
+    let bare = |n: u32| Call {
+        id: None,
+        name: "count".to_owned(),
+        arguments: Arguments::from_text(format!(r#"{{"n":{n}}}"#)),
+    };
+    let calls = [bare(1), bare(2)];
+    let all = make(&toolbox, &calls).await;
+    assert_eq!(ran.get(), 2);
+    assert!(all.iter().all(|done| done.outcome.call_id.is_none()));
+    // The same turn of the same run again.
+    let again = make(&toolbox, &calls).await;
+    assert_eq!(ran.get(), 2);
+    assert!(again.iter().all(|done| done.source == Source::Journal));
+    // Another turn.
+    let session = Session::new("run").with_turn(1);
+    toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    assert_eq!(ran.get(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_change_the_same_context_run_in_their_order() {
+    let log: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let writer = |name: &str, log: &Arc<Mutex<Vec<u64>>>| {
+        let log = log.clone();
+        Handler::new(any(name), move |scope, arguments: Object| {
+            let log = log.clone();
+            async move {
+                let n = arguments.get("n").and_then(Json::as_u64).unwrap_or(0);
+                let _guard = scope.session.context.write::<u8>().await?;
+                tokio::task::yield_now().await;
+                log.lock().unwrap().push(n);
+                Ok(Output::default())
+            }
+        })
+        .with_need(Need::of::<u8>().exclusive())
+    };
+    let toolbox = toolbox([writer("a", &log), writer("b", &log)]);
+    let calls: Vec<Call> = (0..50)
+        .map(|n| {
+            let name = if n % 2 == 0 { "a" } else { "b" };
+            call(&format!("c{n}"), name, &format!(r#"{{"n":{n}}}"#))
+        })
+        .collect();
+    let session = Session::new("run").with_context(Context::new().with(0_u8));
+    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    assert!(called.iter().all(|called| kind(called.done().unwrap()).is_none()));
+    assert_eq!(*log.lock().unwrap(), (0..50).collect::<Vec<u64>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_only_read_a_context_run_at_once() {
+    let reader = sleeper().with_need(Need::of::<u8>());
+    let toolbox = toolbox([reader]);
+    let calls = [1, 2, 3].map(|s| call(&s.to_string(), "sleep", &format!(r#"{{"s":{s}}}"#)));
+    let session = Session::new("run").with_context(Context::new().with(0_u8));
+    let start = tokio::time::Instant::now();
+    toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn a_turn_without_calls_has_no_outcomes() {
+    let called: Vec<Called> =
+        toolbox([]).call_all(&Session::new("run"), &[], Wholeness::Unknown).await;
+    assert!(called.is_empty());
+}

@@ -1,0 +1,220 @@
+//! Deadlines, cancellation, panics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::{Counter, any, call, done, echo, kind, make, text, toolbox};
+use tokio::sync::Notify;
+use toolwright::call::{Source, Wholeness};
+use toolwright::{Effect, Handler, Output, Session, Toolbox};
+
+/// Longer than any machine is slow.
+const GUARD: Duration = Duration::from_mins(1);
+
+#[tokio::test(start_paused = true)]
+async fn case_29_a_tool_that_hangs_meets_its_own_deadline() {
+    let hang = Handler::new(any("hang"), |_, _| std::future::pending())
+        .with_effect(Effect::None)
+        .with_deadline(Duration::from_secs(5));
+    let start = tokio::time::Instant::now();
+    let done = make(&toolbox([hang]), "hang", "{}").await;
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!((kind(&done), done.attempts), (Some("timed_out"), 1));
+    assert!(text(&done).contains("5s"), "{}", text(&done));
+    assert!(!text(&done).contains("effect"), "{}", text(&done));
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_29_a_tool_with_effects_that_hangs_may_have_had_them() {
+    let hang = Handler::new(any("hang"), |_, _| std::future::pending());
+    let done = make(&toolbox([hang]), "hang", "{}").await;
+    assert_eq!(kind(&done), Some("timed_out"));
+    assert!(text(&done).contains("may have had its effect"), "{}", text(&done));
+}
+
+#[tokio::test]
+async fn case_29_a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
+    let (free, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let hang = Handler::blocking(any("hang"), move |_, _| {
+        wait.lock().unwrap().recv().unwrap();
+        Ok(Output::text("late"))
+    })
+    .with_deadline(Duration::from_millis(50))
+    .with_concurrency(1);
+    let toolbox = toolbox([hang]);
+    let first = tokio::time::timeout(GUARD, make(&toolbox, "hang", "{}")).await.unwrap();
+    assert_eq!(kind(&first), Some("timed_out"));
+
+    // The thread still runs, and counts.
+    let session = Session::new("run");
+    let again = call("c2", "hang", r#"{"n":2}"#);
+    let second = done(toolbox.call(&session, &again, Wholeness::Unknown).await);
+    assert_eq!((kind(&second), second.attempts), (Some("busy"), 0));
+
+    // When it ends, its permit is free, and its end is known after all.
+    free.send(()).unwrap();
+    free.send(()).unwrap();
+    let mut third = second;
+    for id in 3..1000 {
+        let call = call(&format!("c{id}"), "hang", r#"{"n":3}"#);
+        third = done(toolbox.call(&session, &call, Wholeness::Unknown).await);
+        if kind(&third) != Some("busy") {
+            break;
+        }
+    }
+    assert_eq!(kind(&third), None);
+    let known = make(&toolbox, "hang", "{}").await;
+    assert_eq!((known.source, text(&known).as_str()), (Source::Journal, "late"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_async_tool_that_blocks_its_thread_meets_its_deadline() {
+    let (free, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Arc::new(std::sync::Mutex::new(wait));
+    let hang = Handler::new(any("hang"), move |_, _| {
+        let wait = wait.clone();
+        async move {
+            let _ = wait.lock().unwrap().recv();
+            Ok(Output::default())
+        }
+    })
+    .with_deadline(Duration::from_millis(50));
+    let toolbox = toolbox([hang]);
+    let call = tokio::spawn(async move { make(&toolbox, "hang", "{}").await });
+    let done = tokio::time::timeout(GUARD, call).await.unwrap().unwrap();
+    assert_eq!(kind(&done), Some("timed_out"));
+    drop(free);
+}
+
+#[tokio::test]
+async fn cancelling_the_session_ends_a_call_and_tells_the_tool() {
+    let (began, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (began2, told2) = (began.clone(), told.clone());
+    let hang = Handler::new(any("hang"), move |scope, _| {
+        let (began, told) = (began2.clone(), told2.clone());
+        async move {
+            began.notify_one();
+            scope.cancel.cancelled().await;
+            told.notify_one();
+            std::future::pending().await
+        }
+    });
+    let toolbox = toolbox([hang]);
+    let session = Session::new("run");
+    let cancel = session.cancel.clone();
+    let under_way = tokio::spawn(async move {
+        toolbox.call(&session, &call("c", "hang", "{}"), Wholeness::Unknown).await
+    });
+    began.notified().await;
+    cancel.cancel();
+    let done = done(tokio::time::timeout(GUARD, under_way).await.unwrap().unwrap());
+    assert_eq!((kind(&done), done.attempts), (Some("cancelled"), 1));
+    tokio::time::timeout(GUARD, told.notified()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cancelled_session_begins_nothing() {
+    let ran = Counter::default();
+    let toolbox = toolbox([crate::support::counting("count", &ran)]);
+    let session = Session::new("run");
+    session.cancel.cancel();
+    let done = done(toolbox.call(&session, &call("c", "count", "{}"), Wholeness::Unknown).await);
+    assert_eq!((kind(&done), done.attempts, ran.get()), (Some("cancelled"), 0, 0));
+    assert!(text(&done).contains("Nothing was done"));
+}
+
+#[tokio::test]
+async fn giving_up_the_call_tells_the_tool() {
+    let (began, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (began2, told2) = (began.clone(), told.clone());
+    let hang = Handler::new(any("hang"), move |scope, _| {
+        let (began, told) = (began2.clone(), told2.clone());
+        async move {
+            began.notify_one();
+            scope.cancel.cancelled().await;
+            told.notify_one();
+            Ok(Output::default())
+        }
+    });
+    let toolbox = toolbox([hang]);
+    tokio::select! {
+        _ = make(&toolbox, "hang", "{}") => panic!("it hangs"),
+        () = began.notified() => {}
+    }
+    tokio::time::timeout(GUARD, told.notified()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_costs_one_outcome_and_its_words_stay_inside() {
+    let handlers = [
+        Handler::new(any("async"), |_, _| async { panic!("the password is hunter2") }),
+        Handler::new(any("at_once"), |_, _| -> std::future::Ready<_> { panic!("hunter2") }),
+        Handler::blocking(any("blocking"), |_, _| panic!("hunter2")),
+        echo("echo"),
+    ];
+    let toolbox = toolbox(handlers);
+    let calls = [
+        call("1", "async", "{}"),
+        call("2", "at_once", "{}"),
+        call("3", "blocking", "{}"),
+        call("4", "echo", "{}"),
+    ];
+    let called = toolbox.call_all(&Session::new("run"), &calls, Wholeness::Unknown).await;
+    let kinds: Vec<_> = called.iter().map(|called| kind(called.done().unwrap())).collect();
+    assert_eq!(kinds, [Some("panicked"), Some("panicked"), Some("panicked"), None]);
+    for called in called {
+        let done = done(called);
+        assert!(!format!("{:?} {:?}", done.outcome, done.error).contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn a_panic_in_the_error_text_costs_one_outcome() {
+    let handler = Handler::new(any("fail"), |_, _| async { Err("no".parse::<u8>().unwrap_err())? })
+        .with_error_text(|_| panic!("hunter2"));
+    let done = make(&toolbox([handler]), "fail", "{}").await;
+    assert_eq!((kind(&done), text(&done).as_str()), (Some("failed"), "fail failed."));
+}
+
+#[tokio::test]
+async fn what_comes_too_late_to_a_thread_does_not_begin() {
+    // One thread for blocking work, and it is taken.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let ran = Counter::default();
+    let counter = ran.clone();
+    let (free, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let taken = Arc::new(Notify::new());
+    let signal = taken.clone();
+    let hold = Handler::blocking(any("hold"), move |_, _| {
+        signal.notify_one();
+        let _ = wait.lock().unwrap().recv();
+        Ok(Output::default())
+    });
+    let late = Handler::blocking(any("late"), move |_, _| {
+        counter.hit();
+        Ok(Output::default())
+    })
+    .with_deadline(Duration::from_millis(50));
+    let toolbox = toolbox([hold, late]);
+    let other: Toolbox = toolbox.clone();
+    let holding = runtime.spawn(async move { make(&other, "hold", "{}").await });
+    taken.notified().await;
+    let late = runtime.spawn(async move {
+        let session = Session::new("run");
+        toolbox.call(&session, &call("late", "late", "{}"), Wholeness::Unknown).await
+    });
+    let late = done(late.await.unwrap());
+    assert_eq!(kind(&late), Some("timed_out"));
+    drop(free);
+    holding.await.unwrap();
+    // What was queued has been worked off when the threads are gone.
+    tokio::task::spawn_blocking(move || drop(runtime)).await.unwrap();
+    assert_eq!(ran.get(), 0);
+}

@@ -1,0 +1,67 @@
+//! Unknown and forbidden tools.
+
+use crate::support::{call, counting, done, echo, kind, make, text, toolbox};
+use toolwright::call::{Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::{Caller, Session};
+
+#[tokio::test]
+async fn case_28_an_unknown_tool_is_an_outcome_with_the_nearest_names() {
+    let toolbox = toolbox([echo("get_weather"), echo("get_time"), echo("send_mail")]);
+    for (name, wanted) in [
+        ("getWeather", "get_weather"),
+        ("get_wether", "get_weather"),
+        ("weather", "get_weather"),
+        ("functions.get_weather", "get_weather"),
+        ("mail", "send_mail"),
+    ] {
+        let done = make(&toolbox, name, "{}").await;
+        assert_eq!(kind(&done), Some("unknown_tool"), "{name}");
+        assert!(text(&done).contains(&format!("Did you mean `{wanted}`")), "{}", text(&done));
+        assert_eq!((done.outcome.error, done.source), (Some(true), Source::Refused));
+    }
+}
+
+#[tokio::test]
+async fn case_28_where_nothing_is_near_all_names_are_listed() {
+    let done = make(&toolbox([echo("alpha"), echo("beta")]), "zzz", "{}").await;
+    assert!(text(&done).contains("The tools are: alpha, beta."), "{}", text(&done));
+    let done = make(&toolbox([]), "zzz", "{}").await;
+    assert!(text(&done).contains("no tools here"), "{}", text(&done));
+}
+
+#[tokio::test]
+async fn a_name_of_any_length_stays_a_short_message() {
+    let name = "名".repeat(100_000);
+    let done = make(&toolbox([echo("alpha")]), &name, "{}").await;
+    assert!(text(&done).len() < 1000);
+}
+
+#[tokio::test]
+async fn case_28_denied_differs_from_unknown() {
+    let ran = crate::support::Counter::default();
+    let rule = Rule::new(Verdict::Deny).for_tools(["drop_*"]).for_callers(["guest"]);
+    let toolbox = toolbox([counting("drop_table", &ran), echo("drop_note"), echo("read_table")])
+        .with_policy(Policy::default().with(rule));
+    let guest = Session::new("run").with_caller(Caller::new("guest"));
+
+    let denied = call("c", "drop_table", "{}");
+    let denied = done(toolbox.call(&guest, &denied, Wholeness::Unknown).await);
+    assert_eq!(kind(&denied), Some("not_allowed"));
+    assert!(text(&denied).contains("exists") && text(&denied).contains("not allowed"));
+    assert!(!text(&denied).contains("guest") && !text(&denied).contains("drop_*"));
+    assert_eq!(ran.get(), 0);
+
+    // What the caller may not call is neither shown nor offered.
+    let shown: Vec<String> =
+        toolbox.tools_for(&guest.caller).into_iter().map(|tool| tool.name).collect();
+    assert_eq!(shown, ["read_table"]);
+    let unknown = call("c", "drop_tables", "{}");
+    let unknown = done(toolbox.call(&guest, &unknown, Wholeness::Unknown).await);
+    assert_eq!(kind(&unknown), Some("unknown_tool"));
+    assert!(!text(&unknown).contains("`drop_table`"), "{}", text(&unknown));
+    assert!(!text(&unknown).contains("drop_note"), "{}", text(&unknown));
+
+    // Somebody else may.
+    assert_eq!(kind(&make(&toolbox, "drop_table", "{}").await), None);
+    assert_eq!(ran.get(), 1);
+}
