@@ -278,8 +278,9 @@ fn settings(function: &Function) -> TokenStream {
     let options = &function.options;
     let home = &options.home;
     let need = function.parameters.iter().find_map(|parameter| match parameter {
-        Parameter::Context { inner, .. } => {
-            Some(quote!(.with_need(#home::context::Need::of::<#inner>())))
+        Parameter::Context { inner, mutable, .. } => {
+            let exclusive = mutable.then(|| quote!(.exclusive()));
+            Some(quote!(.with_need(#home::context::Need::of::<#inner>() #exclusive)))
         }
         _ => None,
     });

@@ -46,6 +46,11 @@ impl CheckedCall {
         &self.arguments
     }
 
+    /// The arguments, for the tool.
+    pub fn into_arguments(self) -> Object {
+        self.arguments
+    }
+
     /// What differs from what the model wrote.
     pub fn changes(&self) -> &[Change] {
         &self.changes

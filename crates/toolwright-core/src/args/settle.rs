@@ -67,6 +67,11 @@ impl Settled {
         &self.errors
     }
 
+    /// What is still wrong, to leave out of it what the model must not see.
+    pub fn errors_mut(&mut self) -> &mut [Violation] {
+        &mut self.errors
+    }
+
     /// Whether the text was cut off and had to be closed. Such a call runs only if the model is
     /// known to have been done.
     pub fn is_closed(&self) -> bool {

@@ -70,10 +70,12 @@ impl<'t> Decimal<'t> {
         let zeros = u32::try_from(self.point - self.count()).unwrap_or(0);
         let mut value: i128 = 0;
         for digit in self.digits() {
-            value = value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
+            // Towards its own side of zero, for there is one more number below than above.
+            let digit = i128::from(digit - b'0');
+            let digit = if self.negative { -digit } else { digit };
+            value = value.checked_mul(10)?.checked_add(digit)?;
         }
-        let value = value.checked_mul(10_i128.checked_pow(zeros)?)?;
-        Some(if self.negative { -value } else { value })
+        value.checked_mul(10_i128.checked_pow(zeros)?)
     }
 
     /// Writes the one spelling that all spellings of this value share.
@@ -212,6 +214,8 @@ mod tests {
         assert_eq!(Decimal::new("-1.50e1").to_i128(), Some(-15));
         assert_eq!(Decimal::new("18446744073709551616").to_i128(), Some(1 << 64));
         assert_eq!(Decimal::new("1e400").to_i128(), None);
+        assert_eq!(Decimal::new(&i128::MIN.to_string()).to_i128(), Some(i128::MIN));
+        assert_eq!(Decimal::new(&i128::MAX.to_string()).to_i128(), Some(i128::MAX));
     }
 
     #[test]

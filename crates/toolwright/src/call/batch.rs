@@ -14,7 +14,7 @@ use toolwright_core::{Call, Outcome};
 use super::bind::Place;
 use super::journey::{self, Made, Prepared, Ready};
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source, approve, note};
+use super::{Called, Done, Source, note};
 use crate::session::Session;
 use crate::settings::Effect;
 use crate::toolbox::Toolbox;
@@ -88,14 +88,9 @@ fn share(
 ) -> Called {
     let first = match first {
         Called::Done(first) => first,
-        Called::Waiting(first) => {
+        Called::Waiting(_) => {
             note::waiting(toolbox, session, &made);
-            let digest = approve::digest(&ready.canonical);
-            let reason = first.reason.clone();
-            let Ready { arguments, key, .. } = ready;
-            return Called::Waiting(journey::question(
-                session, &made, reason, arguments, key, digest,
-            ));
+            return Called::Waiting(journey::question(session, &made, ready));
         }
     };
     let mut content = first.outcome.content.clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
-use toolwright_core::args::Change;
+use toolwright_core::args::{Change, CheckedCall};
 use toolwright_core::json::Object;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
@@ -52,7 +52,7 @@ pub(crate) struct Made<'c> {
 /// What a call runs with: arguments that were checked and judged.
 pub(crate) struct Ready {
     pub(crate) item: Arc<Item>,
-    pub(crate) arguments: Object,
+    pub(crate) checked: CheckedCall,
     pub(crate) canonical: String,
     pub(crate) key: Arc<str>,
     /// Why a person must be asked, if one must
@@ -97,11 +97,12 @@ fn make_ready(
         return Err(find::forbidden(&item.name, judged.reason, false));
     }
     made.wholeness.admit(&item.name)?;
-    let arguments = settle::settle(toolbox, session, &item, made)?;
+    let checked = settle::settle(toolbox, session, &item, made)?;
+    let arguments = checked.arguments();
     if toolbox.wants_data() {
         made.arguments = Some(arguments.clone());
     }
-    let judged = toolbox.policy().judged(&item.name, &session.caller, &arguments);
+    let judged = toolbox.policy().judged(&item.name, &session.caller, arguments);
     let ask = match judged.verdict {
         Verdict::Allow => None,
         Verdict::Deny => {
@@ -113,10 +114,10 @@ fn make_ready(
         )),
     };
     bind::check_needs(&item.handler, session)?;
-    let canonical = canonical::canonical(&arguments);
+    let canonical = canonical::canonical(arguments);
     let key = bind::key(session, &made.call_id, &item.name, &canonical);
     made.key = Some(key.clone());
-    Ok(Ready { item, arguments, canonical, key, ask })
+    Ok(Ready { item, checked, canonical, key, ask })
 }
 
 /// Takes a prepared call to its end: ask, or look into the cache, wait for leave, run; then note it
@@ -128,10 +129,9 @@ pub(crate) async fn proceed(
 ) -> Called {
     let Prepared { made, ready } = prepared;
     let ran = match ready {
-        Ok(Ready { ask: Some(reason), arguments, canonical, key, .. }) => {
+        Ok(ready) if ready.ask.is_some() => {
             note::waiting(toolbox, session, &made);
-            let digest = approve::digest(&canonical);
-            return Called::Waiting(question(session, &made, reason, arguments, key, digest));
+            return Called::Waiting(question(session, &made, ready));
         }
         Ok(ready) => run(toolbox, session, &made, ready).await,
         Err(error) => Ran::refused(error),
@@ -141,7 +141,7 @@ pub(crate) async fn proceed(
 
 /// Cache, limits, execution.
 async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready) -> Ran {
-    let Ready { item, arguments, canonical, key, .. } = ready;
+    let Ready { item, checked, canonical, key, .. } = ready;
     let deadline = end(made.start, item.handler.settings().deadline);
     let scope = bind::scope(session, item.name.clone(), made.call_id.clone(), key, deadline);
     let mut flight = None;
@@ -161,6 +161,7 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
         Ok(permits) => {
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
             let attempts = Arc::default();
+            let arguments = checked.into_arguments();
             let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
             execute::execute(job).await
         }
@@ -215,14 +216,8 @@ fn conclude(toolbox: &Toolbox, session: &Session, mut made: Made<'_>, ran: Ran) 
 }
 
 /// The question to a person.
-pub(crate) fn question(
-    session: &Session,
-    made: &Made<'_>,
-    reason: String,
-    arguments: Object,
-    key: Arc<str>,
-    digest: String,
-) -> Approval {
+pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Approval {
+    let Ready { checked, canonical, key, ask, .. } = ready;
     let (turn, position) = (session.turn.to_string(), made.place.position.to_string());
     let id = bind::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
@@ -230,10 +225,10 @@ pub(crate) fn question(
         run: session.run.clone(),
         turn: session.turn,
         call: made.call.clone(),
-        arguments,
-        reason,
+        arguments: checked.into_arguments(),
+        reason: ask.unwrap_or_default(),
         key,
-        digest,
+        digest: approve::digest(&canonical),
         place: made.place,
         wholeness: made.wholeness,
     }

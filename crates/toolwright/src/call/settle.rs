@@ -1,12 +1,10 @@
 //! A model's words become arguments that the tool's schema accepts, or a list of what is wrong.
 
-use toolwright_core::Json;
-use toolwright_core::args;
-use toolwright_core::json::Object;
+use toolwright_core::args::{self, CheckedCall, Parsed};
 
 use super::journey::Made;
 use crate::error::{CallError, CallErrorKind};
-use crate::handle;
+use crate::handle::{self, HandleFailure};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 use crate::toolbox::item::Item;
@@ -18,44 +16,52 @@ pub(crate) fn settle(
     session: &Session,
     item: &Item,
     made: &mut Made<'_>,
-) -> Result<Object, CallError> {
-    let Some(mut reading) = args::parse(&made.call.arguments).readings.into_iter().next() else {
-        return Err(unreadable(&item.name));
-    };
-    made.wholeness.admit_changes(&item.name, &reading.changes)?;
-    if let (Some(store), Some(schema)) = (toolbox.handles(), item.handler.tool().parameters()) {
-        match handle::resolve(&mut reading.value, schema, &session.owner(), store) {
-            Ok(changes) => reading.changes.extend(changes),
-            Err(failure) => return Err(CallError::new(CallErrorKind::BadHandle, failure.text)),
-        }
-    }
-    made.changes = reading.changes;
-    let Json::Object(mut arguments) = reading.value else {
-        return Err(unreadable(&item.name));
-    };
-    arguments.settle();
-    let value = Json::Object(arguments);
-    if let Some(check) = &item.check
-        && !check.accepts(&value)
-    {
-        let found: Vec<String> = check
-            .violations(&value)
-            .iter()
-            .map(|violation| format!("- at '{}': {}", violation.path, violation.message))
-            .collect();
-        let text = format!("The arguments of {} were refused:\n{}", item.name, found.join("\n"));
-        return Err(CallError::new(CallErrorKind::InvalidArguments, text));
-    }
-    match value {
-        Json::Object(arguments) => Ok(arguments),
-        _ => Err(unreadable(&item.name)),
-    }
+) -> Result<CheckedCall, CallError> {
+    let mut parsed = args::parse(&made.call.arguments);
+    resolve(toolbox, session, item, &mut parsed)
+        .map_err(|failure| CallError::new(CallErrorKind::BadHandle, failure.text))?;
+    let mut settled = item.parameters.settle(parsed, &item.handler.settings().coercions);
+    made.changes = settled.changes().to_vec();
+    made.wholeness.admit_changes(&item.name, &made.changes)?;
+    // A value that came from a handle stays unknown to the model even where it is wrong.
+    handle::conceal(settled.errors_mut(), &made.changes);
+    CheckedCall::new(made.call, settled).map_err(|settled| {
+        let kind = if settled.is_understood() {
+            CallErrorKind::InvalidArguments
+        } else {
+            CallErrorKind::InvalidJson
+        };
+        CallError::new(kind, settled.feedback().unwrap_or_default())
+    })
 }
 
-fn unreadable(tool: &str) -> CallError {
-    let text = format!(
-        "Invalid JSON input for tool {tool}: the arguments must be one JSON object. Nothing was \
-         done. Send the call again."
-    );
-    CallError::new(CallErrorKind::InvalidJson, text)
+/// Puts the values in the place of handles, in each way to understand the arguments. What fails in
+/// the most likely one is wrong; one that is less likely is then none.
+fn resolve(
+    toolbox: &Toolbox,
+    session: &Session,
+    item: &Item,
+    parsed: &mut Parsed,
+) -> Result<(), HandleFailure> {
+    let Some(store) = toolbox.handles() else { return Ok(()) };
+    let (schema, owner) = (item.parameters.check().schema(), session.owner());
+    let mut first = true;
+    let mut failure = None;
+    parsed.readings.retain_mut(|reading| {
+        let resolved = handle::resolve(&mut reading.value, schema, &owner, store);
+        let is_first = std::mem::replace(&mut first, false);
+        match resolved {
+            Ok(changes) => {
+                reading.changes.extend(changes);
+                true
+            }
+            Err(why) => {
+                if is_first {
+                    failure = Some(why);
+                }
+                false
+            }
+        }
+    });
+    failure.map_or(Ok(()), Err)
 }

@@ -14,37 +14,35 @@ type Write<T> = Result<OwnedRwLockWriteGuard<T>, ToolError>;
 
 /// The value, to read beside others.
 pub async fn read<T: Any + Send + Sync>(scope: &Scope) -> Read<T> {
-    scope.session.context.read().await.map_err(missing)
+    wait(scope, scope.session.context.read()).await
 }
 
 /// The value, to change alone.
 pub async fn write<T: Any + Send + Sync>(scope: &Scope) -> Write<T> {
-    scope.session.context.write().await.map_err(missing)
+    wait(scope, scope.session.context.write()).await
 }
 
 /// As [`read`], on a thread that may block.
 pub fn blocking_read<T: Any + Send + Sync>(scope: &Scope) -> Read<T> {
-    wait(scope, read(scope))
+    Handle::try_current()?.block_on(read(scope))
 }
 
 /// As [`write`], on a thread that may block.
 pub fn blocking_write<T: Any + Send + Sync>(scope: &Scope) -> Write<T> {
-    wait(scope, write(scope))
+    Handle::try_current()?.block_on(write(scope))
 }
 
 /// Waits, but not longer than somebody waits for the call: a thread cannot be given up from outside,
 /// and a call that was given up must not begin its work when its turn comes.
-fn wait<T>(
+async fn wait<T>(
     scope: &Scope,
-    turn: impl Future<Output = Result<T, ToolError>>,
+    turn: impl Future<Output = Result<T, MissingContext>>,
 ) -> Result<T, ToolError> {
-    Handle::try_current()?.block_on(async {
-        tokio::select! {
-            biased;
-            () = scope.cancel.cancelled() => Err(cancelled()),
-            value = turn => value,
-        }
-    })
+    tokio::select! {
+        biased;
+        () = scope.cancel.cancelled() => Err(cancelled()),
+        value = turn => value.map_err(missing),
+    }
 }
 
 fn missing(error: MissingContext) -> ToolError {
@@ -54,4 +52,5 @@ fn missing(error: MissingContext) -> ToolError {
 fn cancelled() -> ToolError {
     ToolError::new("The call was given up while it waited for its context; nothing was done.")
         .with_kind(CallErrorKind::Cancelled.as_str())
+        .retryable()
 }

@@ -161,7 +161,7 @@ async fn the_context_is_bound_and_not_in_the_schema() {
     let properties = parameters(&handler);
     let properties = properties.get("properties").and_then(Json::as_object).unwrap();
     assert_eq!(properties.keys().collect::<Vec<_>>(), ["path"]);
-    assert_eq!(handler.needs(), [Need::of::<Table>()]);
+    assert_eq!(handler.needs(), [Need::of::<Table>().exclusive()]);
     assert_eq!(handler.tool().description.as_deref(), Some("读取指定路径的数据"));
 
     let loaded = run_in(&handler, &context, r#"{"path": "data.csv"}"#).await;
