@@ -72,6 +72,14 @@ impl Context {
         self
     }
 
+    /// Adds the values of another context, which go before those of the same types here.
+    pub(crate) fn extend(&mut self, other: &Context) {
+        if !other.values.is_empty() {
+            let values = other.values.iter().map(|(id, slot)| (*id, slot.clone()));
+            Arc::make_mut(&mut self.values).extend(values);
+        }
+    }
+
     /// Whether a tool's need is met.
     pub fn meets(&self, need: &Need) -> bool {
         self.values.contains_key(&need.id)

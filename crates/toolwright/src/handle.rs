@@ -18,6 +18,8 @@ mod store;
 pub use admit::admit;
 pub use budget::budget;
 pub use preview::{PREVIEW_MAX, preview};
+#[cfg(feature = "builtin")]
+pub(crate) use preview::{names, size};
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
 pub use store::{Limits, MemoryHandles};
 

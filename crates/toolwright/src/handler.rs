@@ -1,5 +1,6 @@
 //! A tool with what runs it.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +11,7 @@ use toolwright_core::Tool;
 use toolwright_core::args::Options;
 use toolwright_core::json::Object;
 
-use crate::context::Need;
+use crate::context::{Context, Need};
 use crate::error::ToolError;
 use crate::output::Output;
 use crate::session::Scope;
@@ -27,6 +28,7 @@ pub struct Handler {
     tool: Arc<Tool>,
     body: Body,
     needs: Vec<Need>,
+    own: Context,
     settings: Settings,
 }
 
@@ -59,7 +61,13 @@ impl Handler {
     }
 
     fn with_body(tool: Tool, body: Body) -> Handler {
-        Handler { tool: Arc::new(tool), body, needs: Vec::new(), settings: Settings::default() }
+        Handler {
+            tool: Arc::new(tool),
+            body,
+            needs: Vec::new(),
+            own: Context::new(),
+            settings: Settings::default(),
+        }
     }
 
     /// The definition, hidden parameters included.
@@ -91,6 +99,8 @@ impl Handler {
         arguments: Object,
     ) -> impl Future<Output = Ended> + Send + use<> {
         let body = self.body.clone();
+        let mut scope = scope;
+        scope.session.context.extend(&self.own);
         async move {
             match body {
                 Body::Async(run) => run(scope, arguments).await,
@@ -125,6 +135,15 @@ impl Handler {
     #[must_use]
     pub fn with_need(mut self, need: Need) -> Handler {
         self.needs.push(need);
+        self
+    }
+
+    /// With a value of its own for what it needs of the context. Other tools do not see it, and a
+    /// run need not provide it.
+    #[must_use]
+    pub fn with_own<T: Any + Send + Sync>(mut self, value: T) -> Handler {
+        self.own = self.own.with(value);
+        self.needs.retain(|need| !self.own.meets(need));
         self
     }
 

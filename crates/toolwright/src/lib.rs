@@ -13,6 +13,8 @@
 // Expansions of our own macros begin their paths with the name of this crate.
 extern crate self as toolwright;
 
+#[cfg(feature = "builtin")]
+pub mod builtin;
 pub mod call;
 pub mod context;
 pub mod define;

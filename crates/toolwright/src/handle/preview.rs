@@ -192,7 +192,7 @@ fn typed(text: &str) -> Option<String> {
 }
 
 /// Names with commas, as many as there is room for.
-fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+pub(crate) fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     for name in names {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(feature = "builtin")]
+mod builtin;
 mod call;
 mod handle;
 mod journal;

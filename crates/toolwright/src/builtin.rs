@@ -1,0 +1,33 @@
+//! Tools to start with: files within a root, git, and tables that no model sees.
+//!
+//! They are tools like any other, made with `#[tool]`, and examples of how to write one: the root
+//! is context, results are bounded, and an error tells the model what to do.
+
+pub mod csv;
+pub mod data;
+pub mod files;
+pub mod git;
+mod root;
+mod table;
+
+pub use root::{PathError, Root, Shown};
+pub use table::{Table, TableError};
+
+use crate::handler::Handler;
+
+/// All of them for a root. Tables pass behind handles, so the toolbox needs a handle store.
+pub fn handlers(root: Root) -> Vec<Handler> {
+    let rooted = [
+        files::list_files::handler(),
+        files::read_file::handler(),
+        files::write_file(root.clone()),
+        files::search_files::handler(),
+        git::git_status::handler(),
+        git::git_diff::handler(),
+        git::git_log::handler(),
+        git::git_add::handler(),
+        git::git_commit::handler(),
+    ];
+    let rooted = rooted.into_iter().map(|handler| handler.with_own(root.clone()));
+    rooted.chain(data::by_handle(&root)).collect()
+}

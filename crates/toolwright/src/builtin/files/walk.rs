@@ -1,0 +1,118 @@
+//! Folder by folder, the near ones first, from a folder within a root.
+
+use std::collections::VecDeque;
+use std::io;
+
+use cap_std::fs::Dir;
+
+use crate::builtin::root::{PathError, Place, Root, is_git};
+use crate::prelude::*;
+
+/// The most names that are read of one folder. They come in no order, so what is beyond this is
+/// left out without being known.
+const NAMES_MAX: usize = 20_000;
+
+/// The most folders that wait for their turn.
+const FOLDERS_MAX: usize = 20_000;
+
+/// A file or a folder.
+#[data]
+pub struct Entry {
+    /// Relative to the root
+    pub path: String,
+    /// What it is
+    pub kind: Kind,
+    /// Bytes, of a file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+/// What an entry is. Links are not followed, others not opened.
+#[data]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A file
+    File,
+    /// A folder
+    Folder,
+    /// A link
+    Link,
+    /// A device, a pipe, a name that is not UTF-8
+    Other,
+}
+
+/// A walk through folders.
+pub(super) struct Walk<'w> {
+    root: &'w Root,
+    /// Kept by their names: open folders are few in a process
+    folders: VecDeque<(Place, usize)>,
+    depth: usize,
+    /// Whether something was left out
+    pub(super) more: bool,
+}
+
+/// A folder and what is in it, in order.
+pub(super) struct Opened {
+    pub(super) dir: Dir,
+    pub(super) place: Place,
+    pub(super) entries: Vec<(String, Entry)>,
+}
+
+impl<'w> Walk<'w> {
+    /// A walk from a folder, so many levels down.
+    pub(super) fn new(root: &'w Root, path: &str, depth: usize) -> Result<Walk<'w>, PathError> {
+        let place = Place::parse(path)?;
+        root.folder(&place)?;
+        Ok(Walk { root, folders: VecDeque::from([(place, 1)]), depth, more: false })
+    }
+
+    /// The next folder. One that cannot be opened, or not any more, is passed over.
+    pub(super) fn next(&mut self) -> Option<Opened> {
+        while let Some((place, level)) = self.folders.pop_front() {
+            let Ok(dir) = self.root.folder(&place) else { continue };
+            let Ok(entries) = self.scan(&dir, &place) else { continue };
+            if level < self.depth {
+                self.descend(&place, &entries, level);
+            }
+            return Some(Opened { dir, place, entries });
+        }
+        None
+    }
+
+    fn descend(&mut self, place: &Place, entries: &[(String, Entry)], level: usize) {
+        let is_folder =
+            |(name, entry): &&(String, Entry)| entry.kind == Kind::Folder && !is_git(name);
+        for (name, _) in entries.iter().filter(is_folder) {
+            if self.folders.len() == FOLDERS_MAX {
+                self.more = true;
+                return;
+            }
+            self.folders.push_back((place.join(name), level + 1));
+        }
+    }
+
+    fn scan(&mut self, dir: &Dir, place: &Place) -> io::Result<Vec<(String, Entry)>> {
+        let mut entries = Vec::new();
+        for found in dir.entries()? {
+            if entries.len() == NAMES_MAX {
+                self.more = true;
+                break;
+            }
+            // What vanishes meanwhile is not there.
+            let Ok(found) = found else { continue };
+            let (name, kind) = match (found.file_name().into_string(), found.file_type()) {
+                (Err(name), _) => (name.to_string_lossy().into_owned(), Kind::Other),
+                (Ok(name), Ok(kind)) if kind.is_file() => (name, Kind::File),
+                (Ok(name), Ok(kind)) if kind.is_dir() => (name, Kind::Folder),
+                (Ok(name), Ok(kind)) if kind.is_symlink() => (name, Kind::Link),
+                (Ok(name), _) => (name, Kind::Other),
+            };
+            let known = (kind == Kind::File).then(|| found.metadata().ok()).flatten();
+            let (path, size) = (place.join(&name).path(), known.map(|known| known.len()));
+            entries.push((name, Entry { path, kind, size }));
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(entries)
+    }
+}

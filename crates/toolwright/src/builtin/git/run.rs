@@ -1,0 +1,293 @@
+//! Running git in a root, with a repository that may not be trusted.
+//!
+//! - The root must be the top of the repository: git looks no further up, so a root within a larger
+//!   repository does not show what is beside it. `.git` is a folder there, or the repository that
+//!   it names must know this worktree.
+//! - Paths are literal, come after `--`, and are checked like those of files.
+//! - No program runs that a repository brings: no hooks, no monitor, no external diff, no signing,
+//!   no fetching of what is missing. A repository whose own configuration sets up filters, which
+//!   git would run to compare or add files, is refused; filters in the user's configuration (such
+//!   as Git LFS) are the user's wish. Hooks can come from files of the worktree, which a model may
+//!   write.
+//! - Of the environment git sees where programs and the user's configuration are, and whom to name
+//!   as author; no other variable, and so no secret.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+use crate::builtin::root::Root;
+use crate::error::ToolError;
+use crate::session::Scope;
+
+/// The most bytes of an answer that are read.
+pub(super) const ANSWER_MAX: usize = 4 << 20;
+
+/// The most bytes of a complaint that are read, and that are shown.
+const COMPLAINT_MAX: usize = 64 << 10;
+const COMPLAINT_SHOWN: usize = 1000;
+
+/// What holds for every command.
+const CONFIGURATION: [&str; 16] = [
+    "color.ui=false",
+    "commit.gpgSign=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "gc.auto=0",
+    "i18n.logOutputEncoding=UTF-8",
+    "log.showSignature=false",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "status.submoduleSummary=false",
+    "submodule.recurse=false",
+];
+
+/// The variables that git sees, where they are set.
+const ENVIRONMENT: [&str; 16] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "EMAIL",
+];
+
+/// Git in a root, for one call.
+pub(super) struct Git<'g> {
+    root: &'g Root,
+    scope: &'g Scope,
+}
+
+/// What a command answered.
+pub(super) struct Answer {
+    pub(super) stdout: Vec<u8>,
+    /// Whether the answer was longer than is read
+    pub(super) is_cut: bool,
+    stderr: Vec<u8>,
+    code: Option<i32>,
+}
+
+impl<'g> Git<'g> {
+    /// Git in a root, if it is the top of a repository that brings no programs.
+    pub(super) async fn open(root: &'g Root, scope: &'g Scope) -> Result<Git<'g>, ToolError> {
+        check_repository(root.path())?;
+        let git = Git { root, scope };
+        let filters = r"^filter\..*\.(clean|smudge|process)$";
+        let found =
+            git.run(&["config", "--show-scope", "-z", "--get-regexp", filters], b"").await?;
+        let mut words = found.stdout.split(|byte| *byte == 0);
+        while let (Some(scope), Some(setting)) = (words.next(), words.next()) {
+            if !matches!(scope, b"system" | b"global") {
+                let name = setting.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                return Err(error(format!(
+                    "The configuration of this repository sets {}, a program that git would run. \
+                     Programs that a repository brings are not run, so the git tools cannot be \
+                     used here.",
+                    String::from_utf8_lossy(name)
+                )));
+            }
+        }
+        Ok(git)
+    }
+
+    /// Runs a command that must succeed.
+    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Answer, ToolError> {
+        self.tell(arguments, b"").await
+    }
+
+    /// Runs a command that must succeed, with some input.
+    pub(super) async fn tell(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
+        let answer = self.run(arguments, input).await?;
+        if answer.code == Some(0) || answer.is_cut {
+            return Ok(answer);
+        }
+        let complaint = String::from_utf8_lossy(&answer.stderr);
+        // Where the root is, is not for models.
+        let complaint = complaint.replace(&*self.root.path().to_string_lossy(), ".");
+        let complaint = complaint.trim();
+        let end = complaint.floor_char_boundary(COMPLAINT_SHOWN);
+        Err(error(format!("git {} failed: {}", arguments[0], &complaint[..end])))
+    }
+
+    /// Whether a command succeeds; it answers by its exit code 0 or 1.
+    pub(super) async fn test(&self, arguments: &[&str]) -> Result<bool, ToolError> {
+        match self.run(arguments, b"").await?.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => self.ask(arguments).await.map(|_| true),
+        }
+    }
+
+    /// The id of a commit by any name of it.
+    pub(super) async fn commit(&self, name: &str) -> Result<String, ToolError> {
+        let commit = format!("{name}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
+        let answer = self.run(&arguments, b"").await?;
+        let id = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+        if answer.code != Some(0) || id.is_empty() || id.starts_with('-') {
+            let shown: String = name.chars().take(100).collect();
+            return Err(error(format!(
+                "There is no commit {shown:?}. git_log tells the ids of commits."
+            )));
+        }
+        Ok(id)
+    }
+
+    async fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
+        let child = self.command(arguments).spawn().map_err(|failure| match failure.kind() {
+            io::ErrorKind::NotFound => error("The program git is not installed here."),
+            _ => error(format!("git could not be started: {failure}")),
+        })?;
+        let mut group = Group(child);
+        tokio::select! {
+            biased;
+            () = self.scope.cancel.cancelled() => {
+                Err(error("The call was given up before git was done."))
+            }
+            answer = group.talk(input) => {
+                answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
+            }
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(self.root.path()).env_clear();
+        let known = |name| std::env::var_os(name).map(|value| (name, value));
+        command.envs(ENVIRONMENT.into_iter().filter_map(known));
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_CEILING_DIRECTORIES", self.root.path().parent().unwrap_or(self.root.path()))
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_EDITOR", "false")
+            .env("GIT_WORK_TREE", self.root.path());
+        command.arg("--no-pager");
+        for setting in CONFIGURATION {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+}
+
+/// A running command with whatever it has started.
+struct Group(Child);
+
+impl Group {
+    async fn talk(&mut self, input: &[u8]) -> io::Result<Answer> {
+        let Group(child) = self;
+        let id = child.id();
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // One who does not read to the end will say why.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let listen = async {
+            let heard = read(stdout, ANSWER_MAX).await;
+            if matches!(heard, Ok((_, true))) {
+                // Nobody listens any more, and whoever cannot go on talking never ends.
+                kill(id);
+            }
+            heard
+        };
+        let ((), heard, complaint) = tokio::join!(write, listen, drain(stderr));
+        let ((stdout, is_cut), stderr) = (heard?, complaint?);
+        Ok(Answer { stdout, is_cut, stderr, code: child.wait().await?.code() })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // A child that has been waited for has no id any more.
+        kill(self.0.id());
+    }
+}
+
+/// Ends a command with whatever it has started.
+fn kill(id: Option<u32>) {
+    #[cfg(unix)]
+    if let Some(id) = id.and_then(|id| i32::try_from(id).ok())
+        && let Some(group) = rustix::process::Pid::from_raw(id)
+    {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// As much of a stream as is wanted, and whether there is more.
+async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> io::Result<(Vec<u8>, bool)> {
+    let mut out = Vec::new();
+    let Some(stream) = stream else { return Ok((out, false)) };
+    stream.take(most as u64 + 1).read_to_end(&mut out).await?;
+    let is_cut = out.len() > most;
+    out.truncate(most);
+    Ok((out, is_cut))
+}
+
+/// The beginning of a stream that is read to its end.
+async fn drain(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let Some(mut stream) = stream else { return Ok(Vec::new()) };
+    let (out, _) = read(Some(&mut stream), COMPLAINT_MAX).await?;
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(out)
+}
+
+/// Whether the root is the top of a repository of its own.
+fn check_repository(root: &Path) -> Result<(), ToolError> {
+    let elsewhere = || {
+        error(
+            "The .git of the root leads to a repository that does not know this folder as its \
+             worktree, so the git tools cannot be used here.",
+        )
+    };
+    let own = root.join(".git");
+    let found = own.symlink_metadata().map_err(|_| {
+        error("The root is not the top of a git repository, so the git tools cannot be used here.")
+    })?;
+    if found.is_dir() {
+        return if own.join("commondir").exists() { Err(elsewhere()) } else { Ok(()) };
+    }
+    if !found.is_file() || found.len() > 4096 {
+        return Err(elsewhere());
+    }
+    // A linked worktree: its repository has the way back.
+    let named = std::fs::read_to_string(&own)?;
+    let named = named.strip_prefix("gitdir:").ok_or_else(elsewhere)?.trim();
+    let back = std::fs::read_to_string(root.join(named).join("gitdir")).map_err(|_| elsewhere())?;
+    let is_own = Path::new(back.trim()).canonicalize().is_ok_and(|back| back == own);
+    if is_own { Ok(()) } else { Err(elsewhere()) }
+}
+
+/// An error of git, for the model.
+pub(super) fn error(message: impl Into<String>) -> ToolError {
+    ToolError::new(message).with_kind("GitError")
+}

@@ -1,0 +1,245 @@
+//! The folder that file tools work in. No path leaves it.
+//!
+//! A path is walked name by name from the open folder, each name opened without following links, so
+//! that nothing that happens between a check and its use can lead elsewhere. `..`, absolute paths
+//! and links are refused, devices and pipes are not opened, and `.git` is git's own: whoever may
+//! write there may have git run programs.
+
+use std::fmt;
+use std::io;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions};
+
+/// The longest path, and the longest name in it.
+const PATH_MAX: usize = 4096;
+const NAME_MAX: usize = 255;
+
+/// A folder that no path leaves. Clones are the same folder.
+#[derive(Clone)]
+pub struct Root {
+    dir: Arc<Dir>,
+    path: Arc<Path>,
+}
+
+/// Why a path cannot be used, for the model. It never says where the root is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// It is absolute or has `..`
+    #[error("{0} leaves the root: a path must be relative to it and without \"..\"")]
+    Outside(Shown),
+    /// A link is on the way
+    #[error("{0} is a link or goes through one, and links are not followed")]
+    Link(Shown),
+    /// It is git's own
+    #[error("{0} belongs to git: use the git tools")]
+    Git(Shown),
+    /// No file can have this name
+    #[error("{0} cannot be the name of a file")]
+    Name(Shown),
+    /// It is not there
+    #[error("there is no {0}: list_files tells what there is")]
+    Missing(Shown),
+    /// It is there already
+    #[error("{0} exists already: to change it, choose another mode")]
+    Exists(Shown),
+    /// A file was asked for
+    #[error("{0} is a folder and not a file: list_files tells what is in it")]
+    NotAFile(Shown),
+    /// A folder was asked for
+    #[error("{0} is not a folder, or a name before its last is not")]
+    NotAFolder(Shown),
+    /// A device, a pipe, a socket
+    #[error("{0} is neither a file nor a folder and is not opened")]
+    Special(Shown),
+    /// The system refuses
+    #[error("{0} may not be opened")]
+    Denied(Shown),
+    /// Something else
+    #[error("{0} cannot be used: {1}")]
+    Other(Shown, io::ErrorKind),
+}
+
+/// A path as it is shown: quoted, and not endless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown(String);
+
+impl Shown {
+    fn new(path: &str) -> Shown {
+        let end = path.floor_char_boundary(200);
+        let rest = if end < path.len() { "…" } else { "" };
+        Shown(format!("{:?}{rest}", &path[..end]))
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A path that does not lead out of a root, by its words alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    names: Vec<String>,
+    shown: Shown,
+}
+
+impl Place {
+    pub(super) fn parse(path: &str) -> Result<Place, PathError> {
+        let shown = Shown::new(path);
+        if path.is_empty() || path.len() > PATH_MAX || path.contains('\0') {
+            return Err(PathError::Name(shown));
+        }
+        let mut names = Vec::new();
+        for component in Path::new(path).components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(name) => {
+                    let name = name.to_string_lossy().into_owned();
+                    if name.len() > NAME_MAX {
+                        return Err(PathError::Name(shown));
+                    }
+                    if is_git(&name) {
+                        return Err(PathError::Git(shown));
+                    }
+                    names.push(name);
+                }
+                _ => return Err(PathError::Outside(shown)),
+            }
+        }
+        Ok(Place { names, shown })
+    }
+
+    /// A name in this folder, as the system told it.
+    pub(super) fn join(&self, name: &str) -> Place {
+        let mut names = self.names.clone();
+        names.push(name.to_owned());
+        Place { shown: Shown::new(&names.join("/")), names }
+    }
+
+    /// The path with `/`, or `.` for the root.
+    pub(super) fn path(&self) -> String {
+        if self.names.is_empty() { ".".to_owned() } else { self.names.join("/") }
+    }
+
+    /// The folder's names and the file's own.
+    pub(super) fn file(&self) -> Result<(&[String], &str), PathError> {
+        match self.names.split_last() {
+            Some((name, folders)) => Ok((folders, name)),
+            None => Err(PathError::NotAFile(self.shown.clone())),
+        }
+    }
+
+    /// What went wrong with a name in a folder.
+    pub(super) fn why(&self, folder: &Dir, name: &str, error: &io::Error) -> PathError {
+        let shown = self.shown.clone();
+        let is_link = folder.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
+        match error.kind() {
+            _ if is_link => PathError::Link(shown),
+            io::ErrorKind::NotFound => PathError::Missing(shown),
+            io::ErrorKind::AlreadyExists => PathError::Exists(shown),
+            io::ErrorKind::NotADirectory => PathError::NotAFolder(shown),
+            io::ErrorKind::IsADirectory => PathError::NotAFile(shown),
+            io::ErrorKind::PermissionDenied => PathError::Denied(shown),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => PathError::Name(shown),
+            kind => PathError::Other(shown, kind),
+        }
+    }
+}
+
+/// Whether a name is git's own, also as file systems that ignore case or endings read it.
+pub(super) fn is_git(name: &str) -> bool {
+    let name = name.trim_end_matches(['.', ' ']);
+    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
+}
+
+/// Whether folders that are missing shall be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Refuse,
+    Make,
+}
+
+impl Root {
+    /// Opens a folder. Whoever opens it vouches for it: links on the way to it are followed.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Root> {
+        let path = path.as_ref().canonicalize()?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
+        Ok(Root { dir: Arc::new(dir), path: path.into() })
+    }
+
+    /// Where it is. Not for models.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a folder within.
+    pub(super) fn folder(&self, place: &Place) -> Result<Dir, PathError> {
+        self.walk(place, &place.names, Missing::Refuse)
+    }
+
+    /// Opens the folder that a file is in, or shall be in.
+    pub(super) fn folder_of(&self, place: &Place, missing: Missing) -> Result<Dir, PathError> {
+        self.walk(place, place.file()?.0, missing)
+    }
+
+    fn walk(&self, place: &Place, names: &[String], missing: Missing) -> Result<Dir, PathError> {
+        let other = |error: io::Error| PathError::Other(place.shown.clone(), error.kind());
+        let mut here = self.dir.try_clone().map_err(other)?;
+        for name in names {
+            here = match here.open_dir_nofollow(name) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make =>
+                {
+                    // If somebody else makes it first, or makes a link, opening it will tell.
+                    let _ = here.create_dir(name);
+                    here.open_dir_nofollow(name)
+                }
+                opened => opened,
+            }
+            .map_err(|error| place.why(&here, name, &error))?;
+        }
+        Ok(here)
+    }
+
+    /// Opens a file to read, with its size.
+    pub(super) fn file(&self, place: &Place) -> Result<(File, u64), PathError> {
+        let folder = self.folder_of(place, Missing::Refuse)?;
+        let (_, name) = place.file()?;
+        open_file(&folder, name, place)
+    }
+}
+
+/// Opens a file of a folder to read, with its size.
+pub(super) fn open_file(folder: &Dir, name: &str, place: &Place) -> Result<(File, u64), PathError> {
+    let why = |error: io::Error| place.why(folder, name, &error);
+    // Looked at before it is opened, since opening a device can do something, and after, since it
+    // may be another one by then. Opening a pipe must not wait for its other end.
+    regular(folder.symlink_metadata(name).map_err(why)?.file_type(), place)?;
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = folder.open_with(name, &options).map_err(why)?;
+    let found = file.metadata().map_err(why)?;
+    regular(found.file_type(), place)?;
+    Ok((file, found.len()))
+}
+
+fn regular(kind: cap_std::fs::FileType, place: &Place) -> Result<(), PathError> {
+    let shown = || place.shown.clone();
+    match kind {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_symlink() => Err(PathError::Link(shown())),
+        kind if kind.is_dir() => Err(PathError::NotAFile(shown())),
+        _ => Err(PathError::Special(shown())),
+    }
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Root(…)")
+    }
+}

@@ -1,0 +1,147 @@
+//! The tools to start with, called as a model calls them.
+
+mod data;
+mod files;
+mod git;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
+use toolwright::builtin::{Root, handlers};
+use toolwright::call::Wholeness;
+use toolwright::handle::MemoryHandles;
+use toolwright::toolbox::Toolbox;
+use toolwright::{Arguments, Call, CallErrorKind, Json, Session};
+use toolwright_core::Body;
+
+/// A folder with all tools in it.
+struct Bench {
+    dir: TempDir,
+    toolbox: Toolbox,
+    session: Session,
+    calls: AtomicUsize,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("root")).unwrap();
+        let root = Root::open(dir.path().join("root")).unwrap();
+        let toolbox = Toolbox::new(handlers(root)).unwrap();
+        let toolbox = toolbox.with_handles(Arc::new(MemoryHandles::default()));
+        Bench { dir, toolbox, session: Session::new("run"), calls: AtomicUsize::new(0) }
+    }
+
+    /// The root.
+    fn root(&self) -> std::path::PathBuf {
+        self.dir.path().join("root")
+    }
+
+    /// Puts a file into the root.
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Calls a tool; its words, or why it failed. No message says where the root is.
+    async fn call(&self, tool: &str, arguments: &str) -> Result<String, String> {
+        let id = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let call = Call::new(id, tool, Arguments::from_text(arguments));
+        let called = self.toolbox.call(&self.session, &call, Wholeness::Proven).await;
+        let done = called.done().expect("nobody is asked");
+        let text = words(&done.outcome.content);
+        assert!(!text.contains(&*self.dir.path().to_string_lossy()), "{text}");
+        match &done.error {
+            None => Ok(text),
+            Some(error) => {
+                let kinds = [
+                    CallErrorKind::Failed,
+                    CallErrorKind::InvalidArguments,
+                    CallErrorKind::BadHandle,
+                ];
+                assert!(kinds.contains(&error.kind), "{error:?}");
+                Err(text)
+            }
+        }
+    }
+
+    async fn json(&self, tool: &str, arguments: &str) -> Json {
+        Json::parse(&self.call(tool, arguments).await.unwrap()).unwrap()
+    }
+
+    /// Calls a tool that must fail, with words about it.
+    async fn refused(&self, tool: &str, arguments: &str, words: &str) {
+        let error = self.call(tool, arguments).await.expect_err(arguments);
+        assert!(error.contains(words), "{tool} {arguments}: {error}");
+    }
+}
+
+/// All words of some parts.
+fn words(parts: &[toolwright::Part]) -> String {
+    let texts = parts.iter().map(|part| match &part.body {
+        Body::Text(text) => text.clone(),
+        Body::Json(value) => value.compact(),
+        other => panic!("{other:?}"),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The first handle in some text.
+fn handle_in(text: &str) -> &str {
+    let start = text.find("tw:").expect("a handle");
+    &text[start..start + 35]
+}
+
+/// The strings under a key of the items of an array.
+fn strings<'j>(items: &'j Json, key: &str) -> Vec<&'j str> {
+    let items = items.as_array().unwrap().iter();
+    items.map(|item| item.get(key).and_then(Json::as_str).unwrap()).collect()
+}
+
+/// A text of so many lines, each with its number.
+fn numbered(lines: usize) -> String {
+    (1..=lines).fold(String::new(), |mut text, line| {
+        writeln!(text, "第 {line} 行").unwrap();
+        text
+    })
+}
+
+#[cfg(unix)]
+fn link(target: impl AsRef<Path>, at: impl AsRef<Path>) {
+    std::os::unix::fs::symlink(target, at).unwrap();
+}
+
+#[test]
+fn every_tool_is_described() {
+    let bench = Bench::new();
+    let tools = bench.toolbox.tools();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "list_files",
+            "read_file",
+            "write_file",
+            "search_files",
+            "git_status",
+            "git_diff",
+            "git_log",
+            "git_add",
+            "git_commit",
+            "read_csv",
+            "drop_missing",
+        ]
+    );
+    for tool in &tools {
+        assert!(tool.description.as_ref().is_some_and(|text| text.len() > 20), "{}", tool.name);
+        let parameters = tool.parameters().unwrap().get("properties").unwrap();
+        for (name, schema) in parameters.as_object().unwrap().iter() {
+            assert!(schema.get("description").is_some(), "{} {name}", tool.name);
+            assert!(!matches!(name, "root" | "scope"), "{}", tool.name);
+        }
+    }
+}
