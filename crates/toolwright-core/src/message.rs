@@ -1,5 +1,6 @@
 //! A turn of a conversation.
 
+use crate::call::Call;
 use crate::extra::Extra;
 use crate::origin::Origin;
 use crate::outcome::Outcome;
@@ -57,5 +58,19 @@ impl Message {
     /// The outcome of a call.
     pub fn tool(outcome: Outcome) -> Message {
         Message::new(Role::Tool, vec![Part::outcome(outcome)])
+    }
+    /// The words, all text parts in one.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(Part::as_text).collect()
+    }
+
+    /// The calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.parts.iter().filter_map(Part::as_call)
+    }
+
+    /// The outcomes, in order.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.parts.iter().filter_map(Part::as_outcome)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::extra::Extra;
 use crate::json::{Json, Number};
-use crate::message::Message;
+use crate::message::{Message, Role};
 use crate::tool::{Tool, ToolChoice};
 
 /// A request in nobody's dialect.
@@ -31,6 +31,50 @@ pub struct Request {
     pub stream: Option<bool>,
     /// Fields without a canonical name
     pub extra: Extra,
+}
+
+impl Request {
+    /// A conversation. A first message of the operator becomes the instructions.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Request {
+        let mut messages = messages.into_iter().peekable();
+        let instructions = messages.next_if(|first| first.role == Role::System);
+        Request { instructions, messages: messages.collect(), ..Request::default() }
+    }
+
+    /// With instructions.
+    #[must_use]
+    pub fn with_instructions(mut self, text: impl Into<String>) -> Request {
+        self.instructions = Some(Message::system(text));
+        self
+    }
+
+    /// With what may be called.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Request {
+        self.tools = tools.into_iter().collect();
+        self
+    }
+
+    /// With a say on which tools are called.
+    #[must_use]
+    pub fn with_tool_choice(mut self, choice: ToolChoice) -> Request {
+        self.tool_choice = Some(choice);
+        self
+    }
+
+    /// With a model.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Request {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// With limits and sampling.
+    #[must_use]
+    pub fn with_sampling(mut self, sampling: Sampling) -> Request {
+        self.sampling = sampling;
+        self
+    }
 }
 
 /// Limits and sampling, each only if said. Numbers keep their digits.

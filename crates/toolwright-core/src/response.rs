@@ -1,8 +1,10 @@
 //! What a model answered.
 
+use crate::call::Call;
 use crate::dialect::Dialect;
 use crate::extra::{Extra, note};
 use crate::json::Json;
+use crate::message::{Message, Role};
 use crate::part::{Body, Part};
 use crate::usage::Usage;
 
@@ -21,6 +23,47 @@ pub struct Response {
     pub usage: Option<Usage>,
     /// Fields without a canonical name
     pub extra: Extra,
+}
+
+impl Response {
+    /// An answer of parts; why it stopped follows from what was said.
+    pub fn new(parts: Vec<Part>) -> Response {
+        let stop = Stop::default().settled(&parts);
+        Response { parts, stop, ..Response::default() }
+    }
+
+    /// The words, all text parts in one.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(Part::as_text).collect()
+    }
+
+    /// The thinking, as far as the vendor shows it.
+    pub fn reasoning(&self) -> Option<String> {
+        let thoughts = self.parts.iter().filter_map(|part| match &part.body {
+            Body::Reasoning(reasoning) => Some(reasoning.joined()),
+            _ => None,
+        });
+        let shown: Vec<String> = thoughts.filter(|text| !text.is_empty()).collect();
+        (!shown.is_empty()).then(|| shown.join("\n\n"))
+    }
+
+    /// Why the model would not answer, in its words.
+    pub fn refusal(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| match &part.body {
+            Body::Refusal(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.parts.iter().filter_map(Part::as_call)
+    }
+
+    /// The answer as a message of the conversation, with every part and its signature.
+    pub fn message(&self) -> Message {
+        Message::new(Role::Assistant, self.parts.clone())
+    }
 }
 
 /// Why a model stopped, with what the vendor adds to it.

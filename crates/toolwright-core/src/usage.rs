@@ -33,6 +33,23 @@ impl Usage {
         self.input_total().saturating_add(self.output.unwrap_or(0))
     }
 
+    /// Adds the counts of another answer. Counts without a canonical name are those of one answer
+    /// and are not added up.
+    pub fn add(&mut self, other: &Usage) {
+        let sum = |own: &mut Option<u64>, more: Option<u64>| {
+            *own = match (*own, more) {
+                (Some(own), Some(more)) => Some(own.saturating_add(more)),
+                (own, more) => own.or(more),
+            };
+        };
+        sum(&mut self.input, other.input);
+        sum(&mut self.cache_read, other.cache_read);
+        sum(&mut self.cache_write, other.cache_write);
+        sum(&mut self.output, other.output);
+        sum(&mut self.reasoning, other.reasoning);
+        self.extra = Extra::NONE;
+    }
+
     /// Takes over every count that a later report gives.
     pub fn update(&mut self, later: Usage) {
         let Usage { input, cache_read, cache_write, output, reasoning, extra } = later;
