@@ -1,0 +1,176 @@
+//! Messages in plain JSON: who speaks is `role`, what is said is `content`.
+//!
+//! | message | `role` | `content` | besides |
+//! |---|---|---|---|
+//! | of the operator | `system` | text | |
+//! | of the user | `user` | text, a list of parts, or any object | |
+//! | an outcome | `user` or `tool` | text, list or object | `tool_id`, the call's id |
+//! | of the model | `assistant` | text or a list of parts | |
+//! | an answer, as it came | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
+
+use toolwright_core::dialect::{WireRequest, openai_chat};
+use toolwright_core::json::Object;
+use toolwright_core::part::{Body, Part};
+use toolwright_core::{ChatCodec, Json, Message, Outcome, Request, Role, object};
+
+use super::error::ChatError;
+use super::response;
+
+/// Reads a list of messages.
+pub fn read_all(document: &Json) -> Result<Vec<Message>, ChatError> {
+    let list = document.as_array().ok_or_else(|| ChatError::new("", "a list of messages"))?;
+    let one = |(at, message)| read(message).map_err(|error| error.within(&format!("/{at}")));
+    list.iter().enumerate().map(one).collect()
+}
+
+/// Reads one message.
+pub fn read(document: &Json) -> Result<Message, ChatError> {
+    let message = document.as_object().ok_or_else(|| ChatError::new("", "a message object"))?;
+    let tool_id = optional_text(message, "tool_id")?;
+    let content = message.get("content").unwrap_or(&Json::Null);
+    match (optional_text(message, "role")?, tool_id) {
+        (Some("user" | "tool") | None, Some(id)) => Ok(outcome(id, content)),
+        (Some("tool"), None) => {
+            Err(ChatError::new("/tool_id", "the id of the call that this is the outcome of"))
+        }
+        (Some("system"), None) => match content.as_str() {
+            Some(text) => Ok(Message::system(text)),
+            None => Err(ChatError::new("/content", "text")),
+        },
+        (Some("user"), None) => Ok(Message::new(Role::User, parts(content)?)),
+        (Some("assistant") | None, None) if is_answer(message) => {
+            response::read_message(message).map(|response| response.message())
+        }
+        (Some("assistant"), None) => Ok(Message::new(Role::Assistant, parts(content)?)),
+        (Some("system" | "assistant"), Some(_)) => {
+            Err(ChatError::new("/tool_id", "only a user or tool message has one"))
+        }
+        _ => Err(ChatError::new("/role", "one of system, user, assistant, tool")),
+    }
+}
+
+/// Writes messages. A message with several outcomes becomes one for each.
+pub fn write_all(messages: &[Message]) -> Json {
+    Json::Array(messages.iter().flat_map(write).map(Json::Object).collect())
+}
+
+/// Writes a message: as one, but for several outcomes.
+pub fn write(message: &Message) -> Vec<Object> {
+    let mut written = Vec::new();
+    let rest: Vec<Part> = message
+        .parts
+        .iter()
+        .filter(|part| match part.as_outcome() {
+            Some(outcome) => {
+                written.push(object! {
+                    "content": outcome_content(outcome),
+                    "role": "tool",
+                    "tool_id": outcome.call_id.clone(),
+                });
+                false
+            }
+            None => true,
+        })
+        .cloned()
+        .collect();
+    if rest.is_empty() && !written.is_empty() {
+        return written;
+    }
+    written.push(match message.role {
+        Role::System | Role::Developer => object! {"content": message.text(), "role": "system"},
+        Role::User | Role::Tool => {
+            object! {"content": plain_content(rest), "role": "user", "tool_id": Json::Null}
+        }
+        Role::Assistant if rest.iter().all(Part::is_plain_text) => {
+            object! {"content": message.text(), "role": "assistant"}
+        }
+        Role::Assistant => response::message_of(&rest),
+    });
+    written
+}
+
+/// Whether an object is the message of an answer, by what only that has.
+fn is_answer(message: &Object) -> bool {
+    let named = ["tool_desc", "finish_reason"].iter().any(|key| message.contains_key(key));
+    named || matches!(message.get("content"), Some(Json::Object(_)))
+}
+
+/// The outcome of a call.
+fn outcome(id: &str, content: &Json) -> Message {
+    let content = match content {
+        Json::Null => vec![],
+        Json::String(text) => vec![Part::text(text.as_str())],
+        list if is_parts(list) => {
+            parts(list).unwrap_or_else(|_| vec![Part::new(Body::Json(list.clone()))])
+        }
+        value => vec![Part::new(Body::Json(value.clone()))],
+    };
+    Message::tool(Outcome { call_id: Some(id.to_owned()), content, ..Outcome::default() })
+}
+
+/// Whether this is a list of parts in the well-known form `{"type": "text", …}`.
+fn is_parts(value: &Json) -> bool {
+    let is_part = |item: &Json| item.get("type").and_then(Json::as_str).is_some();
+    value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_part))
+}
+
+/// The parts of a content: text, a list of parts, or any value, whose JSON is then the text.
+fn parts(content: &Json) -> Result<Vec<Part>, ChatError> {
+    match content {
+        Json::Null => Err(ChatError::new("/content", "text, a list or an object")),
+        Json::String(text) => Ok(vec![Part::text(text.as_str())]),
+        list if is_parts(list) => well_known(list),
+        Json::Array(items) => {
+            let text = |item: &Json| item.as_str().map_or_else(|| item.compact(), str::to_owned);
+            Ok(items.iter().map(|item| Part::text(text(item))).collect())
+        }
+        value => Ok(vec![Part::text(value.compact())]),
+    }
+}
+
+/// Parts in the form that most vendors read.
+fn well_known(list: &Json) -> Result<Vec<Part>, ChatError> {
+    let message = object! {"role": "user", "content": list.clone()};
+    let body = object! {"messages": vec![Json::Object(message)]};
+    let wire = WireRequest { body: body.into(), ..WireRequest::default() };
+    let request = openai_chat::CODEC.decode_request(wire).map_err(|error| {
+        ChatError::new("/content", format!("parts of a message: {}", error.kind))
+    })?;
+    Ok(request.messages.into_iter().flat_map(|message| message.parts).collect())
+}
+
+/// The content of a user's message: text, or parts in the form that most vendors read.
+fn plain_content(parts: Vec<Part>) -> Json {
+    if parts.iter().all(Part::is_plain_text) {
+        return Json::String(parts.iter().filter_map(Part::as_text).collect());
+    }
+    let request = Request { messages: vec![Message::new(Role::User, parts)], ..Request::default() };
+    let body = openai_chat::CODEC.encode_request(request).body;
+    body.pointer("/messages/0/content").cloned().unwrap_or_default()
+}
+
+/// The content of an outcome: text, JSON as its text, or parts.
+fn outcome_content(outcome: &Outcome) -> Json {
+    let as_text = |part: &Part| match &part.body {
+        Body::Text(text) => Some(text.clone()),
+        Body::Json(value) => Some(value.compact()),
+        _ => None,
+    };
+    if let Some(texts) = outcome.content.iter().map(as_text).collect::<Option<Vec<String>>>() {
+        return Json::String(texts.join("\n"));
+    }
+    let spoken = |part: &Part| as_text(part).map_or_else(|| part.clone(), Part::text);
+    plain_content(outcome.content.iter().map(spoken).collect())
+}
+
+/// The text of a field that may be absent or null.
+pub(super) fn optional_text<'a>(
+    object: &'a Object,
+    key: &str,
+) -> Result<Option<&'a str>, ChatError> {
+    match object.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(_) => Err(ChatError::new(format!("/{key}"), "text or null")),
+    }
+}
