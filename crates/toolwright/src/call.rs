@@ -20,7 +20,7 @@ pub(crate) mod batch;
 pub(crate) mod bind;
 pub(crate) mod cache;
 pub mod called;
-mod canonical;
+pub(crate) mod canonical;
 mod execute;
 mod find;
 mod job;

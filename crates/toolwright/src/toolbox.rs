@@ -55,15 +55,7 @@ impl Toolbox {
             }
             items.push(Arc::new(item));
         }
-        Ok(Toolbox {
-            items: items.into(),
-            names: Arc::new(names),
-            policy: Arc::default(),
-            journal: SharedJournal::new(MemoryJournal::new()),
-            handles: None,
-            ledger: None,
-            limit: Limit::default(),
-        })
+        Ok(Toolbox { items: items.into(), names: Arc::new(names), ..Toolbox::default() })
     }
 
     /// With a policy: who may call what.
@@ -220,6 +212,21 @@ impl Toolbox {
     /// Whether the ledger shall have arguments and outcomes too.
     pub(crate) fn wants_data(&self) -> bool {
         self.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
+    }
+}
+
+impl Default for Toolbox {
+    /// An empty box.
+    fn default() -> Toolbox {
+        Toolbox {
+            items: Arc::new([]),
+            names: Arc::default(),
+            policy: Arc::default(),
+            journal: SharedJournal::new(MemoryJournal::new()),
+            handles: None,
+            ledger: None,
+            limit: Limit::default(),
+        }
     }
 }
 

@@ -22,13 +22,17 @@ pub trait Upstream: Send + Sync + 'static {
     fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
         let answer = self.respond(request);
         async move {
-            let events = split::split(answer.await?);
-            Ok(Box::pin(Ready(events.into_iter())) as EventStream)
+            let answer = answer.await?;
+            Ok(ready(split::split(answer)))
         }
     }
 }
 
 /// A stream of what is there already.
+pub fn ready(events: Vec<Event>) -> EventStream {
+    Box::pin(Ready(events.into_iter()))
+}
+
 struct Ready(std::vec::IntoIter<Event>);
 
 impl Stream for Ready {

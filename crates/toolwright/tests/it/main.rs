@@ -5,12 +5,14 @@
 #[cfg(feature = "builtin")]
 mod builtin;
 mod call;
+mod chat;
 mod handle;
 mod journal;
 mod ledger;
 mod macros;
 #[cfg(feature = "sqlite")]
 mod process;
+mod run;
 mod secret;
 mod support;
 mod toolbox;

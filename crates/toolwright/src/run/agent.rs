@@ -1,0 +1,116 @@
+//! Who works: a name, instructions, tools and a model.
+
+use std::sync::Arc;
+
+use toolwright_core::request::Sampling;
+use toolwright_core::{Json, Message};
+
+use super::error::RunError;
+use super::model::Model;
+use super::save;
+use super::start::Start;
+use crate::toolbox::Toolbox;
+
+/// A model with instructions and tools. Clones share the tools; any number of runs may be under
+/// way at once.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    pub(super) name: Arc<str>,
+    pub(super) instructions: Option<String>,
+    pub(super) toolbox: Toolbox,
+    pub(super) model: Option<Model>,
+    pub(super) sampling: Sampling,
+}
+
+/// What a run begins with: words of the user, or a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input(pub Vec<Message>);
+
+impl Agent {
+    /// An agent without tools and still without a model.
+    pub fn new(name: impl Into<Arc<str>>) -> Agent {
+        Agent {
+            name: name.into(),
+            instructions: None,
+            toolbox: Toolbox::default(),
+            model: None,
+            sampling: Sampling::default(),
+        }
+    }
+
+    /// With instructions.
+    #[must_use]
+    pub fn with_instructions(mut self, text: impl Into<String>) -> Agent {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// With tools.
+    #[must_use]
+    pub fn with_tools(mut self, toolbox: Toolbox) -> Agent {
+        self.toolbox = toolbox;
+        self
+    }
+
+    /// With a model.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Agent {
+        self.model = Some(model);
+        self
+    }
+
+    /// With limits and sampling for each request.
+    #[must_use]
+    pub fn with_sampling(mut self, sampling: Sampling) -> Agent {
+        self.sampling = sampling;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Begins a run.
+    pub fn run(&self, input: impl Into<Input>) -> Start {
+        Start::new(self.clone(), input.into().0)
+    }
+
+    /// Goes on with a run that was saved. The context is not saved and must be given anew.
+    ///
+    /// A call whose outcome was saved is not made again. One that was under way is made again under
+    /// its old key, so that the journal of the toolbox decides whether it runs.
+    pub fn resume(&self, saved: &Json) -> Result<Start, RunError> {
+        let state = save::read(saved)?;
+        if state.agent != self.name {
+            let message =
+                format!("the run belongs to agent '{}', not '{}'", state.agent, self.name);
+            return Err(RunError::Saved { path: "/agent".to_owned(), message });
+        }
+        Ok(Start::again(self.clone(), state))
+    }
+}
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Input {
+        Input(vec![Message::user(text)])
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Input {
+        Input(vec![Message::user(text)])
+    }
+}
+
+impl From<Message> for Input {
+    fn from(message: Message) -> Input {
+        Input(vec![message])
+    }
+}
+
+impl From<Vec<Message>> for Input {
+    fn from(messages: Vec<Message>) -> Input {
+        Input(messages)
+    }
+}

@@ -1,0 +1,266 @@
+//! What moves a run on, one step at a time. Whatever is under way is kept in the run, so that
+//! giving up a wait loses nothing.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+
+use tokio::time::{Instant, sleep_until};
+use toolwright_core::event::join::Joiner;
+use toolwright_core::{Event, Fault, FaultClass, Request, Response};
+
+use super::Run;
+use super::error::RunError;
+use super::limit::Limit;
+use super::model::EventStream;
+use super::observe::RunEvent;
+use super::repeat::TooOften;
+use super::state::Stage;
+use super::turn::{self, Next};
+use crate::call::Called;
+use crate::session::Session;
+
+pub(super) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What is under way.
+pub(super) enum Phase {
+    /// Nothing
+    Idle,
+    /// The model was asked for a stream
+    Asking(Boxed<Result<EventStream, Fault>>),
+    /// The answer arrives
+    Hearing(EventStream, Box<Joiner>),
+    /// The model was asked for a whole answer
+    Responding(Boxed<Result<Response, Fault>>),
+    /// Calls run, each with its place among the calls of the turn
+    Calling(Boxed<Vec<(usize, Called)>>),
+}
+
+/// Why a wait was given up.
+enum Interrupt {
+    Cancelled,
+    Late(Limit),
+}
+
+/// What is said of calls that were not made because the run ended.
+const CANCELLED: &str = "The run was cancelled before this call had an outcome.";
+pub(super) const LIMIT: &str = "The run met its limit before this call was made. Nothing was done.";
+
+impl Run {
+    /// One step. Gives whether there is more to do now.
+    pub(super) async fn advance(&mut self) -> Result<bool, RunError> {
+        if let Some(error) = &self.stopped {
+            return Err(error.clone());
+        }
+        let late = self.late();
+        match &mut self.phase {
+            Phase::Idle => self.begin(),
+            Phase::Asking(asked) => match interruptible(&self.session, late, asked).await {
+                Ok(answer) => {
+                    self.phase = Phase::Idle;
+                    self.phase = Phase::Hearing(answer?, Box::default());
+                    Ok(true)
+                }
+                Err(interrupt) => self.interrupted(interrupt),
+            },
+            Phase::Responding(asked) => match interruptible(&self.session, late, asked).await {
+                Ok(answer) => {
+                    self.phase = Phase::Idle;
+                    self.hear(answer?)
+                }
+                Err(interrupt) => self.interrupted(interrupt),
+            },
+            Phase::Hearing(stream, _) => {
+                let next = poll_fn(|context| stream.as_mut().poll_next(context));
+                match interruptible(&self.session, late, next).await {
+                    Ok(event) => self.heard(event),
+                    Err(interrupt) => self.interrupted(interrupt),
+                }
+            }
+            Phase::Calling(calls) => {
+                match interruptible(&self.session, late, &mut *calls).await {
+                    Ok(called) => {
+                        self.phase = Phase::Idle;
+                        self.record(called);
+                        Ok(true)
+                    }
+                    Err(interrupt) => {
+                        // The toolbox ends its calls by itself and says what came of each.
+                        self.session.cancel.cancel();
+                        let called = calls.await;
+                        self.record(called);
+                        self.interrupted(interrupt)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides what to do when nothing is under way.
+    fn begin(&mut self) -> Result<bool, RunError> {
+        if self.session.cancel.is_cancelled() {
+            return self.interrupted(Interrupt::Cancelled);
+        }
+        if let Some(pending) = &self.state.pending {
+            let stages = || pending.slots.iter().map(|slot| &slot.stage);
+            if stages().any(|stage| matches!(stage, Stage::Open | Stage::Answered(..))) {
+                return self.make_calls();
+            }
+            let waits = stages().any(|stage| matches!(stage, Stage::Waiting(_)));
+            if let Some(error) = self.stopping.take() {
+                return self.give_up(error, LIMIT);
+            }
+            if waits {
+                return Ok(false);
+            }
+            self.state.settle(LIMIT);
+            let turn = self.state.spent.turns;
+            self.tell(|| RunEvent::TurnDone { turn });
+            return Ok(true);
+        }
+        if self.state.end.is_some() {
+            return Ok(false);
+        }
+        self.state.spent.before_turn(&self.limits)?;
+        self.ask();
+        Ok(true)
+    }
+
+    /// Asks the model.
+    fn ask(&mut self) {
+        let mut request = Request::new(self.state.messages.iter().cloned())
+            .with_tools(self.agent.toolbox.tools_for(&self.session.caller))
+            .with_sampling(self.agent.sampling.clone());
+        if let Some(text) = &self.agent.instructions {
+            request = request.with_instructions(text.as_str());
+        }
+        let model = self.model.clone();
+        let turn = self.state.spent.turns + 1;
+        self.tell(|| RunEvent::TurnStarted { turn });
+        self.phase = if self.following {
+            Phase::Asking(Box::pin(async move { model.stream(request).await }))
+        } else {
+            Phase::Responding(Box::pin(async move { model.respond(request).await }))
+        };
+    }
+
+    /// Takes one event of a stream.
+    fn heard(&mut self, event: Option<Event>) -> Result<bool, RunError> {
+        let done = matches!(event, None | Some(Event::End | Event::Fault(_)));
+        if let Some(event) = &event {
+            self.tell(|| RunEvent::Model(event.clone()));
+        }
+        let broken = event.is_none();
+        if let (Phase::Hearing(_, joiner), Some(event)) = (&mut self.phase, event) {
+            joiner.push(event);
+        }
+        if !done {
+            return Ok(true);
+        }
+        let Phase::Hearing(_, joiner) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+            return Ok(true);
+        };
+        if broken {
+            // Half an answer is none: its last call may lack its end.
+            return Err(Fault::new(FaultClass::Internal, "the answer broke off").into());
+        }
+        self.hear(joiner.finish().map_err(RunError::Model)?)
+    }
+
+    /// Takes a whole answer.
+    fn hear(&mut self, mut response: Response) -> Result<bool, RunError> {
+        self.state.spent.turns += 1;
+        let turn = self.state.spent.turns;
+        if let Some(usage) = &response.usage {
+            self.state.spent.usage.add(usage);
+        }
+        let next = turn::read(&mut response, &self.state.call_ids(), turn);
+        self.tell(|| RunEvent::Answered(response.clone()));
+        if let Next::Calls(pending) = next {
+            self.state.pending = Some(pending);
+            return Ok(true);
+        }
+        if let Next::Failed(fault) = next {
+            return Err(fault.into());
+        }
+        // A message without parts is illegal in most dialects.
+        if !response.parts.is_empty() {
+            self.state.messages.push(response.message());
+        }
+        self.tell(|| RunEvent::TurnDone { turn });
+        match next {
+            Next::End => {
+                self.state.end = Some(response);
+                if let Some(finished) = self.following.then(|| self.finished()).flatten() {
+                    self.events.push_back(RunEvent::Finished(Box::new(finished)));
+                }
+            }
+            Next::Unreadable => {
+                self.state.messages.push(turn::unreadable());
+                let counted = self.state.failures.count_unreadable(self.limits.repeats);
+                if let Err(error) = counted {
+                    return self.give_up(stuck(error), LIMIT);
+                }
+            }
+            Next::Again | Next::Calls(_) | Next::Failed(_) => {}
+        }
+        Ok(true)
+    }
+
+    /// Ends the run because it was cancelled or late.
+    fn interrupted(&mut self, interrupt: Interrupt) -> Result<bool, RunError> {
+        self.phase = Phase::Idle;
+        match interrupt {
+            Interrupt::Cancelled => self.give_up(RunError::Cancelled, CANCELLED),
+            Interrupt::Late(limit) => self.give_up(limit.into(), LIMIT),
+        }
+    }
+
+    /// Ends the run with a legal conversation: each call gets an outcome.
+    pub(super) fn give_up(&mut self, error: RunError, why: &str) -> Result<bool, RunError> {
+        self.state.settle(why);
+        self.stopped = Some(error.clone());
+        Err(error)
+    }
+
+    /// Tells whoever follows.
+    pub(super) fn tell(&mut self, event: impl FnOnce() -> RunEvent) {
+        if self.following {
+            self.events.push_back(event());
+        }
+    }
+
+    /// When the run must end, and by which limit.
+    fn late(&self) -> Option<(Instant, Limit)> {
+        let most = self.limits.duration?;
+        let left = most.saturating_sub(self.state.spent.earlier);
+        Some((self.begun + left, Limit::Duration(most)))
+    }
+}
+
+/// Why a run ends whose model repeats itself.
+pub(super) fn stuck(error: TooOften) -> RunError {
+    RunError::Stuck { tool: error.tool, times: error.times }
+}
+
+/// Waits, unless the run is cancelled or its time is over.
+async fn interruptible<T>(
+    session: &Session,
+    late: Option<(Instant, Limit)>,
+    work: impl Future<Output = T>,
+) -> Result<T, Interrupt> {
+    let over = async {
+        match late {
+            Some((instant, limit)) => {
+                sleep_until(instant).await;
+                limit
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        () = session.cancel.cancelled() => Err(Interrupt::Cancelled),
+        limit = over => Err(Interrupt::Late(limit)),
+    }
+}

@@ -1,0 +1,70 @@
+//! Why a run did not finish, for whoever started it.
+
+use toolwright_core::Fault;
+
+use super::limit::Limit;
+use crate::call::Approval;
+use crate::toolbox::MissingNeed;
+
+/// Why a run did not finish. The run itself is still there: its messages are a legal conversation,
+/// and after a fault, a limit or a question it can go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The agent was given no model
+    #[error("agent '{0}' has no model; give it one with Agent::with_model")]
+    NoModel(String),
+    /// Tools work with types that the context of the run lacks
+    #[error("{}", list(.0))]
+    MissingContext(Vec<MissingNeed>),
+    /// The model did not answer
+    #[error("the model did not answer: {}", .0.message)]
+    Model(Box<Fault>),
+    /// The run went as far as it may
+    #[error("the run met its limit of {0}")]
+    Limit(Limit),
+    /// The model made the same call again and again, though it failed each time
+    #[error("the model repeated the same failing call of '{tool}' {times} times")]
+    Stuck {
+        /// The tool
+        tool: String,
+        /// How often
+        times: u32,
+    },
+    /// Calls wait for a person
+    #[error("{} call(s) wait for approval; answer them with Run::answer and go on", .0.len())]
+    Waiting(Vec<Approval>),
+    /// The run was cancelled
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// No call waits under this id; it may have been answered before
+    #[error("no call waits for approval under the id '{0}'")]
+    NotWaiting(String),
+    /// A saved run cannot be read, or belongs to another agent
+    #[error("saved run: {path}: {message}")]
+    Saved {
+        /// JSON Pointer to the place
+        path: String,
+        /// What is expected there
+        message: String,
+    },
+    /// The system gave no random number for the run's id
+    #[error("no randomness for the id of the run: {0}")]
+    NoRandomness(String),
+}
+
+fn list(missing: &[MissingNeed]) -> String {
+    let each: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    each.join("\n")
+}
+
+impl From<Limit> for RunError {
+    fn from(limit: Limit) -> RunError {
+        RunError::Limit(limit)
+    }
+}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        RunError::Model(Box::new(fault))
+    }
+}

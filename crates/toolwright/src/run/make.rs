@@ -1,0 +1,134 @@
+//! The calls of a turn, handed to the toolbox and taken back with what came of them.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use toolwright_core::Call;
+
+use super::Run;
+use super::drive::{Boxed, LIMIT, Phase, stuck};
+use super::error::RunError;
+use super::limit::Limit;
+use super::observe::{HostOutput, RunEvent};
+use super::state::{Slot, Stage, not_done};
+use crate::call::{Called, Wholeness};
+use crate::session::Session;
+use crate::toolbox::Toolbox;
+
+impl Run {
+    /// Hands calls to the toolbox: those that nothing is known of, and those that a person answered.
+    pub(super) fn make_calls(&mut self) -> Result<bool, RunError> {
+        if let Err(limit) = self.state.spent.tokens(&self.limits) {
+            return self.give_up(limit.into(), LIMIT);
+        }
+        let mut left = self.state.spent.calls_left(&self.limits);
+        let Some(pending) = &mut self.state.pending else { return Ok(true) };
+        let mut chosen = Vec::new();
+        for (at, slot) in pending.slots.iter_mut().enumerate() {
+            match slot.stage {
+                Stage::Open if left == 0 => {
+                    slot.stage = Stage::Done(not_done(&slot.call, LIMIT));
+                    let most = self.limits.calls.unwrap_or_default();
+                    self.stopping = Some(Limit::Calls(most).into());
+                }
+                Stage::Open => {
+                    left -= 1;
+                    self.state.spent.calls = self.state.spent.calls.saturating_add(1);
+                    chosen.push((at, slot.clone()));
+                }
+                Stage::Answered(..) => chosen.push((at, slot.clone())),
+                Stage::Waiting(_) | Stage::Done(_) => {}
+            }
+        }
+        for (_, slot) in &chosen {
+            self.tell(|| RunEvent::CallStarted(slot.call.clone()));
+        }
+        self.session.turn = u64::from(self.state.spent.turns);
+        let (toolbox, session) = (self.agent.toolbox.clone(), self.session.clone());
+        self.phase = Phase::Calling(Box::pin(make(toolbox, session, chosen)));
+        Ok(true)
+    }
+
+    /// Takes what came of calls.
+    pub(super) fn record(&mut self, called: Vec<(usize, Called)>) {
+        for (at, called) in called {
+            let slots = self.state.pending.as_mut().map(|pending| &mut pending.slots);
+            let Some(slot) = slots.and_then(|slots| slots.get_mut(at)) else { continue };
+            let mut done = match called {
+                Called::Done(done) => done,
+                Called::Waiting(approval) => {
+                    slot.stage = Stage::Waiting(approval.clone());
+                    self.tell(|| RunEvent::ApprovalNeeded(approval));
+                    continue;
+                }
+            };
+            done.outcome.call_id.clone_from(&slot.call.id);
+            done.outcome.name = Some(slot.call.name.clone());
+            let most = self.limits.repeats;
+            let counted =
+                self.state.failures.count(&slot.call, &mut done.outcome, done.error.as_ref(), most);
+            if let Err(error) = counted {
+                self.stopping = Some(stuck(error));
+            }
+            if let (Some(value), Some(id)) = (&done.host, &slot.call.id) {
+                let (call_id, tool) = (id.clone(), slot.call.name.clone());
+                self.host.push(HostOutput { call_id, tool, value: value.clone() });
+            }
+            slot.stage = Stage::Done(done.outcome.clone());
+            self.tell(|| RunEvent::CallDone(done));
+        }
+    }
+}
+
+/// Makes calls, all at once.
+async fn make(
+    toolbox: Toolbox,
+    session: Session,
+    slots: Vec<(usize, Slot)>,
+) -> Vec<(usize, Called)> {
+    let mut work: Vec<Boxed<Vec<(usize, Called)>>> = Vec::new();
+    let mut open: Vec<(Wholeness, Vec<usize>, Vec<Call>)> = Vec::new();
+    for (at, Slot { call, wholeness, stage }) in slots {
+        if let Stage::Answered(approval, answer) = stage {
+            let (toolbox, session) = (toolbox.clone(), session.clone());
+            work.push(Box::pin(async move {
+                vec![(at, toolbox.answer(&session, &approval, answer).await)]
+            }));
+            continue;
+        }
+        match open.iter_mut().find(|batch| batch.0 == wholeness) {
+            Some((_, places, calls)) => {
+                places.push(at);
+                calls.push(call);
+            }
+            None => open.push((wholeness, vec![at], vec![call])),
+        }
+    }
+    for (wholeness, places, calls) in open {
+        let (toolbox, session) = (toolbox.clone(), session.clone());
+        work.push(Box::pin(async move {
+            let called = toolbox.call_all(&session, &calls, wholeness).await;
+            places.into_iter().zip(called).collect()
+        }));
+    }
+    let mut called = all(work).await;
+    called.sort_by_key(|(at, _)| *at);
+    called
+}
+
+/// Waits for all, in whatever order they end.
+async fn all<T>(mut work: Vec<Boxed<Vec<T>>>) -> Vec<T> {
+    let mut done = Vec::new();
+    poll_fn(|context| {
+        work.retain_mut(|future| match future.as_mut().poll(context) {
+            Poll::Ready(ended) => {
+                done.extend(ended);
+                false
+            }
+            Poll::Pending => true,
+        });
+        if work.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done
+}

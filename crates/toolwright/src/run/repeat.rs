@@ -1,0 +1,78 @@
+//! The very same call, failing again: the model is told, and then the run is given up (case 28).
+
+use std::collections::BTreeMap;
+
+use toolwright_core::{Arguments, Call, Json, Outcome, Part};
+
+use crate::call::canonical::canonical;
+use crate::error::{CallError, CallErrorKind};
+
+/// How often each call has failed since it last succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Failures(pub(crate) BTreeMap<String, u32>);
+
+/// A call that failed as often as it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TooOften {
+    /// The tool
+    pub(crate) tool: String,
+    /// How often
+    pub(crate) times: u32,
+}
+
+impl Failures {
+    /// Counts an outcome. From the second failure on the model is told that more of the same will
+    /// not help.
+    pub(crate) fn count(
+        &mut self,
+        call: &Call,
+        outcome: &mut Outcome,
+        error: Option<&CallError>,
+        most: u32,
+    ) -> Result<(), TooOften> {
+        if !outcome.is_error() {
+            // The common case: nothing has ever failed, and no key is needed.
+            if !self.0.is_empty() {
+                self.0.remove(&key(call, None));
+            }
+            return Ok(());
+        }
+        let times = self.0.entry(key(call, error)).or_default();
+        *times += 1;
+        if *times > 1 {
+            outcome.content.push(Part::text(format!(
+                "This call has now failed {times} times in the same way. Do not send it again as \
+                 it is: change it, use another tool, or answer without it."
+            )));
+        }
+        if *times >= most {
+            return Err(TooOften { tool: call.name.clone(), times: *times });
+        }
+        Ok(())
+    }
+
+    /// Counts an answer in which the vendor could not read the call.
+    pub(crate) fn count_unreadable(&mut self, most: u32) -> Result<(), TooOften> {
+        let times = self.0.entry(String::new()).or_default();
+        *times += 1;
+        if *times >= most {
+            return Err(TooOften { tool: "?".to_owned(), times: *times });
+        }
+        Ok(())
+    }
+}
+
+/// What makes two failing calls the same: the tool and the arguments; the tool alone where the
+/// arguments do not matter or were never whole.
+fn key(call: &Call, error: Option<&CallError>) -> String {
+    let arguments = match (error.map(|error| error.kind), &call.arguments) {
+        (Some(CallErrorKind::UnknownTool | CallErrorKind::Truncated), _) => String::new(),
+        (_, Arguments::Json(json)) => match json.to_json() {
+            Json::Object(object) => canonical(&object),
+            value => value.compact(),
+        },
+        (_, Arguments::Malformed(text) | Arguments::Free(text)) => text.clone(),
+    };
+    // A hash, so that a saved run holds no arguments twice.
+    blake3::hash(format!("{}\n{arguments}", call.name).as_bytes()).to_hex()[..32].to_owned()
+}

@@ -1,0 +1,165 @@
+//! A run as a document, and back. Version 1:
+//!
+//! ```json
+//! {"format": "toolwright.run", "version": 1, "id": "run_…", "agent": "Extractor",
+//!  "caller": {"id": "local", "tenant": "local"},
+//!  "messages": […],
+//!  "pending": {"message": {…}, "calls": [{"call": {…}, "wholeness": "proven", "done": {…}}]},
+//!  "spent": {"turns": 1, "calls": 2, "usage": {…}, "milliseconds": 1200},
+//!  "failures": {}, "end": null}
+//! ```
+//!
+//! Messages keep every part with its signature and extra fields, so that a vendor knows its own
+//! words again. A reader of a later version reads earlier ones; an unknown version is refused.
+
+mod answer;
+mod field;
+mod message;
+mod part;
+
+use std::time::Duration;
+
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::error::RunError;
+use super::limit::Spent;
+use super::repeat::Failures;
+use super::state::{Pending, Slot, Stage, State};
+use crate::call::{Answer, Approval, Wholeness};
+use crate::session::Caller;
+use field::{Bad, Fields};
+
+const FORMAT: &str = "toolwright.run";
+const VERSION: u64 = 1;
+
+/// Writes a run that has been under way for some time.
+pub(super) fn write(state: &State, worked: Duration) -> Json {
+    let failures =
+        state.failures.0.iter().map(|(key, times)| (key.clone().into(), u64::from(*times).into()));
+    let milliseconds = (state.spent.earlier + worked).as_millis();
+    Json::Object(object! {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": &*state.id,
+        "agent": &*state.agent,
+        "caller": object! {"id": &*state.caller.id, "tenant": &*state.caller.tenant},
+        "messages": state.messages.iter().map(message::write).collect::<Vec<_>>(),
+        "pending": state.pending.as_ref().map(write_pending),
+        "spent": object! {
+            "turns": u64::from(state.spent.turns),
+            "calls": u64::from(state.spent.calls),
+            "usage": answer::write_usage(&state.spent.usage),
+            "milliseconds": u64::try_from(milliseconds).unwrap_or(u64::MAX),
+        },
+        "failures": failures.collect::<Object>(),
+        "end": state.end.as_ref().map(answer::write),
+    })
+}
+
+/// Reads a run.
+pub(super) fn read(document: &Json) -> Result<State, RunError> {
+    read_state(document)
+        .map_err(|Bad { path, message }| RunError::Saved { path, message: message.to_owned() })
+}
+
+fn read_state(document: &Json) -> Result<State, Bad> {
+    let fields = Fields::of(document)?;
+    if fields.text("format")? != FORMAT {
+        return Err(Bad::new("a run saved by toolwright").within("format"));
+    }
+    if fields.count("version")? != VERSION {
+        return Err(Bad::new("version 1; this one was saved by a later release").within("version"));
+    }
+    let caller = fields.object("caller")?;
+    let spent = fields.object("spent")?;
+    Ok(State {
+        id: fields.text("id")?.into(),
+        agent: fields.text("agent")?.into(),
+        caller: Caller::new(caller.text("id")?).with_tenant(caller.text("tenant")?),
+        messages: fields.list("messages", message::read)?,
+        pending: fields.optional("pending", read_pending)?,
+        spent: Spent {
+            turns: spent.small("turns")?,
+            calls: spent.small("calls")?,
+            usage: spent.required("usage", answer::read_usage)?,
+            earlier: Duration::from_millis(spent.count("milliseconds")?),
+        },
+        failures: fields.required("failures", read_failures)?,
+        end: fields.optional("end", answer::read)?,
+    })
+}
+
+fn read_failures(document: &Json) -> Result<Failures, Bad> {
+    let fields = Fields::of(document)?;
+    let keys = document.as_object().into_iter().flat_map(Object::keys);
+    let counted = keys.map(|key| Ok((key.to_owned(), fields.small(key)?)));
+    counted.collect::<Result<_, Bad>>().map(Failures)
+}
+
+fn write_pending(pending: &Pending) -> Object {
+    let calls = pending.slots.iter().map(write_slot);
+    object! {
+        "message": message::write(&pending.message),
+        "calls": calls.collect::<Vec<_>>(),
+    }
+}
+
+fn read_pending(document: &Json) -> Result<Pending, Bad> {
+    let fields = Fields::of(document)?;
+    Ok(Pending {
+        message: fields.required("message", message::read)?,
+        slots: fields.list("calls", read_slot)?,
+    })
+}
+
+fn write_slot(slot: &Slot) -> Object {
+    let wholeness = match slot.wholeness {
+        Wholeness::Proven => "proven",
+        Wholeness::Unknown => "unknown",
+        Wholeness::Truncated => "truncated",
+    };
+    let mut out = object! {"call": part::write_call(&slot.call), "wholeness": wholeness};
+    match &slot.stage {
+        Stage::Open => {}
+        Stage::Waiting(approval) => out.insert("waiting", approval.to_json()),
+        Stage::Answered(approval, answer) => {
+            out.insert("waiting", approval.to_json());
+            match answer {
+                Answer::Approve => out.insert("approved", true),
+                Answer::Reject(reason) => out.insert("rejected", reason.as_str()),
+            }
+        }
+        Stage::Done(outcome) => out.insert("done", part::write_outcome(outcome)),
+    }
+    out
+}
+
+fn read_slot(document: &Json) -> Result<Slot, Bad> {
+    let fields = Fields::of(document)?;
+    let wholeness = match fields.text("wholeness")? {
+        "proven" => Wholeness::Proven,
+        "unknown" => Wholeness::Unknown,
+        "truncated" => Wholeness::Truncated,
+        _ => return Err(Bad::new("proven, unknown or truncated").within("wholeness")),
+    };
+    let approval = fields.optional("waiting", |approval| {
+        Approval::from_json(approval).map_err(|_| Bad::new("an approval"))
+    })?;
+    let done = fields.optional("done", part::read_outcome)?;
+    let approved = fields.optional("approved", |value| {
+        value.as_bool().filter(|value| *value).ok_or_else(|| Bad::new("true"))
+    })?;
+    let rejected = fields.optional_text("rejected")?;
+    let stage = match (done, approval, approved, rejected) {
+        (Some(outcome), None, None, None) => Stage::Done(outcome),
+        (None, None, None, None) => Stage::Open,
+        (None, Some(approval), None, None) => Stage::Waiting(approval),
+        (None, Some(approval), Some(_), None) => Stage::Answered(approval, Answer::Approve),
+        (None, Some(approval), None, Some(reason)) => {
+            Stage::Answered(approval, Answer::Reject(reason.to_owned()))
+        }
+        _ => return Err(Bad::new("a call that is open, waiting, answered or done")),
+    };
+    Ok(Slot { call: fields.required("call", part::read_call)?, wholeness, stage })
+}

@@ -1,0 +1,73 @@
+//! The last answer of a run, and what answers cost.
+
+use toolwright_core::json::Object;
+use toolwright_core::{Json, Response, Stop, Usage, object};
+
+use super::field::{Bad, Fields};
+use super::message::{read_extra, write_extra};
+use super::part;
+use crate::chat::response::{finish_reason, stop_reason};
+
+pub(super) fn write(response: &Response) -> Object {
+    let parts: Vec<Object> = response.parts.iter().map(part::write).collect();
+    let stop = &response.stop;
+    let mut written = object! {
+        "reason": finish_reason(stop.reason),
+        "sequence": stop.sequence.clone(),
+        "details": stop.details.clone(),
+    };
+    written.insert_some("extra", write_extra(&stop.extra));
+    let mut out = object! {
+        "id": response.id.clone(),
+        "model": response.model.clone(),
+        "parts": parts,
+        "stop": written,
+        "usage": response.usage.as_ref().map(write_usage),
+    };
+    out.insert_some("extra", write_extra(&response.extra));
+    out
+}
+
+pub(super) fn read(document: &Json) -> Result<Response, Bad> {
+    let fields = Fields::of(document)?;
+    let stop = fields.object("stop")?;
+    let reason = stop_reason(stop.text("reason")?)
+        .ok_or_else(|| Bad::new("why the model stopped").within("reason").within("stop"))?;
+    Ok(Response {
+        id: fields.owned("id")?,
+        model: fields.owned("model")?,
+        parts: fields.list("parts", part::read)?,
+        stop: Stop {
+            reason,
+            sequence: stop.owned("sequence")?,
+            extra: read_extra(stop)?,
+            details: stop.optional("details", |value| Ok(value.clone()))?,
+        },
+        usage: fields.optional("usage", read_usage)?,
+        extra: read_extra(fields)?,
+    })
+}
+
+pub(super) fn write_usage(usage: &Usage) -> Object {
+    let mut out = object! {
+        "input": usage.input,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+    };
+    out.insert_some("extra", write_extra(&usage.extra));
+    out
+}
+
+pub(super) fn read_usage(document: &Json) -> Result<Usage, Bad> {
+    let fields = Fields::of(document)?;
+    Ok(Usage {
+        input: fields.optional_count("input")?,
+        cache_read: fields.optional_count("cache_read")?,
+        cache_write: fields.optional_count("cache_write")?,
+        output: fields.optional_count("output")?,
+        reasoning: fields.optional_count("reasoning")?,
+        extra: read_extra(fields)?,
+    })
+}

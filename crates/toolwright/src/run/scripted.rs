@@ -1,0 +1,175 @@
+//! A model that answers by a script and remembers what it was asked, for tests and examples.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use toolwright_core::event::{Delta, split};
+use toolwright_core::{
+    Arguments, Call, Event, Fault, FaultClass, Part, Request, Response, StopReason,
+};
+
+use super::model::{EventStream, Model, Upstream, ready};
+
+/// A script of answers. Clones share the script and the record of what was asked.
+#[derive(Clone, Default)]
+pub struct ScriptedModel(Arc<Mutex<Script>>);
+
+#[derive(Default)]
+struct Script {
+    lines: Vec<Option<Line>>,
+    requests: Vec<Request>,
+    chunk: usize,
+}
+
+/// What comes of one request.
+enum Line {
+    Answer(Box<dyn FnOnce(&Request) -> Response + Send>),
+    Fault(Box<Fault>),
+}
+
+impl ScriptedModel {
+    /// An empty script.
+    pub fn new() -> ScriptedModel {
+        ScriptedModel::default()
+    }
+
+    /// Next, an answer by the request.
+    #[must_use]
+    pub fn then_with(
+        self,
+        answer: impl FnOnce(&Request) -> Response + Send + 'static,
+    ) -> ScriptedModel {
+        self.script().lines.push(Some(Line::Answer(Box::new(answer))));
+        self
+    }
+
+    /// Next, an answer.
+    #[must_use]
+    pub fn then(self, response: Response) -> ScriptedModel {
+        self.then_with(|_| response)
+    }
+
+    /// Next, words.
+    #[must_use]
+    pub fn then_text(self, text: impl Into<String>) -> ScriptedModel {
+        self.then(Response::new(vec![Part::text(text)]))
+    }
+
+    /// Next, one call.
+    #[must_use]
+    pub fn then_call(
+        self,
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> ScriptedModel {
+        let call = Call::new(id, name, Arguments::from_text(arguments));
+        self.then(Response::new(vec![Part::call(call)]))
+    }
+
+    /// Next, some calls at once.
+    #[must_use]
+    pub fn then_calls(self, calls: impl IntoIterator<Item = Call>) -> ScriptedModel {
+        self.then(Response::new(calls.into_iter().map(Part::call).collect()))
+    }
+
+    /// Next, an answer that was cut off for a reason.
+    #[must_use]
+    pub fn then_cut(self, parts: Vec<Part>, reason: StopReason) -> ScriptedModel {
+        let mut response = Response::new(parts);
+        response.stop.reason = reason;
+        self.then(response)
+    }
+
+    /// Next, a failure.
+    #[must_use]
+    pub fn then_fault(self, fault: Fault) -> ScriptedModel {
+        self.script().lines.push(Some(Line::Fault(Box::new(fault))));
+        self
+    }
+
+    /// With streams that arrive in pieces of so many characters.
+    #[must_use]
+    pub fn with_chunks(self, characters: usize) -> ScriptedModel {
+        self.script().chunk = characters;
+        self
+    }
+
+    /// The model, under the name `scripted`.
+    pub fn model(&self) -> Model {
+        Model::at(self.clone(), "scripted")
+    }
+
+    /// What was asked so far, in order.
+    pub fn requests(&self) -> Vec<Request> {
+        self.script().requests.clone()
+    }
+
+    /// How many answers were not asked for yet.
+    pub fn left(&self) -> usize {
+        let script = self.script();
+        script.lines.len().saturating_sub(script.requests.len())
+    }
+
+    fn answer(&self, request: Request) -> Result<Response, Box<Fault>> {
+        let mut script = self.script();
+        let at = script.requests.len();
+        let line = script.lines.get_mut(at).and_then(Option::take);
+        script.requests.push(request.clone());
+        drop(script);
+        let mut response = match line {
+            Some(Line::Answer(answer)) => answer(&request),
+            Some(Line::Fault(fault)) => return Err(fault),
+            None => {
+                let text = format!("the script ends after {at} answers");
+                return Err(Box::new(Fault::new(FaultClass::Invalid, text)));
+            }
+        };
+        response.model = response.model.or(request.model);
+        Ok(response)
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Upstream for ScriptedModel {
+    fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send {
+        std::future::ready(self.answer(request).map_err(|fault| *fault))
+    }
+
+    fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
+        let answer = self.answer(request);
+        let chunk = self.script().chunk;
+        std::future::ready(answer.map_err(|fault| *fault).map(|response| {
+            let events = split::split(response);
+            match chunk {
+                0 => ready(events),
+                size => ready(events.into_iter().flat_map(|event| cut(event, size)).collect()),
+            }
+        }))
+    }
+}
+
+/// Cuts a delta into smaller ones.
+fn cut(event: Event, size: usize) -> Vec<Event> {
+    let Event::PartDelta { index, delta } = event else { return vec![event] };
+    let (text, make): (_, Box<dyn Fn(String) -> Delta>) = match delta {
+        Delta::Text(text) => (text, Box::new(Delta::Text)),
+        Delta::Arguments(text) => (text, Box::new(Delta::Arguments)),
+        Delta::Reasoning { section, kind, text } => {
+            (text, Box::new(move |text| Delta::Reasoning { section, kind, text }))
+        }
+    };
+    let characters: Vec<char> = text.chars().collect();
+    let pieces = characters.chunks(size).map(|piece| piece.iter().collect());
+    pieces.map(|piece| Event::PartDelta { index, delta: make(piece) }).collect()
+}
+
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ScriptedModel").field("left", &self.left()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! Calls that wait for a person, answered now or after a restart.
+
+use super::{agent, assert_legal, follow, given, said};
+use crate::support::{Counter, any, call, counting, toolbox};
+use toolwright::call::{Answer, Policy, Rule, Verdict};
+use toolwright::run::{Agent, RunError, RunEvent, ScriptedModel};
+use toolwright::{Handler, Json, Output, Toolbox};
+
+/// Asks for `pay`, allows the rest.
+fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
+    toolbox(handlers)
+        .with_policy(Policy::default().with(Rule::new(Verdict::Ask).for_tools(["pay"])))
+}
+
+fn script() -> ScriptedModel {
+    ScriptedModel::new()
+        .then_calls([call("free", "look", "{}"), call("dear", "pay", r#"{"sum":5}"#)])
+        .then_text("paid")
+}
+
+struct Setup {
+    looks: Counter,
+    pays: Counter,
+    script: ScriptedModel,
+    agent: Agent,
+}
+
+fn setup() -> Setup {
+    let (looks, pays, script) = (Counter::default(), Counter::default(), script());
+    let toolbox = careful([counting("look", &looks), counting("pay", &pays)]);
+    let agent = agent(&script, toolbox);
+    Setup { looks, pays, script, agent }
+}
+
+#[tokio::test]
+async fn a_call_waits_and_runs_once_it_is_approved() {
+    let Setup { looks, pays, script, agent } = setup();
+    let mut run = agent.run("pay").build().unwrap();
+    let events = follow(&mut run).await.unwrap();
+    assert!(matches!(events.last(), Some(RunEvent::ApprovalNeeded(own)) if own.call.name == "pay"));
+    let waiting: Vec<_> = run.waiting().cloned().collect();
+    assert_eq!((waiting.len(), looks.get(), pays.get()), (1, 1, 0));
+    assert!(matches!(run.finish().await, Err(RunError::Waiting(own)) if own == waiting));
+    assert_eq!(script.requests().len(), 1, "the model is not asked while a call waits");
+    assert_legal(run.messages());
+
+    let id = &waiting[0].id;
+    run.answer(id, Answer::Approve).unwrap();
+    assert_eq!(run.answer(id, Answer::Approve), Err(RunError::NotWaiting(id.clone())));
+    let finished = run.finish().await.unwrap();
+    assert_eq!((finished.text.as_str(), looks.get(), pays.get()), ("paid", 1, 1));
+    assert_legal(&finished.messages);
+}
+
+#[tokio::test]
+async fn a_rejected_call_does_not_run_and_the_model_hears_why() {
+    let Setup { looks, pays, script, agent } = setup();
+    let mut run = agent.run("pay").build().unwrap();
+    run.finish().await.unwrap_err();
+    let id = run.waiting().next().unwrap().id.clone();
+    run.answer(&id, Answer::Reject("too dear".to_owned())).unwrap();
+    run.finish().await.unwrap();
+    assert_eq!((looks.get(), pays.get()), (1, 0));
+    let told = given(&script);
+    assert_eq!(told[0].error, Some(false));
+    assert!(told[1].is_error() && said(&told[1]).contains("too dear"));
+}
+
+/// What a process would read that goes on.
+fn reread(saved: &Json) -> Json {
+    Json::parse(&saved.compact()).unwrap()
+}
+
+#[tokio::test]
+async fn a_resumed_run_makes_no_call_twice() {
+    // langchain-ai/langgraph#4397: an approval resumes, and tools run twice.
+    for answered_before in [false, true] {
+        let Setup { looks, pays, script, agent } = setup();
+        let mut run = agent.run("pay").build().unwrap();
+        run.finish().await.unwrap_err();
+        let id = run.waiting().next().unwrap().id.clone();
+        if answered_before {
+            run.answer(&id, Answer::Approve).unwrap();
+        }
+        let saved = reread(&run.save());
+        drop(run);
+
+        let mut run = agent.resume(&saved).unwrap().build().unwrap();
+        if !answered_before {
+            assert_eq!(run.waiting().count(), 1);
+            run.answer(&id, Answer::Approve).unwrap();
+        }
+        let finished = run.finish().await.unwrap();
+        assert_eq!((looks.get(), pays.get()), (1, 1));
+        assert_legal(&finished.messages);
+        assert_eq!(script.requests().len(), 2);
+
+        // The same document once more: the journal knows what was done.
+        let mut again = agent.resume(&saved).unwrap().build().unwrap();
+        let _ = again.answer(&id, Answer::Approve);
+        again.finish().await.unwrap_err();
+        assert_eq!((looks.get(), pays.get()), (1, 1), "the script is over, and nothing ran again");
+    }
+}
+
+#[tokio::test]
+async fn a_run_saved_while_a_call_is_under_way_does_not_repeat_its_effect() {
+    let pays = Counter::default();
+    let counter = pays.clone();
+    let gate = std::sync::Arc::new(tokio::sync::Notify::new());
+    let open = gate.clone();
+    let pay = Handler::new(any("pay"), move |_, _| {
+        counter.hit();
+        let open = open.clone();
+        async move {
+            open.notified().await;
+            Ok(Output::text("paid"))
+        }
+    });
+    let script = ScriptedModel::new().then_call("a", "pay", "{}").then_text("one").then_text("two");
+    let agent = agent(&script, toolbox([pay]));
+    let mut run = agent.run("pay").build().unwrap();
+    while pays.get() == 0 {
+        let wait = std::time::Duration::from_millis(1);
+        let _ = tokio::time::timeout(wait, run.finish()).await;
+    }
+    let saved = reread(&run.save());
+    gate.notify_one();
+    assert_eq!(run.finish().await.unwrap().text, "one");
+
+    let finished = agent.resume(&saved).unwrap().finish().await.unwrap();
+    assert_eq!((finished.text.as_str(), pays.get()), ("two", 1));
+    assert_legal(&finished.messages);
+    assert_eq!(said(finished.messages[2].outcomes().next().unwrap()), "paid");
+}
+
+#[tokio::test]
+async fn a_run_of_another_agent_is_refused() {
+    let Setup { agent, script, .. } = setup();
+    let mut run = agent.run("pay").build().unwrap();
+    run.finish().await.unwrap_err();
+    let other = Agent::new("other").with_model(script.model());
+    assert!(
+        matches!(other.resume(&run.save()), Err(RunError::Saved { path, .. }) if path == "/agent")
+    );
+}
