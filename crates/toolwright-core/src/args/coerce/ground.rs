@@ -15,6 +15,12 @@ const LOOKS: usize = 32;
 /// How many values may be looked at anyhow, a value within another counted by itself.
 const AT_LEAST: usize = 50_000;
 
+/// How many branches of unions may be tried for every value of the arguments.
+const TRIES: usize = 16;
+
+/// How many branches may be tried anyhow.
+const TRIES_AT_LEAST: usize = 256;
+
 /// How many schemas within the schema may be compiled for one call.
 const PARTS: usize = 256;
 
@@ -26,13 +32,36 @@ pub(super) struct Ground<'s> {
     parts: &'s Parts<'s>,
     compiled: RefCell<HashMap<String, Option<Rc<Part<'s>>>>>,
     left: Cell<usize>,
+    tries: Cell<usize>,
+    is_spent: Cell<bool>,
 }
 
 impl<'s> Ground<'s> {
     /// For a value that is to be mended.
     pub(super) fn new(by: &'s Coercion<'s>, parts: &'s Parts<'s>, value: &Json) -> Ground<'s> {
-        let left = Cell::new(AT_LEAST + LOOKS * weight(value));
-        Ground { by, schema: by.check.schema(), parts, compiled: RefCell::default(), left }
+        let weight = weight(value);
+        let left = Cell::new(AT_LEAST + LOOKS * weight);
+        let tries = Cell::new(TRIES_AT_LEAST + TRIES * weight);
+        Ground {
+            by,
+            schema: by.check.schema(),
+            parts,
+            compiled: RefCell::default(),
+            left,
+            tries,
+            is_spent: Cell::new(false),
+        }
+    }
+
+    /// Whether the search was cut short. Then it knows no cheapest value.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent.get()
+    }
+
+    /// Counts one branch of a union; none if there were too many. Branches that have unions within
+    /// them multiply, and a look at each can be long.
+    pub(super) fn try_branch(&self) -> Option<()> {
+        self.count(&self.tries, 1)
     }
 
     /// Where a value breaks some of the schemas within the schema; none if that cannot be known.
@@ -67,6 +96,7 @@ impl<'s> Ground<'s> {
             return part.clone();
         }
         if compiled.len() >= PARTS {
+            self.is_spent.set(true);
             return None;
         }
         let part = self.parts.compile(pointer).map(Rc::new);
@@ -76,8 +106,13 @@ impl<'s> Ground<'s> {
 
     /// Counts one look at a value; none if there were too many.
     fn spend(&self, value: &Json) -> Option<()> {
-        let left = self.left.get().checked_sub(weight(value))?;
-        self.left.set(left);
+        self.count(&self.left, weight(value))
+    }
+
+    fn count(&self, left: &Cell<usize>, some: usize) -> Option<()> {
+        let rest = left.get().checked_sub(some).filter(|_| !self.is_spent.get());
+        self.is_spent.set(rest.is_none());
+        left.set(rest?);
         Some(())
     }
 }

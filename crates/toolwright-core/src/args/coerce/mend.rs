@@ -61,7 +61,7 @@ pub(super) fn whole(value: &Json, by: &Coercion<'_>) -> Option<Reading> {
     let spot =
         Spot { at: String::new(), schemas, around: Vec::new(), is_item: false, reach: REACH };
     let mended = mend(&ground, value.clone(), &spot)?;
-    let is_sound = !mended.is_tied && by.check.accepts(&mended.value);
+    let is_sound = !mended.is_tied && !ground.is_spent() && by.check.accepts(&mended.value);
     is_sound.then_some(Reading { value: mended.value, changes: mended.changes })
 }
 
@@ -94,6 +94,7 @@ fn itself(
     }
     for violation in own {
         for branch in branches(ground, violation, spot) {
+            ground.try_branch()?;
             let mended = mend(ground, value.clone(), &branch)
                 .filter(|mended| ground.accepts(&mended.value, &spot.schemas));
             if let Some(mended) = mended {

@@ -357,3 +357,45 @@ fn a_union_is_mended_by_the_nearest_branch_and_a_tie_is_refused() {
         assert_eq!(value(schema, given), expected, "{given} for {schema}");
     }
 }
+
+#[test]
+fn hostile_schemas_and_values_are_refused_soon() {
+    // Each union has two ways to the next one: two to the tenth branches, for one value.
+    let step = |at: usize| {
+        format!(
+            r##""a{at}":{{"anyOf":[{{"$ref":"#/$defs/a{next}"}},{{"$ref":"#/$defs/a{next}"}}]}}"##,
+            next = at + 1
+        )
+    };
+    let steps: Vec<String> = (0..10).map(step).collect();
+    let schema = format!(
+        r##"{{"$defs":{{{},"a10":{{"type":"integer"}}}},"properties":{{"v":{{"$ref":"#/$defs/a0"}}}}}}"##,
+        steps.join(",")
+    );
+    assert_eq!(become_with(Options::LENIENT, &schema, r#"{"v":"1"}"#), "refused");
+    // JSON within strings within JSON, and so on.
+    let mut text = "[1]".to_owned();
+    for _ in 0..10 {
+        text = Json::from(text).compact();
+    }
+    assert_eq!(become_with(Options::LENIENT, r#"{"type":"object"}"#, &text), "refused");
+    // Many mends are no reason to refuse.
+    let many = |item: &str| format!("[{}]", vec![item; 3000].join(","));
+    let integers = r#"{"type":"array","items":{"type":"integer"}}"#;
+    assert_eq!(value(integers, &many(r#""5""#)), many("5"));
+}
+
+#[test]
+fn long_values_are_shown_by_their_beginning() {
+    let schema = Json::parse(r#"{"type":"object","properties":{"v":{"type":"array"}}}"#).unwrap();
+    let check = Check::compile(&schema).unwrap();
+    let list = Json::Array(vec![Json::from("天"); 5000]).compact();
+    let args = Json::Object(toolwright_core::object! {"v": list.as_str()});
+    let reading = Coercion::new(&check).apply(args).unwrap();
+    assert_eq!(reading.value.pointer("/v").unwrap().compact(), list);
+    let shown = reading.changes[0].to_json();
+    for side in ["from", "to"] {
+        let text = shown.get(side).and_then(Json::as_str).unwrap();
+        assert!(text.len() < 5000 && text.contains("天") && text.ends_with("bytes)"), "{text}");
+    }
+}
