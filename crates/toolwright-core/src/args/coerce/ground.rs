@@ -19,7 +19,10 @@ const AT_LEAST: usize = 50_000;
 const TRIES: usize = 16;
 
 /// How many branches may be tried anyhow.
-const TRIES_AT_LEAST: usize = 256;
+const TRIES_AT_LEAST: usize = 64;
+
+/// How many unions may stand directly within each other.
+const UNIONS: usize = 4;
 
 /// How many schemas within the schema may be compiled for one call.
 const PARTS: usize = 256;
@@ -58,9 +61,12 @@ impl<'s> Ground<'s> {
         self.is_spent.get()
     }
 
-    /// Counts one branch of a union; none if there were too many. Branches that have unions within
-    /// them multiply, and a look at each can be long.
-    pub(super) fn try_branch(&self) -> Option<()> {
+    /// Counts one branch of a union that stands within others; none if there were too many. Branches
+    /// that have unions within them multiply, and a look at each can be long.
+    pub(super) fn try_branch(&self, unions: usize) -> Option<()> {
+        if unions > UNIONS {
+            self.is_spent.set(true);
+        }
         self.count(&self.tries, 1)
     }
 

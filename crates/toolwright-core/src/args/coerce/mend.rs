@@ -94,7 +94,7 @@ fn itself(
     }
     for violation in own {
         for branch in branches(ground, violation, spot) {
-            ground.try_branch()?;
+            ground.try_branch(branch.around.len())?;
             let mended = mend(ground, value.clone(), &branch)
                 .filter(|mended| ground.accepts(&mended.value, &spot.schemas));
             if let Some(mended) = mended {
@@ -234,23 +234,23 @@ const OF_OBJECTS: &[&str] = &[
     "maxProperties",
 ];
 
-/// A place for each branch of a union that no branch was right for.
+/// A place for each branch of a union that no branch was right for. What else the place has to be
+/// is asked when the branch is done.
 fn branches(ground: &Ground<'_>, violation: &Violation, spot: &Spot) -> Vec<Spot> {
     if !matches!(violation.keyword.as_str(), "anyOf" | "oneOf") {
         return Vec::new();
     }
     let union = node::of_keyword(violation);
-    let others = spot.schemas.iter().filter(|schema| *schema != union);
-    let branches = ground.schema.pointer(&violation.schema_path).and_then(Json::as_array);
-    (0..branches.map_or(0, <[Json]>::len))
-        .map(|index| {
-            let branch = format!("{}/{index}", violation.schema_path);
-            let mut place = spot.clone();
-            place.schemas = others.clone().cloned().chain([branch]).collect();
-            place.around.push(union.to_owned());
-            place
-        })
-        .collect()
+    let listed = ground.schema.pointer(&violation.schema_path).and_then(Json::as_array);
+    let branches: BTreeSet<String> = (0..listed.map_or(0, <[Json]>::len))
+        .map(|index| node::target(ground, format!("{}/{index}", violation.schema_path)))
+        .collect();
+    let place = |branch| {
+        let mut place = Spot { schemas: vec![branch], ..spot.clone() };
+        place.around.push(union.to_owned());
+        place
+    };
+    branches.into_iter().map(place).collect()
 }
 
 /// The cheaper of two; if they cost the same and differ, there is no telling which was meant.

@@ -14,6 +14,20 @@ pub(super) fn of_keyword(violation: &Violation) -> &str {
     violation.schema_path.rsplit_once('/').map_or("", |(schema, _)| schema)
 }
 
+/// Where a schema that is nothing but a reference leads; else the schema itself.
+pub(super) fn target(ground: &Ground<'_>, mut pointer: String) -> String {
+    for _ in 0..LIMIT {
+        let Some(Json::Object(schema)) = ground.schema.pointer(&pointer) else { break };
+        let reference = schema.get("$ref").and_then(Json::as_str).filter(|_| schema.len() == 1);
+        let within = reference.and_then(|reference| reference.strip_prefix('#'));
+        match within.filter(|within| ground.schema.pointer(within).is_some()) {
+            Some(within) => pointer = within.to_owned(),
+            None => break,
+        }
+    }
+    pointer
+}
+
 /// The values that broken `enum` and `const` keywords list.
 pub(super) fn choices<'s>(ground: &Ground<'s>, violations: &[&Violation]) -> Vec<&'s Json> {
     let mut out = Vec::new();
