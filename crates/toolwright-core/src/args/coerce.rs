@@ -92,6 +92,6 @@ impl Proposal {
 
     /// How far it goes.
     fn cost(&self) -> u32 {
-        self.changes.iter().map(|change| change.op.cost()).sum()
+        self.changes.iter().map(|change| change.cost).sum()
     }
 }

@@ -48,7 +48,7 @@ impl Mended {
     }
 
     fn cost(&self) -> u32 {
-        self.changes.iter().map(|change| change.op.cost()).sum()
+        self.changes.iter().map(|change| change.cost).sum()
     }
 }
 

@@ -1,20 +1,30 @@
 //! A string that holds an array or an object as JSON.
 
 use super::{Op, Proposal};
+use crate::args::repair;
 use crate::json::Json;
 
 /// How often JSON may stand within a string within JSON.
 const LAYERS: usize = 3;
 
+/// What may have to be repaired in it. Text that was cut off, or that stands among other text, is
+/// not an array or object by itself.
+const REPAIRED: [Op; 4] = [Op::Quote, Op::Comma, Op::Comment, Op::Literal];
+
 /// What the string holds. Whether it may be that is for the schema to say: where text belongs,
 /// nobody asks.
-pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {
-    let held = held(value.as_str()?)?;
+pub(super) fn propose(at: &str, value: &Json) -> Vec<Proposal> {
+    let Some(text) = value.as_str() else { return Vec::new() };
     let op = if at.is_empty() { Op::Decode } else { Op::Parse };
-    Some(Proposal::new(at, op, value, held))
+    match held(text) {
+        Some(held) => vec![Proposal::new(at, op, value, held)],
+        // The arguments as a whole were repaired before they came here.
+        None if at.is_empty() => Vec::new(),
+        None => repaired(at, op, value, text.trim()),
+    }
 }
 
-/// The array or object that a text is.
+/// The array or object that a text is. One that repeats a key is none: a value would be lost.
 pub(super) fn held(text: &str) -> Option<Json> {
     let mut text = text.to_owned();
     for _ in 0..LAYERS {
@@ -23,8 +33,42 @@ pub(super) fn held(text: &str) -> Option<Json> {
         }
         match Json::parse(text.trim()).ok()? {
             Json::String(inner) => text = inner,
-            held => return Some(held),
+            held => return (!repeats(&held)).then_some(held),
         }
     }
     None
+}
+
+/// What the text is in another language's spelling.
+fn repaired(at: &str, op: Op, value: &Json, text: &str) -> Vec<Proposal> {
+    let is_whole = (text.starts_with('[') && text.ends_with(']'))
+        || (text.starts_with('{') && text.ends_with('}'));
+    if !is_whole || Json::parse(text).is_ok() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for reading in repair::readings(text) {
+        let is_plain = reading.changes.iter().all(|change| REPAIRED.contains(&change.op));
+        let is_same_kind = reading.value.as_array().is_some() == text.starts_with('[');
+        if !is_plain || !is_same_kind || repeats(&reading.value) {
+            continue;
+        }
+        let mut proposal = Proposal::new(at, op, value, reading.value);
+        for mut change in reading.changes {
+            change.path.insert_str(0, at);
+            proposal.changes.push(change);
+        }
+        out.push(proposal);
+    }
+    out
+}
+
+fn repeats(value: &Json) -> bool {
+    match value {
+        Json::Array(items) => items.iter().any(repeats),
+        Json::Object(object) => {
+            !object.repeated().is_empty() || object.iter().any(|(_, value)| repeats(value))
+        }
+        _ => false,
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toolwright_core::Json;
 use toolwright_core::args::coerce::Coercion;
-use toolwright_core::args::{Options, Reading};
+use toolwright_core::args::{Op, Options, Reading};
 use toolwright_core::schema::{Check, Violation};
 
 use crate::fixtures::lines;
@@ -210,6 +210,29 @@ fn case_25_a_json_string_is_parsed_only_where_the_schema_rejects_it() {
     ] {
         assert_eq!(value(schema, given), expected, "{given} for {schema}");
     }
+}
+
+#[test]
+fn json_in_another_spelling_is_parsed_and_told() {
+    let words = r#"{"type":"array","items":{"type":"string"}}"#;
+    let flags = r#"{"type":"object","additionalProperties":{"type":"boolean"}}"#;
+    for (schema, given, expected) in [
+        (words, r#""['a', 'b']""#, r#"["a","b"]"#),
+        (words, r#""[\"a\", \"b\",]""#, r#"["a","b"]"#),
+        (flags, r#""{'on': True}""#, r#"{"on":true}"#),
+        (words, r#""['a', 'b'""#, "refused"),
+        (words, r#""see ['a']""#, r#"["see ['a']"]"#),
+        (flags, r#""{\"on\": true, \"on\": false}""#, "refused"),
+    ] {
+        assert_eq!(value(schema, given), expected, "{given} for {schema}");
+    }
+    let schema = format!(r#"{{"properties":{{"v":{words}}}}}"#);
+    let check = Check::compile(&Json::parse(&schema).unwrap()).unwrap();
+    let args = Json::parse(r#"{"v":"['a']"}"#).unwrap();
+    let changes = Coercion::new(&check).apply(args).unwrap().changes;
+    let ops: Vec<Op> = changes.iter().map(|change| change.op).collect();
+    assert_eq!(ops, [Op::Parse, Op::Quote]);
+    assert!(changes.iter().all(|change| change.path.starts_with("/v")));
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn only_settled_arguments_become_a_call() {
     assert_eq!((checked.id(), checked.name(), checked.is_closed()), (Some("call_1"), "t", false));
     assert_eq!(checked.arguments().len(), 6);
     for wrong in
-        ["", "{}", "[]", "null", "\"x\"", "no", r#"{"input_structure":1,"model_path":"b"}"#]
+        ["", "{}", "[]", "null", "\"x\"", "no", r#"{"input_structure":{},"model_path":"b"}"#]
     {
         let settled = settle(&parameters, wrong);
         let refused = CheckedCall::new(&call, settled.clone()).unwrap_err();
