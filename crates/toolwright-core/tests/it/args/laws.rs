@@ -65,8 +65,9 @@ fn value(dice: &mut Dice, schema: &Json, root: &Json) -> Json {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
         return value(dice, root.pointer(reference.trim_start_matches('#')).unwrap(), root);
     }
-    if let Some(list) = schema.get("anyOf").or(schema.get("allOf")).and_then(Json::as_array) {
-        return value(dice, &list[0], root);
+    if let Some([first, ..]) = schema.get("anyOf").or(schema.get("allOf")).and_then(Json::as_array)
+    {
+        return value(dice, first, root);
     }
     if let Some(list) = schema.get("enum").and_then(Json::as_array) {
         return list[dice.roll(list.len())].clone();
