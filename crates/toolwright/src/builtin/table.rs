@@ -74,7 +74,7 @@ impl Table {
     /// Takes out the rows in which a cell is missing, and tells how many. If columns are named, only
     /// their cells count.
     pub fn drop_missing(&mut self, columns: &[String]) -> Result<usize, TableError> {
-        let places = columns.iter().map(|name| self.place(name));
+        let places = columns.iter().enumerate().map(|(item, name)| self.place(item, name));
         let places: Vec<usize> = places.collect::<Result<_, _>>()?;
         let before = self.rows.len();
         self.rows.retain(|row| match places.as_slice() {
@@ -84,10 +84,14 @@ impl Table {
         Ok(before - self.rows.len())
     }
 
-    fn place(&self, name: &str) -> Result<usize, TableError> {
+    /// The place of a column. The name may come from data, so it is not said again.
+    fn place(&self, item: usize, name: &str) -> Result<usize, TableError> {
         let own = || self.columns.iter().map(String::as_str);
         own().position(|column| column == name).ok_or_else(|| {
-            let mut text = format!("there is no column {name:?}; the columns are {}", names(own()));
+            let known = names(own());
+            let mut text = format!(
+                "item {item} (from 0) is no column of the table, whose columns are {known}"
+            );
             if let Some(near) = nearest(name, own()) {
                 let _ = write!(text, ". Did you mean {near:?}?");
             }

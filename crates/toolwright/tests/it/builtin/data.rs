@@ -110,7 +110,13 @@ async fn some_columns_count() {
     let dropped = bench.call("drop_missing", &arguments).await.unwrap();
     assert!(dropped.starts_with("Removed 1 row. Left: 3 rows"), "{dropped}");
     let arguments = format!(r#"{{"table":"{id}","columns":["age"]}}"#);
-    bench.refused("drop_missing", &arguments, "the columns are 姓名, 年龄, 城市").await;
+    bench
+        .refused(
+            "drop_missing",
+            &arguments,
+            "item 0 (from 0) is no column of the table, whose columns are 姓名",
+        )
+        .await;
 }
 
 #[tokio::test]
@@ -122,7 +128,6 @@ async fn what_is_no_table_is_refused_without_its_cells() {
     let wrong = [
         format!(r#"{{"table":"{id}#/rows"}}"#),
         format!(r#"{{"table":{{"columns":["a"],"rows":"{id}#/rows"}}}}"#),
-        format!(r#"{{"table":{{"columns":"{id}#/rows/0","rows":[]}}}}"#),
         format!(r#"{{"table":"{id}","columns":"{id}#/rows/0"}}"#),
         format!(r#"{{"table":"{id}#/rows/9"}}"#),
     ];
