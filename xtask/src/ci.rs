@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{args_report, bench, conformance, fuzz, tidy};
+use crate::{args_report, bench, conformance, examples, fuzz, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,7 @@ const QUICK: &[Step] = &[
         run: docs,
     },
     Step { name: "tidy", again: "cargo xtask tidy", run: tidy::run },
+    Step { name: "examples", again: "cargo xtask examples", run: examples::run },
     Step {
         name: "args-report",
         again: "cargo xtask args-report fixtures/args",

@@ -5,6 +5,7 @@ mod args_report;
 mod bench;
 mod ci;
 mod conformance;
+mod examples;
 mod fuzz;
 mod run;
 mod tidy;
@@ -14,10 +15,12 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <task>
 
-  ci [--full]              format, lints, tests, docs, tidy, conformance; --full adds fuzz and bench
+  ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
+                           --full adds fuzz and bench
   tidy                     the rules of the source tree
   conformance [--verbose]  what we emit, judged by the vendors' own SDKs
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
+  examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: the same short run each time, or N seconds
   bench [--short]          every benchmark
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         ["conformance", "--verbose"] => conformance::run(conformance::Talk::Verbose),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
+        ["examples"] => examples::run(),
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),

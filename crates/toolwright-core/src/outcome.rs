@@ -1,6 +1,6 @@
 //! What came of a call.
 
-use crate::part::Part;
+use crate::part::{Body, Part};
 
 /// The result of one call, or the reason there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +23,20 @@ impl Outcome {
             content: vec![Part::text(text)],
             ..Outcome::default()
         }
+    }
+
+    /// What a model reads of it: texts as they are, JSON compact, a line each.
+    pub fn words(&self) -> String {
+        let lines: Vec<String> = self
+            .content
+            .iter()
+            .filter_map(|part| match &part.body {
+                Body::Text(text) => Some(text.clone()),
+                Body::Json(value) => Some(value.compact()),
+                _ => None,
+            })
+            .collect();
+        lines.join("\n")
     }
 
     /// Whether the call is known to have failed.

@@ -1,0 +1,68 @@
+//! The short course: every numbered example is run, and prints what its first lines say it prints.
+
+use std::fs;
+
+use crate::run::{Failure, Outcome, Program, root};
+
+const FOLDER: &str = "crates/toolwright/examples";
+
+/// Builds and runs every example.
+pub(crate) fn run() -> Outcome {
+    let names = names()?;
+    Program::cargo().with(&["build", "--quiet", "--examples", "-p", "toolwright"]).with(ALL).run()?;
+    let mut wrong = Vec::new();
+    for name in &names {
+        let text = fs::read_to_string(root().join(FOLDER).join(format!("{name}.rs")))?;
+        let expected = promised(&text).ok_or_else(|| {
+            Failure(format!("{FOLDER}/{name}.rs: its //! has no ```text block of what it prints"))
+        })?;
+        let printed = Program::cargo()
+            .with(&["run", "--quiet", "-p", "toolwright", "--example", name])
+            .with(ALL)
+            .read()?;
+        let same = printed.trim_end() == expected.trim_end();
+        println!("{name:<28} {}", if same { "ok" } else { "prints something else" });
+        if !same {
+            println!("--- promised\n{}\n--- printed\n{}", expected.trim_end(), printed.trim_end());
+            wrong.push(name.as_str());
+        }
+    }
+    match wrong.as_slice() {
+        [] => Ok(()),
+        wrong => Err(Failure(format!("{} print something else", wrong.join(", ")))),
+    }
+}
+
+const ALL: &[&str] = &["--all-features"];
+
+/// The examples in the order of the course.
+fn names() -> Outcome<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root().join(FOLDER))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".rs").map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The text block in the first lines of an example.
+fn promised(text: &str) -> Option<String> {
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    let start = lines.iter().position(|line| *line == "```text")? + 1;
+    let length = lines[start..].iter().position(|line| *line == "```")?;
+    Some(lines[start..start + length].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_is_the_text_block_of_the_first_lines() {
+        let text = "//! One tool.\n//!\n//! ```text\n//! a\n//!\n//!   b\n//! ```\n\nfn main() {}\n";
+        assert_eq!(promised(text).as_deref(), Some("a\n\n  b"));
+        assert_eq!(promised("//! Nothing.\n//! ```text\nfn main() {}\n"), None);
+    }
+}
