@@ -9,7 +9,10 @@ const FOLDER: &str = "crates/toolwright/examples";
 /// Builds and runs every example.
 pub(crate) fn run() -> Outcome {
     let names = names()?;
-    Program::cargo().with(&["build", "--quiet", "--examples", "-p", "toolwright"]).with(ALL).run()?;
+    Program::cargo()
+        .with(&["build", "--quiet", "--examples", "-p", "toolwright"])
+        .with(ALL)
+        .run()?;
     let mut wrong = Vec::new();
     for name in &names {
         let text = fs::read_to_string(root().join(FOLDER).join(format!("{name}.rs")))?;
@@ -61,7 +64,8 @@ mod tests {
 
     #[test]
     fn a_promise_is_the_text_block_of_the_first_lines() {
-        let text = "//! One tool.\n//!\n//! ```text\n//! a\n//!\n//!   b\n//! ```\n\nfn main() {}\n";
+        let text =
+            "//! One tool.\n//!\n//! ```text\n//! a\n//!\n//!   b\n//! ```\n\nfn main() {}\n";
         assert_eq!(promised(text).as_deref(), Some("a\n\n  b"));
         assert_eq!(promised("//! Nothing.\n//! ```text\nfn main() {}\n"), None);
     }
