@@ -23,7 +23,42 @@ use crate::session::{Caller, Session};
 
 /// Tools that can be called, with all that their calls have in common.
 ///
-/// Clones share everything: limits, caches and stores.
+/// ```
+/// use toolwright::call::{Policy, Rule, Verdict, Wholeness};
+/// use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let schema = Json::parse(
+///     r#"{"type": "object", "required": ["city"], "properties": {
+///         "city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}"#,
+/// )?;
+/// let forecast = Handler::new(Tool::function("forecast", schema), |_, arguments| async move {
+///     Ok(Output::text(format!("Sun, for {arguments}")))
+/// })
+/// .with_effect(Effect::None);
+/// let toolbox = Toolbox::new([forecast])?
+///     .with_policy(Policy::default().with(Rule::new(Verdict::Ask).for_tools(["send_*"])));
+///
+/// // What a model wrote, nearly as it should be: a string for a number, and a comma too many.
+/// let arguments = Arguments::from_text(r#"{"city": "北京", "days": "2",}"#);
+/// let call = Call::new("call_1", "forecast", arguments);
+/// let called = toolbox.call(&Session::new("run-1"), &call, Wholeness::Proven).await;
+///
+/// let done = called.done().ok_or("it waits for a person")?;
+/// let text = done.outcome.content[0].as_text();
+/// assert_eq!(text, Some(r#"Sun, for {"city":"北京","days":2}"#));
+/// assert_eq!(done.changes.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Whatever goes wrong is an outcome that tells the model what to do, never an error of the host.
+/// A tool with effects is recorded before it runs, so that the same call (of the same run and turn,
+/// with the same id and arguments) has its effect once, however often it is made.
+///
+/// Clones share everything: limits, caches and stores. A runtime of one thread cannot give up a tool
+/// that blocks it: make such a tool with [`Handler::blocking`].
 #[derive(Clone)]
 pub struct Toolbox {
     items: Arc<[Arc<Item>]>,

@@ -20,9 +20,10 @@ pub struct Approval {
     pub run: Arc<str>,
     /// The turn of the run
     pub turn: u64,
-    /// The call as the model made it
+    /// The call as the model made it, which may hold secrets
     pub call: Call,
-    /// The arguments that it would run with, secrets redacted
+    /// The arguments that it would run with, as a person may see them: no secrets, and handles in
+    /// place of what they stand for
     pub arguments: Object,
     /// Why a person is asked
     pub reason: String,

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use toolwright_core::part::MediaSource;
 
-use super::bind;
+use super::{bind, limit};
+use crate::error::CallError;
 use crate::handler::Handler;
 use crate::output::{Content, Output};
 use crate::session::{Scope, Session};
@@ -76,24 +77,24 @@ impl Cache {
         Arc::new(Cache { lifetime, state: Mutex::default() })
     }
 
-    /// Looks for a result, waiting for an equal call that is under way. `None` if the wait was too
-    /// long.
-    pub(crate) async fn find(self: &Arc<Cache>, key: Key, scope: &Scope) -> Option<Found> {
+    /// Looks for a result, waiting for an equal call that is under way.
+    pub(crate) async fn find(
+        self: &Arc<Cache>,
+        key: Key,
+        scope: &Scope,
+    ) -> Result<Found, CallError> {
         let flight = {
             let mut state = self.state();
             if let Some(output) = state.get(&key) {
-                return Some(Found::Kept(output));
+                return Ok(Found::Kept(output));
             }
             state.flights.entry(key).or_default().clone()
         };
-        let guard = tokio::select! {
-            guard = timeout_at(scope.deadline, flight.lock_owned()) => guard.ok()?,
-            () = scope.cancel.cancelled() => return None,
-        };
+        let guard = limit::wait(flight.lock_owned(), scope).await?;
         let flight = Flight { key, cache: self.clone(), _guard: guard };
         // Whoever was first may have found it.
         let output = self.state().get(&key);
-        Some(output.map_or(Found::Nothing(flight), Found::Kept))
+        Ok(output.map_or(Found::Nothing(flight), Found::Kept))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

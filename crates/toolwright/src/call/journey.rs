@@ -20,6 +20,7 @@ use super::policy::Verdict;
 use super::wholeness::Wholeness;
 use super::{Called, Done, Source, canonical, execute, find, limit, note, outcome, settle};
 use crate::error::CallError;
+use crate::ledger::Ledger;
 use crate::session::{Scope, Session};
 use crate::toolbox::Toolbox;
 use crate::toolbox::item::Item;
@@ -147,14 +148,14 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
     let mut flight = None;
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
-            Some(Found::Kept(output)) => {
+            Ok(Found::Kept(output)) => {
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
                 let content = outcome::success(&item.handler, content, &owner, toolbox.handles());
                 return Ran::succeeded(Source::Cached, content, host);
             }
-            Some(Found::Nothing(leave)) => flight = Some(leave),
-            None => return Ran::refused(limit::too_late(&scope)),
+            Ok(Found::Nothing(leave)) => flight = Some(leave),
+            Err(error) => return Ran::refused(error),
         }
     }
     match enter(toolbox, &item, &scope).await {
@@ -169,12 +170,16 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
     }
 }
 
-/// Waits for leave to run: of the tool first, so that what waits for it keeps nobody else waiting.
+/// Waits for leave to run: until the ledger has room to note it, then of the tool, so that what waits
+/// for that keeps nobody else waiting, then of the box.
 async fn enter(
     toolbox: &Toolbox,
     item: &Item,
     scope: &Scope,
 ) -> Result<[limit::Permit; 2], CallError> {
+    if let Some(room) = toolbox.ledger().and_then(Ledger::room) {
+        limit::wait(room, scope).await?;
+    }
     Ok([item.limit.enter(scope).await?, toolbox.limit().enter(scope).await?])
 }
 
@@ -225,7 +230,7 @@ pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Appr
         run: session.run.clone(),
         turn: session.turn,
         call: made.call.clone(),
-        arguments: checked.into_arguments(),
+        arguments: note::presentable(made.item.as_deref(), checked.arguments(), &made.changes),
         reason: ask.unwrap_or_default(),
         key,
         digest: approve::digest(&canonical),

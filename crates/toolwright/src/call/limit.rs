@@ -33,14 +33,19 @@ impl Limit {
         if let Ok(permit) = semaphore.clone().try_acquire_owned() {
             return Ok(Permit { _held: Some(permit) });
         }
-        let waited = tokio::select! {
-            waited = timeout_at(scope.deadline, semaphore.clone().acquire_owned()) => waited,
-            () = scope.cancel.cancelled() => return Err(too_late(scope)),
-        };
-        match waited {
-            Ok(Ok(permit)) => Ok(Permit { _held: Some(permit) }),
-            _ => Err(too_late(scope)),
-        }
+        let waited = wait(semaphore.clone().acquire_owned(), scope).await?;
+        Ok(Permit { _held: Some(waited.map_err(|_| too_late(scope))?) })
+    }
+}
+
+/// Waits for something, at most until the call's deadline.
+pub(crate) async fn wait<T>(
+    future: impl Future<Output = T>,
+    scope: &Scope,
+) -> Result<T, CallError> {
+    tokio::select! {
+        waited = timeout_at(scope.deadline, future) => waited.map_err(|_| too_late(scope)),
+        () = scope.cancel.cancelled() => Err(too_late(scope)),
     }
 }
 

@@ -1,25 +1,43 @@
 //! The last step: every call is noted in the ledger, those that were refused and those that wait
-//! as well.
+//! as well. Where the ledger wants data, secrets are taken out of it by the tool's schemas, and what
+//! a handle stands for stays where it is.
 
 use std::time::Duration;
 
-use toolwright_core::args::Change;
+use toolwright_core::args::{Change, Op};
+use toolwright_core::json::Object;
+use toolwright_core::part::{Body, Part};
+use toolwright_core::{Json, object};
 
 use super::Done;
 use super::journey::Made;
-use crate::ledger::Entry;
+use crate::ledger::redact::Redactor;
+use crate::ledger::{Entry, Ledger};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
+use crate::toolbox::item::Item;
+
+/// Nothing is known of the values.
+const ANY: &Json = &Json::Bool(true);
 
 /// Notes a call that has an outcome.
 pub(crate) fn done(toolbox: &Toolbox, session: &Session, made: &Made<'_>, done: &Done) {
     let Some(ledger) = toolbox.ledger() else { return };
+    let mut data = data(made, &done.changes);
+    if let Some(data) = &mut data {
+        let output = made.item.as_ref().and_then(|item| item.handler.tool().output.as_ref());
+        let redactor = Redactor::new(output.unwrap_or(ANY));
+        let content: Vec<Json> =
+            done.outcome.content.iter().map(|part| shown(part, redactor)).collect();
+        data.insert("outcome", content);
+    }
     ledger.record(Entry {
         error: done.error.as_ref().map(|error| error.kind),
         source: Some(done.source),
         attempts: done.attempts,
         duration: done.duration,
-        changes: changes(toolbox, &done.changes),
+        changes: changes(ledger, made, &done.changes),
+        data: data.map(Json::Object),
         ..entry(session, made)
     });
 }
@@ -29,7 +47,8 @@ pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, made: &Made<'_>) {
     let Some(ledger) = toolbox.ledger() else { return };
     ledger.record(Entry {
         duration: made.start.elapsed(),
-        changes: changes(toolbox, &made.changes),
+        changes: changes(ledger, made, &made.changes),
+        data: data(made, &made.changes).map(Json::Object),
         ..entry(session, made)
     });
 }
@@ -56,9 +75,59 @@ fn entry(session: &Session, made: &Made<'_>) -> Entry {
 }
 
 /// The changes, without the values unless the ledger wants data.
-fn changes(toolbox: &Toolbox, changes: &[Change]) -> Vec<Change> {
-    if toolbox.wants_data() {
-        return changes.to_vec();
+fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Change> {
+    let redactor = Redactor::new(schema(made.item.as_deref()));
+    let shown = |change: &Change| match ledger.wants_data() {
+        true => redactor.change(change),
+        false => Change { from: None, to: None, ..change.clone() },
+    };
+    changes.iter().map(shown).collect()
+}
+
+/// The arguments for a ledger that wants them.
+fn data(made: &Made<'_>, changes: &[Change]) -> Option<Object> {
+    let arguments = made.arguments.as_ref()?;
+    Some(object! {"arguments": presentable(made.item.as_deref(), arguments, changes)})
+}
+
+/// Arguments as people may see them: handles in place of what they stand for, no secrets.
+pub(crate) fn presentable(item: Option<&Item>, arguments: &Object, changes: &[Change]) -> Object {
+    let mut value = Json::Object(arguments.clone());
+    for change in changes.iter().filter(|change| change.op == Op::Handle) {
+        if let (Some(place), Some(handle)) = (at(&mut value, &change.path), &change.from) {
+            *place = handle.clone();
+        }
     }
-    changes.iter().map(|change| Change::new(change.path.as_str(), change.op)).collect()
+    match Redactor::new(schema(item)).json(&value) {
+        Json::Object(arguments) => arguments,
+        other => object! {"arguments": other},
+    }
+}
+
+fn schema(item: Option<&Item>) -> &Json {
+    item.and_then(|item| item.handler.tool().parameters()).unwrap_or(ANY)
+}
+
+/// The place of a pointer.
+fn at<'v>(value: &'v mut Json, pointer: &str) -> Option<&'v mut Json> {
+    let mut here = value;
+    for segment in pointer.split('/').skip(1) {
+        let key = segment.replace("~1", "/").replace("~0", "~");
+        here = match here {
+            Json::Object(object) => object.get_mut(&key)?,
+            Json::Array(items) => items.get_mut(key.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(here)
+}
+
+/// A piece of an outcome; of media only what it is.
+fn shown(part: &Part, redactor: Redactor<'_>) -> Json {
+    match &part.body {
+        Body::Text(text) => Json::String(redactor.text(text)),
+        Body::Json(value) => redactor.json(value),
+        Body::Media(media) => object! {"media": media.mime.as_deref()}.into(),
+        _ => Json::Null,
+    }
 }

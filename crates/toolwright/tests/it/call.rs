@@ -7,6 +7,8 @@ mod effect;
 mod execute;
 mod find;
 mod limit;
+mod note;
 mod outcome;
 mod policy;
 mod retry;
+mod settle;

@@ -1,0 +1,120 @@
+//! Every call is in the ledger, and no more of it than the ledger may have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::{Counter, any, call, counting, echo, json, tool, toolbox};
+use tokio::sync::Notify;
+use toolwright::call::{Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::ledger::{Entry, Ledger, MemoryLedger, Query, Room};
+use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
+
+#[tokio::test]
+async fn every_call_is_noted_those_that_did_not_run_as_well() {
+    let ledger = Arc::new(MemoryLedger::new());
+    let policy = Policy::default()
+        .with(Rule::new(Verdict::Deny).for_tools(["denied"]))
+        .with(Rule::new(Verdict::Ask).for_tools(["asked"]));
+    let toolbox = toolbox([echo("echo"), echo("denied"), echo("asked"), any_panic()])
+        .with_policy(policy)
+        .with_ledger(ledger.clone());
+    let session = Session::new("run-7").with_caller(Caller::new("ann").with_tenant("acme"));
+    let calls = [
+        call("1", "echo", r#"{"n":"a"}"#),
+        call("2", "echo", r#"{"n":"a"}"#),
+        call("3", "unknown", "{}"),
+        call("4", "denied", "{}"),
+        call("5", "asked", "{}"),
+        call("6", "panics", "{}"),
+        call("7", "echo", r#"{"n":"cut off"#),
+    ];
+    toolbox.call_all(&session, &calls, Wholeness::Truncated).await;
+    let mut entries: Vec<Entry> =
+        ledger.entries(&Query::default()).into_iter().map(|recorded| recorded.entry).collect();
+    entries.sort_by(|one, other| one.call_id.cmp(&other.call_id));
+    let noted: Vec<_> = entries
+        .iter()
+        .map(|entry| (&*entry.call_id, &*entry.tool, entry.source, entry.error))
+        .collect();
+    assert_eq!(
+        noted,
+        [
+            ("1", "echo", Some(Source::Executed), None),
+            ("2", "echo", Some(Source::Duplicate), None),
+            ("3", "unknown", Some(Source::Refused), Some(CallErrorKind::UnknownTool)),
+            ("4", "denied", Some(Source::Refused), Some(CallErrorKind::NotAllowed)),
+            ("5", "asked", None, None),
+            ("6", "panics", Some(Source::Executed), Some(CallErrorKind::Panicked)),
+            ("7", "echo", Some(Source::Refused), Some(CallErrorKind::Truncated)),
+        ]
+    );
+    assert!(entries.iter().all(|entry| &*entry.run == "run-7" && &*entry.caller.id == "ann"));
+    assert!(entries.iter().all(|entry| entry.data.is_none()));
+    assert!(entries[0].key.is_some() && entries[2].key.is_none());
+}
+
+fn any_panic() -> Handler {
+    Handler::new(any("panics"), |_, _| async { panic!("no") })
+}
+
+const LOGIN: &str = r#"{"type": "object", "properties": {
+    "user": {"type": "string"}, "code": {"type": "string", "writeOnly": true},
+    "tries": {"type": "integer"}, "rows": {"type": "array"}}}"#;
+
+fn login() -> Handler {
+    Handler::new(tool("login", LOGIN), |_, _| async { Ok(Output::text("welcome")) })
+}
+
+#[tokio::test]
+async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
+    let arguments = r#"{"user": "ann", "code": "hunter2", "tries": "3"}"#;
+    for wanted in [false, true] {
+        let ledger = MemoryLedger::new();
+        let ledger = Arc::new(if wanted { ledger.with_data() } else { ledger });
+        let toolbox = toolbox([login()]).with_ledger(ledger.clone());
+        let call = call("1", "login", arguments);
+        toolbox.call(&Session::new("run"), &call, Wholeness::Unknown).await;
+        let entry = ledger.entries(&Query::default()).remove(0).entry;
+        let written = format!("{entry:?}");
+        assert!(!written.contains("hunter2"), "{written}");
+        assert_eq!(written.contains("ann\""), wanted, "{written}");
+        assert_eq!(written.contains("welcome"), wanted, "{written}");
+        assert_eq!(entry.changes.len(), 1);
+        assert_eq!(entry.changes[0].from.is_some(), wanted);
+    }
+}
+
+#[tokio::test]
+async fn a_person_is_shown_neither_secrets_nor_what_a_handle_stands_for() {
+    let handles = Arc::new(MemoryHandles::new(Limits::default()));
+    let session = Session::new("run");
+    let id = handles.keep(&session.owner(), Kept::json(json("[1,2,3]"))).unwrap();
+    let toolbox = toolbox([login()]).with_handles(handles).with_policy(Policy::new(Verdict::Ask));
+    let arguments = format!(r#"{{"user": "ann", "code": "hunter2", "rows": "{id}"}}"#);
+    let called = toolbox.call(&session, &call("1", "login", &arguments), Wholeness::Unknown).await;
+    let shown = called.waiting().unwrap().arguments.compact();
+    assert_eq!(shown, format!(r#"{{"user":"ann","code":"[redacted]","rows":"{id}"}}"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_a_ledger_without_room_and_then_begins_or_not() {
+    #[derive(Clone, Default)]
+    struct Full(Arc<Notify>);
+    impl Ledger for Full {
+        fn record(&self, _: Entry) {}
+        fn room(&self) -> Option<Room> {
+            let room = self.0.clone();
+            Some(Room::new(async move { room.notified().await }))
+        }
+    }
+    let (ran, full) = (Counter::default(), Full::default());
+    let handler =
+        counting("count", &ran).with_effect(Effect::None).with_deadline(Duration::from_secs(9));
+    let toolbox = toolbox([handler]).with_ledger(Arc::new(full.clone()));
+    let busy = crate::support::make(&toolbox, "count", "{}").await;
+    assert_eq!((crate::support::kind(&busy), ran.get()), (Some("busy"), 0));
+    full.0.notify_one();
+    let done = crate::support::make(&toolbox, "count", "{}").await;
+    assert_eq!((crate::support::kind(&done), ran.get()), (None, 1));
+}

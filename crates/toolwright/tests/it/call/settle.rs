@@ -1,0 +1,129 @@
+//! What a model writes becomes what a tool gets: repaired, resolved, coerced, completed, checked.
+
+use std::sync::Arc;
+
+use crate::support::{Counter, call, done, json, kind, text, tool, toolbox};
+use toolwright::call::{Done, Source, Wholeness};
+use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::json::Object;
+use toolwright::{Caller, Effect, Handler, Output, Session, Toolbox};
+
+const SCHEMA: &str = r#"{"type": "object", "required": ["city"], "additionalProperties": false, "properties": {
+    "city": {"type": "string"},
+    "days": {"type": "integer", "minimum": 1, "default": 3},
+    "rows": {"type": "array", "items": {"type": "integer"}},
+    "executor": {"type": "object"}}}"#;
+
+/// A tool that gives back what it got, and counts.
+fn forecast(ran: &Counter) -> Toolbox {
+    let ran = ran.clone();
+    let handler = Handler::new(tool("forecast", SCHEMA), move |_, arguments: Object| {
+        ran.hit();
+        async move { Ok(Output::json(arguments)) }
+    });
+    toolbox([handler.with_effect(Effect::None).with_hidden(["executor"])])
+}
+
+async fn make(toolbox: &Toolbox, arguments: &str, wholeness: Wholeness) -> Done {
+    let call = call("c1", "forecast", arguments);
+    done(toolbox.call(&Session::new("run"), &call, wholeness).await)
+}
+
+#[tokio::test]
+async fn arguments_arrive_repaired_coerced_and_complete_and_every_change_is_told() {
+    let toolbox = forecast(&Counter::default());
+    let done = make(&toolbox, r#"{"city": "北京"}"#, Wholeness::Unknown).await;
+    assert_eq!(text(&done), r#"{"city":"北京","days":3}"#);
+    assert!(done.changes.is_empty());
+
+    let done = make(&toolbox, r"{'city': 'Bonn', 'days': '2',}", Wholeness::Unknown).await;
+    assert_eq!(text(&done), r#"{"city":"Bonn","days":2}"#);
+    assert!(!done.changes.is_empty());
+}
+
+#[tokio::test]
+async fn a_hidden_parameter_never_comes_from_the_model() {
+    let toolbox = forecast(&Counter::default());
+    let arguments = r#"{"city": "Bonn", "executor": {"host": "evil"}}"#;
+    let done = make(&toolbox, arguments, Wholeness::Unknown).await;
+    assert_eq!(text(&done), r#"{"city":"Bonn","days":3}"#);
+    let changes: Vec<_> =
+        done.changes.iter().map(|change| (change.path.as_str(), change.op.as_str())).collect();
+    assert_eq!(changes, [("/executor", "hide")]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_and_nothing_runs() {
+    let ran = Counter::default();
+    let toolbox = forecast(&ran);
+    let wrong = make(&toolbox, r#"{"days": 0, "town": "Bonn"}"#, Wholeness::Proven).await;
+    assert_eq!((kind(&wrong), wrong.source), (Some("invalid_arguments"), Source::Refused));
+    for word in ["/days", "minimum", "city", "town"] {
+        assert!(text(&wrong).contains(word), "{word} in {}", text(&wrong));
+    }
+    let unreadable = make(&toolbox, "just call it", Wholeness::Proven).await;
+    assert_eq!(kind(&unreadable), Some("invalid_json"));
+    assert!(text(&unreadable).starts_with("Invalid JSON input for tool forecast"));
+    assert_eq!(ran.get(), 0);
+}
+
+#[tokio::test]
+async fn case_27_what_had_to_be_closed_runs_only_if_the_model_was_done() {
+    let ran = Counter::default();
+    let toolbox = forecast(&ran);
+    let cut = r#"{"city": "Bonn", "days": 2"#;
+    let unknown = make(&toolbox, cut, Wholeness::Unknown).await;
+    assert_eq!((kind(&unknown), ran.get()), (Some("truncated"), 0));
+    let proven = make(&toolbox, cut, Wholeness::Proven).await;
+    assert_eq!((kind(&proven), ran.get()), (None, 1));
+    assert_eq!(text(&proven), r#"{"city":"Bonn","days":2}"#);
+    assert!(proven.changes.iter().any(|change| change.op.as_str() == "close"));
+}
+
+#[tokio::test]
+async fn a_handle_arrives_as_what_it_stands_for() {
+    let handles = Arc::new(MemoryHandles::new(Limits::default()));
+    let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
+    let owner = Session::new("run").owner();
+    let id = handles.keep(&owner, Kept::json(json(r#"{"a":[1,2,3]}"#))).unwrap();
+
+    let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}#/a"}}"#);
+    let done = make(&toolbox, &arguments, Wholeness::Unknown).await;
+    assert_eq!(text(&done), r#"{"city":"Bonn","rows":[1,2,3],"days":3}"#);
+
+    // The model learns that it may pass one.
+    let shown = toolbox.tools()[0].parameters().unwrap().compact();
+    assert!(shown.contains("tw:") && !shown.contains("executor"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_handle_of_somebody_else_is_a_tool_error_with_advice() {
+    let ran = Counter::default();
+    let handles = Arc::new(MemoryHandles::new(Limits::default()));
+    let toolbox = forecast(&ran).with_handles(handles.clone());
+    let stranger = Session::new("run").with_caller(Caller::new("x").with_tenant("other")).owner();
+    let id = handles.keep(&stranger, Kept::json(json("[1]"))).unwrap();
+    let forged = format!("tw:{}", "0".repeat(32));
+    let mut words = Vec::new();
+    for handle in [id.to_string(), forged] {
+        let arguments = format!(r#"{{"city": "Bonn", "rows": "{handle}"}}"#);
+        let done = make(&toolbox, &arguments, Wholeness::Unknown).await;
+        assert_eq!((kind(&done), ran.get()), (Some("bad_handle"), 0));
+        words.push(text(&done).replace(&handle, "H"));
+    }
+    // Nobody learns whether it exists.
+    assert_eq!(words[0], words[1]);
+}
+
+#[tokio::test]
+async fn what_a_handle_stands_for_is_not_told_when_it_is_wrong() {
+    let handles = Arc::new(MemoryHandles::new(Limits::default()));
+    let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
+    let owner = Session::new("run").owner();
+    let id = handles.keep(&owner, Kept::json(json(r#"["hunter2"]"#))).unwrap();
+    let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}"}}"#);
+    let done = make(&toolbox, &arguments, Wholeness::Unknown).await;
+    assert_eq!(kind(&done), Some("invalid_arguments"));
+    assert!(text(&done).contains("/rows/0"), "{}", text(&done));
+    assert!(!text(&done).contains("hunter2"), "{}", text(&done));
+}
