@@ -77,9 +77,14 @@ fn entry(session: &Session, made: &Made<'_>) -> Entry {
 /// The changes, without the values unless the ledger wants data.
 fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Change> {
     let redactor = Redactor::new(schema(made.item.as_deref()));
-    let shown = |change: &Change| match ledger.wants_data() {
-        true => redactor.change(change),
-        false => Change { from: None, to: None, ..change.clone() },
+    let wants_data = ledger.wants_data();
+    let shown = |change: &Change| {
+        if wants_data {
+            return redactor.change(change);
+        }
+        let mut bare = change.clone();
+        (bare.from, bare.to) = (None, None);
+        bare
     };
     changes.iter().map(shown).collect()
 }

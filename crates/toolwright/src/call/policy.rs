@@ -11,7 +11,7 @@
 //!     {"effect": "ask", "tools": ["git_commit"], "reason": "Commits need a person's word."},
 //!     {"effect": "deny", "tools": ["file_*"], "tenants": ["guest*"]},
 //!     {"effect": "deny", "tools": ["transfer"],
-//!      "arguments": [{"path": "/currency", "one_of": ["XTS", "XXX"]}]}
+//!      "arguments": [{"path": "/currency", "one_of": ["BTC", "XTS"]}]}
 //!   ]
 //! }
 //! ```
