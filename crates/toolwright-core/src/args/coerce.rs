@@ -31,6 +31,7 @@ mod place;
 mod rename;
 mod text;
 mod unwrap;
+mod within;
 
 use super::{Change, Op, Options, Reading};
 use crate::json::Json;

@@ -2,15 +2,14 @@
 //!
 //! A place that is wrong in itself is mended by a rule, or by one branch of a union; what a rule
 //! makes may be wrong within and is mended in turn. A place that is only wrong within is mended
-//! there, each inner place by itself. Nothing counts before the schemas around it have accepted it.
+//! there, each inner place by itself (`within`). Nothing counts before the schemas around it have accepted it.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::ground::Ground;
-use super::place::{find, split};
-use super::{Coercion, Proposal, Reading, absent, boolean, choice, list, node, number, parse};
-use super::{rename, text, unwrap};
+use super::{Coercion, Proposal, Reading, boolean, choice, list, node, number, parse};
+use super::{rename, text, unwrap, within};
 use crate::args::{Change, Op};
 use crate::json::Json;
 use crate::schema::Violation;
@@ -35,11 +34,11 @@ pub(super) struct Spot {
 
 /// A value that its schemas accept, and how it came about.
 #[derive(Debug)]
-struct Mended {
-    value: Json,
-    changes: Vec<Change>,
+pub(super) struct Mended {
+    pub(super) value: Json,
+    pub(super) changes: Vec<Change>,
     /// Whether another value is as near
-    is_tied: bool,
+    pub(super) is_tied: bool,
 }
 
 impl Mended {
@@ -66,7 +65,7 @@ pub(super) fn whole(value: &Json, by: &Coercion<'_>) -> Option<Reading> {
 }
 
 /// The nearest value that a place's schemas accept.
-fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mended> {
+pub(super) fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mended> {
     let violations = ground.violations(&value, &spot.schemas)?;
     if violations.is_empty() {
         return Some(Mended::untouched(value));
@@ -74,7 +73,7 @@ fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mended> {
     if violations.iter().any(|violation| violation.path.is_empty()) {
         return itself(ground, &value, &violations, spot);
     }
-    within(ground, value, violations, spot)
+    within::mend(ground, value, violations, spot)
 }
 
 /// Mends a value that is wrong in itself.
@@ -136,64 +135,6 @@ fn listed(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) ->
         Some(_) => one.map(|one| Mended { is_tied: true, ..one }),
         None => one,
     }
-}
-
-/// Mends a value that is only wrong within, each place by itself.
-fn within(
-    ground: &Ground<'_>,
-    mut value: Json,
-    mut violations: Vec<Violation>,
-    spot: &Spot,
-) -> Option<Mended> {
-    let (mut changes, mut is_tied) = (Vec::new(), false);
-    let mut done = BTreeSet::new();
-    // A mended place can bring others to light, but none is mended twice.
-    while !violations.is_empty() {
-        for (path, schemas) in outermost(&violations)? {
-            let inner = spot.inner(&path, schemas, &value)?;
-            let taken = std::mem::take(find(&mut value, &path)?);
-            if !taken.is_null() {
-                let mended = mend(ground, taken, &inner)?;
-                *find(&mut value, &path)? = mended.value;
-                changes.extend(mended.changes);
-                is_tied |= mended.is_tied;
-            } else if node::declares(ground, spot, &path) {
-                changes.push(absent::take_away(&mut value, &path, &inner.at)?);
-            } else {
-                return None;
-            }
-            if !done.insert(path) {
-                return None;
-            }
-        }
-        violations = ground.violations(&value, &spot.schemas)?;
-    }
-    Some(Mended { value, changes, is_tied })
-}
-
-/// The violated places that no other one is around, with the schemas that they break; none if the
-/// value itself is among them.
-fn outermost(violations: &[Violation]) -> Option<BTreeMap<String, Vec<String>>> {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for violation in violations {
-        if violation.path.is_empty() {
-            return None;
-        }
-        let schemas = places.entry(violation.path.clone()).or_default();
-        let schema = node::of_keyword(violation).to_owned();
-        if !schemas.contains(&schema) {
-            schemas.push(schema);
-        }
-    }
-    let paths: BTreeSet<String> = places.keys().cloned().collect();
-    places.retain(|path, _| !ancestors(path).any(|around| paths.contains(around)));
-    Some(places)
-}
-
-/// The pointers around a pointer, the nearest first.
-fn ancestors(pointer: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(pointer.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
-        .map(|(around, _)| around)
 }
 
 /// What a value that is wrong in itself may have meant.
@@ -263,19 +204,5 @@ fn nearer(best: Option<Mended>, other: Mended) -> Mended {
             best.is_tied |= other.is_tied || !best.value.same(&other.value);
             best
         }
-    }
-}
-
-impl Spot {
-    /// A place within this one.
-    fn inner(&self, path: &str, schemas: Vec<String>, value: &Json) -> Option<Spot> {
-        let (around, _) = split(path)?;
-        Some(Spot {
-            at: format!("{}{path}", self.at),
-            schemas,
-            around: Vec::new(),
-            is_item: value.pointer(around)?.as_array().is_some(),
-            reach: self.reach,
-        })
     }
 }
