@@ -2,6 +2,7 @@
 
 use super::search::{Before, Bracket, Event, Frame, Habit, Last, Mode, Search, State};
 use super::token::{self, Quote, Word};
+use super::unescape::is_half;
 use crate::args::Op;
 
 impl Search<'_> {
@@ -135,7 +136,7 @@ impl Search<'_> {
             let mode = |raw, inner| Mode::Text { quote, is_key, before, raw, inner };
             if let Some(length) = quote.close(rest) {
                 self.end_text(here, here + length, quote, is_key, before, state);
-                if let Some(cost) = self.inside(here, length, is_key) {
+                if let Some(cost) = self.inside(here, length, is_key, inner) {
                     let change = Event::Change(Op::Escape, cost, here, here + length);
                     let state = self.with(state, change);
                     self.go(here + length, State { mode: mode(raw, true), ..state });
@@ -166,7 +167,7 @@ impl Search<'_> {
 
     /// What it costs to take a quote for a part of the string: more if it looks as if it ended or
     /// began one. In a key it must be an apostrophe.
-    fn inside(&self, at: usize, length: usize, is_key: bool) -> Option<u32> {
+    fn inside(&self, at: usize, length: usize, is_key: bool, inner: bool) -> Option<u32> {
         let before = self.text[..at].chars().next_back();
         let after = self.text[at + length..].chars().next();
         if is_key {
@@ -174,7 +175,14 @@ impl Search<'_> {
             return (is_letter(before) && is_letter(after)).then_some(Op::Escape.cost());
         }
         let before = self.text[..at].trim_end().chars().next_back();
-        let after = self.text[at + length..].trim_start().chars().next();
+        let rest = self.text[at + length..].trim_start();
+        let after = rest.chars().next();
+        // Two strings side by side, or a sum of them, are one to other languages.
+        let sum = rest.strip_prefix('+').map(str::trim_start);
+        let side = (!inner && self.text[at + length..].len() > rest.len()).then_some(rest);
+        if sum.or(side).is_some_and(|next| Quote::open(next).is_some()) {
+            return None;
+        }
         let begins = matches!(before, Some(',' | ':' | '[' | '{' | '，' | '：') | None);
         let ends = matches!(after, Some(',' | ':' | ']' | '}' | '，' | '：') | None);
         Some(if begins || ends { 2 * Op::Escape.cost() } else { Op::Escape.cost() })
@@ -189,7 +197,11 @@ impl Search<'_> {
         before: Before,
         state: State,
     ) {
-        let (start, quote) = (state.start, Some(quote));
+        let (start, template) = (state.start, quote == Quote::Backtick);
+        if template && self.text[start..end].contains("${") {
+            return;
+        }
+        let quote = Some(quote);
         if is_key {
             let state = self.with(state, Event::Key(quote, start, end));
             self.go(next, State { mode: Mode::Colon { before, quoted: true }, ..state });
@@ -423,8 +435,11 @@ impl Search<'_> {
 
     /// The text ended inside a string.
     fn cut_text(&mut self, quote: Quote, state: State) {
-        let end = self.text.len();
-        if state.frame.is_some() && !self.text[state.start..].trim().is_empty() {
+        let (end, raw) = (self.text.len(), &self.text[state.start..]);
+        // In another language's quotes, what looks like JSON is rather a sign that they do not pair.
+        let strays =
+            quote != Quote::Double && ["\":", "\",", "\"}"].iter().any(|sign| raw.contains(sign));
+        if state.frame.is_some() && !raw.trim().is_empty() && !strays && !is_half(raw) {
             let state = self.with(state, Event::Text(Some(quote), state.start, end));
             self.cut(state);
         }

@@ -19,10 +19,12 @@ const ALIKE: usize = 4;
 const BEAM: usize = 64;
 /// How much dearer than the cheapest a reading may be.
 const MARGIN: u32 = 16;
-/// Ways to the end.
-const FOUND: usize = 32;
-/// Steps for each byte of the text, and for any text.
-const STEPS: (usize, usize) = (48, 20_000);
+/// What no reading may cost: a text with so much doubt is not understood.
+const LIMIT: u32 = 512;
+/// Ways to the end, and how much text they may build together.
+const FOUND: (usize, usize) = (32, 1 << 20);
+/// Steps for any text, for each byte of it, and for all of them.
+const STEPS: (usize, usize, usize) = (50_000, 16, 16_000_000);
 
 /// What stands before a value or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,9 +187,9 @@ impl<'t> Search<'t> {
             queue: BTreeMap::new(),
             ends: Vec::new(),
             tails: BTreeMap::new(),
-            steps: text.len().saturating_mul(STEPS.0).saturating_add(STEPS.1),
+            steps: text.len().saturating_mul(STEPS.1).saturating_add(STEPS.0).min(STEPS.2),
             floor: u32::MAX,
-            best: u32::MAX - MARGIN,
+            best: LIMIT - MARGIN,
         };
         let start = State {
             mode: Mode::Value(Before::Root),
@@ -346,7 +348,8 @@ impl<'t> Search<'t> {
         let floor = floor.min(self.floor);
         self.ends.retain(|(state, ..)| state.cost < floor);
         self.ends.sort_by_key(|(state, ..)| state.cost);
-        if let Some((first, ..)) = self.ends.get(FOUND) {
+        let most = FOUND.0.min(FOUND.1 / self.text.len().max(1)).max(2);
+        if let Some((first, ..)) = self.ends.get(most) {
             let limit = first.cost;
             self.ends.retain(|(state, ..)| state.cost < limit);
         }

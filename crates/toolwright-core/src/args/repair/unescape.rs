@@ -50,6 +50,12 @@ pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unesca
     Some(Unescaped { text, repaired })
 }
 
+/// Whether a text ends within an escape.
+pub(super) fn is_half(raw: &str) -> bool {
+    let last = escapes(raw).last();
+    last.is_some_and(|(_, rest)| rest.is_empty() || (rest.len() < 5 && rest.starts_with('u')))
+}
+
 /// Each backslash that is not itself escaped, and what follows it.
 fn escapes(raw: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
@@ -77,7 +83,8 @@ fn is_escape(rest: &str, quote: Quote) -> bool {
 fn escape(rest: &str, quote: Quote, manner: Option<Manner>) -> Option<(Option<char>, usize)> {
     let plain = manner == Some(Manner::Plain);
     let known = |letter| Some((Some(letter), 1));
-    let letter = rest.chars().next()?;
+    // The string ended here all the same, as paths of Windows do.
+    let Some(letter) = rest.chars().next() else { return Some((None, 0)) };
     match letter {
         '"' | '\\' | '/' | '\'' => known(letter),
         'n' if !plain => known('\n'),
