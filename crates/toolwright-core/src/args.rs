@@ -17,6 +17,7 @@ mod checked;
 pub mod coerce;
 mod complete;
 mod feedback;
+pub mod growing;
 mod hide;
 mod parameters;
 mod parse;
