@@ -1,0 +1,313 @@
+//! Text that is not JSON: what it becomes, what is refused, and that neither takes forever.
+
+mod mutate;
+
+use proptest::prelude::*;
+use toolwright_core::args::{Op, Reading, parse};
+use toolwright_core::{Arguments, Json};
+
+use self::mutate::{Dice, OPERATORS};
+use crate::generate;
+
+fn readings(text: &str) -> Vec<Reading> {
+    parse(&Arguments::from_text(text)).readings
+}
+
+/// The cheapest reading that is an object, unless another costs the same.
+fn understood(text: &str) -> Option<Reading> {
+    let readings = readings(text);
+    let mut objects = readings.into_iter().filter(|reading| reading.value.as_object().is_some());
+    let first = objects.next()?;
+    objects.next().is_none_or(|second| second.cost() > first.cost()).then_some(first)
+}
+
+#[track_caller]
+fn assert_becomes(text: &str, expected: &str) {
+    let found = understood(text).map(|reading| reading.value.compact());
+    let expected = Json::parse(expected).unwrap().compact();
+    assert_eq!(found.as_deref(), Some(expected.as_str()), "{text}");
+}
+
+#[track_caller]
+fn assert_refused(text: &str) {
+    let found = understood(text).map(|reading| reading.value.compact());
+    assert_eq!(found, None, "{text}");
+}
+
+fn ops(text: &str) -> Vec<(String, &'static str)> {
+    let reading = understood(text).unwrap();
+    reading.changes.iter().map(|change| (change.path.clone(), change.op.as_str())).collect()
+}
+
+#[test]
+fn json_is_read_as_it_is() {
+    for text in [r#"{"a": "it's // not a {comment}, \"x\""}"#, "[{}]", "12"] {
+        let readings = readings(text);
+        assert_eq!(readings.len(), 1, "{text}");
+        assert_eq!(Ok(&readings[0].value), Json::parse(text).as_ref(), "{text}");
+        assert_eq!(readings[0].cost(), 0, "{text}");
+    }
+    let free = parse(&Arguments::Free("{'a': 1}".into()));
+    assert_eq!(free.readings[0].value, Json::from("{'a': 1}"));
+}
+
+#[test]
+fn quotes_of_other_languages_are_read() {
+    assert_becomes("{'a': 'it's', 'b': 'x'}", r#"{"a":"it's","b":"x"}"#);
+    assert_becomes("{'a': 'the dogs' bowl', 'b': 1}", r#"{"a":"the dogs' bowl","b":1}"#);
+    let mixed = "{'n': \"O'Brien\", 'a': 'x', 'b': 'y', 'c': 'z', 'd': 'w', 'w': \"it's\"}";
+    assert_becomes(mixed, r#"{"n":"O'Brien","a":"x","b":"y","c":"z","d":"w","w":"it's"}"#);
+    assert_becomes("｛“城市”：“北京”，“天数”：3｝", r#"{"城市":"北京","天数":3}"#);
+    assert_becomes("{“a”: “他说\"好\"”}", r#"{"a":"他说\"好\""}"#);
+    assert_becomes("{「a」: 「b」}", r#"{"a":"b"}"#);
+    assert_becomes("{\"a\": `x\ny`}", r#"{"a":"x\ny"}"#);
+    let python = "{\"code\": \"\"\"print(\"x\")\nprint('y')\"\"\", \"n\": 1}";
+    assert_becomes(python, r#"{"code":"print(\"x\")\nprint('y')","n":1}"#);
+    assert_refused("{\"a\": `x ${y}`}");
+    assert_refused("{\"a\": 'b\", \"c\": 1}");
+    assert_refused("{\"a\": \"b', \"c\": 1}");
+}
+
+#[test]
+fn quotes_inside_a_string_stay_there() {
+    assert_becomes(
+        r#"{"q": "say "hi", then "bye", ok", "n": 1}"#,
+        r#"{"q":"say \"hi\", then \"bye\", ok","n":1}"#,
+    );
+    assert_becomes(
+        r#"{"body": "{"a": 1, "b": "x"}", "c": 1}"#,
+        r#"{"body":"{\"a\": 1, \"b\": \"x\"}","c":1}"#,
+    );
+    assert_becomes(r#"{"l": ["say "hi" now", "b"]}"#, r#"{"l":["say \"hi\" now","b"]}"#);
+    assert_becomes(r#"{"l": ["echo "" > f"]}"#, r#"{"l":["echo \"\" > f"]}"#);
+    assert_becomes("{\"note\": \"x \"a\" # y\"\n}", r#"{"note":"x \"a\" # y"}"#);
+    assert_refused(r#"{"a": "hello, "b": 1}"#);
+    assert_refused(r#"{"text": "foo" "bar" "baz"}"#);
+    assert_refused(r#"{"text": "foo" + "bar"}"#);
+}
+
+#[test]
+fn what_has_no_quotes_is_read_if_it_is_sure() {
+    assert_becomes("{a: hello, b: 2}", r#"{"a":"hello","b":2}"#);
+    assert_becomes(
+        "{url: https://a.b/c?x=1#f, d: 2024-01-01, t: 12:30}",
+        r#"{"url":"https://a.b/c?x=1#f","d":"2024-01-01","t":"12:30"}"#,
+    );
+    assert_becomes("{a: hello\nb: 2}", r#"{"a":"hello","b":2}"#);
+    for text in [
+        "{address: 12 Main St, Springfield, zip: 1}",
+        "{note: issue #5}",
+        "{a: x # y\n}",
+        "{d: new Date(2024)}",
+        "{a: 1 + 2}",
+        "{\"a\": <value>}",
+        "{\"a\": hello\", \"b\": 1}",
+        "{\"a\": u'x'}",
+    ] {
+        assert_refused(text);
+    }
+}
+
+#[test]
+fn words_of_other_languages_are_read() {
+    assert_becomes(
+        "{\"a\": True, \"b\": None, \"c\": \"None\", \"d\": (1, 2)}",
+        r#"{"a":true,"b":null,"c":"None","d":[1,2]}"#,
+    );
+    assert_becomes(
+        "{\"a\": 0x1F, \"b\": +1, \"c\": .5, \"d\": 1_000, \"e\": 5.}",
+        r#"{"a":31,"b":1,"c":0.5,"d":1000,"e":5.0}"#,
+    );
+    for word in ["NaN", "-Infinity", "undefined", "nil", "[1, ...]", "...", "{1, 2}"] {
+        assert_refused(&format!("{{\"a\": {word}}}"));
+    }
+}
+
+#[test]
+fn commas_and_brackets_are_mended() {
+    assert_becomes("{,\"a\": 1,, \"b\": [1, 2,],}", r#"{"a":1,"b":[1,2]}"#);
+    assert_becomes("{\"a\": [1 2 3] \"b\": 2 c: 3}", r#"{"a":[1,2,3],"b":2,"c":3}"#);
+    assert_becomes("{\"a\": [{\"x\": 1], \"y\": 2}", r#"{"a":[{"x":1}],"y":2}"#);
+    assert_becomes("{\"a\": [1, 2}", r#"{"a":[1,2]}"#);
+    assert_becomes("{\"a\": 1}}", r#"{"a":1}"#);
+    assert_becomes("{{\"a\": {{\"b\": 1}}}}", r#"{"a":{"b":1}}"#);
+    assert_becomes("{\"a\" = 1, \"b\" => 2, \"c\" 3}", r#"{"a":1,"b":2,"c":3}"#);
+    // One may be missing between two, and a space may separate thousands.
+    assert_refused("{\"n\": [1,,2]}");
+    assert_refused("{\"n\": [1 500, 2 500]}");
+    assert_refused("{\"a\", \"b\": 1}");
+    assert_refused("{\"a\": \"x\", \"b\":}");
+}
+
+#[test]
+fn backslashes_are_taken_for_text_only_where_that_is_sure() {
+    assert_becomes(r#"{"p": "C:\Users\me"}"#, r#"{"p":"C:\\Users\\me"}"#);
+    assert_becomes(r#"{"p": "C:\dir\", "x": 1}"#, r#"{"p":"C:\\dir\\","x":1}"#);
+    assert_becomes(
+        r#"{"re": "^\d+\.\d$", "l": "\alpha + \beta"}"#,
+        r#"{"re":"^\\d+\\.\\d$","l":"\\alpha + \\beta"}"#,
+    );
+    assert_becomes(r#"{"t": "it\'s"}"#, r#"{"t":"it's"}"#);
+    assert_refused(r#"{"p": "C:\temp\new\x"}"#);
+    assert_refused(r#"{"user\_id": 1}"#);
+    let keys: Vec<_> =
+        readings(r#"{"user\_id": 1}"#).iter().map(|reading| reading.value.compact()).collect();
+    assert_eq!(keys, [r#"{"user\\_id":1}"#, r#"{"user_id":1}"#]);
+}
+
+#[test]
+fn text_that_was_cut_is_closed_only_where_nothing_is_invented() {
+    for (text, expected) in [
+        (r#"{"a": "x", "b": "y"#, r#"{"a":"x","b":"y"}"#),
+        (r#"{"a": [1, {"b": true"#, r#"{"a":[1,{"b":true}]}"#),
+        (r#"{"a": 1, "b": 12"#, r#"{"a":1,"b":12}"#),
+    ] {
+        assert_becomes(text, expected);
+        let last = understood(text).unwrap().changes.pop().unwrap();
+        assert_eq!(last.op, Op::Close, "{text}");
+    }
+    for text in [
+        "{",
+        "{\"a\": [",
+        "{\"a\": \"",
+        "{\"a\": 1,",
+        "{\"a\": 1, \"b",
+        "{\"a\": 1, \"b\"",
+        "{\"a\": 1, \"b\":",
+        "{\"a\": tr",
+        "{\"a\": 12.",
+        "{\"a\": -",
+        "{\"a\": 1e",
+        "{\"a\": \"x\\",
+        "{\"a\": \"x\\u12",
+        "{\"a\": 1 // x, \"b\": 2}",
+    ] {
+        assert_refused(text);
+    }
+    assert_becomes("```json\n{\"a\": \"b\n```\n", r#"{"a":"b"}"#);
+    assert_becomes("<tool_call>{\"a\": \"x</tool_call>", r#"{"a":"x"}"#);
+}
+
+#[test]
+fn of_several_documents_none_is_guessed() {
+    assert_becomes("{\"a\": 1}{\"a\": 1}\n{\"a\": 1}", r#"{"a":1}"#);
+    assert_becomes("{}{\"a\": 1}", r#"{"a":1}"#);
+    for text in [
+        "{\"a\": 1}{\"a\": 2}",
+        "{\"a\": 1}\n{\"b\": 2}",
+        "{\"a\": 1}, {\"a\": 1}",
+        "Use {\"a\": 1} or {\"a\": 2}.",
+        "{\"a\": {\"b\": 1}}, \"c\": 2}",
+        "\"a\": 1, {\"b\": 2}",
+        "Sure: {\"a\": 1}. Also \"b\": 2",
+    ] {
+        assert_refused(text);
+    }
+}
+
+#[test]
+fn what_stands_around_is_taken_off() {
+    for text in [
+        "\u{feff}{\"a\": [1]}",
+        "foo({\"a\": [1]});",
+        "Use {this} and [1]: {\"a\": [1]}. It's \"fine\".",
+        "<function=f>{'a': [1]}</function>",
+        "`{\"a\": [1]}`",
+        "```json\n\"{\\\"a\\\": [1]}\"\n```",
+        "{\\n \\\"a\\\": [1]\\n}",
+        "\"\\\"{\\\\\\\"a\\\\\\\": [1]}\\\"\"",
+        "'{\"a\": [1]}'",
+    ] {
+        assert_becomes(text, r#"{"a":[1]}"#);
+    }
+    for text in ["hello", "no {json} at all", "{here}", "\"hello\"", "nul", "[1, 2"] {
+        assert_refused(text);
+    }
+}
+
+#[test]
+fn every_change_names_its_place() {
+    assert_eq!(
+        ops("{'a': [True, 'x\ny',], b: \"C:\\d\" /* c */}"),
+        [
+            ("/a", "quote"),
+            ("/a/0", "literal"),
+            ("/a/1", "quote"),
+            ("/a/1", "escape"),
+            ("/a", "comma"),
+            ("/b", "quote"),
+            ("/b", "escape"),
+            ("", "comment"),
+        ]
+        .map(|(path, op)| (path.to_owned(), op))
+    );
+    assert_eq!(
+        ops("ok: {\"a\": {\"b\": \"c"),
+        [(String::new(), "unfence"), ("/a/b".into(), "close")]
+    );
+}
+
+/// Every operator on every document: the document comes back, or nothing does.
+#[test]
+fn damage_is_undone_or_refused() {
+    let mut dice = Dice::new(7);
+    for (name, damage) in OPERATORS {
+        let (mut right, mut all) = (0, 0);
+        for document in mutate::documents() {
+            for _ in 0..6 {
+                let Some((text, expected)) = damage(&document, &mut dice) else { continue };
+                if Json::parse(&text).is_ok_and(|value| value.as_object().is_some()) {
+                    continue;
+                }
+                all += 1;
+                let Some(found) = understood(&text) else { continue };
+                assert!(found.value.same(&expected), "{name}: {text}\n became {}", found.value);
+                assert!(!found.changes.is_empty(), "{name}: {text}");
+                right += 1;
+            }
+        }
+        assert!(all > 20 && right * 100 >= all * 97, "{name}: {right} of {all}");
+    }
+}
+
+/// A hang guard: each of these once took quadratic time or more in some reader.
+#[test]
+fn hostile_text_is_given_up() {
+    for (start, piece) in [
+        ("", "\""),
+        ("{\"a\": \"", "\""),
+        ("{'a': '", "'"),
+        ("", "["),
+        ("", "{\"a\":"),
+        ("{\"a\": [", "\"x\" /* "),
+        ("{", "{"),
+        ("", "{}"),
+        ("{\"a\": \"", "\", \"a\": \""),
+        ("{\"a\": \"", "\\\""),
+        ("{\"a\": [", "\"\"\""),
+        ("{a: ", "x:y, "),
+        ("", "{a} "),
+    ] {
+        let text = format!("{start}{}", piece.repeat(30_000 / piece.len()));
+        let (one, other) = (readings(&text), readings(&text));
+        assert_eq!(one, other, "{start}{piece}");
+    }
+}
+
+proptest! {
+    /// What is strict JSON is never repaired, however strange.
+    #[test]
+    fn strict_json_is_the_first_reading(value in generate::json()) {
+        let readings = readings(&value.compact());
+        prop_assert_eq!(&readings[0].value, &value);
+        prop_assert!(readings[0].changes.is_empty());
+        prop_assert!(readings.len() == 1 || value.as_str().is_some());
+    }
+
+    /// Any text at all: no panic, and the cheapest comes first.
+    #[test]
+    fn readings_are_sorted(text in "[{}\\[\\]\"',:a1 \\\\\n#/(){}“]{0,40}") {
+        let costs: Vec<u32> = readings(&text).iter().map(Reading::cost).collect();
+        prop_assert!(costs.is_sorted());
+    }
+}
