@@ -6,6 +6,8 @@
 mod builtin;
 mod call;
 mod chat;
+#[cfg(feature = "sqlite")]
+mod crash;
 mod handle;
 mod journal;
 mod ledger;

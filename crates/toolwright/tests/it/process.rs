@@ -76,6 +76,12 @@ impl Player {
         }
     }
 
+    /// Ends it at once, wherever it is.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Everything that it still says until it has ended.
     pub fn rest(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.next()).collect()
