@@ -83,6 +83,17 @@ fn own(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
+/// The path to `toolwright` as if it were written at a place, so that errors are shown there.
+fn located(home: &syn::Path, span: Span) -> TokenStream {
+    let tokens = home.to_token_stream().into_iter();
+    tokens
+        .map(|mut token| {
+            token.set_span(span);
+            token
+        })
+        .collect()
+}
+
 fn own_parameter(index: usize) -> Ident {
     own(&format!("parameter_{index}"))
 }
@@ -100,8 +111,8 @@ fn owned(argument: &Argument) -> TokenStream {
 /// The description of an argument in a variable: how it is called, described and read.
 fn declare(home: &syn::Path, index: usize, argument: &Argument) -> TokenStream {
     let (name, owned, variable) = (&argument.name, owned(argument), own_parameter(index));
-    let span = argument.span;
-    let new = quote_spanned!(span=> #home::macros::Parameter::<#owned>::new(#name));
+    let there = located(home, argument.span);
+    let new = quote_spanned!(argument.span=> #there::macros::Parameter::<#owned>::new(#name));
     let description = argument.description.iter().map(|text| quote!(.with_description(#text)));
     let default = argument.default.iter().map(|value| {
         let value = default(&owned, value);
@@ -224,8 +235,9 @@ fn bind(home: &syn::Path, inner: &Type, mutable: bool, asynchronous: bool) -> To
     } else {
         (format_ident!("blocking_{verb}"), None)
     };
+    let there = located(home, inner.span());
     quote_spanned! {inner.span()=>
-        let #mutability #guard = #home::macros::context::#verb::<#inner>(&#scope) #wait?;
+        let #mutability #guard = #there::macros::context::#verb::<#inner>(&#scope) #wait?;
     }
 }
 
@@ -252,14 +264,17 @@ fn pass(parameter: &Parameter, index: &mut usize) -> TokenStream {
 
 /// Makes an end of what the function returned, whatever its type is called.
 fn end(home: &syn::Path, output: &ReturnType, returned: &Ident) -> TokenStream {
-    let (value, error) = (own("value"), own("error"));
     let span = match output {
         ReturnType::Default => Span::mixed_site(),
         ReturnType::Type(_, declared) => declared.span(),
     };
-    let written = quote_spanned!(span=> (&&#home::macros::Probe::of(&#value)).way().output(#value));
+    // Errors are shown where a name stands, and a hygienic one stands at the attribute.
+    let (value, error) = (Ident::new("__value", span), Ident::new("__error", span));
+    let there = located(home, span);
+    let written =
+        quote_spanned!(span=> (&&#there::macros::Probe::of(&#value)).way().output(#value));
     let failed =
-        quote_spanned!(span=> (&&&#home::macros::Probe::of(&#error)).cause().error(#error));
+        quote_spanned!(span=> (&&&#there::macros::Probe::of(&#error)).cause().error(#error));
     quote! {
         #[allow(unused_imports)]
         use #home::macros::returned::{
@@ -305,7 +320,8 @@ fn settings(function: &Function) -> TokenStream {
 fn numbers(options: &Options) -> TokenStream {
     let home = &options.home;
     let deadline = options.deadline.map(time).map(|time| quote!(.with_deadline(#time)));
-    let cache = options.cache.map(time).map(|time| quote!(.with_cache(#time)));
+    let cache =
+        options.cache.map(|(lifetime, _)| time(lifetime)).map(|time| quote!(.with_cache(#time)));
     let retries = options.retries.map(|max| quote!(.with_retry(#home::Retry::new(#max))));
     let concurrency = options.concurrency.map(|calls| quote!(.with_concurrency(#calls)));
     let budget = options.budget.map(|bytes| quote!(.with_budget(#bytes)));
@@ -317,4 +333,29 @@ fn numbers(options: &Options) -> TokenStream {
 fn time(duration: Duration) -> TokenStream {
     let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
     quote!(::std::time::Duration::new(#seconds, #nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::tool;
+
+    #[test]
+    fn expansions_name_nothing_that_a_crate_need_not_have() {
+        let item = quote! {
+            async fn add(
+                #[context] total: &mut u64,
+                #[schemars(range(min = 1))] #[default(2)] a: u8,
+                b: &str,
+            ) -> Result<u64, Broken> { todo!() }
+        };
+        let text = tool(quote!(crate = "::home"), item).to_string();
+        for name in ["serde", "schemars"] {
+            let bare = text.replace(&format!(":: home :: {name} ::"), "");
+            assert!(!bare.contains(&format!("{name} ::")), "{name} in {bare}");
+        }
+        assert!(!text.contains("toolwright"), "{text}");
+        assert!(!text.replace(":: std ::", "").contains("std ::"), "{text}");
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use proc_macro2::{Span, TokenStream};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
+use syn::spanned::Spanned;
 use syn::{Error, Expr, LitInt, LitStr, Path, Token};
 
 use crate::nearest::nearest;
@@ -33,7 +34,8 @@ pub(crate) struct Options {
     pub(crate) title: Option<String>,
     pub(crate) effect: Option<Effect>,
     pub(crate) deadline: Option<Duration>,
-    pub(crate) cache: Option<Duration>,
+    /// The time, and where it is asked for
+    pub(crate) cache: Option<(Duration, Span)>,
     pub(crate) retries: Option<u32>,
     pub(crate) concurrency: Option<usize>,
     pub(crate) budget: Option<usize>,
@@ -101,15 +103,13 @@ impl Options {
             return Err(meta.error(format!("`{name}` is given twice")));
         }
         match name.as_str() {
-            "name" => self.name = Some(words(meta)?.value()),
+            "name" => self.name = Some(tool_name(meta)?),
             "description" => self.description = Some(words(meta)?.value()),
             "title" => self.title = Some(words(meta)?.value()),
             "read_only" => self.set_effect(meta, Effect::ReadOnly)?,
             "keyed" => self.set_effect(meta, Effect::Keyed)?,
             "deadline" => self.deadline = Some(duration(meta)?),
-            "cache" => {
-                self.cache = Some(duration(meta)?);
-            }
+            "cache" => self.cache = Some((duration(meta)?, meta.path.span())),
             "retries" => self.retries = Some(number(meta)?),
             "concurrency" => self.concurrency = Some(positive(meta)?),
             "budget" => self.budget = Some(positive(meta)?),
@@ -140,15 +140,10 @@ impl Options {
 
     /// What the options say together.
     pub(crate) fn check(&self, errors: &mut Vec<Error>) {
-        if self.cache.is_some() && self.effect != Some(Effect::ReadOnly) {
-            errors.push(Error::new(
-                Span::call_site(),
-                "`cache` needs `read_only`: a result may be given again only if a call changes \
-                 nothing",
-            ));
-        }
-        if self.name.as_deref().is_some_and(|name| name.trim().is_empty()) {
-            errors.push(Error::new(Span::call_site(), "a tool needs a name"));
+        if let (Some((_, span)), false) = (self.cache, self.effect == Some(Effect::ReadOnly)) {
+            let message = "`cache` needs `read_only`: a result may be given again only if a call \
+                           changes nothing";
+            errors.push(Error::new(span, message));
         }
     }
 }
@@ -170,6 +165,14 @@ fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<(), Error> {
 
 fn words(meta: &ParseNestedMeta<'_>) -> Result<LitStr, Error> {
     meta.value()?.parse()
+}
+
+fn tool_name(meta: &ParseNestedMeta<'_>) -> Result<String, Error> {
+    let name = words(meta)?;
+    if name.value().trim().is_empty() {
+        return Err(Error::new(name.span(), "a tool needs a name"));
+    }
+    Ok(name.value())
 }
 
 fn number<N: std::str::FromStr>(meta: &ParseNestedMeta<'_>) -> Result<N, Error>

@@ -70,9 +70,24 @@ impl<T> Clone for Parameter<T> {
 
 impl<T> Copy for Parameter<T> {}
 
-impl<T: DeserializeOwned + JsonSchema> Parameter<T> {
+/// A type that a model can fill.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a tool",
+    label = "a model cannot fill this",
+    note = "put `#[data]` on the type, or derive `Deserialize` and `JsonSchema` for it",
+    note = "a value that comes from the run and not from the model is marked `#[context]`"
+)]
+pub trait Argument: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Argument for T {}
+
+impl<T> Parameter<T> {
     /// A parameter with a name.
-    pub fn new(name: &'static str) -> Parameter<T> {
+    pub fn new(name: &'static str) -> Parameter<T>
+    where
+        T: Argument,
+    {
         Parameter {
             name,
             description: None,
@@ -82,9 +97,7 @@ impl<T: DeserializeOwned + JsonSchema> Parameter<T> {
             absent: missing::absent,
         }
     }
-}
 
-impl<T> Parameter<T> {
     /// With a description.
     #[must_use]
     pub fn with_description(mut self, description: &'static str) -> Parameter<T> {

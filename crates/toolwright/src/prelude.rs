@@ -1,4 +1,98 @@
 //! What a program that defines tools needs: `use toolwright::prelude::*`.
+//!
+//! ```
+//! use toolwright::prelude::*;
+//!
+//! #[data]
+//! #[serde(rename_all = "lowercase")]
+//! enum Unit {
+//!     Celsius,
+//!     Fahrenheit,
+//! }
+//!
+//! /// Current temperature in a city.
+//! #[tool(read_only, deadline = "5s")]
+//! async fn temperature(
+//!     /// The city, e.g. 北京
+//!     city: String,
+//!     #[default(Unit::Celsius)] unit: Unit,
+//! ) -> Result<f64, ToolError> {
+//!     match (city.as_str(), unit) {
+//!         ("北京", Unit::Celsius) => Ok(21.5),
+//!         ("北京", Unit::Fahrenheit) => Ok(70.7),
+//!         _ => Err(ToolError::new("there is no thermometer in this city; ask for 北京")),
+//!     }
+//! }
+//!
+//! let handler: Handler = temperature::handler();
+//! let schema = handler.tool().parameters().map(Json::compact);
+//! assert_eq!(
+//!     schema.as_deref(),
+//!     Some(concat!(
+//!         r#"{"type":"object","properties":{"#,
+//!         r#""city":{"type":"string","description":"The city, e.g. 北京"},"#,
+//!         r#""unit":{"type":"string","enum":["celsius","fahrenheit"],"default":"celsius"}},"#,
+//!         r#""required":["city"],"additionalProperties":false}"#,
+//!     ))
+//! );
+//! ```
+//!
+//! # Without `#[data]`
+//!
+//! `#[data]` derives `Serialize`, `Deserialize` and `JsonSchema`. A crate that depends on `serde` and
+//! `schemars` itself can derive them as always. One that does not can still choose among them, if it
+//! says where they are:
+//!
+//! ```
+//! use toolwright::prelude::*;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! #[serde(crate = "toolwright::serde")]
+//! #[schemars(crate = "toolwright::schemars")]
+//! struct Place {
+//!     latitude: f64,
+//!     longitude: f64,
+//! }
+//!
+//! #[tool]
+//! fn is_north(place: Place) -> bool {
+//!     place.latitude > 0.0 && place.longitude.is_finite()
+//! }
+//! # assert_eq!(is_north::handler().tool().name, "is_north");
+//! ```
+//!
+//! # What cannot be a tool
+//!
+//! A type that a model cannot fill, results that it cannot read, and errors without words are
+//! refused where they stand, with what to do about them:
+//!
+//! ```compile_fail,E0277
+//! # use toolwright::prelude::*;
+//! struct Table;
+//!
+//! #[tool]
+//! fn drop_missing(table: Table) {}
+//! ```
+//!
+//! ```compile_fail,E0277
+//! # use toolwright::prelude::*;
+//! struct Table;
+//!
+//! #[tool]
+//! fn read_csv(path: String) -> Table {
+//!     Table
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! # use toolwright::prelude::*;
+//! struct Broken;
+//!
+//! #[tool]
+//! fn read_csv(path: String) -> Result<String, Broken> {
+//!     Err(Broken)
+//! }
+//! ```
 
 pub use crate::{Context, Handler, Json, Output, Scope, Session, ToolError, Toolbox, data, tool};
 pub use schemars::JsonSchema;

@@ -97,12 +97,24 @@ impl ByFrom {
     }
 }
 
+/// What a tool can give to a model.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a tool",
+    label = "a model cannot read this",
+    note = "put `#[data]` on the type, derive `Serialize` for it, or implement `From` for `Output`",
+    note = "a value for the host alone goes beside the text: `Output::text(…).with_host(value)`"
+)]
+pub trait Answer: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> Answer for T {}
+
 /// The way of what `serde` writes.
 pub struct BySerde;
 
 impl BySerde {
     /// The output.
-    pub fn output<T: Serialize>(&self, value: T) -> Ended {
+    pub fn output<T: Answer>(&self, value: T) -> Ended {
         let written = Json::from_serialize(&value);
         written.map(Output::json).map_err(|error| {
             let message = format!("the tool's result cannot be written as JSON: {error}");
@@ -163,12 +175,23 @@ impl BoxedError {
     }
 }
 
+/// What a tool can fail with.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "this has no words for a model",
+    note = "implement `std::error::Error` or `Display` for it, or return a `ToolError`"
+)]
+pub trait Failure: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> Failure for E {}
+
 /// The cause that is text.
 pub struct Text;
 
 impl Text {
     /// The error. Errors that keep their causes tell them too, if they are asked with `#`.
-    pub fn error<E: Display>(&self, error: E) -> ToolError {
+    pub fn error<E: Failure>(&self, error: E) -> ToolError {
         ToolError::new(format!("{error:#}"))
     }
 }

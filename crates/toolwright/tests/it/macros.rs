@@ -1,6 +1,7 @@
 //! `#[tool]` and `#[data]`: what a model sees of a function, and how the function is called.
 
 mod bind;
+mod clean;
 mod returned;
 mod schema;
 

@@ -1,0 +1,10 @@
+#![allow(unused_variables)]
+
+use toolwright_macros::tool;
+
+#[tool]
+fn greet(name: impl Into<String>, others: Vec<impl Into<String>>) -> String {
+    name.into()
+}
+
+fn main() {}

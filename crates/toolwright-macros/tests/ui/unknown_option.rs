@@ -1,0 +1,8 @@
+#![allow(unused_variables)]
+
+use toolwright_macros::tool;
+
+#[tool(dedline = "5s", readonly, colour = "red")]
+fn a() {}
+
+fn main() {}
