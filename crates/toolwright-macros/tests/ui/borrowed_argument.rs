@@ -1,3 +1,5 @@
+//! Arguments that borrow more than a call can lend.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! `#[context]` on what cannot be shared.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

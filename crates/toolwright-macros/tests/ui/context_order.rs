@@ -1,3 +1,5 @@
+//! `#[context]` that is not first, or not alone.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

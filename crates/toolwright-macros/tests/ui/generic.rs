@@ -1,3 +1,5 @@
+//! Functions that have no single schema.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! Parameters without a type of their own.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! A method.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

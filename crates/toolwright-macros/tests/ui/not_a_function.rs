@@ -1,3 +1,5 @@
+//! Attributes on items of the wrong kind.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::{data, tool};

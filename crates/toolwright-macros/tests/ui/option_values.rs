@@ -1,3 +1,5 @@
+//! Options with values that mean nothing, or contradict each other.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

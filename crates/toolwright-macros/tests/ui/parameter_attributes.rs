@@ -1,3 +1,5 @@
+//! Attributes that a parameter cannot have.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! Parameters without a name.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

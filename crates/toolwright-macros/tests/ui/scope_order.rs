@@ -1,3 +1,5 @@
+//! `#[scope]` that is too late, or twice.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! Options that do not exist.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;

@@ -1,3 +1,5 @@
+//! Functions that cannot be called just so.
+
 #![allow(unused_variables)]
 
 use toolwright_macros::tool;
