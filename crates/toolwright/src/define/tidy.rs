@@ -194,3 +194,77 @@ fn nullable(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
     one.insert("type".to_owned(), json!([kind, "null"]));
     Some(one)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::tidy;
+
+    #[test]
+    fn what_is_said_at_a_place_goes_before_what_is_said_of_the_type() {
+        let schema = json!({
+            "properties": {"a": {"$ref": "#/$defs/A", "description": "here"}},
+            "$defs": {"A": {"type": "string", "description": "there"}},
+        });
+        let tidied = json!({"properties": {"a": {"type": "string", "description": "here"}}});
+        assert_eq!(tidy(schema), tidied);
+    }
+
+    #[test]
+    fn a_small_type_is_written_wherever_it_is_used_and_a_large_one_once() {
+        let small = json!({"$ref": "#/$defs/Small"});
+        let large = json!({"$ref": "#/$defs/Large"});
+        let schema = json!({
+            "prefixItems": [small, small, large, large],
+            "$defs": {
+                "Small": {"type": "string", "enum": ["a"]},
+                "Large": {"type": "object", "properties": {"inner": {"$ref": "#/$defs/Inner"}}},
+                "Inner": {"type": "object", "properties": {}},
+            },
+        });
+        let small = json!({"type": "string", "enum": ["a"]});
+        let inner = json!({"type": "object", "properties": {}});
+        let tidied = json!({
+            "prefixItems": [small, small, large, large],
+            "$defs": {"Large": {"type": "object", "properties": {"inner": inner}}},
+        });
+        assert_eq!(tidy(schema), tidied);
+    }
+
+    #[test]
+    fn types_that_contain_each_other_end() {
+        let schema = json!({
+            "items": {"$ref": "#/$defs/A"},
+            "$defs": {
+                "A": {"properties": {"b": {"$ref": "#/$defs/B"}}},
+                "B": {"properties": {"a": {"$ref": "#/$defs/A"}}},
+            },
+        });
+        let b = json!({"properties": {"a": {"$ref": "#/$defs/A"}}});
+        let tidied = json!({
+            "items": {"$ref": "#/$defs/A"},
+            "$defs": {"A": {"properties": {"b": b}}},
+        });
+        assert_eq!(tidy(schema), tidied);
+    }
+
+    #[test]
+    fn words_that_would_be_lost_keep_the_reference() {
+        let schema = json!({
+            "items": {"$ref": "#/$defs/A", "minLength": 2},
+            "$defs": {"A": {"type": "string", "minLength": 1}},
+        });
+        assert_eq!(tidy(schema.clone()), schema);
+    }
+
+    #[test]
+    fn formats_of_numbers_become_bounds_that_are_no_wider() {
+        let schema = json!({"type": "integer", "format": "int16", "minimum": 0});
+        assert_eq!(tidy(schema), json!({"type": "integer", "minimum": 0, "maximum": 32767}));
+        let schema = json!({"type": "integer", "format": "int64"});
+        assert_eq!(tidy(schema), json!({"type": "integer"}));
+        let schema = json!({"type": "string", "format": "date-time"});
+        assert_eq!(tidy(schema.clone()), schema);
+    }
+}
