@@ -6,6 +6,8 @@
 //! {"city":"北京","degrees":22,"unit":"celsius"}
 //! ```
 
+#![allow(clippy::print_stdout)]
+
 use toolwright::call::{Called, Wholeness};
 use toolwright::prelude::*;
 use toolwright::{Arguments, Call};

@@ -3,6 +3,7 @@
 mod data;
 mod files;
 mod git;
+mod scenario;
 
 use std::fmt::Write;
 use std::path::Path;
