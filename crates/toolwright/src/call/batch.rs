@@ -7,6 +7,7 @@ mod join;
 mod order;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
@@ -27,7 +28,7 @@ pub(crate) async fn call_all(
     wholeness: Wholeness,
 ) -> Vec<Called> {
     let mut ids: HashMap<&str, usize> = HashMap::new();
-    let mut firsts: HashMap<(&str, String), (usize, std::sync::Arc<str>)> = HashMap::new();
+    let mut firsts: HashMap<(&str, String), (usize, Arc<str>)> = HashMap::new();
     // Which call an equal one shares the outcome of.
     let mut shared: Vec<(usize, usize, Made<'_>, Ready)> = Vec::new();
     let mut own: Vec<(usize, Prepared<'_>)> = Vec::with_capacity(calls.len());
@@ -40,7 +41,12 @@ pub(crate) async fn call_all(
             && calls.len() > 1
         {
             let equal = (call.name.as_str(), ready.canonical.clone());
-            let (first, key) = firsts.entry(equal).or_insert((position, ready.key.clone()));
+            let itself = (position, ready.key.clone());
+            let (first, key) = firsts.entry(equal).or_insert_with(|| itself.clone());
+            if *first != position && order::changes_between(&own, *first, ready) {
+                // It asks again what may have become different.
+                (*first, *key) = itself;
+            }
             if *first != position {
                 // The same key, so that not even an approval makes two effects of them.
                 ready.key = key.clone();

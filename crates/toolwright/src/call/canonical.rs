@@ -1,5 +1,7 @@
 //! One spelling for equal arguments: the base of idempotency keys, caches and duplicates.
 
+use std::borrow::Cow;
+
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
@@ -49,7 +51,10 @@ fn write_number(text: &str, out: &mut String) {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let significant = format!("{whole}{fraction}");
+    let significant = match fraction {
+        "" => Cow::Borrowed(whole),
+        _ => Cow::Owned([whole, fraction].concat()),
+    };
     let significant = significant.trim_start_matches('0');
     let shortest = significant.trim_end_matches('0');
     if shortest.is_empty() {

@@ -45,7 +45,7 @@ pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) ->
 }
 
 /// A name that came from a model, in a length that fits a message.
-fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     const MOST: usize = 64;
     match name.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &name[..end]),

@@ -134,7 +134,12 @@ pub(crate) async fn proceed(
             note::waiting(toolbox, session, &made);
             return Called::Waiting(question(session, &made, ready));
         }
-        Ok(ready) => run(toolbox, session, &made, ready).await,
+        Ok(ready) => {
+            let witness = note::Witness::new(toolbox, session, &made);
+            let ran = run(toolbox, session, &made, ready).await;
+            witness.leave();
+            ran
+        }
         Err(error) => Ran::refused(error),
     };
     conclude(toolbox, session, made, ran)

@@ -9,8 +9,9 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
-use super::Done;
 use super::journey::Made;
+use super::{Done, Source, find};
+use crate::error::CallErrorKind;
 use crate::ledger::redact::Redactor;
 use crate::ledger::{Entry, Ledger};
 use crate::session::Session;
@@ -53,6 +54,39 @@ pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, made: &Made<'_>) {
     });
 }
 
+/// Sees to it that a call which nobody waits for any more is noted all the same.
+pub(crate) struct Witness<'w> {
+    toolbox: &'w Toolbox,
+    session: &'w Session,
+    made: &'w Made<'w>,
+    left: bool,
+}
+
+impl<'w> Witness<'w> {
+    pub(crate) fn new(toolbox: &'w Toolbox, session: &'w Session, made: &'w Made<'w>) -> Self {
+        Witness { toolbox, session, made, left: false }
+    }
+
+    /// The call has an outcome, which will be noted.
+    pub(crate) fn leave(mut self) {
+        self.left = true;
+    }
+}
+
+impl Drop for Witness<'_> {
+    fn drop(&mut self) {
+        let (false, Some(ledger)) = (self.left, self.toolbox.ledger()) else { return };
+        ledger.record(Entry {
+            error: Some(CallErrorKind::Cancelled),
+            source: Some(Source::Executed),
+            duration: self.made.start.elapsed(),
+            changes: changes(ledger, self.made, &self.made.changes),
+            data: data(self.made, &self.made.changes).map(Json::Object),
+            ..entry(self.session, self.made)
+        });
+    }
+}
+
 fn entry(session: &Session, made: &Made<'_>) -> Entry {
     Entry {
         time: made.time,
@@ -61,7 +95,7 @@ fn entry(session: &Session, made: &Made<'_>) -> Entry {
         call_id: made.call_id.clone(),
         tool: match &made.item {
             Some(item) => item.name.clone(),
-            None => made.call.name.as_str().into(),
+            None => find::shortened(&made.call.name).into(),
         },
         key: made.key.clone(),
         error: None,

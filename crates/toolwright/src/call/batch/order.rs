@@ -3,7 +3,7 @@
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::call::journey::Prepared;
+use crate::call::journey::{Prepared, Ready};
 use crate::context::Need;
 
 /// When a call may begin.
@@ -26,6 +26,23 @@ impl Turn {
     }
 }
 
+/// Whether one of the calls after the `first` changes the context that a call works with, or the
+/// call that of theirs.
+pub(super) fn changes_between(
+    calls: &[(usize, Prepared<'_>)],
+    first: usize,
+    ready: &Ready,
+) -> bool {
+    let own = ready.item.handler.needs();
+    calls.iter().filter(|(position, _)| *position > first).any(|(_, prepared)| {
+        prepared.ready.as_ref().is_ok_and(|other| collide(own, other.item.handler.needs()))
+    })
+}
+
+fn collide(own: &[Need], others: &[Need]) -> bool {
+    own.iter().any(|need| others.iter().any(|other| need.excludes(other)))
+}
+
 /// When each of some calls may begin.
 pub(super) fn turns(calls: &[(usize, Prepared<'_>)]) -> Vec<Turn> {
     let needs: Vec<&[Need]> = calls
@@ -39,7 +56,7 @@ pub(super) fn turns(calls: &[(usize, Prepared<'_>)]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = calls.iter().map(|_| Turn::default()).collect();
     for (index, own) in needs.iter().enumerate() {
         for earlier in 0..index {
-            if own.iter().any(|need| needs[earlier].iter().any(|other| need.excludes(other))) {
+            if collide(own, needs[earlier]) {
                 let end = turns[earlier].end.get_or_insert_default().clone();
                 turns[index].after.push(end);
             }

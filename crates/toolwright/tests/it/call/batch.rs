@@ -126,6 +126,31 @@ async fn calls_that_change_the_same_context_run_in_their_order() {
     assert_eq!(*log.lock().unwrap(), (0..50).collect::<Vec<u64>>());
 }
 
+#[tokio::test]
+async fn an_equal_call_after_a_change_of_its_context_is_made_again() {
+    let read = Handler::new(any("read"), |scope, _| async move {
+        Ok(Output::text(scope.session.context.read::<u8>().await?.to_string()))
+    })
+    .with_need(Need::of::<u8>())
+    .with_effect(Effect::None);
+    let add = Handler::new(any("add"), |scope, _| async move {
+        *scope.session.context.write::<u8>().await? += 1;
+        Ok(Output::text("added"))
+    })
+    .with_need(Need::of::<u8>().exclusive());
+    let toolbox = toolbox([read, add]);
+    let calls = ["read", "add", "read", "read"]
+        .into_iter()
+        .enumerate()
+        .map(|(n, name)| call(&n.to_string(), name, "{}"));
+    let session = Session::new("run").with_context(Context::new().with(0_u8));
+    let calls: Vec<Call> = calls.collect();
+    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    let done: Vec<_> = called.into_iter().map(done).collect();
+    assert_eq!(done.iter().map(text).collect::<Vec<_>>(), ["0", "added", "1", "1"]);
+    assert_eq!(done[3].source, Source::Duplicate);
+}
+
 #[tokio::test(start_paused = true)]
 async fn calls_that_only_read_a_context_run_at_once() {
     let reader = sleeper().with_need(Need::of::<u8>());

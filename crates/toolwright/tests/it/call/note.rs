@@ -54,6 +54,20 @@ async fn every_call_is_noted_those_that_did_not_run_as_well() {
     assert!(entries[0].key.is_some() && entries[2].key.is_none());
 }
 
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_is_noted_too() {
+    let ledger = Arc::new(MemoryLedger::new());
+    let hang = Handler::new(any("hang"), |_, _| std::future::pending());
+    let toolbox = toolbox([hang]).with_ledger(ledger.clone());
+    tokio::select! {
+        _ = crate::support::make(&toolbox, "hang", "{}") => panic!("it hangs"),
+        () = tokio::time::sleep(Duration::from_millis(10)) => {}
+    }
+    let entries = ledger.entries(&Query::default());
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].entry.error, Some(CallErrorKind::Cancelled));
+}
+
 fn any_panic() -> Handler {
     Handler::new(any("panics"), |_, _| async { panic!("no") })
 }
