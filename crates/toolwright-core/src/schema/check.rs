@@ -1,4 +1,5 @@
-//! Checking a value against a JSON Schema: draft 2020-12 unless `$schema` says another.
+//! Checking a value against a JSON Schema: draft 2020-12 unless `$schema` says another, or nothing
+//! is said and only an older draft knows what is written.
 //!
 //! A [`Check`] is compiled once and kept. The schema reaches the validator as a `serde_json` value,
 //! the value stays our own exact tree (`instance`), and keywords that compare numbers do so by
@@ -12,7 +13,6 @@ mod instance;
 mod part;
 
 use jsonschema::{Draft, PatternOptions, Validator};
-use serde_json::Value;
 
 use super::Violation;
 use crate::json::{Json, Number};
@@ -67,8 +67,17 @@ impl Check {
         let mut survey = Survey::default();
         survey.visit(schema, 0)?;
         let value = schema.to_value();
-        let options = options(&value, schema, survey.rounded);
-        let validator = options.build(&value).map_err(|error| explain::schema_error(&error))?;
+        let build = |draft: Draft| {
+            let built = options(draft, schema, survey.rounded).build(&value);
+            built.map_err(|error| explain::schema_error(&error))
+        };
+        let mut built = build(Draft::Draft202012.detect(&value));
+        if matches!(built, Err(SchemaError::Invalid { .. })) && value.get("$schema").is_none() {
+            // Many schemas are of an older draft and do not say so.
+            let older = [Draft::Draft7, Draft::Draft4].into_iter().map(build);
+            built = older.into_iter().find(Result::is_ok).unwrap_or(built);
+        }
+        let validator = built?;
         Ok(Check { validator, schema: schema.clone(), is_rounded: survey.rounded })
     }
 
@@ -90,15 +99,15 @@ impl Check {
 }
 
 /// How schemas are compiled.
-fn options<'i>(value: &Value, schema: &Json, is_rounded: bool) -> exact::Options<'i> {
+fn options<'i>(draft: Draft, schema: &Json, is_rounded: bool) -> exact::Options<'i> {
     let options = jsonschema::options_for::<Exact>()
+        .with_draft(draft)
         .offline()
         .should_validate_formats(false)
         .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
-    if Draft::Draft202012.detect(value) == Draft::Draft4 {
-        options
-    } else {
-        exact::register(options, schema, is_rounded)
+    match draft {
+        Draft::Draft4 => options,
+        _ => exact::register(options, schema, is_rounded),
     }
 }
 

@@ -256,6 +256,9 @@ fn the_draft_is_the_one_that_the_schema_names() {
     assert_eq!(one(draft_4, "3").keyword, "exclusiveMaximum");
     let draft_7 = r#"{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}],"additionalItems":false}"#;
     assert_eq!(one(draft_7, r#"["a",1]"#).keyword, "additionalItems");
+    let tuple = r#"{"items":[{"type":"string"}],"additionalItems":false}"#;
+    assert_eq!(one(tuple, r#"["a",1]"#).keyword, "additionalItems", "an older draft, unsaid");
+    assert!(!check(r#"{"maximum":3,"exclusiveMaximum":true}"#).accepts(&json("3")));
     assert!(check(r#"{"format":"email"}"#).accepts(&json("\"x\"")), "formats are annotations");
 }
 

@@ -61,7 +61,8 @@ impl<'d> Parts<'d> {
         let segments: Vec<String> = pointer.split('/').map(percent::encode).collect();
         let target = format!("{DOCUMENT}#{}", segments.join("/"));
         reference.insert("$ref".into(), Value::String(target));
-        let options = options(value, &check.schema, check.is_rounded).with_registry(&self.registry);
+        let draft = check.validator.draft();
+        let options = options(draft, &check.schema, check.is_rounded).with_registry(&self.registry);
         let validator = options.build(&Value::Object(reference)).ok()?;
         Some(Part { validator, schema: &check.schema })
     }
