@@ -67,15 +67,15 @@ impl Check {
         let mut survey = Survey::default();
         survey.visit(schema, 0)?;
         let value = schema.to_value();
-        let build = |draft: Draft| {
+        let compile = |draft: Draft| {
             let built = options(draft, schema, survey.rounded).build(&value);
             built.map_err(|error| explain::schema_error(&error))
         };
-        let mut built = build(Draft::Draft202012.detect(&value));
+        let mut built = compile(Draft::Draft202012.detect(&value));
         if matches!(built, Err(SchemaError::Invalid { .. })) && value.get("$schema").is_none() {
             // Many schemas are of an older draft and do not say so.
-            let older = [Draft::Draft7, Draft::Draft4].into_iter().map(build);
-            built = older.into_iter().find(Result::is_ok).unwrap_or(built);
+            let mut older = [Draft::Draft7, Draft::Draft4].into_iter().map(compile);
+            built = older.find(Result::is_ok).unwrap_or(built);
         }
         let validator = built?;
         Ok(Check { validator, schema: schema.clone(), is_rounded: survey.rounded })
