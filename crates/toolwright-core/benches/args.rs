@@ -19,8 +19,8 @@ fn main() {
 
 /// A tool with eight parameters.
 const SCHEMA: &str = r#"{"type":"object","properties":{
-    "origin":{"type":"string","minLength":3,"maxLength":64},
-    "destination":{"type":"string","minLength":3,"maxLength":64},
+    "origin":{"type":"string","minLength":2,"maxLength":64},
+    "destination":{"type":"string","minLength":2,"maxLength":64},
     "date":{"type":"string","pattern":"^\\d{4}-\\d{2}-\\d{2}$"},
     "cabin":{"type":"string","enum":["economy","premium","business","first"]},
     "passengers":{"type":"array","minItems":1,"maxItems":9,"items":{"type":"object",

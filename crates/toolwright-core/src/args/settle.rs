@@ -234,11 +234,12 @@ fn is_ambiguous(candidate: &Candidate) -> bool {
     candidate.errors.iter().any(|error| error.keyword == "ambiguous")
 }
 
+/// What the kinds of change cost together, each by its dearest change.
 fn cost_by_kind(changes: &[Change]) -> u32 {
-    let mut kinds: Vec<Op> = changes.iter().map(|change| change.op).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds.into_iter().map(Op::cost).sum()
+    let mut kinds: Vec<(Op, u32)> = changes.iter().map(|change| (change.op, change.cost)).collect();
+    kinds.sort_unstable_by(|a, b| b.cmp(a));
+    kinds.dedup_by_key(|(op, _)| *op);
+    kinds.into_iter().map(|(_, cost)| cost).sum()
 }
 
 /// Leaves one of each repeated key. If the values differ, there is no telling which was meant.
