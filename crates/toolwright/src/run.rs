@@ -28,6 +28,7 @@ mod limit;
 mod make;
 pub mod model;
 mod observe;
+mod offline;
 mod repeat;
 mod save;
 mod scripted;
@@ -45,6 +46,7 @@ pub use error::RunError;
 pub use limit::{Limit, Limits};
 pub use model::{EventStream, Model, Upstream};
 pub use observe::{Finished, HostOutput, RunEvent};
+pub use offline::{OFFLINE, Offline};
 pub use scripted::ScriptedModel;
 pub use start::Start;
 

@@ -12,6 +12,7 @@ mod handle;
 mod journal;
 mod ledger;
 mod macros;
+mod offline;
 #[cfg(feature = "sqlite")]
 mod process;
 mod run;

@@ -1,0 +1,246 @@
+//! The model `offline/rules`: a stand-in without network and key, so that everything can be tried.
+//!
+//! ```text
+//! last words of the user → clauses → a tool for each, by shared words → arguments out of the text
+//! ```
+//!
+//! It calls a tool only on strong evidence, asks for what is missing, passes a handle from one
+//! outcome on to the next call, and repeats what came of its calls. English and Chinese. The same
+//! request gets the same answer. It is no language model, and says so each time.
+
+mod clause;
+mod concept;
+mod estimate;
+mod extract;
+mod pick;
+mod piece;
+mod slot;
+mod speak;
+mod wish;
+mod word;
+
+use std::future::Future;
+
+use toolwright_core::part::{Body, Reasoning};
+use toolwright_core::{
+    Arguments, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
+    ToolChoice, ToolKind,
+};
+
+use super::model::{Model, Upstream};
+use extract::{Found, Source};
+use pick::Index;
+use speak::Language;
+use wish::{Wish, Wishes};
+
+/// The name by which the rules are known.
+pub const OFFLINE: &str = "offline/rules";
+
+/// The most bytes of a request's last words that are read.
+const READ: usize = 16 * 1024;
+
+/// The rules. See [`Model::offline`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Offline;
+
+impl Model {
+    /// The offline rules: a stand-in for a model.
+    pub fn offline() -> Model {
+        Model::at(Offline, OFFLINE)
+    }
+}
+
+impl Upstream for Offline {
+    fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send {
+        std::future::ready(Ok(answer(&request)))
+    }
+}
+
+fn answer(request: &Request) -> Response {
+    let parts = parts(request);
+    let mut response = Response { model: Some(OFFLINE.to_owned()), ..Response::new(parts) };
+    response.usage = Some(estimate::usage(request, &response));
+    response
+}
+
+/// A call that was made since the user spoke, with its outcome.
+struct Made<'a> {
+    call: &'a Call,
+    outcome: Option<&'a Outcome>,
+}
+
+fn parts(request: &Request) -> Vec<Part> {
+    let spoken =
+        |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
+    let position = request.messages.iter().rposition(|message| spoken(&message));
+    let text = position.map(|at| request.messages[at].text()).unwrap_or_default();
+    let text = cut(&text);
+    let since = &request.messages[position.map_or(0, |at| at + 1)..];
+    let language = if word::is_chinese(text) { Language::Chinese } else { Language::English };
+
+    let made = made(since);
+    let mut sentences: Vec<String> = made
+        .iter()
+        .filter_map(|made| Some(language.outcome(&made.call.name, made.outcome?)))
+        .collect();
+    let failed = made.iter().any(|made| made.outcome.is_some_and(Outcome::is_error));
+    let say = |sentences: &[String]| vec![Part::text(language.answer(sentences))];
+    if failed {
+        return say(&sentences);
+    }
+
+    let index = Index::new(allowed(request));
+    let wishes = wanted(request, text, &index);
+    let open = open(&wishes.list, &made);
+    match batch(request, text, &open) {
+        Next::Calls(calls) => {
+            let why: Vec<String> = calls
+                .iter()
+                .map(|(wish, _)| language.because(&wish.tool.name, &wish.words))
+                .collect();
+            let thought = Part::new(Body::Reasoning(Reasoning::text(why.join("\n"))));
+            let before = request.messages.iter().flat_map(Message::calls).count();
+            let call = |(at, (wish, found)): (usize, (&Wish<'_>, Found<'_>))| {
+                let arguments = Arguments::from_json(&Json::Object(found.arguments));
+                Part::call(Call::new(
+                    format!("call_{}", before + at + 1),
+                    &*wish.tool.name,
+                    arguments,
+                ))
+            };
+            let mut parts = vec![thought];
+            parts.extend(calls.into_iter().enumerate().map(call));
+            return parts;
+        }
+        Next::Ask(wish, found) => sentences.push(language.ask(&wish.tool.name, &found.missing)),
+        Next::Done if !wishes.unsure.is_empty() => sentences.push(language.which(&wishes.unsure)),
+        Next::Done if sentences.is_empty() => {
+            sentences.push(language.nothing(&index.tools().collect::<Vec<_>>()));
+        }
+        Next::Done => {}
+    }
+    say(&sentences)
+}
+
+/// The beginning of a text that is not too long to read.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(READ);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The calls of some messages with their outcomes.
+fn made(messages: &[Message]) -> Vec<Made<'_>> {
+    let outcomes: Vec<&Outcome> = messages.iter().flat_map(Message::outcomes).collect();
+    let of = |call: &Call| outcomes.iter().copied().find(|outcome| outcome.call_id == call.id);
+    messages.iter().flat_map(Message::calls).map(|call| Made { call, outcome: of(call) }).collect()
+}
+
+/// The tools that may be called: functions, as far as the request allows them.
+fn allowed(request: &Request) -> impl Iterator<Item = &Tool> {
+    request.tools.iter().filter(|tool| {
+        let chosen = match &request.tool_choice {
+            Some(ToolChoice::None) => false,
+            Some(ToolChoice::Tool(name)) => *name == tool.name,
+            Some(ToolChoice::Allowed { names, .. }) => names.contains(&tool.name),
+            _ => true,
+        };
+        chosen && matches!(tool.kind, ToolKind::Function(_))
+    })
+}
+
+/// What is asked for. A tool that the request demands is asked for, whatever the words.
+fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
+    let demanded = match &request.tool_choice {
+        Some(ToolChoice::Tool(_)) => true,
+        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => {
+            index.tools().count() == 1
+        }
+        _ => false,
+    };
+    match index.tools().next() {
+        Some(tool) if demanded => {
+            let wish = Wish { tool, range: 0..text.len(), then: false, words: vec![] };
+            Wishes { list: vec![wish], unsure: vec![] }
+        }
+        _ => wish::wishes(text, index),
+    }
+}
+
+/// Wishes that no call was made for yet.
+fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[Made<'_>]) -> Vec<&'w Wish<'a>> {
+    let mut left: Vec<&str> = made.iter().map(|made| made.call.name.as_str()).collect();
+    let mut open = Vec::new();
+    for wish in wishes {
+        match left.iter().position(|name| *name == wish.tool.name) {
+            Some(at) => {
+                left.remove(at);
+            }
+            None => open.push(wish),
+        }
+    }
+    open
+}
+
+/// What to do now.
+enum Next<'w, 'a> {
+    /// These calls, at once
+    Calls(Vec<(&'w Wish<'a>, Found<'a>)>),
+    /// Ask for what the first wish lacks
+    Ask(&'w Wish<'a>, Found<'a>),
+    /// Nothing is left
+    Done,
+}
+
+/// The calls that can be made now: the first that is open, and those after it that have all they
+/// need in their own words and are not said to come later.
+fn batch<'w, 'a>(request: &Request, text: &str, open: &[&'w Wish<'a>]) -> Next<'w, 'a> {
+    let handle = last_handle(&request.messages);
+    let mut source = Source::new(text, handle.as_deref());
+    let mut found: Vec<(&'w Wish<'a>, Found<'a>)> =
+        open.iter().map(|wish| (*wish, source.arguments(wish.tool, wish.range.clone()))).collect();
+    for (wish, found) in &mut found {
+        source.complete(wish.tool, found);
+    }
+    let mut found = found.into_iter();
+    let Some((wish, first)) = found.next() else { return Next::Done };
+    if !first.missing.is_empty() {
+        return Next::Ask(wish, first);
+    }
+    let mut calls = vec![(wish, first)];
+    if request.parallel != Some(false) {
+        let ready = |(wish, found): &(&Wish<'_>, Found<'_>)| {
+            !wish.then
+                && found.missing.is_empty()
+                && !found.passed
+                && (found.own || is_read_only(wish.tool))
+        };
+        calls.extend(found.take_while(ready));
+    }
+    Next::Calls(calls)
+}
+
+/// Whether a tool says that it changes nothing.
+fn is_read_only(tool: &Tool) -> bool {
+    let hint = tool.annotations.as_ref().and_then(|own| own.get("readOnlyHint"));
+    hint.and_then(Json::as_bool).unwrap_or(false)
+}
+
+/// The handle that was named last in an outcome.
+fn last_handle(messages: &[Message]) -> Option<String> {
+    const LENGTH: usize = "tw:".len() + 32;
+    let texts = messages.iter().flat_map(Message::outcomes).flat_map(|outcome| &outcome.content);
+    let texts: Vec<String> = texts
+        .map(|part| match &part.body {
+            Body::Text(text) => text.clone(),
+            Body::Json(value) => value.compact(),
+            _ => String::new(),
+        })
+        .collect();
+    texts.iter().rev().find_map(|text| {
+        let found = text.match_indices("tw:").filter_map(|(at, _)| text.get(at..at + LENGTH));
+        found.filter(|own| own.parse::<crate::handle::Handle>().is_ok()).last().map(str::to_owned)
+    })
+}

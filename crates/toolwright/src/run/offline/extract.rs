@@ -1,0 +1,209 @@
+//! Arguments out of a text, guided by the schema. What is not plainly there is not given.
+
+mod place;
+mod text;
+
+use std::ops::Range;
+
+use toolwright_core::json::{Number, Object};
+use toolwright_core::{Json, Tool};
+
+use super::concept;
+use super::piece::{Kind, Piece, pieces};
+use super::slot::{Role, Slot, Takes, slots};
+use super::word::words;
+
+/// A request as far as it has been used up: no piece of it becomes two arguments.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    text: &'a str,
+    used: Vec<Range<usize>>,
+    /// The handle that was heard of last
+    handle: Option<&'a str>,
+}
+
+/// Arguments as far as they were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    /// What was found
+    pub(super) arguments: Object,
+    /// Required parameters that were not, with what is said about them
+    pub(super) missing: Vec<(&'a str, Option<&'a str>)>,
+    /// Whether something was in the text itself
+    pub(super) own: bool,
+    /// Whether something is passed on from an earlier outcome, or would have to be
+    pub(super) passed: bool,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(text: &'a str, handle: Option<&'a str>) -> Source<'a> {
+        Source { text, used: Vec::new(), handle }
+    }
+
+    pub(super) fn arguments<'t>(&mut self, tool: &'t Tool, range: Range<usize>) -> Found<'t> {
+        let mut found =
+            Found { arguments: Object::new(), missing: vec![], own: false, passed: false };
+        let own = pieces(self.text, range.clone());
+        if let Some(object) = self.spelled_out(&own) {
+            return Found { arguments: object, own: true, ..found };
+        }
+        let slots = slots(tool);
+        let mut values: Vec<Option<Json>> = vec![None; slots.len()];
+        // What must be given chooses first.
+        for required in [true, false] {
+            for (slot, value) in slots.iter().zip(&mut values) {
+                if slot.required == required {
+                    *value = self.value(slot, &own, tool);
+                }
+            }
+        }
+        for (slot, value) in slots.iter().zip(values) {
+            let data = slot.takes == Takes::Data;
+            found.own |= value.is_some() && !data;
+            found.passed |= data && (slot.required || value.is_some());
+            match value {
+                Some(value) => found.arguments.push(slot.name.to_owned(), value),
+                None if slot.required => found.missing.push((slot.name, slot.about)),
+                None => {}
+            }
+        }
+        found
+    }
+
+    /// Looks in the whole text for what is missing, among pieces that nothing else has used.
+    pub(super) fn complete<'t>(&mut self, tool: &'t Tool, found: &mut Found<'t>) {
+        if found.missing.is_empty() {
+            return;
+        }
+        let all = pieces(self.text, 0..self.text.len());
+        for slot in slots(tool) {
+            let Some(at) = found.missing.iter().position(|own| own.0 == slot.name) else {
+                continue;
+            };
+            if let Some(value) = self.value(&slot, &all, tool) {
+                found.missing.remove(at);
+                found.own |= slot.takes != Takes::Data;
+                found.arguments.push(slot.name.to_owned(), value);
+            }
+        }
+    }
+
+    /// Arguments that stand in the text as a JSON object.
+    fn spelled_out(&mut self, own: &[Piece<'_>]) -> Option<Object> {
+        let piece = own.iter().find(|piece| piece.kind == Kind::Object && self.is_free(piece))?;
+        let Ok(Json::Object(object)) = Json::parse(piece.text) else { return None };
+        self.used.push(piece.range.clone());
+        Some(object)
+    }
+
+    fn value(&mut self, slot: &Slot<'_>, own: &[Piece<'_>], tool: &Tool) -> Option<Json> {
+        match &slot.takes {
+            Takes::OneOf(accepted) => self.one_of(accepted, own),
+            Takes::Boolean => Self::boolean(slot, own),
+            Takes::Number { whole } => self.number(slot, own, *whole),
+            Takes::Text(format) => self.text(slot, own, *format, tool),
+            Takes::Texts => self.texts(slot, own),
+            Takes::Numbers => {
+                let all = self.take_all(own, |piece| piece.kind == Kind::Number);
+                let numbers: Vec<Json> = all.iter().filter_map(|text| number(text)).collect();
+                (!numbers.is_empty()).then_some(Json::Array(numbers))
+            }
+            Takes::Data => {
+                let said = self.take(own, |piece| piece.kind == Kind::Handle);
+                said.or(self.handle).map(Json::from)
+            }
+        }
+    }
+
+    /// An accepted value that the text says, in its own word or another language's.
+    fn one_of(&mut self, accepted: &[Json], own: &[Piece<'_>]) -> Option<Json> {
+        for value in accepted {
+            let Some(word) = value.as_str() else { continue };
+            let mut same = vec![word.to_lowercase()];
+            same.extend(concept::spellings(&word.to_lowercase()).map(str::to_owned));
+            let says = |piece: &Piece<'_>| same.contains(&piece.text.to_lowercase());
+            if let Some(piece) = own.iter().find(|piece| self.is_free(piece) && says(piece)) {
+                self.used.push(piece.range.clone());
+                return Some(value.clone());
+            }
+        }
+        None
+    }
+
+    /// Yes if the text says the name, no if it says it with a negation before it.
+    fn boolean(slot: &Slot<'_>, own: &[Piece<'_>]) -> Option<Json> {
+        const NO: [&str; 9] =
+            ["no", "not", "without", "don't", "never", "false", "off", "不", "不要"];
+        let name = words(slot.name);
+        let is_name = |piece: &Piece<'_>| {
+            let said = words(piece.text);
+            !said.is_empty() && said.iter().all(|word| name.contains(word))
+        };
+        let at = own.iter().position(is_name)?;
+        let said: Vec<String> = own[at..].iter().flat_map(|piece| words(piece.text)).collect();
+        if name.is_empty() || !name.iter().all(|word| said.contains(word)) {
+            return None;
+        }
+        let around = own[at.saturating_sub(2)..(at + name.len() + 2).min(own.len())].iter();
+        let no = around.map(|piece| piece.text.to_lowercase()).any(|text| NO.contains(&&*text));
+        Some(Json::Bool(!no))
+    }
+
+    /// A number that stands by the parameter's name, or, if it must be given, the next one.
+    fn number(&mut self, slot: &Slot<'_>, own: &[Piece<'_>], whole: bool) -> Option<Json> {
+        const MANY: [&str; 9] =
+            ["last", "first", "top", "latest", "most", "前", "最近", "最后", "最多"];
+        let name = words(slot.name);
+        let fits = |piece: &Piece<'_>| {
+            piece.kind == Kind::Number && !(whole && piece.text.contains(['.', 'e', 'E']))
+        };
+        let beside = |at: usize| {
+            let near = [at.checked_sub(1), at.checked_sub(2), Some(at + 1)];
+            near.into_iter().flatten().filter_map(|at| own.get(at)).any(|piece| {
+                let counted = slot.role == Role::Count
+                    && MANY.iter().any(|word| piece.text.to_lowercase().ends_with(word));
+                counted || words(piece.text).iter().any(|word| name.contains(word))
+            })
+        };
+        let free = |at: &usize| self.is_free(&own[*at]) && fits(&own[*at]);
+        let mut places = (0..own.len()).filter(free);
+        let at = match places.clone().find(|at| beside(*at)) {
+            Some(at) => at,
+            None if slot.required => places.next()?,
+            None => return None,
+        };
+        self.used.push(own[at].range.clone());
+        number(own[at].text)
+    }
+
+    fn texts(&mut self, slot: &Slot<'_>, own: &[Piece<'_>]) -> Option<Json> {
+        let kind = if slot.role == Role::Path { Kind::Path } else { Kind::Quoted };
+        let mut all = self.take_all(own, |piece| piece.kind == kind);
+        if all.is_empty() {
+            all = self.take_all(own, |piece| piece.kind == Kind::Quoted);
+        }
+        (!all.is_empty()).then(|| Json::from(all.into_iter().map(Json::from).collect::<Vec<_>>()))
+    }
+
+    fn take<'p>(&mut self, own: &[Piece<'p>], is: impl Fn(&Piece<'_>) -> bool) -> Option<&'p str> {
+        let piece = own.iter().find(|piece| is(piece) && self.is_free(piece))?;
+        self.used.push(piece.range.clone());
+        Some(piece.text)
+    }
+
+    fn take_all<'p>(&mut self, own: &[Piece<'p>], is: impl Fn(&Piece<'_>) -> bool) -> Vec<&'p str> {
+        std::iter::from_fn(|| self.take(own, &is)).collect()
+    }
+
+    fn is_free(&self, piece: &Piece<'_>) -> bool {
+        !self.used.iter().any(|used| overlaps(used, &piece.range))
+    }
+}
+
+fn overlaps(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+fn number(text: &str) -> Option<Json> {
+    Number::parse(text.trim_start_matches('+')).map(Json::Number)
+}
