@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use super::offline::OFFLINE;
 use futures_core::Stream;
 use toolwright_core::event::split;
 use toolwright_core::{Event, Fault, Request, Response};
@@ -68,7 +69,22 @@ pub struct Model {
     upstream: Arc<dyn AnyUpstream>,
 }
 
+/// No upstream is known for a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no upstream is known for the model '{0}'; one that needs neither key nor network is offline/rules"
+)]
+pub struct UnknownModel(pub String);
+
 impl Model {
+    /// A model by its name: `upstream/model`.
+    pub fn new(name: &str) -> Result<Model, UnknownModel> {
+        match name {
+            OFFLINE | "offline" => Ok(Model::offline()),
+            _ => Err(UnknownModel(name.to_owned())),
+        }
+    }
+
     /// A model by its upstream and the name that the upstream knows it by.
     pub fn at(upstream: impl Upstream, name: impl Into<Arc<str>>) -> Model {
         Model { name: name.into(), upstream: Arc::new(upstream) }

@@ -311,3 +311,97 @@ async fn no_text_breaks_the_rules() {
     let odd = Tool::function("odd", Json::Null);
     ask(Request::new([Message::user("odd")]).with_tools([odd])).await;
 }
+
+#[test]
+fn a_model_is_found_by_its_name() {
+    assert_eq!(Model::new("offline/rules").unwrap().name(), "offline/rules");
+    let error = Model::new("nobody/nothing").unwrap_err();
+    assert!(error.to_string().contains("nobody/nothing") && error.to_string().contains("offline"));
+}
+
+#[cfg(feature = "builtin")]
+mod with_builtin_tools {
+    use std::sync::Arc;
+
+    use toolwright::builtin::{Root, Table, data, handlers};
+    use toolwright::handle::MemoryHandles;
+    use toolwright::run::{Agent, Finished};
+    use toolwright::{Context, Model, Toolbox};
+
+    const CSV: &str = "city,degrees\n北京,20123\n上海,\n广州,30123\n";
+
+    fn root() -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("test.csv"), CSV).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        (folder, root)
+    }
+
+    fn agent(toolbox: Toolbox) -> Agent {
+        Agent::new("Extractor").with_tools(toolbox).with_model(Model::offline())
+    }
+
+    fn check(finished: &Finished) {
+        let calls: Vec<&str> = finished.calls().map(|call| call.name.as_str()).collect();
+        assert_eq!(calls, ["read_csv", "drop_missing"], "{}", finished.text);
+        let outcomes: Vec<_> =
+            finished.messages.iter().flat_map(|message| message.outcomes()).collect();
+        assert!(outcomes.iter().all(|outcome| outcome.error == Some(false)), "{outcomes:?}");
+        let messages = format!("{:?}", finished.messages);
+        for cell in ["20123", "30123", "上海", "广州"] {
+            assert!(!messages.contains(cell), "{cell} in {messages}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_table_passes_by_handle_and_no_message_has_a_cell_of_it() {
+        let (_folder, root) = root();
+        let toolbox =
+            Toolbox::new(handlers(root)).unwrap().with_handles(Arc::new(MemoryHandles::default()));
+        let agent = agent(toolbox);
+        for text in ["读取 test.csv 并删除缺失数据", "read test.csv and drop missing rows"]
+        {
+            check(&agent.run(text).finish().await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_table_passes_by_context_and_no_message_has_a_cell_of_it() {
+        let (_folder, root) = root();
+        let agent = agent(Toolbox::new(data::in_context(&root)).unwrap());
+        for text in ["读取 test.csv 并删除缺失数据", "read test.csv and drop missing rows"]
+        {
+            let context = Context::new().with(Table::default());
+            check(&agent.run(text).with_context(context).finish().await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn the_tools_to_start_with_are_found_by_words() {
+        let (_folder, root) = root();
+        let toolbox =
+            Toolbox::new(handlers(root)).unwrap().with_handles(Arc::new(MemoryHandles::default()));
+        let model = Model::offline();
+        for (text, tool) in [
+            ("git status", "git_status"),
+            ("git diff", "git_diff"),
+            ("git log", "git_log"),
+            ("查看git历史", "git_log"),
+            ("git add test.csv", "git_add"),
+            ("commit with message \"first\" in git", "git_commit"),
+            ("list files", "list_files"),
+            ("列出文件", "list_files"),
+            ("read the file test.csv", "read_csv"),
+            ("读取文件 notes.md", "read_file"),
+            ("search files for \"北京\"", "search_files"),
+            ("write \"hi\" to the file a.txt", "write_file"),
+            ("读取test.csv", "read_csv"),
+        ] {
+            let request = toolwright::Request::new([toolwright::Message::user(text)])
+                .with_tools(toolbox.tools());
+            let response = model.respond(request).await.unwrap();
+            let calls: Vec<&str> = response.calls().map(|call| call.name.as_str()).collect();
+            assert_eq!(calls, [tool], "{text}: {}", response.text());
+        }
+    }
+}

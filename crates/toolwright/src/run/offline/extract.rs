@@ -12,6 +12,7 @@ use super::concept;
 use super::piece::{Kind, Piece, pieces};
 use super::slot::{Role, Slot, Takes, slots};
 use super::word::words;
+use crate::handle::Handle;
 
 /// A request as far as it has been used up: no piece of it becomes two arguments.
 #[derive(Debug)]
@@ -58,9 +59,10 @@ impl<'a> Source<'a> {
             }
         }
         for (slot, value) in slots.iter().zip(values) {
-            let data = slot.takes == Takes::Data;
-            found.own |= value.is_some() && !data;
-            found.passed |= data && (slot.required || value.is_some());
+            let handle = value.as_ref().and_then(Json::as_str);
+            let handle = handle.is_some_and(|text| text.parse::<Handle>().is_ok());
+            found.own |= value.is_some() && !handle;
+            found.passed |= handle || (slot.takes == Takes::Data && slot.required);
             match value {
                 Some(value) => found.arguments.push(slot.name.to_owned(), value),
                 None if slot.required => found.missing.push((slot.name, slot.about)),
@@ -108,11 +110,15 @@ impl<'a> Source<'a> {
                 let numbers: Vec<Json> = all.iter().filter_map(|text| number(text)).collect();
                 (!numbers.is_empty()).then_some(Json::Array(numbers))
             }
-            Takes::Data => {
-                let said = self.take(own, |piece| piece.kind == Kind::Handle);
-                said.or(self.handle).map(Json::from)
-            }
+            Takes::Data => self.handle(own),
+            Takes::Any => self.text(slot, own, None, tool).or_else(|| self.handle(own)),
         }
+    }
+
+    /// A handle that the text says, or else the one that was heard of last.
+    fn handle(&mut self, own: &[Piece<'_>]) -> Option<Json> {
+        let said = self.take(own, |piece| piece.kind == Kind::Handle);
+        said.or(self.handle).map(Json::from)
     }
 
     /// An accepted value that the text says, in its own word or another language's.

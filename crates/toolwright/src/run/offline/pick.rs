@@ -13,8 +13,9 @@ use super::word::words;
 const NAME: f64 = 3.0;
 const ABOUT: f64 = 1.0;
 const SLOT: f64 = 0.5;
-/// What the whole name in the text is worth.
+/// What the whole name in the text is worth, as it is and in other words.
 const SAID: f64 = 20.0;
+const NAMED: f64 = 2.0;
 /// Two tools whose scores are as close as this cannot be told apart.
 const MARGIN: f64 = 0.95;
 
@@ -64,6 +65,7 @@ impl<'a> Index<'a> {
         pieces: &[Piece<'_>],
         request: &[String],
     ) -> Picked<'a> {
+        let clause = &unquoted(clause, pieces);
         let mut spoken = words(clause);
         // Whoever names a path speaks of a file.
         let path = pieces.iter().any(|piece| piece.kind == Kind::Path);
@@ -78,7 +80,15 @@ impl<'a> Index<'a> {
                 let said = says(clause, &entry.tool.name);
                 let strong = said || entry.is_meant(&spoken, request);
                 let (score, words) = self.score(entry, &spoken, implied);
-                strong.then_some((if said { score + SAID } else { score }, entry, words))
+                let whole = entry.name.iter().all(|word| spoken.contains(word));
+                let bonus = if said {
+                    SAID
+                } else if whole {
+                    NAMED
+                } else {
+                    0.0
+                };
+                strong.then_some((score + bonus, entry, words))
             })
             .collect();
         ranked.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal));
@@ -138,6 +148,12 @@ impl Entry<'_> {
             }
         }
     }
+}
+
+/// A clause without what is quoted in it: that is for the tool and not about it.
+fn unquoted(clause: &str, pieces: &[Piece<'_>]) -> String {
+    let quoted = pieces.iter().filter(|piece| matches!(piece.kind, Kind::Quoted | Kind::Object));
+    quoted.fold(clause.to_owned(), |text, piece| text.replace(piece.text, " "))
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -40,6 +40,8 @@ pub(super) enum Takes<'a> {
     Numbers,
     /// Data that only a handle can stand for
     Data,
+    /// A text, or a handle
+    Any,
 }
 
 /// What a text is for.
@@ -100,10 +102,10 @@ pub(super) fn slots(tool: &Tool) -> Vec<Slot<'_>> {
         .map(|(name, schema)| {
             let required = required.iter().any(|own| own.as_str() == Some(name));
             let about = schema.get("description").and_then(Json::as_str);
-            // A text that is to be a handle can only come from an outcome.
+            // A text that may be a handle may come from an outcome.
             let named = |text: &str| text.contains("handle") || text.contains("句柄");
             let takes = match takes(root, schema, 0) {
-                Takes::Text(_) if named(name) || about.is_some_and(named) => Takes::Data,
+                Takes::Text(_) if named(name) || about.is_some_and(named) => Takes::Any,
                 takes => takes,
             };
             Slot { name, about, required, takes, role: role(name, about) }
@@ -148,7 +150,8 @@ fn takes<'a>(root: &'a Json, schema: &'a Json, depth: usize) -> Takes<'a> {
             Some(Takes::Number { .. }) => Takes::Numbers,
             _ => Takes::Data,
         },
-        _ => Takes::Data,
+        Some(_) => Takes::Data,
+        None => Takes::Any,
     }
 }
 
