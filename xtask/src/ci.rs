@@ -26,13 +26,13 @@ const QUICK: &[Step] = &[
     Step { name: "format", again: "cargo fmt --all --check", run: format },
     Step {
         name: "lints",
-        again: "cargo clippy --workspace --all-targets -- -D warnings",
+        again: "cargo clippy --workspace --all-targets --all-features -- -D warnings",
         run: lints,
     },
-    Step { name: "tests", again: "cargo test --workspace", run: tests },
+    Step { name: "tests", again: "cargo test --workspace --all-features", run: tests },
     Step {
         name: "docs",
-        again: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
+        again: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --all-features --no-deps",
         run: docs,
     },
     Step { name: "tidy", again: "cargo xtask tidy", run: tidy::run },
@@ -117,16 +117,17 @@ fn format() -> Outcome {
 }
 
 fn lints() -> Outcome {
-    Program::cargo().with(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+    let what = ["clippy", "--workspace", "--all-targets", "--all-features"];
+    Program::cargo().with(&what).with(&["--", "-D", "warnings"]).run()
 }
 
 fn tests() -> Outcome {
-    Program::cargo().with(&["test", "--workspace"]).run()
+    Program::cargo().with(&["test", "--workspace", "--all-features"]).run()
 }
 
 fn docs() -> Outcome {
     Program::cargo()
-        .with(&["doc", "--workspace", "--no-deps"])
+        .with(&["doc", "--workspace", "--all-features", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .run()
 }

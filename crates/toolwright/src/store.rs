@@ -1,7 +1,7 @@
 //! Files that outlive the process: SQLite, opened with care and written by one thread.
 //!
-//! Journal and ledger have a file each. [`file`] opens it, [`writer`] writes to it for callers that
-//! must not block. Several processes may have the same file open.
+//! Journal and ledger have a file each. `file` opens it, `writer` writes to it for callers that must
+//! not block. Several processes may have the same file open.
 
 mod file;
 mod writer;
