@@ -8,7 +8,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use file::{Kind, Safety, open};
+pub(crate) use file::{Kind, Safety, open, reopen};
 pub(crate) use writer::{Desk, Writer};
 
 /// A file could not be opened, read or written.

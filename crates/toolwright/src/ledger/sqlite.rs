@@ -137,7 +137,7 @@ impl SqliteLedger {
     ) -> Result<T, StoreError> {
         let path = self.path.clone();
         let read = move || {
-            let mut connection = store::open(&path, &rows::LEDGER)?;
+            let mut connection = store::reopen(&path, &rows::LEDGER)?;
             let look = connection.transaction();
             let read = look.and_then(|look| read(&look));
             read.map_err(|error| StoreError::of(&path, &error))

@@ -45,6 +45,11 @@ pub(crate) fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
         path: path.to_owned(),
         why: error.to_string(),
     })?;
+    reopen(path, kind)
+}
+
+/// Opens a file of a kind that is there.
+pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
             StoreError::Foreign { path: path.to_owned(), kind: kind.name }

@@ -296,6 +296,24 @@ mod sqlite {
     }
 
     #[tokio::test]
+    async fn what_cannot_be_written_is_an_error_and_was_not_begun() {
+        let folder = folder();
+        let path = folder.path().join("journal.db");
+        let journal = open(&path);
+        let other = Connection::open(&path).unwrap();
+        other
+            .execute_batch(
+                "CREATE TRIGGER full BEFORE INSERT ON effect
+                 BEGIN SELECT RAISE(FAIL, 'the disk is full'); END",
+            )
+            .unwrap();
+        let error = journal.begin(&intent("a")).await.unwrap_err();
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+        other.execute_batch("DROP TRIGGER full").unwrap();
+        assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::New));
+    }
+
+    #[tokio::test]
     async fn one_bad_job_takes_no_other_with_it() {
         let folder = folder();
         let path = folder.path().join("journal.db");

@@ -421,6 +421,18 @@ mod sqlite {
         assert_eq!(entries, Err(Broken { sequence: 2, why: Damage::Unreadable }.into()));
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_ledger_that_is_gone_is_not_taken_for_an_empty_one() {
+        let (_folder, path) = place();
+        written(&path, 3).await;
+        let ledger = SqliteLedger::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let error = ledger.verify().await.unwrap_err();
+        assert!(matches!(error, LedgerError::Store(StoreError::Unavailable { .. })), "{error}");
+        assert!(!path.exists());
+    }
+
     #[test]
     fn a_journal_is_no_ledger() {
         let (folder, _) = place();

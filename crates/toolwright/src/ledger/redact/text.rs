@@ -68,7 +68,13 @@ fn value(name: &str, rest: &str) -> (usize, usize) {
     let quoted = rest.trim_start_matches('\\');
     if let Some(quote) = quoted.chars().next().filter(|quote| "\"'`".contains(*quote)) {
         let start = rest.len() - quoted.len() + quote.len_utf8();
-        return (start, start + closing(&rest[start..], quote));
+        let inside = &rest[start..];
+        // In text that is escaped as a whole, so are its quotes.
+        let end = match &rest[..start] {
+            escaped if escaped.starts_with('\\') => inside.find(escaped).unwrap_or(inside.len()),
+            _ => closing(inside, quote),
+        };
+        return (start, start + end);
     }
     let lower = name.to_lowercase();
     let line = lower.contains("cookie") || lower.contains("authorization");
@@ -83,7 +89,7 @@ fn value(name: &str, rest: &str) -> (usize, usize) {
     (0, rest[skip..].find(is_end).map_or(rest.len(), |end| skip + end))
 }
 
-/// Where a quoted value ends: at a quote that is not escaped more than the first was, or at the end.
+/// Where a quoted value ends: at a quote that is not escaped, or at the end.
 fn closing(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in rest.char_indices() {
@@ -114,6 +120,8 @@ mod tests {
             ("password: hunter2, user: me", "password: [redacted], user: me"),
             (r#"{"password": "hun\"ter2", "user": "#, r#"{"password": "[redacted]", "user": "#),
             ("{'token': 'abc'", "{'token': '[redacted]'"),
+            (r#"said {\"token\":\"abc\",\"n\":1}"#, r#"said {\"token\":\"[redacted]\",\"n\":1}"#),
+            (r#"{"token": "abc"#, r#"{"token": "[redacted]"#),
             ("Authorization: Basic abc\nHost: x", "Authorization: [redacted]\nHost: x"),
             ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
             ("token: Bearer abcdefgh", "token: [redacted]"),
