@@ -62,7 +62,8 @@ pub(super) struct Opened {
 impl<'w> Walk<'w> {
     /// A walk from a folder, so many levels down.
     pub(super) fn new(root: &'w Root, path: &str, depth: usize) -> Result<Walk<'w>, PathError> {
-        let place = Place::parse(path)?;
+        // Some models say nothing for the root.
+        let place = Place::parse(if path.is_empty() { "." } else { path })?;
         root.folder(&place)?;
         Ok(Walk { root, folders: VecDeque::from([(place, 1)]), depth, more: false })
     }

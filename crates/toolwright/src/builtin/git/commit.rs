@@ -31,14 +31,13 @@ pub struct Committed {
 #[tool]
 pub async fn git_add(
     #[context] root: &Root,
-    #[scope] scope: &Scope,
     /// Files and folders, relative to the root; "." for all
     #[schemars(length(min = 1, max = 1000))]
     paths: Vec<String>,
 ) -> Result<Staged, ToolError> {
     let paths: Vec<String> =
         paths.iter().map(|path| checked(path)).collect::<Result<_, PathError>>()?;
-    let git = Git::open(root, scope).await?;
+    let git = Git::open(root).await?;
     let mut arguments = vec!["add", "--"];
     arguments.extend(paths.iter().map(String::as_str));
     git.ask(&arguments).await?;
@@ -49,7 +48,6 @@ pub async fn git_add(
 #[tool]
 pub async fn git_commit(
     #[context] root: &Root,
-    #[scope] scope: &Scope,
     /// The message: a subject line, then, if needed, an empty line and more
     #[schemars(length(min = 1, max = 20_000))]
     message: String,
@@ -57,7 +55,7 @@ pub async fn git_commit(
     if message.trim().is_empty() || message.contains('\0') {
         return Err(error("A commit needs a message. Nothing was done."));
     }
-    let git = Git::open(root, scope).await?;
+    let git = Git::open(root).await?;
     let staged = staged(&git).await?;
     if staged.count == 0 {
         return Err(error("Nothing is staged: call git_add first. Nothing was done."));

@@ -21,7 +21,6 @@ use tokio::process::{Child, Command};
 
 use crate::builtin::root::Root;
 use crate::error::ToolError;
-use crate::session::Scope;
 
 /// The most bytes of an answer that are read.
 pub(super) const ANSWER_MAX: usize = 4 << 20;
@@ -73,7 +72,6 @@ const ENVIRONMENT: [&str; 16] = [
 /// Git in a root, for one call.
 pub(super) struct Git<'g> {
     root: &'g Root,
-    scope: &'g Scope,
 }
 
 /// What a command answered.
@@ -87,9 +85,9 @@ pub(super) struct Answer {
 
 impl<'g> Git<'g> {
     /// Git in a root, if it is the top of a repository that brings no programs.
-    pub(super) async fn open(root: &'g Root, scope: &'g Scope) -> Result<Git<'g>, ToolError> {
+    pub(super) async fn open(root: &'g Root) -> Result<Git<'g>, ToolError> {
         check_repository(root.path())?;
-        let git = Git { root, scope };
+        let git = Git { root };
         let filters = r"^filter\..*\.(clean|smudge|process)$";
         let found =
             git.run(&["config", "--show-scope", "-z", "--get-regexp", filters], b"").await?;
@@ -156,16 +154,9 @@ impl<'g> Git<'g> {
             io::ErrorKind::NotFound => error("The program git is not installed here."),
             _ => error(format!("git could not be started: {failure}")),
         })?;
-        let mut group = Group(child);
-        tokio::select! {
-            biased;
-            () = self.scope.cancel.cancelled() => {
-                Err(error("The call was given up before git was done."))
-            }
-            answer = group.talk(input) => {
-                answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
-            }
-        }
+        // A call that is given up is dropped, and the group goes with it.
+        let answer = Group(child).talk(input).await;
+        answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

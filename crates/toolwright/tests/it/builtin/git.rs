@@ -200,6 +200,50 @@ async fn a_repository_cannot_have_programs_run() {
     assert!(!ran.exists());
 }
 
+/// A repository can have git wait for ever. Whoever gives the call up has no process left.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_git_that_hangs_is_ended_with_its_call() {
+    use std::io::{ErrorKind, Write};
+    use std::os::unix::fs::OpenOptionsExt;
+    let bench = repository();
+    let pipe = bench.dir.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    git(&bench.root(), &["config", "core.excludesFile", &pipe.to_string_lossy()]);
+    let cancel = bench.session.cancel.clone();
+    let call = toolwright::Call::new("1", "git_status", toolwright::Arguments::none());
+    let called = bench.toolbox.call(&bench.session, &call, Wholeness::Proven);
+    let watch = async {
+        // A pipe can be opened for writing without waiting once somebody reads it; git reads until
+        // this end is closed.
+        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+        let mut options = std::fs::OpenOptions::new();
+        let options = options.write(true).custom_flags(flags);
+        let end = until(|| options.open(&pipe).ok()).await;
+        cancel.cancel();
+        end
+    };
+    let (called, mut end) = tokio::join!(called, watch);
+    let error = called.done().unwrap().error.clone().unwrap();
+    assert_eq!(error.kind, toolwright::CallErrorKind::Cancelled);
+    // Nobody reads it any more.
+    until(|| end.write(b"\n").err().filter(|error| error.kind() == ErrorKind::BrokenPipe)).await;
+}
+
+/// Waits for something, but not for ever.
+#[cfg(unix)]
+async fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
+    let wait = async {
+        loop {
+            match there() {
+                Some(there) => return there,
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_mins(1), wait).await.unwrap()
+}
+
 #[tokio::test]
 async fn a_repository_cannot_lead_elsewhere() {
     let bench = repository();
