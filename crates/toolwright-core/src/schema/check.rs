@@ -16,7 +16,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 
 use super::Violation;
 use crate::json::{Json, Number};
-use instance::Exact;
+use instance::{Exact, Meter};
 pub(crate) use part::{Part, Parts};
 
 /// How many values a schema may hold.
@@ -24,6 +24,10 @@ const MAX_SIZE: usize = 200_000;
 
 /// How many steps back a pattern may take before the text counts as not matching.
 const MAX_BACKTRACKS: usize = 100_000;
+
+/// How often a validator may look at the arrays and objects of a value: this often for any value,
+/// and so often for each array and object in it.
+const LOOKS: (usize, usize) = (100_000, 64);
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +93,7 @@ impl Check {
     /// Whether a value is what the schema asks for. Of a repeated key only one value may count:
     /// settle objects first.
     pub fn accepts(&self, value: &Json) -> bool {
-        self.validator.is_valid(value)
+        accepted(&self.validator, value)
     }
 
     /// Every place where a value is not what the schema asks for, in the order of the value.
@@ -111,10 +115,41 @@ fn options<'i>(draft: Draft, schema: &Json, is_rounded: bool) -> exact::Options<
     }
 }
 
+/// Whether a validator accepts a value. One that it cannot check within bounds is not accepted.
+fn accepted(validator: &Validator<Exact>, value: &Json) -> bool {
+    let meter = Meter::new(LOOKS.0);
+    let accepted = validator.is_valid(meter.over(value));
+    if !meter.is_spent() {
+        return accepted;
+    }
+    // Seldom is a value so large that it is worth counting.
+    let meter = Meter::new(looks(value));
+    validator.is_valid(meter.over(value)) && !meter.is_spent()
+}
+
+/// How often a validator may look at a value.
+fn looks(value: &Json) -> usize {
+    fn count(value: &Json) -> usize {
+        match value {
+            Json::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+            Json::Object(object) => 1 + object.iter().map(|(_, value)| count(value)).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    LOOKS.0 + LOOKS.1 * count(value)
+}
+
 /// What a validator finds wrong with a value, in the order of the value.
 fn found(validator: &Validator<Exact>, value: &Json, schema: &Json) -> Vec<Violation> {
-    let mut found: Vec<(Vec<usize>, Violation)> = validator
-        .iter_errors(value)
+    let meter = Meter::new(looks(value));
+    // Errors are gathered before they are explained: what comes when the meter is spent is void.
+    let errors: Vec<_> = validator.iter_errors(meter.over(value)).collect();
+    if meter.is_spent() {
+        let message = "is nested too deep for the unions of its schema to be checked";
+        return vec![Violation::new("", "limit", message)];
+    }
+    let mut found: Vec<(Vec<usize>, Violation)> = errors
+        .into_iter()
         .map(|error| explain::violation(&error, value, schema))
         .map(|violation| (order(value, &violation.path), violation))
         .collect();

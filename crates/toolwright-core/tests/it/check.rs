@@ -283,3 +283,41 @@ fn recursion_ends_and_hostile_schemas_are_survived() {
     let back = r#"{"pattern":"^(?=(a+)+$)(a+)\\1$"}"#;
     assert_eq!(one(back, &text).keyword, "pattern");
 }
+
+/// Two branches that both lead on: a validator that follows them all looks at a value of n levels
+/// 2^n times.
+const FORKED: &str = r##"{
+    "$ref": "#/$defs/node",
+    "$defs": {"node": {"oneOf": [
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/node"}}, "required": ["a"]},
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/node"}}, "required": ["b"]}
+    ]}}
+}"##;
+
+#[test]
+fn unions_within_unions_do_not_take_for_ever() {
+    let check = Check::compile(&Json::parse(FORKED).unwrap()).unwrap();
+    let shallow = Json::parse(r#"{"a":1,"x":{"b":2}}"#).unwrap();
+    assert!(check.accepts(&shallow));
+    let mut deep = String::from(r#"{"c":1}"#);
+    for _ in 0..100 {
+        deep = format!(r#"{{"a":1,"x":{deep}}}"#);
+    }
+    let deep = Json::parse(&deep).unwrap();
+    assert!(!check.accepts(&deep));
+    let found = check.violations(&deep);
+    assert_eq!((found.len(), found[0].keyword.as_str(), found[0].path.as_str()), (1, "limit", ""));
+}
+
+#[test]
+fn large_values_are_checked_to_their_end() {
+    let schema =
+        r#"{"items": {"anyOf": [{"type": "array"}, {"type": "object", "required": ["a"]}]}}"#;
+    let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();
+    let mut items = vec![Json::parse(r#"{"a":{}}"#).unwrap(); 200_000];
+    assert!(check.accepts(&Json::Array(items.clone())));
+    items.push(Json::parse(r#"{"b":1}"#).unwrap());
+    let value = Json::Array(items);
+    assert!(!check.accepts(&value));
+    assert_eq!(check.violations(&value)[0].path, "/200000");
+}

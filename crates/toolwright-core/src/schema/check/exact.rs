@@ -8,7 +8,7 @@ use jsonschema::paths::Location;
 use jsonschema::{Keyword, Retrieve, ValidationError, ValidationOptions};
 use serde_json::Value;
 
-use super::instance::Exact;
+use super::instance::{Exact, Metered};
 use crate::json::{Json, Number};
 
 pub(super) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
@@ -116,12 +116,16 @@ impl Bound {
 }
 
 impl<'i> Keyword<'i, Exact> for Bound {
-    fn validate(&self, value: &'i Json) -> Result<(), ValidationError<'i>> {
-        if self.holds(value) { Ok(()) } else { Err(ValidationError::custom("out of bounds")) }
+    fn validate(&self, value: Metered<'i>) -> Result<(), ValidationError<'i>> {
+        if self.holds(value.value()) {
+            Ok(())
+        } else {
+            Err(ValidationError::custom("out of bounds"))
+        }
     }
 
-    fn is_valid(&self, value: &'i Json) -> bool {
-        self.holds(value)
+    fn is_valid(&self, value: Metered<'i>) -> bool {
+        self.holds(value.value())
     }
 }
 
@@ -129,7 +133,7 @@ impl<'i> Keyword<'i, Exact> for Bound {
 struct OneOf(Vec<Json>);
 
 impl<'i> Keyword<'i, Exact> for OneOf {
-    fn validate(&self, value: &'i Json) -> Result<(), ValidationError<'i>> {
+    fn validate(&self, value: Metered<'i>) -> Result<(), ValidationError<'i>> {
         if Keyword::<Exact>::is_valid(self, value) {
             Ok(())
         } else {
@@ -137,7 +141,7 @@ impl<'i> Keyword<'i, Exact> for OneOf {
         }
     }
 
-    fn is_valid(&self, value: &'i Json) -> bool {
-        self.0.iter().any(|accepted| accepted.equals(value))
+    fn is_valid(&self, value: Metered<'i>) -> bool {
+        self.0.iter().any(|accepted| accepted.equals(value.value()))
     }
 }

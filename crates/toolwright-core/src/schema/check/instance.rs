@@ -1,6 +1,12 @@
-//! Our tree as the validator sees it.
+//! Our tree as the validator sees it, with a meter of the work.
+//!
+//! A recursive schema with unions can make a validator look at a nested value again and again, twice
+//! as often with each level. So each look at an array or an object is counted, and when the meter
+//! has run out every value looks like `null`, so that the validator comes to its end at once. What
+//! it then says means nothing, and nobody is told it: see [`Meter::is_spent`].
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json as Representation, JsonNumber, Node, NodeIdentity};
@@ -11,8 +17,60 @@ use crate::json::{Decimal, Json, Key, Number, Object};
 /// The representation of values by [`Json`].
 pub(super) struct Exact;
 
+/// How many more looks a validator may take.
+#[derive(Debug)]
+pub(super) struct Meter(Cell<usize>);
+
+impl Meter {
+    pub(super) fn new(looks: usize) -> Meter {
+        Meter(Cell::new(looks))
+    }
+
+    /// Whether the validator wanted to look further than it may.
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// A value under this meter.
+    pub(super) fn over<'a>(&'a self, value: &'a Json) -> Metered<'a> {
+        Metered { value, meter: self }
+    }
+
+    /// Takes one look.
+    fn look(&self) -> bool {
+        let left = self.0.get().saturating_sub(1);
+        self.0.set(left);
+        left > 0
+    }
+}
+
+/// Something of our tree, under a meter.
+#[derive(Debug)]
+pub(super) struct Under<'a, T: ?Sized> {
+    value: &'a T,
+    meter: &'a Meter,
+}
+
+/// A value under a meter.
+pub(super) type Metered<'a> = Under<'a, Json>;
+
+impl<T: ?Sized> Clone for Under<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Under<'_, T> {}
+
+impl<'a> Metered<'a> {
+    /// The value itself.
+    pub(super) fn value(self) -> &'a Json {
+        if self.meter.is_spent() { &Json::Null } else { self.value }
+    }
+}
+
 impl Representation for Exact {
-    type Node<'a> = &'a Json;
+    type Node<'a> = Metered<'a>;
     type PreparedKey = String;
     type StringBuffer = Json;
 
@@ -20,46 +78,48 @@ impl Representation for Exact {
         key.to_owned()
     }
 
-    fn with_string_node<T>(buffer: &mut Json, text: &str, see: impl FnOnce(&Json) -> T) -> T {
+    fn with_string_node<T>(buffer: &mut Json, text: &str, see: impl FnOnce(Metered<'_>) -> T) -> T {
         *buffer = Json::from(text);
-        see(buffer)
+        see(Meter::new(usize::MAX).over(buffer))
     }
 }
 
-impl<'a> Node<'a, Exact> for &'a Json {
-    type Object = &'a Object;
-    type Array = &'a [Json];
+impl<'a> Node<'a, Exact> for Metered<'a> {
+    type Object = Under<'a, Object>;
+    type Array = Under<'a, [Json]>;
     type Number = &'a Number;
 
-    fn as_object(&self) -> Option<&'a Object> {
-        Json::as_object(self)
+    fn as_object(&self) -> Option<Under<'a, Object>> {
+        let value = self.value.as_object().filter(|_| self.meter.look())?;
+        Some(Under { value, meter: self.meter })
     }
 
-    fn as_array(&self) -> Option<&'a [Json]> {
-        Json::as_array(self)
+    fn as_array(&self) -> Option<Under<'a, [Json]>> {
+        let value = self.value.as_array().filter(|_| self.meter.look())?;
+        Some(Under { value, meter: self.meter })
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        Json::as_str(self).map(Cow::Borrowed)
+        self.value().as_str().map(Cow::Borrowed)
     }
 
     fn as_number(&self) -> Option<&'a Number> {
-        match self {
+        match self.value() {
             Json::Number(number) => Some(number),
             _ => None,
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        self.as_bool()
+        self.value().as_bool()
     }
 
     fn is_null(&self) -> bool {
-        Json::is_null(self)
+        self.value().is_null()
     }
 
     fn json_type(&self) -> JsonType {
-        match self {
+        match self.value() {
             Json::Null => JsonType::Null,
             Json::Bool(_) => JsonType::Boolean,
             Json::Number(_) => JsonType::Number,
@@ -70,25 +130,7 @@ impl<'a> Node<'a, Exact> for &'a Json {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        match (self, expected) {
-            (Json::Null, Value::Null) => true,
-            (Json::Bool(own), Value::Bool(other)) => own == other,
-            (Json::Number(own), Value::Number(other)) => {
-                own.decimal() == Decimal::new(&other.to_string())
-            }
-            (Json::String(own), Value::String(other)) => own == other,
-            (Json::Array(own), Value::Array(others)) => {
-                own.len() == others.len()
-                    && own.iter().zip(others).all(|(own, other)| own.equals_value(other))
-            }
-            (Json::Object(own), Value::Object(others)) => {
-                let same = |(key, other): (&String, &Value)| {
-                    own.get(key).is_some_and(|own| own.equals_value(other))
-                };
-                own.len() == others.len() && others.iter().all(same)
-            }
-            _ => false,
-        }
+        equals(self.value(), expected)
     }
 
     /// The validator copies a value into each error it finds. We find it again by its path, so the
@@ -98,54 +140,94 @@ impl<'a> Node<'a, Exact> for &'a Json {
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
-        Some(NodeIdentity::new(std::ptr::from_ref::<Json>(self).addr()))
+        Some(NodeIdentity::new(std::ptr::from_ref::<Json>(self.value).addr()))
     }
 }
 
-impl<'a> jsonschema::json::Object<'a, Exact> for &'a Object {
-    type Node = &'a Json;
+/// Equality with a value of the schema; numbers by what they are, not how they are written.
+fn equals(own: &Json, other: &Value) -> bool {
+    match (own, other) {
+        (Json::Null, Value::Null) => true,
+        (Json::Bool(own), Value::Bool(other)) => own == other,
+        (Json::Number(own), Value::Number(other)) => {
+            own.decimal() == Decimal::new(&other.to_string())
+        }
+        (Json::String(own), Value::String(other)) => own == other,
+        (Json::Array(own), Value::Array(others)) => {
+            own.len() == others.len()
+                && own.iter().zip(others).all(|(own, other)| equals(own, other))
+        }
+        (Json::Object(own), Value::Object(others)) => {
+            let same = |(key, other): (&String, &Value)| {
+                own.get(key).is_some_and(|own| equals(own, other))
+            };
+            own.len() == others.len() && others.iter().all(same)
+        }
+        _ => false,
+    }
+}
+
+impl<'a> jsonschema::json::Object<'a, Exact> for Under<'a, Object> {
+    type Node = Metered<'a>;
     type MemberName = &'a str;
     type MembersIter = Members<'a>;
 
     fn len(&self) -> usize {
-        Object::len(self)
+        self.value.len()
     }
 
-    fn get(&self, key: &String) -> Option<&'a Json> {
-        Object::get(self, key)
+    fn get(&self, key: &String) -> Option<Metered<'a>> {
+        self.value.get(key).map(|value| self.meter.over(value))
     }
 
     fn members(&self) -> Members<'a> {
-        Members(Object::members(self))
+        Members { members: self.value.members(), meter: self.meter }
     }
 }
 
 /// The members of an object.
-pub(super) struct Members<'a>(std::slice::Iter<'a, (Key, Json)>);
+pub(super) struct Members<'a> {
+    members: std::slice::Iter<'a, (Key, Json)>,
+    meter: &'a Meter,
+}
 
 impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, &'a Json);
+    type Item = (&'a str, Metered<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key.as_ref(), value))
+        self.members.next().map(|(key, value)| (key.as_ref(), self.meter.over(value)))
     }
 }
 
-impl<'a> Array<'a, Exact> for &'a [Json] {
-    type Node = &'a Json;
-    type ElementsIter = std::slice::Iter<'a, Json>;
+impl<'a> Array<'a, Exact> for Under<'a, [Json]> {
+    type Node = Metered<'a>;
+    type ElementsIter = Elements<'a>;
 
     fn len(&self) -> usize {
-        <[Json]>::len(self)
+        self.value.len()
     }
 
-    fn elements(&self) -> Self::ElementsIter {
-        self.iter()
+    fn elements(&self) -> Elements<'a> {
+        Elements { items: self.value.iter(), meter: self.meter }
     }
 
     fn is_unique(&self) -> bool {
-        let mut seen = std::collections::HashSet::with_capacity(self.len());
-        self.iter().all(|item| seen.insert(canonical(item)))
+        let mut seen = std::collections::HashSet::with_capacity(self.value.len());
+        self.value.iter().all(|item| seen.insert(canonical(item)))
+    }
+}
+
+/// The items of an array.
+pub(super) struct Elements<'a> {
+    items: std::slice::Iter<'a, Json>,
+    meter: &'a Meter,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Metered<'a>;
+
+    fn next(&mut self) -> Option<Metered<'a>> {
+        self.items.next().map(|value| self.meter.over(value))
     }
 }
 
@@ -225,7 +307,7 @@ fn integer<T: std::str::FromStr + TryFrom<i128>>(number: &Number) -> Option<T> {
 mod tests {
     use jsonschema::json::{Array, JsonNumber, Node};
 
-    use super::Json;
+    use super::{Json, Meter, equals};
 
     fn parse(text: &str) -> Json {
         Json::parse(text).unwrap()
@@ -233,9 +315,8 @@ mod tests {
 
     #[test]
     fn equality_is_by_value() {
-        let equal = |own: &str, other: &str| {
-            (&&parse(own)).equals_value(&serde_json::from_str(other).unwrap())
-        };
+        let equal =
+            |own: &str, other: &str| equals(&parse(own), &serde_json::from_str(other).unwrap());
         assert!(equal("1.0", "1") && equal("1", "1.0") && equal("100", "1e2"));
         assert!(equal(r#"{"a":1,"b":[2.50]}"#, r#"{"b":[2.5],"a":1.0}"#));
         assert!(!equal("true", "1") && !equal("\"1\"", "1") && !equal("null", "0"));
@@ -244,7 +325,10 @@ mod tests {
 
     #[test]
     fn repetitions_are_found_by_value() {
-        let unique = |text: &str| parse(text).as_array().unwrap().is_unique();
+        let unique = |text: &str| {
+            let (value, meter) = (parse(text), Meter::new(9));
+            meter.over(&value).as_array().unwrap().is_unique()
+        };
         assert!(!unique("[1, 1.0]") && !unique(r#"[{"a":1,"b":2},{"b":2.0,"a":1}]"#));
         assert!(unique(r#"[1, "1", true, [1], {"a":1}, null]"#) && unique("[1e400, 1e401]"));
         assert!(unique("[[1,2],[12]]") && unique(r#"["a,","a"]"#));

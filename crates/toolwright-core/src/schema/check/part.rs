@@ -4,7 +4,7 @@ use jsonschema::{Registry, Validator};
 use serde_json::{Map, Value};
 
 use super::instance::Exact;
-use super::{Check, found, options};
+use super::{Check, accepted, found, options};
 use crate::dialect::percent;
 use crate::json::Json;
 use crate::schema::Violation;
@@ -71,7 +71,7 @@ impl<'d> Parts<'d> {
 impl Part<'_> {
     /// Whether a value is what this schema asks for.
     pub(crate) fn accepts(&self, value: &Json) -> bool {
-        self.validator.is_valid(value)
+        accepted(&self.validator, value)
     }
 
     /// Every place where a value is not what this schema asks for.
