@@ -2,9 +2,13 @@
 //! 3 refused by `--strict`.
 
 mod args;
+mod ask;
+mod call;
 mod exit;
 mod input;
+mod terminal;
 mod tool;
+mod tools;
 mod translate;
 
 use std::process::ExitCode;
@@ -24,6 +28,10 @@ struct Arguments {
 enum Command {
     /// Parse, repair, coerce, complete and check the arguments of a call
     Args(args::Args),
+    /// Ask a model that has tools, until it has answered
+    Ask(ask::Ask),
+    /// Call one tool
+    Call(call::Call),
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
 }
@@ -32,6 +40,8 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Args(command) => command.run(),
+        Command::Ask(command) => command.run(),
+        Command::Call(command) => command.run(),
         Command::Translate(command) => command.run(),
     };
     match outcome {

@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod args;
+mod ask;
+mod call;
 mod run;
 mod translate;

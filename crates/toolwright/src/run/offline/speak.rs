@@ -113,7 +113,11 @@ fn gist(outcome: &Outcome) -> String {
         .content
         .iter()
         .map(|part| match &part.body {
-            Body::Text(text) => text.trim().to_owned(),
+            // How to pass a handle on is for models.
+            Body::Text(text) => {
+                let lines = text.trim().lines().filter(|line| !line.contains("\"tw:"));
+                lines.collect::<Vec<_>>().join("\n")
+            }
             Body::Json(value) => value.compact(),
             _ => "…".to_owned(),
         })

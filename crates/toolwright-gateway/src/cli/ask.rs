@@ -1,0 +1,143 @@
+//! `toolwright ask`: a question to a model that has tools, until it is answered.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::Args;
+use toolwright::call::Done;
+use toolwright::chat::response;
+use toolwright::run::{Agent, Finished, Limits, Model, OFFLINE, Run, RunError, RunEvent};
+use toolwright::{Call, Json, Part, Response};
+
+use super::exit::{self, Failure};
+use super::tools::{self, Tools};
+use super::{input, terminal};
+
+/// What the model is told about itself.
+const INSTRUCTIONS: &str = "You answer questions about the files, the git repository and the \
+    tables in one folder, with the tools that you have. Data behind a handle stays there: pass the \
+    handle on.";
+
+/// The most characters of arguments that progress shows.
+const SHOWN: usize = 100;
+
+/// What `ask` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The answer goes to stdout, progress to stderr if that is a terminal. The model offline/rules needs
+neither key nor network: it is no language model but a stand-in that matches words and extracts
+arguments, in English and Chinese, so that everything can be tried.
+
+With --json the answer is one document:
+  {\"message\": {\"content\": {\"text\", \"reasoning\"},
+               \"tool_desc\": [{\"id\", \"type\", \"name\", \"arguments\"}], \"finish_reason\"},
+   \"model\", \"usage\": {\"input_tokens\", \"output_tokens\", \"total_tokens\"}}
+tool_desc lists the calls that were made on the way, in order (null if there were none), and usage
+adds up all turns. The tokens of offline/rules are estimated: one for four ASCII characters, one for
+any other character.
+
+A tool that changes something asks first on a terminal; elsewhere it runs only with --yes.
+
+Examples:
+  toolwright ask \"git status\"
+  toolwright ask \"读取 data.csv 并删除缺失数据\" --json
+  toolwright ask \"list files\" --root src")]
+pub(crate) struct Ask {
+    /// The question; `-` reads it from stdin
+    question: String,
+    /// Who answers
+    #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
+    model: String,
+    #[command(flatten)]
+    tools: Tools,
+    /// Write the answer as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// How often the model is asked at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    turns: u32,
+}
+
+impl Ask {
+    /// Asks, and writes the answer.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let model = Model::new(&self.model).map_err(|error| {
+            Failure::usage(error.to_string()).with_hint("leave out --model, or use offline/rules")
+        })?;
+        let question = match self.question.as_str() {
+            "-" => input::text(Path::new("-"))?,
+            text => text.to_owned(),
+        };
+        let agent = Agent::new("toolwright")
+            .with_instructions(INSTRUCTIONS)
+            .with_tools(self.tools.toolbox()?)
+            .with_model(model);
+        let finished = tools::runtime()?.block_on(async {
+            let run = agent.run(question).with_limits(Limits::turns(self.turns)).build();
+            follow(run.map_err(failed)?).await
+        })?;
+        let answer = if self.json {
+            Json::Object(response::write(&whole(&finished))).pretty()
+        } else {
+            finished.response.refusal().map_or(finished.text, str::to_owned)
+        };
+        writeln!(io::stdout().lock(), "{answer}").map_err(exit::io("stdout"))
+    }
+}
+
+fn failed(error: RunError) -> Failure {
+    Failure::failed(error.to_string())
+}
+
+/// Follows a run to its end. Whoever sits at the terminal sees the calls and is asked.
+async fn follow(mut run: Run) -> Result<Finished, Failure> {
+    let watched = io::stderr().is_terminal();
+    loop {
+        while let Some(event) = run.next().await.map_err(failed)? {
+            match event {
+                RunEvent::Finished(finished) => return Ok(*finished),
+                RunEvent::CallStarted(call) if watched => started(&call)?,
+                RunEvent::CallDone(done) if watched => ended(&done)?,
+                _ => {}
+            }
+        }
+        let waiting: Vec<_> = run.waiting().cloned().collect();
+        if waiting.is_empty() {
+            return run.finish().await.map_err(failed);
+        }
+        for approval in waiting {
+            let answer = tools::confirm(&approval)?;
+            run.answer(&approval.id, answer).map_err(failed)?;
+        }
+    }
+}
+
+fn started(call: &Call) -> Result<(), Failure> {
+    let arguments = call.arguments.as_str();
+    let shown = match arguments.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &arguments[..end]),
+        None => arguments.to_owned(),
+    };
+    say(&format!("→ {} {shown}", call.name))
+}
+
+fn ended(done: &Done) -> Result<(), Failure> {
+    let name = done.outcome.name.as_deref().unwrap_or_default();
+    let took = done.duration.as_millis();
+    match &done.error {
+        None => say(&format!("✓ {name} ({took} ms)")),
+        Some(error) => say(&format!("✗ {name}: {} ({took} ms)", error.error_type())),
+    }
+}
+
+fn say(line: &str) -> Result<(), Failure> {
+    writeln!(io::stderr().lock(), "{}", terminal::plain(line)).map_err(exit::io("stderr"))
+}
+
+/// The run as one answer: the last words, all the calls, all the tokens.
+fn whole(finished: &Finished) -> Response {
+    let mut response = finished.response.clone();
+    response.parts.extend(finished.calls().cloned().map(Part::call));
+    response.usage = Some(finished.usage.clone());
+    response
+}

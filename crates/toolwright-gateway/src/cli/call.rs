@@ -1,0 +1,122 @@
+//! `toolwright call`: one call of one tool, through all that a model's call goes through.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::Args;
+use toolwright::call::{Called, Done, Wholeness};
+use toolwright::{Arguments, Body, Json, Outcome, Session};
+use toolwright_core::args::Change;
+use toolwright_core::json::Object;
+use toolwright_core::object;
+
+use super::exit::{self, Failure};
+use super::input;
+use super::tools::{self, Tools};
+
+/// What `call` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The arguments are JSON, or what a model wrote: they are repaired, coerced, completed and checked as
+those of a model are. The result goes to stdout; the exit code is 1 if the call failed. Without a
+tool, the tools are listed.
+
+With --json the result is one document:
+  {\"success\": true, \"tool_name\", \"result\": …, \"changes\": […]}
+  {\"success\": false, \"tool_name\", \"error\", \"error_type\", \"changes\": […]}
+
+A tool that changes something asks first on a terminal; elsewhere it runs only with --yes.
+
+Examples:
+  toolwright call
+  toolwright call read_file --args '{\"path\": \"README.md\"}'
+  toolwright call git_log --args '{limit: 3}' --root ../project --json
+  toolwright call write_file --args @note.json --yes")]
+pub(crate) struct Call {
+    /// The tool; without one, the tools are listed
+    tool: Option<String>,
+    /// The arguments; `@FILE` reads them from a file, `@-` from stdin
+    #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
+    args: String,
+    #[command(flatten)]
+    tools: Tools,
+    /// Write the result as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// List the tools
+    #[arg(long)]
+    list: bool,
+}
+
+impl Call {
+    /// Makes the call, or lists the tools.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let toolbox = self.tools.toolbox()?;
+        let Some(tool) = self.tool.filter(|_| !self.list) else { return tools::list(&toolbox) };
+        let text = match self.args.strip_prefix('@') {
+            Some(file) => input::text(Path::new(file))?,
+            None => self.args,
+        };
+        let call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
+        let session = Session::new("call");
+        let done = tools::runtime()?.block_on(async {
+            let mut called = toolbox.call(&session, &call, Wholeness::Unknown).await;
+            loop {
+                match called {
+                    Called::Done(done) => return Ok::<Done, Failure>(done),
+                    Called::Waiting(approval) => {
+                        let answer = tools::confirm(&approval)?;
+                        called = toolbox.answer(&session, &approval, answer).await;
+                    }
+                }
+            }
+        })?;
+        let written = if self.json {
+            Json::Object(document(&call.name, &done)).pretty()
+        } else {
+            done.outcome.words()
+        };
+        writeln!(io::stdout().lock(), "{written}").map_err(exit::io("stdout"))?;
+        match &done.error {
+            None => Ok(()),
+            Some(error) => Err(Failure::failed(format!("{}: {}", call.name, error.error_type()))),
+        }
+    }
+}
+
+/// The envelope of a result.
+fn document(tool: &str, done: &Done) -> Object {
+    let changes: Vec<Object> = done.changes.iter().map(Change::to_json).collect();
+    match &done.error {
+        None => object! {
+            "success": true,
+            "tool_name": tool,
+            "result": value(&done.outcome),
+            "changes": changes,
+        },
+        Some(error) => object! {
+            "success": false,
+            "tool_name": tool,
+            "error": error.text.as_str(),
+            "error_type": error.error_type(),
+            "changes": changes,
+        },
+    }
+}
+
+/// What an outcome holds: text or JSON, a list if there are several.
+fn value(outcome: &Outcome) -> Json {
+    let mut values: Vec<Json> = outcome
+        .content
+        .iter()
+        .filter_map(|part| match &part.body {
+            Body::Text(text) => Some(Json::from(text.as_str())),
+            Body::Json(value) => Some(value.clone()),
+            _ => None,
+        })
+        .collect();
+    match values.len() {
+        1 => values.remove(0),
+        _ => Json::Array(values),
+    }
+}

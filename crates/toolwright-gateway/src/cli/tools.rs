@@ -1,0 +1,98 @@
+//! The tools that `call` and `ask` work with: those that come with toolwright, within a folder.
+//! What has effects needs a person's word.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+use toolwright::builtin::{self, Root};
+use toolwright::call::{Answer, Approval, Policy, Rule, Verdict};
+use toolwright::handle::MemoryHandles;
+use toolwright::{Effect, Json, Tool, Toolbox};
+
+use super::exit::{self, Failure};
+use super::terminal;
+
+/// Which tools there are, and what they may do.
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    /// The folder that the tools work in; no path leaves it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Run tools that change something without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Why a tool waits for a person.
+const REASON: &str = "It changes something.";
+
+impl Tools {
+    /// The tools in their box.
+    pub(crate) fn toolbox(&self) -> Result<Toolbox, Failure> {
+        let name = self.root.display().to_string();
+        let root = Root::open(&self.root).map_err(exit::io(&name))?;
+        let handlers = builtin::handlers(root);
+        let changing: Vec<String> = handlers
+            .iter()
+            .filter(|handler| handler.settings().effect != Effect::None)
+            .map(|handler| handler.tool().name.clone())
+            .collect();
+        let toolbox = Toolbox::new(handlers).map_err(|error| Failure::failed(error.to_string()))?;
+        let toolbox = toolbox.with_handles(Arc::new(MemoryHandles::default()));
+        if self.yes || changing.is_empty() {
+            return Ok(toolbox);
+        }
+        let names = changing.iter().map(String::as_str);
+        let ask = Rule::new(Verdict::Ask).for_tools(names).because(REASON);
+        Ok(toolbox.with_policy(Policy::default().with(ask)))
+    }
+}
+
+/// What runs tools. Commands that have no use for it do not pay for it.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(exit::io("runtime"))
+}
+
+/// Whether a person can be asked.
+fn somebody_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks the person at the terminal whether a call may run. Where there is none, it may not.
+pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
+    if !somebody_there() {
+        let reason = "Nobody is at a terminal to agree. The option --yes allows it beforehand.";
+        return Ok(Answer::Reject(reason.to_owned()));
+    }
+    let mut stderr = io::stderr().lock();
+    let arguments = terminal::plain(&Json::Object(approval.arguments.clone()).pretty());
+    let name = terminal::plain(&approval.call.name);
+    write!(stderr, "{name} {arguments}\n{} Run it? [y/N] ", approval.reason)
+        .and_then(|()| stderr.flush())
+        .map_err(exit::io("stderr"))?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(exit::io("stdin"))?;
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" | "是" => Ok(Answer::Approve),
+        _ => Ok(Answer::Reject("the person at the terminal said no.".to_owned())),
+    }
+}
+
+/// The tools in a table: name, whether one is asked first, what it does.
+pub(crate) fn list(toolbox: &Toolbox) -> Result<(), Failure> {
+    let rows: Vec<[String; 3]> = toolbox.tools().iter().map(|tool| row(toolbox, tool)).collect();
+    let mut stdout = io::stdout().lock();
+    terminal::table(&mut stdout, ["TOOL", "EFFECT", "WHAT IT DOES"], &rows)
+        .map_err(exit::io("stdout"))
+}
+
+fn row(toolbox: &Toolbox, tool: &Tool) -> [String; 3] {
+    let effect = toolbox.handler(&tool.name).map(|handler| handler.settings().effect);
+    let effect = if effect == Some(Effect::None) { "none" } else { "asks" };
+    let about = tool.description.as_deref().unwrap_or_default();
+    let first = about.split_inclusive(['.', '。']).next().unwrap_or_default().replace('\n', " ");
+    [tool.name.clone(), effect.to_owned(), first]
+}

@@ -1,0 +1,133 @@
+//! `toolwright ask` with the offline rules and the tools that come along.
+
+use std::path::Path;
+
+use crate::run::toolwright;
+use toolwright_core::Json;
+
+/// A folder with a table that lacks a cell.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("test.csv"), "city,degrees\n北京,20123\n上海,\n").unwrap();
+    folder
+}
+
+fn ask(root: &Path, arguments: &[&str]) -> crate::run::Ran {
+    let mut all = vec!["ask", "--root", root.to_str().unwrap()];
+    all.extend(arguments);
+    toolwright(&all, b"")
+}
+
+/// Text whose handles are named by the order of their first use.
+fn settled(text: &str) -> String {
+    let mut out = text.to_owned();
+    let mut number = 0;
+    while let Some(at) = out.find("tw:").filter(|at| out.len() >= at + 35) {
+        number += 1;
+        let handle = out[at..at + 35].to_owned();
+        out = out.replace(&handle, &format!("HANDLE-{number}"));
+    }
+    out
+}
+
+#[test]
+fn an_answer_is_one_document_of_the_documented_form() {
+    let folder = folder();
+    let ran = ask(folder.path(), &["read test.csv and drop missing rows", "--json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let mut document = Json::parse(&ran.text()).unwrap();
+    let usage = document.get("usage").cloned().unwrap();
+    let count = |key: &str| usage.get(key).and_then(Json::as_u64).unwrap();
+    assert!(count("input_tokens") > 0 && count("output_tokens") > 0);
+    assert_eq!(count("input_tokens") + count("output_tokens"), count("total_tokens"));
+    // What the tools' descriptions cost is no matter of this test.
+    let usage = document.as_object_mut().unwrap().get_mut("usage").unwrap();
+    for (_, count) in usage.as_object_mut().unwrap().iter_mut() {
+        *count = Json::from(0u64);
+    }
+    let golden = r#"{
+  "message": {
+    "content": {
+      "text": "[offline/rules: a rule-based stand-in, not a language model] read_csv ran: Read test.csv: 2 rows, 2 columns (city, degrees); missing cells: degrees 1.\ndrop_missing ran: Removed 1 row. Left: 1 row, 2 columns (city, degrees); no cell is missing.",
+      "reasoning": null
+    },
+    "tool_desc": [
+      {
+        "id": "call_1",
+        "type": "function",
+        "name": "read_csv",
+        "arguments": "{\"path\":\"test.csv\"}"
+      },
+      {
+        "id": "call_2",
+        "type": "function",
+        "name": "drop_missing",
+        "arguments": "{\"table\":\"HANDLE-1\"}"
+      }
+    ],
+    "finish_reason": "stop"
+  },
+  "model": "offline/rules",
+  "usage": {
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "total_tokens": 0
+  }
+}"#;
+    assert_eq!(settled(&document.pretty()), golden);
+}
+
+#[test]
+fn without_calls_there_are_none_in_the_document() {
+    let ran = ask(folder().path(), &["hello", "--json"]);
+    let document = Json::parse(&ran.text()).unwrap();
+    assert_eq!(document.pointer("/message/tool_desc"), Some(&Json::Null));
+}
+
+#[test]
+fn chinese_is_asked_and_answered() {
+    let ran = ask(folder().path(), &["读取 test.csv 并删除缺失数据"]);
+    assert_eq!(ran.code, 0);
+    let text = ran.text();
+    assert!(text.contains("read_csv 已执行") && text.contains("drop_missing 已执行"), "{text}");
+    assert!(!text.contains("20123") && !text.contains("上海"), "no cell leaves its table: {text}");
+}
+
+#[test]
+fn what_changes_something_needs_a_word() {
+    let folder = folder();
+    let question = "write \"hello\" to the file out.txt";
+    let ran = ask(folder.path(), &[question]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.text().contains("--yes"), "{}", ran.text());
+    assert!(!folder.path().join("out.txt").exists());
+
+    let ran = ask(folder.path(), &[question, "--yes"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "hello");
+}
+
+#[test]
+fn a_question_comes_from_stdin_too() {
+    let folder = folder();
+    let root = folder.path().to_str().unwrap();
+    let ran = toolwright(&["ask", "-", "--root", root], "列出文件".as_bytes());
+    assert!(ran.text().contains("test.csv"), "{}", ran.text());
+}
+
+#[test]
+fn an_unknown_model_and_a_missing_folder_are_said() {
+    let ran = ask(folder().path(), &["hello", "--model", "nobody/nothing"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("nobody/nothing") && ran.stderr.contains("offline/rules"));
+    let ran = ask(Path::new("no/such/folder"), &["hello"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("no/such/folder"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_limit_ends_the_run() {
+    let ran = ask(folder().path(), &["list files", "--turns", "1"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("limit of 1 turns"), "{}", ran.stderr);
+}

@@ -1,0 +1,89 @@
+//! `toolwright call`: one tool, the whole way.
+
+use crate::run::{Ran, toolwright};
+use toolwright_core::Json;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("note.txt"), "第一行\nsecond\n").unwrap();
+    folder
+}
+
+fn call(folder: &tempfile::TempDir, arguments: &[&str], input: &str) -> Ran {
+    let mut all = vec!["call", "--root", folder.path().to_str().unwrap()];
+    all.extend(arguments);
+    toolwright(&all, input.as_bytes())
+}
+
+#[test]
+fn a_result_goes_to_stdout() {
+    let ran = call(&folder(), &["read_file", "--args", r#"{"path":"note.txt"}"#], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.text().contains("第一行\nsecond"), "{}", ran.text());
+}
+
+#[test]
+fn arguments_come_from_a_file_or_stdin_and_are_repaired() {
+    let folder = folder();
+    let file = folder.path().join("args.json");
+    std::fs::write(&file, "{path: 'note.txt',}").unwrap();
+    let at = format!("@{}", file.display());
+    for (args, input) in [(at.as_str(), ""), ("@-", "```json\n{\"path\": \"note.txt\"}\n```")] {
+        let ran = call(&folder, &["read_file", "--args", args, "--json"], input);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let document = Json::parse(&ran.text()).unwrap();
+        assert_eq!(document.get("success"), Some(&Json::Bool(true)));
+        assert!(!document.get("changes").unwrap().as_array().unwrap().is_empty(), "{args}");
+    }
+}
+
+#[test]
+fn a_failure_is_an_envelope_and_an_exit_code() {
+    let folder = folder();
+    for (tool, args, kind) in [
+        ("read_file", r#"{"path":"none.txt"}"#, None),
+        ("read_file", r#"{"path":"../note.txt"}"#, None),
+        ("read_file", r#"{"file":"note.txt"}"#, Some("invalid_arguments")),
+        ("read_file", r#"{"path":"no"#, Some("truncated")),
+        ("reed_file", "{}", Some("unknown_tool")),
+    ] {
+        let ran = call(&folder, &[tool, "--args", args, "--json"], "");
+        assert_eq!(ran.code, 1, "{args}");
+        let document = Json::parse(&ran.text()).unwrap();
+        assert_eq!(document.get("success"), Some(&Json::Bool(false)), "{args}");
+        assert_eq!(document.get("tool_name").and_then(Json::as_str), Some(tool));
+        assert!(document.get("error").and_then(Json::as_str).is_some_and(|text| !text.is_empty()));
+        let own = document.get("error_type").and_then(Json::as_str);
+        assert!(kind.is_none_or(|kind| own == Some(kind)), "{args}: {own:?}");
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+    let ran = call(&folder, &["reed_file"], "");
+    assert!(ran.text().contains("read_file"), "the nearest name is offered: {}", ran.text());
+}
+
+#[test]
+fn what_changes_something_runs_only_with_a_word() {
+    let folder = folder();
+    let write = ["write_file", "--args", r#"{"path":"new.txt","content":"x"}"#];
+    let ran = call(&folder, &write, "y\n");
+    assert_eq!(ran.code, 1);
+    assert!(!folder.path().join("new.txt").exists(), "a pipe is nobody to ask");
+    let ran = call(&folder, &[&write[..], &["--yes"]].concat(), "");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(folder.path().join("new.txt").exists());
+}
+
+#[test]
+fn tools_are_listed_in_columns() {
+    let folder = folder();
+    let ran = call(&folder, &[], "");
+    assert_eq!(call(&folder, &["--list"], "").text(), ran.text());
+    assert_eq!(ran.code, 0);
+    let text = ran.text();
+    let column = text.lines().next().unwrap().find("EFFECT").unwrap();
+    for tool in ["git_status", "read_csv", "write_file"] {
+        let line = text.lines().find(|line| line.starts_with(tool)).unwrap();
+        assert_eq!(line.as_bytes()[column - 1], b' ');
+        assert_ne!(line.as_bytes()[column], b' ', "{line}");
+    }
+}
