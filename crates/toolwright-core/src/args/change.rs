@@ -78,7 +78,7 @@ ops! {
     Split "split" 4 "Several documents stood where one belongs"
     Quote "quote" 1 "A key or string without double quotes was quoted"
     Comma "comma" 1 "A comma was added or taken away"
-    Mark "mark" 2 "A bracket, colon or comma was missing or was another character"
+    Mark "mark" 2 "A bracket, colon, comma or space was missing or was another character"
     Comment "comment" 1 "A comment was taken away"
     Literal "literal" 1 "Another language's `True`, `None` or number was respelled"
     Escape "escape" 2 "A character that had to be escaped in a string was"

@@ -226,6 +226,12 @@ fn what_stands_around_is_taken_off() {
 }
 
 #[test]
+fn a_space_that_json_does_not_know_is_a_change() {
+    assert_eq!(ops("\u{feff}{\"a\": 1}"), [(String::new(), "unfence")]);
+    assert_eq!(ops("{\"a\":\u{a0}1}"), [(String::new(), "mark")]);
+}
+
+#[test]
 fn every_change_names_its_place() {
     assert_eq!(
         ops("{'a': [True, 'x\ny',], b: \"C:\\d\" /* c */}"),

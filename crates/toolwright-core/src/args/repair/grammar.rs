@@ -20,6 +20,12 @@ impl Search<'_> {
         if !self.spend(here - at) {
             return;
         }
+        let is_json = |letter: char| matches!(letter, ' ' | '\t' | '\n' | '\r');
+        let state = if self.text[at..here].chars().all(is_json) {
+            state
+        } else {
+            self.by_habit(state, Habit::Marks, at, here)
+        };
         let rest = &self.text[here..];
         if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
             let comment = token::comment(rest);

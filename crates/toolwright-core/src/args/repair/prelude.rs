@@ -25,9 +25,12 @@ pub(super) struct Body<'t> {
 
 /// Finds the first bracket that begins a document.
 pub(super) fn body(text: &str) -> Option<Body<'_>> {
-    let text = text.trim_matches(is_blank);
+    let spaced = text.trim_matches([' ', '\t', '\n', '\r']);
+    let text = spaced.trim_matches(is_blank);
+    // A byte order mark, or a space that JSON does not know.
+    let dressed = text.len() < spaced.len();
     if text.starts_with(['"', '\'']) {
-        return Some(Body { text, dressed: false });
+        return Some(Body { text, dressed });
     }
     if let Some(text) = quoted(text) {
         return Some(Body { text, dressed: true });
@@ -35,7 +38,7 @@ pub(super) fn body(text: &str) -> Option<Body<'_>> {
     let start = document(text)?;
     let (head, rest) = text.split_at(start);
     if head.is_empty() {
-        return Some(Body { text, dressed: false });
+        return Some(Body { text, dressed });
     }
     is_head(head).then(|| Body { text: undress(head, rest), dressed: true })
 }
