@@ -1,0 +1,55 @@
+//! Effects happen once: a journal on disk remembers what was begun and how it ended. After a
+//! restart the same run gives recorded outcomes again.
+//!
+//! ```text
+//! executed: sent to Ada
+//! recorded: sent to Ada
+//! executed: sent to Ada
+//! letters: 2
+//! ```
+
+#![allow(clippy::print_stdout)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use toolwright::call::journal::{SharedJournal, SqliteJournal};
+use toolwright::call::{Called, Source, Wholeness};
+use toolwright::prelude::*;
+use toolwright::{Arguments, Call};
+
+static SENT: AtomicU32 = AtomicU32::new(0);
+
+/// Send a letter. The post does not know what was sent before.
+#[tool]
+fn send_letter(to: String) -> String {
+    SENT.fetch_add(1, Ordering::SeqCst);
+    format!("sent to {to}")
+}
+
+/// One life of a process: opens the journal and makes the same call of the same run.
+async fn life(journal: SqliteJournal, run: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let toolbox = Toolbox::new([send_letter::handler()])?.with_journal(SharedJournal::new(journal));
+    let call = Call::new("call_1", "send_letter", Arguments::from_text(r#"{"to": "Ada"}"#));
+    let Called::Done(done) = toolbox.call(&Session::new(run), &call, Wholeness::Proven).await
+    else {
+        return Err("nobody was to be asked".into());
+    };
+    let how = match done.source {
+        Source::Journal => "recorded",
+        Source::Executed => "executed",
+        _ => "refused",
+    };
+    Ok(format!("{how}: {}", done.outcome.words()))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("journal.sqlite");
+
+    println!("{}", life(SqliteJournal::open(&file)?, "monday").await?);
+    println!("{}", life(SqliteJournal::open(&file)?, "monday").await?);
+    println!("{}", life(SqliteJournal::open(&file)?, "tuesday").await?);
+    println!("letters: {}", SENT.load(Ordering::SeqCst));
+    Ok(())
+}
