@@ -7,7 +7,6 @@
 //! ```
 
 #![allow(clippy::print_stdout)]
-#![allow(clippy::print_stdout)]
 
 use toolwright::call::{Called, Wholeness};
 use toolwright::prelude::*;

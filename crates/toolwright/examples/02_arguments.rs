@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parameters = Parameters::compile(handler.tool(), &[])?;
     for text in [
         r#"{"name": "O'Brien", "people": 4}"#,
-        r#"{'name': 'Li, Wei', 'people': '4', 'outside': True,}"#,
+        "{'name': 'Li, Wei', 'people': '4', 'outside': True,}",
         "Sure! ```json\n{\"name\": \"Ada\", \"people\": 2, // two of us\n \"note\": null}\n```",
         r#"{"name": "Ada", "people": "a few", "outsid": true}"#,
         r#"{"name": "Ada", "people": 1"#,

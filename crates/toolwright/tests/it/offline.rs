@@ -345,7 +345,7 @@ mod with_builtin_tools {
         let calls: Vec<&str> = finished.calls().map(|call| call.name.as_str()).collect();
         assert_eq!(calls, ["read_csv", "drop_missing"], "{}", finished.text);
         let outcomes: Vec<_> =
-            finished.messages.iter().flat_map(|message| message.outcomes()).collect();
+            finished.messages.iter().flat_map(toolwright::Message::outcomes).collect();
         assert!(outcomes.iter().all(|outcome| outcome.error == Some(false)), "{outcomes:?}");
         let messages = format!("{:?}", finished.messages);
         for cell in ["20123", "30123", "上海", "广州"] {
