@@ -30,7 +30,7 @@ mod parse;
 mod place;
 mod rename;
 mod text;
-mod unwrap;
+pub(super) mod unwrap;
 mod within;
 
 use super::{Change, Op, Options, Reading};

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::coerce::Coercion;
+use super::coerce::{Coercion, unwrap};
 use super::complete::{Completed, Missing};
 use super::parameters::Parameters;
 use super::{Change, Op, Options, Parsed, Reading, feedback};
@@ -18,6 +18,11 @@ use crate::schema::Violation;
 
 /// What the kinds of change that led to the arguments may cost together, each kind counted once.
 pub const MAX_COST: u32 = 20;
+
+/// How much dearer than the cheapest a reading may be and still be tried. A schema helps to choose
+/// among readings that are about as likely; it must not make a far-fetched one out of a likely one
+/// that is merely wrong.
+const MAX_DOUBT: u32 = 3;
 
 /// Arguments after all steps, whether they can be run or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +126,11 @@ impl Parameters {
     /// Settles what a model wrote.
     pub fn settle(&self, parsed: Parsed, options: &Options) -> Settled {
         let mut best: Option<Candidate> = None;
+        let cheapest = parsed.readings.first().map_or(0, Reading::cost);
         for reading in parsed.readings {
+            if reading.cost() > cheapest + MAX_DOUBT {
+                break;
+            }
             let is_late =
                 |best: &Candidate| best.errors.is_empty() && best.reading.cost() < reading.cost();
             if best.as_ref().is_some_and(is_late) {
@@ -142,6 +151,7 @@ impl Parameters {
         }
         let mut errors = Vec::new();
         unrepeat(&mut reading.value, &path::Path::ROOT, &mut reading.changes, &mut errors);
+        self.unwrap(&mut reading);
         self.hide(&mut reading);
         if !errors.is_empty() || self.check().accepts(&reading.value) {
             return Candidate { reading, errors };
@@ -158,6 +168,15 @@ impl Parameters {
             }
             Err(errors) => Candidate { reading: Reading { value, changes }, errors },
         }
+    }
+
+    /// Takes arguments out of a whole call that stands in their place.
+    fn unwrap(&self, reading: &mut Reading) {
+        let is_declared = |key: &str| self.iter().any(|parameter| parameter.name == key);
+        let Some(inner) = unwrap::evident(&reading.value, self.tool(), is_declared) else { return };
+        let inner = inner.clone();
+        reading.changes.push(Change::new("", Op::Unwrap));
+        reading.value = inner;
     }
 
     /// Takes away what only the host may supply.

@@ -26,7 +26,8 @@ pub(super) fn propose(ground: &Ground<'_>, value: &Json, spot: &Spot) -> Option<
     let mut wrappers = object.iter().filter(|(key, _)| is_wrapper(key));
     let (Some((wrapper, inner)), None) = (wrappers.next(), wrappers.next()) else { return None };
     let is_call = |(key, beside): (&str, &Json)| {
-        key == wrapper || (!declared.contains(&key) && belongs(key, beside, tool))
+        let names_tool = NAMES.contains(&key) && !tool.is_empty() && beside.as_str() == Some(tool);
+        key == wrapper || names_tool || (!declared.contains(&key) && belongs(key, beside, tool))
     };
     if !object.iter().all(is_call) {
         return None;
@@ -37,6 +38,31 @@ pub(super) fn propose(ground: &Ground<'_>, value: &Json, spot: &Spot) -> Option<
         _ => return None,
     };
     inner.as_object().is_some().then(|| Proposal::new(&spot.at, Op::Unwrap, value, inner))
+}
+
+/// The object inside, where there can be no doubt though the schema accepts the whole, because it is
+/// open and nothing is required: a call that names its tool, or a wrapper alone around parameters
+/// that the tool has.
+pub(in crate::args) fn evident<'v>(
+    value: &'v Json,
+    tool: &str,
+    is_declared: impl Fn(&str) -> bool,
+) -> Option<&'v Json> {
+    let object = value.as_object().filter(|object| object.len() <= 1 + BESIDE.len())?;
+    let is_wrapper = |key: &str| WRAPPERS.contains(&key) && !is_declared(key);
+    let (wrapper, inner) = object.iter().find(|(key, _)| is_wrapper(key))?;
+    let members = inner.as_object()?;
+    let mut beside = object.iter().filter(|(key, _)| *key != wrapper).peekable();
+    let is_evident = if beside.peek().is_none() {
+        !members.is_empty() && members.keys().all(is_declared)
+    } else {
+        let names_tool =
+            |key: &str| object.get(key).is_some_and(|name| name.as_str() == Some(tool));
+        !tool.is_empty()
+            && NAMES.into_iter().any(names_tool)
+            && beside.all(|(key, value)| belongs(key, value, tool))
+    };
+    is_evident.then_some(inner)
 }
 
 /// Whether a member says which call this is, and not that it is a call of another tool.

@@ -242,3 +242,44 @@ fn free_text_is_the_one_parameter_of_a_custom_tool() {
     let any = Parameters::compile(&Tool { name: "now".into(), ..Tool::default() }, &[]).unwrap();
     assert!(settle(&any, "{}").is_runnable() && !settle(&any, "[]").is_runnable());
 }
+
+#[test]
+fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted() {
+    let open = parameters(
+        r#"{"type":"object","properties":{"genre":{"type":"string","default":"any"},"name":{"type":"string"}}}"#,
+        "",
+    );
+    for text in [
+        r#"{"name":"t","arguments":{"genre":"Pop"}}"#,
+        r#"{"id":"1","tool":"t","parameters":{"genre":"Pop"}}"#,
+        r#"{"arguments":{"genre":"Pop"}}"#,
+    ] {
+        let settled = settle(&open, text);
+        assert_eq!(settled.arguments().compact(), r#"{"genre":"Pop"}"#, "{text}");
+        assert_eq!(settled.changes()[0].op, Op::Unwrap, "{text}");
+    }
+    // Somebody else's call, a wrapper around other things, a parameter of that name: left alone.
+    for text in [
+        r#"{"name":"Ada","arguments":{"genre":"Pop"}}"#,
+        r#"{"arguments":{"colour":"red"}}"#,
+        r#"{"arguments":{}}"#,
+        r#"{"genre":"Pop","arguments":{"genre":"Jazz"}}"#,
+    ] {
+        let settled = settle(&open, text);
+        assert!(settled.changes().is_empty(), "{text}");
+        assert!(settled.arguments().contains_key("arguments"), "{text}");
+    }
+}
+
+#[test]
+fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
+    // The line break must be escaped. That the enum refuses the result is no reason to believe that
+    // everything from `b` on was meant as one string.
+    let parameters = parameters(
+        r#"{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}},"scale":{"enum":["low","high"]}}}"#,
+        "",
+    );
+    let settled = settle(&parameters, "{\"list\": [\"a\", \"b\"], \"scale\": \"high\nand more\"}");
+    assert!(!settled.is_runnable());
+    assert_eq!((&*settled.errors()[0].path, &*settled.errors()[0].keyword), ("/scale", "enum"));
+}
