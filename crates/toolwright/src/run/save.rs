@@ -107,10 +107,14 @@ fn write_pending(pending: &Pending) -> Object {
 
 fn read_pending(document: &Json) -> Result<Pending, Bad> {
     let fields = Fields::of(document)?;
-    Ok(Pending {
-        message: fields.required("message", message::read)?,
-        slots: fields.list("calls", read_slot)?,
-    })
+    let message = fields.required("message", message::read)?;
+    let slots = fields.list("calls", read_slot)?;
+    // Each call of the message must get one outcome, and nothing else may run.
+    let said = message.calls().map(|call| (&call.id, &call.name));
+    if !said.eq(slots.iter().map(|slot| (&slot.call.id, &slot.call.name))) {
+        return Err(Bad::new("the calls of the message, in their order").within("calls"));
+    }
+    Ok(Pending { message, slots })
 }
 
 fn write_slot(slot: &Slot) -> Object {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use toolwright_core::args::{Op, Reading, parse};
 use toolwright_core::part::Body;
 use toolwright_core::{
-    Arguments, Call, Fault, FaultClass, Json, Message, Part, Response, StopReason, object,
+    Arguments, Fault, FaultClass, Json, Message, Part, Response, StopReason, object,
 };
 
 use super::state::{Pending, Slot, Stage};
@@ -29,8 +30,11 @@ pub(super) enum Next {
 pub(super) const UNREADABLE: &str = "Your last call could not be read and was not run. Write it \
     again as one call with complete JSON arguments, or answer without it.";
 
-/// The most characters of a truncated call that stay in the conversation.
+/// The most characters that stay in the conversation of a call that is no JSON.
 const EXCERPT: usize = 200;
+
+/// The most bytes that are repaired for the conversation.
+const REPAIRED: usize = 64 * 1024;
 
 /// Takes an answer apart. Its calls get ids that are not in use, so that each outcome belongs to
 /// one call, whatever ids the vendor gave.
@@ -94,22 +98,43 @@ fn pending(response: &Response) -> Pending {
         // What the model wrote may be no JSON, and much of it. The conversation must be sent again,
         // so a legal call stands there instead (case 27).
         if wholeness == Wholeness::Truncated {
-            call.arguments = stand_in(call);
+            call.arguments = cut_off(&call.arguments);
+        } else if let Some(legal) = legal(&call.arguments) {
+            call.arguments = legal;
         }
     }
     Pending { message, slots }
 }
 
+/// Arguments that stand for some that are no object: as they were most likely meant, or as text.
+fn legal(arguments: &Arguments) -> Option<Arguments> {
+    if arguments.is_object() || matches!(arguments, Arguments::Free(_)) {
+        return None;
+    }
+    let meant = |reading: &&Reading| {
+        let closed = reading.changes.iter().any(|change| change.op == Op::Close);
+        !closed && matches!(reading.value, Json::Object(_))
+    };
+    let parsed = (arguments.as_str().len() <= REPAIRED).then(|| parse(arguments));
+    let reading = parsed.as_ref().and_then(|parsed| parsed.readings.iter().find(meant));
+    let raw = || Json::Object(object! {"_raw": excerpt(arguments.as_str())});
+    Some(Arguments::from_json(&reading.map_or_else(raw, |reading| reading.value.clone())))
+}
+
 /// Arguments that stand for some that were cut off.
-fn stand_in(call: &Call) -> Arguments {
-    let text = call.arguments.as_str();
-    let excerpt = match text.char_indices().nth(EXCERPT) {
+fn cut_off(arguments: &Arguments) -> Arguments {
+    let text = excerpt(arguments.as_str());
+    match arguments {
+        Arguments::Free(_) => Arguments::Free(text),
+        _ => Arguments::from_json(&Json::Object(object! {"_truncated": text})),
+    }
+}
+
+/// The beginning of a text.
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    };
-    match &call.arguments {
-        Arguments::Free(_) => Arguments::Free(excerpt),
-        _ => Arguments::from_json(&Json::Object(object! {"_truncated": excerpt})),
     }
 }
 

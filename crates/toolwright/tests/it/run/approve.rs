@@ -144,3 +144,19 @@ async fn a_run_of_another_agent_is_refused() {
         matches!(other.resume(&run.save()), Err(RunError::Saved { path, .. }) if path == "/agent")
     );
 }
+
+#[tokio::test]
+async fn a_saved_run_whose_calls_were_changed_is_refused() {
+    let Setup { agent, .. } = setup();
+    let mut run = agent.run("pay").build().unwrap();
+    run.finish().await.unwrap_err();
+    let text = run.save().compact();
+    for (from, to) in [
+        (r#""calls":[{"call":{"id":"free""#, r#""calls":[{"call":{"id":"other""#),
+        (r#","waiting":"#, r#","done":{"content":[]},"waiting":"#),
+    ] {
+        assert!(text.contains(from));
+        let changed = Json::parse(&text.replacen(from, to, 1)).unwrap();
+        assert!(matches!(agent.resume(&changed), Err(RunError::Saved { .. })), "{to}");
+    }
+}

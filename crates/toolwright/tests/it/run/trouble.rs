@@ -159,6 +159,22 @@ async fn wrong_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
+async fn case_27_no_arguments_in_the_conversation_are_anything_but_an_object() {
+    for (arguments, kept) in [
+        ("{path: 'a.txt',}", r#"{"path":"a.txt"}"#),
+        ("no idea", r#"{"_raw":"no idea"}"#),
+        ("[1, 2]", r#"{"_raw":"[1, 2]"}"#),
+        (r#"{ "n": 1.0 }"#, r#"{ "n": 1.0 }"#),
+    ] {
+        let script = ScriptedModel::new().then_call("a", "echo", arguments).then_text("done");
+        let finished = agent(&script, toolbox([echo("echo")])).run("go").finish().await.unwrap();
+        assert_legal(&finished.messages);
+        let call = finished.messages[1].calls().next().unwrap();
+        assert_eq!(call.arguments.as_str(), kept, "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn a_pause_goes_on_and_a_refusal_ends() {
     let script = ScriptedModel::new()
         .then_cut(vec![Part::text("thinking… ")], StopReason::Pause)
