@@ -65,17 +65,26 @@ impl<'s> Coercion<'s> {
         self
     }
 
-    /// The nearest value that the schema accepts, and how it differs; or what is wrong with the one
-    /// that came.
-    pub fn apply(&self, value: Json) -> Result<Reading, Vec<Violation>> {
+    /// The nearest value that the schema accepts, and how it differs; or what could be mended, and
+    /// what is wrong with it.
+    pub fn apply(&self, value: Json) -> Result<Reading, Unmended> {
         if self.check.accepts(&value) {
             return Ok(Reading { value, changes: Vec::new() });
         }
-        match mend::whole(&value, self) {
-            Some(reading) => Ok(reading),
-            None => Err(self.check.violations(&value)),
-        }
+        mend::whole(value, self).map_err(|reading| {
+            let errors = self.check.violations(&reading.value);
+            Unmended { reading, errors }
+        })
     }
+}
+
+/// Arguments that the schema does not accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmended {
+    /// The arguments, with the places mended that could be
+    pub reading: Reading,
+    /// What is still wrong
+    pub errors: Vec<Violation>,
 }
 
 /// A value that may have been meant, and what leads to it.

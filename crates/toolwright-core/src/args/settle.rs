@@ -158,16 +158,15 @@ impl Parameters {
         }
         let coercion = Coercion::new(self.check()).with_options(options).for_tool(self.tool());
         let Reading { value, mut changes } = reading;
-        match coercion.apply(value.clone()) {
-            Ok(coerced) => {
-                changes.extend(coerced.changes);
-                let mut reading = Reading { value: coerced.value, changes };
-                // Taking arguments out of another object can bring hidden ones to light.
-                self.hide(&mut reading);
-                Candidate { reading, errors }
-            }
-            Err(errors) => Candidate { reading: Reading { value, changes }, errors },
-        }
+        let (coerced, errors) = match coercion.apply(value) {
+            Ok(coerced) => (coerced, errors),
+            Err(unmended) => (unmended.reading, unmended.errors),
+        };
+        changes.extend(coerced.changes);
+        let mut reading = Reading { value: coerced.value, changes };
+        // Taking arguments out of another object can bring hidden ones to light.
+        self.hide(&mut reading);
+        Candidate { reading, errors }
     }
 
     /// Takes arguments out of a whole call that stands in their place.

@@ -51,17 +51,28 @@ impl Mended {
     }
 }
 
-/// The nearest value that the whole schema accepts; none if there is none, or not one.
-pub(super) fn whole(value: &Json, by: &Coercion<'_>) -> Option<Reading> {
+/// The nearest value that the whole schema accepts. If there is none, or not one, the value with
+/// the places mended that could be.
+pub(super) fn whole(value: Json, by: &Coercion<'_>) -> Result<Reading, Reading> {
+    let unmended = |value: Json| Err(Reading { value, changes: Vec::new() });
     let document = by.check.document();
-    let parts = document.parts()?;
-    let ground = Ground::new(by, &parts, value);
+    let Some(parts) = document.parts() else { return unmended(value) };
+    let ground = Ground::new(by, &parts, &value);
     let schemas = vec![String::new()];
     let spot =
         Spot { at: String::new(), schemas, around: Vec::new(), is_item: false, reach: REACH };
-    let mended = mend(&ground, value.clone(), &spot)?;
-    let is_sound = !mended.is_tied && !ground.is_spent() && by.check.accepts(&mended.value);
-    is_sound.then_some(Reading { value: mended.value, changes: mended.changes })
+    let mended = mend(&ground, value.clone(), &spot)
+        .filter(|mended| !mended.is_tied && by.check.accepts(&mended.value));
+    if ground.is_spent() {
+        return unmended(value);
+    }
+    if let Some(Mended { value, changes, .. }) = mended {
+        return Ok(Reading { value, changes });
+    }
+    let mut partly = value.clone();
+    let Some(violations) = ground.violations(&value, &spot.schemas) else { return unmended(value) };
+    let changes = within::mend_some(&ground, &mut partly, violations, &spot);
+    if ground.is_spent() { unmended(value) } else { Err(Reading { value: partly, changes }) }
 }
 
 /// The nearest value that a place's schemas accept.

@@ -6,6 +6,7 @@ use super::ground::Ground;
 use super::mend::{self, Mended, Spot};
 use super::place::{find, split};
 use super::{absent, node};
+use crate::args::Change;
 use crate::json::Json;
 use crate::schema::Violation;
 
@@ -40,6 +41,53 @@ pub(super) fn mend(
         violations = ground.violations(&value, &spot.schemas)?;
     }
     Some(Mended { value, changes, is_tied })
+}
+
+/// Mends the places within a value that can be mended and leaves the others as they are: what is
+/// wrong elsewhere is no reason to ask again for what was understood.
+pub(super) fn mend_some(
+    ground: &Ground<'_>,
+    value: &mut Json,
+    mut violations: Vec<Violation>,
+    spot: &Spot,
+) -> Vec<Change> {
+    violations.retain(|violation| !violation.path.is_empty());
+    let mut changes = Vec::new();
+    for (path, schemas) in outermost(&violations).unwrap_or_default() {
+        let Some(inner) = spot.inner(&path, schemas, value) else { continue };
+        let Some(place) = find(value, &path) else { continue };
+        if place.is_null() {
+            changes.extend(leave_out(ground, value, &path, &inner.at, spot));
+        } else if let Some(mended) = mend::mend(ground, place.clone(), &inner)
+            && !mended.is_tied
+        {
+            *place = mended.value;
+            changes.extend(mended.changes);
+        }
+    }
+    changes
+}
+
+/// Takes a null away, unless that is wrong as well: the parameter may be required.
+fn leave_out(
+    ground: &Ground<'_>,
+    value: &mut Json,
+    path: &str,
+    at: &str,
+    spot: &Spot,
+) -> Option<Change> {
+    // A null often breaks several keywords at once, so that the number of violations tells nothing.
+    let wanting = |value: &Json| {
+        let violations = ground.violations(value, &spot.schemas)?;
+        Some(violations.iter().filter(|violation| violation.keyword == "required").count())
+    };
+    let mut without = value.clone();
+    let change = absent::take_away(&mut without, path, at)?;
+    let is_better = node::declares(ground, spot, path) && wanting(&without)? <= wanting(value)?;
+    is_better.then(|| {
+        *value = without;
+        change
+    })
 }
 
 /// The violated places that no other one is around, with the schemas that they break; none if the

@@ -21,7 +21,8 @@ fn settle(row: &Json, options: Options) -> Result<Reading, Vec<Violation>> {
         Some(args) => args.clone(),
         None => Json::parse(field(row, "raw")).unwrap(),
     };
-    Coercion::new(&check).with_options(options).for_tool(field(row, "tool")).apply(args)
+    let coercion = Coercion::new(&check).with_options(options).for_tool(field(row, "tool"));
+    coercion.apply(args).map_err(|unmended| unmended.errors)
 }
 
 #[test]
@@ -80,8 +81,8 @@ fn become_with(options: Options, schema: &str, args: &str) -> String {
             assert!(check.accepts(&reading.value));
             reading.value.compact()
         }
-        Err(violations) => {
-            assert_eq!(violations, check.violations(&Json::parse(args).unwrap()));
+        Err(unmended) => {
+            assert_eq!(unmended.errors, check.violations(&unmended.reading.value));
             "refused".into()
         }
     }
@@ -420,4 +421,18 @@ fn long_values_are_shown_by_their_beginning() {
         let text = shown.get(side).and_then(Json::as_str).unwrap();
         assert!(text.len() < 5000 && text.contains("天") && text.ends_with("bytes)"), "{text}");
     }
+}
+
+#[test]
+fn what_is_wrong_elsewhere_does_not_keep_a_place_from_being_mended() {
+    let schema = r#"{"type":"object","required":["path","n"],"properties":{
+        "path":{"type":"string"},"n":{"type":"integer"},"on":{"type":"boolean"},"tag":{"type":"string"}}}"#;
+    let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();
+    let given = Json::parse(r#"{"n":"5","on":"perhaps","tag":null}"#).unwrap();
+    let unmended = Coercion::new(&check).apply(given).unwrap_err();
+    assert_eq!(unmended.reading.value.compact(), r#"{"n":5,"on":"perhaps"}"#);
+    assert_eq!(unmended.reading.changes.len(), 2);
+    let wrong: Vec<(&str, &str)> =
+        unmended.errors.iter().map(|error| (&*error.path, &*error.keyword)).collect();
+    assert_eq!(wrong, [("", "required"), ("/on", "type")]);
 }

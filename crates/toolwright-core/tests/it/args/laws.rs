@@ -213,9 +213,12 @@ fn what_comes_out_is_accepted_explained_and_final() {
                 seen.extend(reading.changes.iter().map(|change| change.op.as_str()));
                 mended += 1;
             }
-            Err(violations) => {
-                assert_eq!(violations, check.violations(&given), "{text}");
-                assert!(!violations.is_empty());
+            Err(unmended) => {
+                let mut replayed = given;
+                unmended.reading.changes.iter().for_each(|change| replay(&mut replayed, change));
+                assert_eq!(replayed, unmended.reading.value, "{text}");
+                assert_eq!(unmended.errors, check.violations(&replayed), "{text}");
+                assert!(!unmended.errors.is_empty(), "{text}");
                 refused += 1;
             }
         }
