@@ -10,6 +10,32 @@
 //!   sees, a way to cancel.
 //! - An [`Agent`] has tools and a [`Model`]; a [`Run`] asks it, makes its calls, and can be saved.
 //! - [`error::CallError`] is written for the model, [`error::ToolError`] by a tool.
+//!
+//! ```
+//! use toolwright::prelude::*;
+//! use toolwright::run::{Agent, Model};
+//!
+//! /// What the tools of a run share, and no model sees.
+//! struct Data(Vec<f64>);
+//!
+//! /// Adds a number to the data.
+//! #[tool]
+//! fn add(#[context] data: &mut Data, #[schemars(range(min = 0))] number: f64) -> String {
+//!     data.0.push(number);
+//!     format!("{} numbers now", data.0.len())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let toolbox = Toolbox::new([add::handler()])?;
+//! let agent = Agent::new("clerk").with_tools(toolbox).with_model(Model::offline());
+//! let context = Context::new().with(Data(Vec::new()));
+//! let finished = agent.run("add 7.5").with_context(context).finish().await?;
+//! println!("{}", finished.text);
+//! # assert!(finished.text.ends_with("1 numbers now"), "{}", finished.text);
+//! # Ok(())
+//! # }
+//! ```
 
 // Expansions of our own macros begin their paths with the name of this crate.
 extern crate self as toolwright;
