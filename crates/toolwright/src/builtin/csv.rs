@@ -8,11 +8,11 @@
 //!   one of `true` and `false` alone holds booleans; any other holds text, so that `007` stays.
 //! - Fields are separated by commas; in a file named `*.tsv` by tabs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
-use ::csv::{ErrorKind, ReaderBuilder, StringRecord};
+use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use toolwright_core::Json;
 use toolwright_core::json::Number;
 
@@ -22,6 +22,10 @@ use crate::handle::size;
 
 /// The largest file that is read.
 const FILE_MAX: u64 = 64 << 20;
+
+/// The largest table that is read. A cell takes much more than the comma that makes it.
+const COLUMNS_MAX: usize = 10_000;
+const CELLS_MAX: usize = 5_000_000;
 
 /// What stands for nothing.
 pub const MISSING: [&str; 13] =
@@ -39,6 +43,12 @@ pub enum CsvError {
     /// The file is too large
     #[error("the file has {0}, and at most {most} are read", most = size(usize::try_from(FILE_MAX).unwrap_or(usize::MAX)))]
     TooLarge(String),
+    /// The first line names too many columns
+    #[error("the first line has more than {COLUMNS_MAX} columns, the most that are read")]
+    TooManyColumns,
+    /// There are too many cells
+    #[error("the file has more than {CELLS_MAX} cells, the most that are read: split it first")]
+    TooManyCells,
     /// The file is not UTF-8
     #[error(
         "line {0} is not UTF-8, and no other encoding is read: convert the file (from GBK, for \
@@ -79,29 +89,44 @@ pub fn read(root: &Root, path: &str) -> Result<Table, CsvError> {
     parse(&bytes, if is_tsv { b'\t' } else { b',' })
 }
 
-/// Reads a table from bytes.
+/// Reads a table from bytes. They are read twice, to learn what the columns hold and then for the
+/// cells: all fields of a file at once would take many times its size.
 pub fn parse(bytes: &[u8], separator: u8) -> Result<Table, CsvError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader =
-        ReaderBuilder::new().delimiter(separator).has_headers(false).from_reader(bytes);
-    let mut records = reader.records();
-    let header = match records.next() {
-        Some(header) => header.map_err(|error| explain(&error))?,
-        None => return Err(CsvError::Empty),
-    };
-    let columns = columns(&header);
-    let records = records.collect::<Result<Vec<StringRecord>, _>>();
-    let records = records.map_err(|error| explain(&error))?;
-    let kinds: Vec<Kind> =
-        (0..columns.len()).map(|place| Kind::of(fields(&records, place))).collect();
-    let row = |record: &StringRecord| {
-        record.iter().zip(&kinds).map(|(field, kind)| kind.cell(field)).collect()
-    };
-    Ok(Table { columns, rows: records.iter().map(row).collect() })
+    let reader = || ReaderBuilder::new().delimiter(separator).has_headers(false).from_reader(bytes);
+    let mut record = StringRecord::new();
+    let mut first = reader();
+    if !next(&mut first, &mut record)? {
+        return Err(CsvError::Empty);
+    }
+    if record.len() > COLUMNS_MAX {
+        return Err(CsvError::TooManyColumns);
+    }
+    let columns = columns(&record);
+    let mut kinds = vec![Kind::Unknown; columns.len()];
+    let mut rows = 0;
+    while next(&mut first, &mut record)? {
+        rows += 1;
+        if rows * columns.len() > CELLS_MAX {
+            return Err(CsvError::TooManyCells);
+        }
+        for (kind, field) in kinds.iter_mut().zip(&record) {
+            *kind = kind.with(field);
+        }
+    }
+    let mut second = reader();
+    next(&mut second, &mut record)?;
+    let mut table = Table { columns, rows: Vec::with_capacity(rows) };
+    while next(&mut second, &mut record)? {
+        let cells = record.iter().zip(&kinds).map(|(field, kind)| kind.cell(field));
+        table.rows.push(cells.collect());
+    }
+    Ok(table)
 }
 
-fn fields(records: &[StringRecord], place: usize) -> impl Iterator<Item = &str> + Clone {
-    records.iter().map(move |record| record.get(place).unwrap_or_default())
+/// Reads the next line; whether there is one.
+fn next(reader: &mut Reader<&[u8]>, record: &mut StringRecord) -> Result<bool, CsvError> {
+    reader.read_record(record).map_err(|error| explain(&error))
 }
 
 fn explain(error: &::csv::Error) -> CsvError {
@@ -119,17 +144,22 @@ fn explain(error: &::csv::Error) -> CsvError {
 /// The names of the columns, each once.
 fn columns(header: &StringRecord) -> Vec<String> {
     let mut taken = HashSet::new();
+    // Where to go on counting: a name may come thousands of times.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut columns = Vec::new();
     for (place, name) in header.iter().enumerate() {
         let name = match name.trim() {
             "" => format!("column_{}", place + 1),
             name => name.to_owned(),
         };
-        let numbered = (2..).map(|number| format!("{name}_{number}"));
-        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
-        let name = free.unwrap_or(name);
-        taken.insert(name.clone());
-        columns.push(name);
+        let mut free = name.clone();
+        while taken.contains(&free) {
+            let number = numbers.entry(name.clone()).or_insert(1);
+            *number += 1;
+            free = format!("{name}_{number}");
+        }
+        taken.insert(free.clone());
+        columns.push(free);
     }
     columns
 }
@@ -138,22 +168,27 @@ fn is_missing(field: &str) -> bool {
     MISSING.contains(&field.trim())
 }
 
-/// What a column holds.
+/// What a column holds, by the fields that were seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    Unknown,
     Number,
     Boolean,
     Text,
 }
 
 impl Kind {
-    fn of<'f>(fields: impl Iterator<Item = &'f str> + Clone) -> Kind {
-        let there = || fields.clone().filter(|field| !is_missing(field)).map(str::trim);
-        match () {
-            () if there().all(|field| Number::parse(field).is_some()) => Kind::Number,
-            () if there().all(|field| boolean(field).is_some()) => Kind::Boolean,
-            () => Kind::Text,
+    /// With one more field.
+    fn with(self, field: &str) -> Kind {
+        if self == Kind::Text || is_missing(field) {
+            return self;
         }
+        let found = match field.trim() {
+            field if Number::parse(field).is_some() => Kind::Number,
+            field if boolean(field).is_some() => Kind::Boolean,
+            _ => Kind::Text,
+        };
+        if self == Kind::Unknown || self == found { found } else { Kind::Text }
     }
 
     fn cell(self, field: &str) -> Json {
@@ -163,7 +198,7 @@ impl Kind {
         let typed = match self {
             Kind::Number => Number::parse(field.trim()).map(Json::Number),
             Kind::Boolean => boolean(field.trim()).map(Json::Bool),
-            Kind::Text => None,
+            Kind::Text | Kind::Unknown => None,
         };
         typed.unwrap_or_else(|| field.into())
     }

@@ -14,9 +14,12 @@ pub use status::git_status;
 
 use super::root::{PathError, Place};
 
+/// Begins a path in which no letter is a pattern.
+const LITERAL: &str = ":(literal)";
+
 /// A path that git may see, as it shall see it.
 fn checked(path: &str) -> Result<String, PathError> {
-    Place::parse(path).map(|place| place.path())
+    Place::parse(path).map(|place| format!("{LITERAL}{}", place.path()))
 }
 
 /// The fields of an answer that end with NUL, as text.

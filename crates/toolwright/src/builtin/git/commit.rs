@@ -1,7 +1,7 @@
 //! `git_add` and `git_commit`: from files to a new commit.
 
 use super::run::{Git, error};
-use super::{checked, fields};
+use super::{LITERAL, checked, fields};
 use crate::builtin::root::{PathError, Root};
 use crate::prelude::*;
 
@@ -27,7 +27,7 @@ pub struct Committed {
 }
 
 /// Stages files for the next commit: new, changed and deleted ones. Returns everything that is
-/// staged.
+/// staged. Submodules stay as they are.
 #[tool]
 pub async fn git_add(
     #[context] root: &Root,
@@ -38,9 +38,20 @@ pub async fn git_add(
     let paths: Vec<String> =
         paths.iter().map(|path| checked(path)).collect::<Result<_, PathError>>()?;
     let git = Git::open(root).await?;
-    let mut arguments = vec!["add", "--"];
-    arguments.extend(paths.iter().map(String::as_str));
-    git.ask(&arguments).await?;
+    // Paths go by stdin: together they can be longer than a command line.
+    let mut lines = paths.join("\0").into_bytes();
+    for submodule in submodules(&git).await? {
+        if let Some(path) = paths.iter().find(|path| path.as_bytes()[LITERAL.len()..] == submodule)
+        {
+            let path = &path[LITERAL.len()..];
+            return Err(error(format!(
+                "{path:?} is a submodule, and those stay as they are. Nothing was done."
+            )));
+        }
+        lines.extend_from_slice(b"\0:(exclude,literal)");
+        lines.extend(submodule);
+    }
+    git.tell(&["add", "--pathspec-from-file=-", "--pathspec-file-nul"], &lines).await?;
     staged(&git).await
 }
 
@@ -64,6 +75,15 @@ pub async fn git_commit(
         ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-"];
     git.tell(&arguments, message.as_bytes()).await?;
     Ok(Committed { id: git.commit("HEAD").await?, files: staged.count })
+}
+
+/// The submodules. To see whether one has changed, `git add` would run a status in it, and with that
+/// the programs of its configuration.
+async fn submodules(git: &Git<'_>) -> Result<Vec<Vec<u8>>, ToolError> {
+    let listed = git.list(&["ls-files", "--stage", "-z"]).await?;
+    let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+    let paths = entries.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+    Ok(paths.map(<[u8]>::to_vec).collect())
 }
 
 async fn staged(git: &Git<'_>) -> Result<Staged, ToolError> {

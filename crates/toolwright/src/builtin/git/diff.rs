@@ -56,7 +56,8 @@ pub async fn git_diff(
         Some(name) => Some(git.commit(&name).await?),
         None => None,
     };
-    let mut arguments = vec!["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-M"];
+    let mut arguments = vec!["--no-ext-diff", "--no-textconv", "-M"];
+    arguments.extend(["--submodule=short", "--ignore-submodules=dirty"]);
     arguments.extend(staged.then_some("--cached"));
     arguments.extend(commit.as_deref());
     arguments.push("--");

@@ -6,9 +6,10 @@
 //! - Paths are literal, come after `--`, and are checked like those of files.
 //! - No program runs that a repository brings: no hooks, no monitor, no external diff, no signing,
 //!   no fetching of what is missing. A repository whose own configuration sets up filters, which
-//!   git would run to compare or add files, is refused; filters in the user's configuration (such
-//!   as Git LFS) are the user's wish. Hooks can come from files of the worktree, which a model may
-//!   write.
+//!   git would run to compare or add files, or hooks is refused; filters in the user's configuration
+//!   (such as Git LFS) are the user's wish. Hooks can come from files of the worktree, which a model
+//!   may write.
+//! - Git does not look into submodules: there it would obey configurations that nobody has checked.
 //! - Of the environment git sees where programs and the user's configuration are, and whom to name
 //!   as author; no other variable, and so no secret.
 
@@ -23,14 +24,20 @@ use crate::builtin::root::Root;
 use crate::error::ToolError;
 
 /// The most bytes of an answer that are read.
-pub(super) const ANSWER_MAX: usize = 4 << 20;
+const ANSWER_MAX: usize = 4 << 20;
+
+/// The most bytes that are read of a list which must be whole.
+const LIST_MAX: usize = 64 << 20;
+
+/// The longest name of a commit.
+const NAME_MAX: usize = 1000;
 
 /// The most bytes of a complaint that are read, and that are shown.
 const COMPLAINT_MAX: usize = 64 << 10;
 const COMPLAINT_SHOWN: usize = 1000;
 
 /// What holds for every command.
-const CONFIGURATION: [&str; 16] = [
+const CONFIGURATION: [&str; 17] = [
     "color.ui=false",
     "commit.gpgSign=false",
     "core.fsmonitor=false",
@@ -39,6 +46,7 @@ const CONFIGURATION: [&str; 16] = [
     "core.quotePath=false",
     "diff.noprefix=false",
     "diff.mnemonicPrefix=false",
+    "diff.submodule=short",
     "gc.auto=0",
     "i18n.logOutputEncoding=UTF-8",
     "log.showSignature=false",
@@ -88,9 +96,9 @@ impl<'g> Git<'g> {
     pub(super) async fn open(root: &'g Root) -> Result<Git<'g>, ToolError> {
         check_repository(root.path())?;
         let git = Git { root };
-        let filters = r"^filter\..*\.(clean|smudge|process)$";
+        let programs = r"^(filter\..*\.(clean|smudge|process)|hook\..*\.command)$";
         let found =
-            git.run(&["config", "--show-scope", "-z", "--get-regexp", filters], b"").await?;
+            git.run(&["config", "--show-scope", "-z", "--get-regexp", programs], b"").await?;
         let mut words = found.stdout.split(|byte| *byte == 0);
         while let (Some(scope), Some(setting)) = (words.next(), words.next()) {
             if !matches!(scope, b"system" | b"global") {
@@ -113,13 +121,28 @@ impl<'g> Git<'g> {
 
     /// Runs a command that must succeed, with some input.
     pub(super) async fn tell(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
-        let answer = self.run(arguments, input).await?;
+        self.settle(arguments, self.run(arguments, input).await?)
+    }
+
+    /// Runs a command whose answer must be whole.
+    pub(super) async fn list(&self, arguments: &[&str]) -> Result<Vec<u8>, ToolError> {
+        let answer = self.settle(arguments, self.hear(arguments, b"", LIST_MAX).await?)?;
+        if answer.is_cut {
+            return Err(error(
+                "The repository has too many files for this tool. Nothing was done.",
+            ));
+        }
+        Ok(answer.stdout)
+    }
+
+    fn settle(&self, arguments: &[&str], answer: Answer) -> Result<Answer, ToolError> {
         if answer.code == Some(0) || answer.is_cut {
             return Ok(answer);
         }
         let complaint = String::from_utf8_lossy(&answer.stderr);
         // Where the root is, is not for models.
         let complaint = complaint.replace(&*self.root.path().to_string_lossy(), ".");
+        let complaint = complaint.replace(super::LITERAL, "");
         let complaint = complaint.trim();
         let end = complaint.floor_char_boundary(COMPLAINT_SHOWN);
         Err(error(format!("git {} failed: {}", arguments[0], &complaint[..end])))
@@ -136,26 +159,38 @@ impl<'g> Git<'g> {
 
     /// The id of a commit by any name of it.
     pub(super) async fn commit(&self, name: &str) -> Result<String, ToolError> {
+        let shown: String = name.chars().take(100).collect();
+        let unknown =
+            || error(format!("There is no commit {shown:?}. git_log tells the ids of commits."));
+        if name.contains('\0') || name.len() > NAME_MAX {
+            return Err(unknown());
+        }
         let commit = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
         let answer = self.run(&arguments, b"").await?;
         let id = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
         if answer.code != Some(0) || id.is_empty() || id.starts_with('-') {
-            let shown: String = name.chars().take(100).collect();
-            return Err(error(format!(
-                "There is no commit {shown:?}. git_log tells the ids of commits."
-            )));
+            return Err(unknown());
         }
         Ok(id)
     }
 
     async fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
+        self.hear(arguments, input, ANSWER_MAX).await
+    }
+
+    async fn hear(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        most: usize,
+    ) -> Result<Answer, ToolError> {
         let child = self.command(arguments).spawn().map_err(|failure| match failure.kind() {
             io::ErrorKind::NotFound => error("The program git is not installed here."),
             _ => error(format!("git could not be started: {failure}")),
         })?;
         // A call that is given up is dropped, and the group goes with it.
-        let answer = Group(child).talk(input).await;
+        let answer = Group(child).talk(input, most).await;
         answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
     }
 
@@ -167,7 +202,6 @@ impl<'g> Git<'g> {
         command
             .env("LC_ALL", "C")
             .env("GIT_CEILING_DIRECTORIES", self.root.path().parent().unwrap_or(self.root.path()))
-            .env("GIT_LITERAL_PATHSPECS", "1")
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -190,7 +224,7 @@ impl<'g> Git<'g> {
 struct Group(Child);
 
 impl Group {
-    async fn talk(&mut self, input: &[u8]) -> io::Result<Answer> {
+    async fn talk(&mut self, input: &[u8], most: usize) -> io::Result<Answer> {
         let Group(child) = self;
         let id = child.id();
         let (stdin, stdout, stderr) =
@@ -202,7 +236,7 @@ impl Group {
             }
         };
         let listen = async {
-            let heard = read(stdout, ANSWER_MAX).await;
+            let heard = read(stdout, most).await;
             if matches!(heard, Ok((_, true))) {
                 // Nobody listens any more, and whoever cannot go on talking never ends.
                 kill(id);

@@ -68,6 +68,17 @@ fn what_is_no_table_is_refused_by_its_line() {
     assert!(refused(b"\xff\xfea\0").contains("line 1 is not UTF-8"));
 }
 
+#[test]
+fn a_small_file_makes_no_huge_table() {
+    let wide = csv::parse(",".repeat(10_000).as_bytes(), b',').unwrap_err();
+    assert!(wide.to_string().contains("more than 10000 columns"), "{wide}");
+    let line = format!("{}\n", ",".repeat(999));
+    let many = csv::parse(line.repeat(5002).as_bytes(), b',').unwrap_err();
+    assert!(many.to_string().contains("more than 5000000 cells"), "{many}");
+    let same = csv::parse("a,".repeat(9_999).as_bytes(), b',').unwrap();
+    assert_eq!((&*same.columns[9_998], &*same.columns[9_999]), ("a_9999", "column_10000"));
+}
+
 #[tokio::test]
 async fn a_tsv_file_has_tabs() {
     let bench = Bench::new();

@@ -244,6 +244,84 @@ async fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
     tokio::time::timeout(std::time::Duration::from_mins(1), wait).await.unwrap()
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn submodules_bring_no_programs() {
+    let bench = repository();
+    let root = bench.root();
+    let inner = root.join("内部");
+    std::fs::create_dir(&inner).unwrap();
+    git(&inner, &["init", "-q", "-b", "main"]);
+    bench.put("内部/f", "one\n");
+    git(&inner, &["add", "."]);
+    git(&inner, &["commit", "-q", "-m", "inner"]);
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "-q", "-m", "with a submodule"]);
+    // Programs that git runs in a submodule if it looks at the files there, or shows their changes.
+    let trace = bench.dir.path().join("trace");
+    let program = bench.dir.path().join("program");
+    let script = format!("#!/bin/sh\necho ran >> '{}'\ncat\n", trace.display());
+    std::fs::write(&program, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let program = program.to_string_lossy();
+    git(&inner, &["config", "diff.external", &program]);
+    git(&inner, &["config", "filter.evil.clean", &program]);
+    std::fs::write(inner.join(".git/info/attributes"), "* filter=evil\n").unwrap();
+    git(&root, &["config", "diff.submodule", "diff"]);
+    let touch = || {
+        let file = std::fs::File::options().write(true).open(inner.join("f")).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    };
+    bench.put("b.txt", "b");
+    for (tool, arguments) in [
+        ("git_status", "{}"),
+        ("git_diff", "{}"),
+        ("git_add", r#"{"paths":["."]}"#),
+        ("git_commit", r#"{"message":"b"}"#),
+    ] {
+        touch();
+        bench.call(tool, arguments).await.unwrap();
+        assert!(!trace.exists(), "{tool} {arguments}");
+    }
+    bench.refused("git_add", r#"{"paths":["内部"]}"#, "\"内部\" is a submodule").await;
+    // A person who adds it, or looks at its changes, runs the programs: the traps are traps.
+    touch();
+    git(&root, &["add", "内部"]);
+    std::fs::remove_file(&trace).unwrap();
+
+    git(&inner, &["config", "--unset", "filter.evil.clean"]);
+    bench.put("内部/f", "two\n");
+    git(&inner, &["commit", "-q", "-a", "-m", "inner again"]);
+    bench.call("git_diff", "{}").await.unwrap();
+    bench.call("git_diff", r#"{"commit":"HEAD~1"}"#).await.unwrap();
+    assert!(!trace.exists());
+    git(&root, &["diff"]);
+    assert!(trace.exists());
+}
+
+#[tokio::test]
+async fn hooks_in_the_configuration_are_refused() {
+    let bench = repository();
+    git(&bench.root(), &["config", "hook.evil.command", "touch trace"]);
+    git(&bench.root(), &["config", "hook.evil.event", "post-commit"]);
+    bench.refused("git_status", "{}", "sets hook.evil.command").await;
+}
+
+#[tokio::test]
+async fn odd_names_find_nothing() {
+    let bench = repository();
+    let long = format!(r#"{{"commit":"{}"}}"#, "x".repeat(1 << 20));
+    for arguments in [r#"{"commit":"a\u0000b"}"#, r#"{"commit":"--output=x"}"#, &long] {
+        bench.refused("git_log", arguments, "There is no commit").await;
+    }
+    bench.refused("git_add", r#"{"paths":["*.md"]}"#, "'*.md' did not match any files").await;
+    let names: Vec<String> =
+        (0..1000).map(|number| format!("\"{number}{}\"", "/x".repeat(2000))).collect();
+    let many = format!(r#"{{"paths":[{}]}}"#, names.join(","));
+    bench.refused("git_add", &many, "git add failed: fatal: pathspec '0/x/x").await;
+}
+
 #[tokio::test]
 async fn a_repository_cannot_lead_elsewhere() {
     let bench = repository();
