@@ -13,7 +13,12 @@ pub(crate) fn read(definition: Json) -> Result<Tool, String> {
     // told apart by every codec.
     let kind = definition.pointer("/parameters/type").and_then(Json::as_str).unwrap_or_default();
     let capitals = kind.starts_with(|letter: char| letter.is_ascii_uppercase());
-    let keys = ["functionDeclarations", "parametersJsonSchema"];
+    let keys = [
+        "functionDeclarations",
+        "function_declarations",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+    ];
     let is_gemini = capitals || keys.iter().any(|key| definition.get(key).is_some());
     let dialect = if is_gemini { Dialect::Gemini } else { Dialect::OpenaiChat };
     let read = dialect.tool_codec().decode_tool(definition);

@@ -76,6 +76,7 @@ fn tools_are_read_in_any_shape_and_arguments_from_anywhere() {
         format!(r#"[{{"name":"t","parametersJsonSchema":{schema}}}]"#),
         r#"{"name":"t","parameters":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}}"#.to_owned(),
         r#"{"functionDeclarations":[{"name":"t","parameters":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}}]}"#.to_owned(),
+        r#"{"function_declarations":[{"name":"t","parameters":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"}},"required":["n"]}}]}"#.to_owned(),
         r#"{"name":"t","parameters":{"n":{"type":"integer","required":true}}}"#.to_owned(),
     ]
     .into_iter()

@@ -158,7 +158,7 @@ fn only_settled_arguments_become_a_call() {
 }
 
 #[test]
-fn case_2_what_cannot_be_understood_never_becomes_an_empty_object() {
+fn case_02_what_cannot_be_understood_never_becomes_an_empty_object() {
     let parameters = parameters(r#"{"properties":{"a":{"default":1},"b":true}}"#, "");
     let settled = settle(&parameters, "not json at all");
     assert!(!settled.is_runnable() && !settled.is_understood());
