@@ -136,10 +136,10 @@ pub(crate) fn digest(canonical: &str) -> String {
 pub(crate) fn rejected(tool: &str, reason: &str) -> CallError {
     let reason = match reason.trim() {
         "" => String::new(),
-        reason => format!(" They said: {reason}"),
+        reason => format!(" The reason given: {reason}"),
     };
     let text = format!(
-        "A person was asked whether {tool} may run with these arguments, and refused.{reason} \
+        "{tool} needs a person's word to run with these arguments, and did not get it.{reason} \
          Nothing was done. Do not make the same call again; ask what to do instead, or go on \
          without it."
     );
