@@ -65,10 +65,11 @@ pub(crate) async fn call_all(
         (position, journey::proceed(toolbox, session, prepared).await)
     });
     let mut called: Vec<(usize, Called)> = join::join(under_way).await;
+    // Those before the equal ones are in the order of their positions.
+    let own = called.len();
     for (position, first, made, ready) in shared {
-        let equal = called.iter().find(|(position, _)| *position == first);
-        if let Some((_, equal)) = equal {
-            let own = share(toolbox, session, made, ready, equal);
+        if let Ok(equal) = called[..own].binary_search_by_key(&first, |(position, _)| *position) {
+            let own = share(toolbox, session, made, ready, &called[equal].1);
             called.push((position, own));
         }
     }

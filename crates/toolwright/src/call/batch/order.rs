@@ -55,10 +55,14 @@ pub(super) fn turns(calls: &[(usize, Prepared<'_>)]) -> Vec<Turn> {
         .collect();
     let mut turns: Vec<Turn> = calls.iter().map(|_| Turn::default()).collect();
     for (index, own) in needs.iter().enumerate() {
-        for earlier in 0..index {
+        for earlier in (0..index).rev() {
             if collide(own, needs[earlier]) {
                 let end = turns[earlier].end.get_or_insert_default().clone();
                 turns[index].after.push(end);
+                // It needs the same, so it waits itself for all the others that we would.
+                if *own == needs[earlier] {
+                    break;
+                }
             }
         }
     }

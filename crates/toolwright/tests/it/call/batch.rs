@@ -36,6 +36,39 @@ async fn results_come_in_the_order_of_the_calls_and_calls_run_at_once() {
     }
 }
 
+/// As long as the work grows with the calls and not with their square, this takes a moment.
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_calls_of_a_turn_all_have_their_outcome() {
+    let change = Handler::new(any("change"), |scope, _| async move {
+        let mut count = scope.session.context.write::<u64>().await?;
+        *count += 1;
+        Ok(Output::text(format!("{count}")))
+    })
+    .with_need(Need::of::<u64>().exclusive());
+    let toolbox = toolbox([sleeper(), change, echo("echo")]);
+    let calls: Vec<Call> = (0..10_000)
+        .map(|number| {
+            let name = ["sleep", "change", "echo"][number % 3];
+            // A third of those of one tool are equal.
+            let arguments = if number % 9 == 2 { 0 } else { number / 3 };
+            call(&format!("c{number}"), name, &format!(r#"{{"s":{arguments}}}"#))
+        })
+        .collect();
+    let session = Session::new("run").with_context(Context::new().with(0_u64));
+    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    for (number, called) in called.into_iter().enumerate() {
+        let done = done(called);
+        let wanted = match number % 3 {
+            // Longer than the deadline.
+            0 if number / 3 >= 60 => continue,
+            0 => format!("{}", number / 3),
+            1 => format!("{}", number / 3 + 1),
+            _ => continue,
+        };
+        assert_eq!((kind(&done), text(&done)), (None, wanted), "{number}");
+    }
+}
+
 #[tokio::test]
 async fn case_28_equal_calls_of_a_turn_run_once() {
     for effect in [Effect::None, Effect::Keyed, Effect::Once] {
