@@ -9,6 +9,7 @@
 //! | bind to the run: id, idempotency key, context | `bind`, `canonical` |
 //! | give a result again | `cache` |
 //! | wait for leave to run | `limit` |
+//! | put in what hidden parameters get | `fill` |
 //! | record the intent, run within the deadline, retry, record the end | `execute`, `job`, `retry`, `journal`, `record` |
 //! | make of it what the model sees | `outcome` |
 //! | note it in the ledger | `note` |
@@ -22,6 +23,7 @@ pub(crate) mod cache;
 pub mod called;
 pub(crate) mod canonical;
 mod execute;
+mod fill;
 mod find;
 mod job;
 pub mod journal;

@@ -21,6 +21,7 @@ pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]
 pub(crate) use preview::{names, size};
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
+pub(crate) use resolve::{handles, has_moved, shows};
 pub use store::{Limits, MemoryHandles};
 
 use std::fmt;

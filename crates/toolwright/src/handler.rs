@@ -15,7 +15,7 @@ use crate::context::{Context, Need};
 use crate::error::ToolError;
 use crate::output::Output;
 use crate::session::Scope;
-use crate::settings::{Effect, Envelope, Retry, Settings};
+use crate::settings::{Effect, Envelope, Fill, Retry, Settings};
 
 /// What a running tool ends with.
 pub type Ended = Result<Output, ToolError>;
@@ -200,6 +200,15 @@ impl Handler {
     #[must_use]
     pub fn with_hidden<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Handler {
         self.settings.hidden.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// With a parameter that the model never sees and the host fills.
+    #[must_use]
+    pub fn with_fill(mut self, name: impl Into<String>, fill: Fill) -> Handler {
+        let name = name.into();
+        self.settings.hidden.push(name.clone());
+        self.settings.fills.push((name, fill));
         self
     }
 

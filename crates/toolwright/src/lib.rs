@@ -69,7 +69,7 @@ pub use output::Output;
 pub use run::{Agent, Limits, Model, Run, ScriptedModel};
 pub use secret::{Secret, SecretString};
 pub use session::{Caller, Scope, Session};
-pub use settings::{Effect, Envelope, Retry, Settings};
+pub use settings::{Effect, Envelope, Fill, Retry, Settings};
 pub use toolbox::Toolbox;
 pub use toolwright_core::json;
 pub use toolwright_core::{

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolwright_core::Json;
 use toolwright_core::args::Options;
 
 use crate::error::ToolError;
+use crate::secret::SecretString;
 
 /// What a call may do to the world, which decides whether it may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -56,6 +58,20 @@ pub enum Envelope {
 /// Turns a tool's error into text for the model.
 pub type ErrorText = Arc<dyn Fn(&ToolError) -> String + Send + Sync>;
 
+/// What the host puts into a hidden parameter. It is not checked against the schema: that is for
+/// the host to get right.
+#[derive(Debug, Clone)]
+pub enum Fill {
+    /// Always this value
+    Constant(Json),
+    /// A secret text
+    Secret(SecretString),
+    /// The caller's id
+    Caller,
+    /// The caller's tenant
+    Tenant,
+}
+
 /// How a tool is to be called.
 #[derive(Clone)]
 pub struct Settings {
@@ -73,6 +89,8 @@ pub struct Settings {
     pub budget: usize,
     /// Parameters that the model never sees
     pub hidden: Vec<String>,
+    /// What the host puts into them; one without stays absent
+    pub fills: Vec<(String, Fill)>,
     /// The envelope of results, if one is wanted
     pub envelope: Option<Envelope>,
     /// The coercions that must be asked for
@@ -94,6 +112,7 @@ impl Default for Settings {
             effect: Effect::default(),
             budget: DEFAULT_BUDGET,
             hidden: Vec::new(),
+            fills: Vec::new(),
             envelope: None,
             coercions: Options::default(),
             error_text: None,
@@ -112,6 +131,7 @@ impl fmt::Debug for Settings {
             .field("effect", &self.effect)
             .field("budget", &self.budget)
             .field("hidden", &self.hidden)
+            .field("fills", &self.fills)
             .field("envelope", &self.envelope)
             .finish_non_exhaustive()
     }

@@ -16,6 +16,8 @@ use crate::session::Session;
 pub struct Approval {
     /// Its name, different for every call of a run
     pub id: String,
+    /// The tenant whose run it is
+    pub tenant: Arc<str>,
     /// The run that the call belongs to
     pub run: Arc<str>,
     /// The turn of the run
@@ -61,6 +63,7 @@ impl Approval {
         call.insert_some("id", self.call.id.as_deref());
         object! {
             "id": self.id.as_str(),
+            "tenant": &*self.tenant,
             "run": &*self.run,
             "turn": self.turn,
             "position": self.place.position,
@@ -89,6 +92,7 @@ impl Approval {
         let arguments = document.get("arguments").and_then(Json::as_object);
         Ok(Approval {
             id: text("id")?.to_owned(),
+            tenant: text("tenant")?.into(),
             run: text("run")?.into(),
             turn: count("turn")?,
             call: read_call(call)?,
@@ -108,7 +112,7 @@ impl Approval {
 
     /// Whether a session is of the run in which the question arose.
     pub(crate) fn belongs_to(&self, session: &Session) -> bool {
-        self.run == session.run
+        self.run == session.run && self.tenant == session.caller.tenant
     }
 }
 

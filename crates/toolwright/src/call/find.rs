@@ -44,13 +44,20 @@ pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) ->
     CallError::new(CallErrorKind::NotAllowed, text)
 }
 
-/// A name that came from a model, in a length that fits a message.
+/// A name that came from a model, on one line and in a length that fits a message: it cannot pass
+/// for words of ours.
 pub(crate) fn shortened(name: &str) -> String {
     const MOST: usize = 64;
-    match name.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
+    let plain = |letter: char| match letter {
+        '`' => '\'',
+        letter if letter.is_control() || letter.is_whitespace() => ' ',
+        letter => letter,
+    };
+    let mut short: String = name.chars().take(MOST).map(plain).collect();
+    if name.chars().nth(MOST).is_some() {
+        short.push('…');
     }
+    short
 }
 
 /// The names that are near another, the nearest first.

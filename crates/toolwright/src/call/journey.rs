@@ -18,7 +18,7 @@ use super::cache::{self, Found};
 use super::job::{Job, Ran};
 use super::policy::Verdict;
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source, canonical, execute, find, limit, note, outcome, settle};
+use super::{Called, Done, Source, canonical, execute, fill, find, limit, note, outcome, settle};
 use crate::error::CallError;
 use crate::ledger::Ledger;
 use crate::session::{Scope, Session};
@@ -167,7 +167,8 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
         Ok(permits) => {
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
             let attempts = Arc::default();
-            let arguments = checked.into_arguments();
+            let mut arguments = checked.into_arguments();
+            fill::fill(&item.handler.settings().fills, session, &mut arguments);
             let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
             execute::execute(job).await
         }
@@ -232,10 +233,11 @@ pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Appr
     let id = bind::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
         id: id[..32].to_owned(),
+        tenant: session.caller.tenant.clone(),
         run: session.run.clone(),
         turn: session.turn,
         call: made.call.clone(),
-        arguments: note::presentable(made.item.as_deref(), checked.arguments(), &made.changes),
+        arguments: note::presentable(made, checked.arguments(), &made.changes),
         reason: ask.unwrap_or_default(),
         key,
         digest: approve::digest(&canonical),

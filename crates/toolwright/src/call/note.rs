@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use toolwright_core::args::{Change, Op};
+use toolwright_core::args::Change;
 use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
@@ -12,6 +12,7 @@ use toolwright_core::{Json, object};
 use super::journey::Made;
 use super::{Done, Source, find};
 use crate::error::CallErrorKind;
+use crate::handle;
 use crate::ledger::redact::Redactor;
 use crate::ledger::{Entry, Ledger};
 use crate::session::Session;
@@ -108,12 +109,12 @@ fn entry(session: &Session, made: &Made<'_>) -> Entry {
     }
 }
 
-/// The changes, without the values unless the ledger wants data.
+/// The changes, without the values unless the ledger wants data; those of handles it never has.
 fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Change> {
     let redactor = Redactor::new(schema(made.item.as_deref()));
     let wants_data = ledger.wants_data();
     let shown = |change: &Change| {
-        if wants_data {
+        if wants_data && !handle::shows(change, changes) {
             return redactor.change(change);
         }
         let mut bare = change.clone();
@@ -126,21 +127,32 @@ fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Chan
 /// The arguments for a ledger that wants them.
 fn data(made: &Made<'_>, changes: &[Change]) -> Option<Object> {
     let arguments = made.arguments.as_ref()?;
-    Some(object! {"arguments": presentable(made.item.as_deref(), arguments, changes)})
+    Some(object! {"arguments": presentable(made, arguments, changes)})
 }
 
 /// Arguments as people may see them: handles in place of what they stand for, no secrets.
-pub(crate) fn presentable(item: Option<&Item>, arguments: &Object, changes: &[Change]) -> Object {
-    let mut value = Json::Object(arguments.clone());
-    for change in changes.iter().filter(|change| change.op == Op::Handle) {
-        if let (Some(place), Some(handle)) = (at(&mut value, &change.path), &change.from) {
-            *place = handle.clone();
-        }
-    }
-    match Redactor::new(schema(item)).json(&value) {
+pub(crate) fn presentable(made: &Made<'_>, arguments: &Object, changes: &[Change]) -> Object {
+    let redactor = Redactor::new(schema(made.item.as_deref()));
+    let Some(value) = with_handles(arguments, changes) else {
+        // What the model wrote has the handles for certain.
+        return object! {"written": redactor.text(made.call.arguments.as_str())};
+    };
+    match redactor.json(&value) {
         Json::Object(arguments) => arguments,
         other => object! {"arguments": other},
     }
+}
+
+/// Arguments with handles in place of what they stand for, unless values were moved since.
+fn with_handles(arguments: &Object, changes: &[Change]) -> Option<Json> {
+    let mut value = Json::Object(arguments.clone());
+    if handle::handles(changes).next().is_some() && handle::has_moved(changes) {
+        return None;
+    }
+    for change in handle::handles(changes) {
+        *at(&mut value, &change.path)? = change.from.clone()?;
+    }
+    Some(value)
 }
 
 fn schema(item: Option<&Item>) -> &Json {

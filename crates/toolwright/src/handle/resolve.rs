@@ -52,20 +52,40 @@ pub fn resolve(
     Ok(resolver.changes)
 }
 
+/// Whether values may stand elsewhere than where their handles stood.
+pub(crate) fn has_moved(changes: &[Change]) -> bool {
+    changes.iter().any(|change| matches!(change.op, Op::Unwrap | Op::Rename))
+}
+
 /// Takes out of violations what a model must not learn from them: values that came from a handle.
 pub fn conceal(violations: &mut [Violation], changes: &[Change]) {
+    let has_moved = has_moved(changes);
     for violation in violations {
-        let is_within = |change: &Change| {
-            change.op == Op::Handle
-                && violation
-                    .path
-                    .strip_prefix(change.path.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if changes.iter().any(is_within) {
+        let concerns = |handle: &Change| has_moved || is_within(&violation.path, &handle.path);
+        if handles(changes).any(concerns) {
             violation.got = None;
         }
     }
+}
+
+/// Whether a change has values that came from a handle.
+pub(crate) fn shows(change: &Change, changes: &[Change]) -> bool {
+    let has_moved = has_moved(changes);
+    change.op != Op::Handle
+        && handles(changes).any(|handle| {
+            has_moved
+                || is_within(&change.path, &handle.path)
+                || is_within(&handle.path, &change.path)
+        })
+}
+
+/// The changes that put a value in the place of a handle.
+pub(crate) fn handles(changes: &[Change]) -> impl Iterator<Item = &Change> {
+    changes.iter().filter(|change| change.op == Op::Handle)
+}
+
+fn is_within(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 struct Resolver<'r> {

@@ -5,6 +5,7 @@ mod batch;
 mod cache;
 mod effect;
 mod execute;
+mod fill;
 mod find;
 mod limit;
 mod note;

@@ -1,9 +1,14 @@
 //! Calls that wait for a person.
 
-use crate::support::{Counter, call, counting, done, echo, json, kind, text, toolbox};
+use std::sync::Arc;
+
+use crate::support::{Counter, call, counting, done, echo, json, kind, text, tool, toolbox};
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::call::{Answer, Approval, Called, Policy, Rule, Source, Verdict, Wholeness};
-use toolwright::{Json, Session, Toolbox};
+use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::ledger::{MemoryLedger, Query};
+use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
+use toolwright_core::args::Options;
 
 fn asking(ran: &Counter) -> Toolbox {
     let rule = Rule::new(Verdict::Ask).for_tools(["pay"]).because("Money moves.");
@@ -43,6 +48,52 @@ async fn an_approval_can_be_written_down_and_answered_by_another_process() {
     assert_eq!(read, approval);
     let done = done(later.answer(&Session::new("run"), &read, Answer::Approve).await);
     assert_eq!((kind(&done), ran.get()), (None, 1));
+}
+
+#[tokio::test]
+async fn a_tenant_cannot_answer_for_another() {
+    let ran = Counter::default();
+    let (toolbox, session) = (asking(&ran), Session::new("run"));
+    let approval = ask(&toolbox, &session).await;
+    let stranger = Session::new("run").with_caller(Caller::new("local").with_tenant("other"));
+    for answer in [Answer::Approve, Answer::Reject("no".to_owned())] {
+        let done = done(toolbox.answer(&stranger, &approval, answer).await);
+        assert_eq!((kind(&done), ran.get()), (Some("not_allowed"), 0));
+    }
+}
+
+/// A model that wraps its arguments moves the values that handles stand for.
+#[tokio::test]
+async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
+    let schema = r#"{"type": "object", "required": ["rows"], "additionalProperties": false,
+        "properties": {"rows": {"type": "array"}, "user_name": {"type": "string"}}}"#;
+    let send = Handler::new(tool("send", schema), |_, _| async { Ok(Output::text("sent")) })
+        .with_coercions(Options::LENIENT);
+    let handles = Arc::new(MemoryHandles::new(Limits::default()));
+    let session = Session::new("run");
+    let id = handles.keep(&session.owner(), Kept::json(json(r#"["private"]"#))).unwrap();
+    let ledger = Arc::new(MemoryLedger::new().with_data());
+    let toolbox = toolbox([send])
+        .with_policy(Policy::default().with(Rule::new(Verdict::Ask)))
+        .with_ledger(ledger.clone())
+        .with_handles(handles);
+    for arguments in [
+        format!(r#"{{"rows": "{id}"}}"#),
+        format!(r#"{{"Rows": "{id}"}}"#),
+        format!(r#"{{"arguments": {{"rows": "{id}"}}}}"#),
+        format!(r#"{{"send": {{"rows": "{id}"}}}}"#),
+    ] {
+        let called =
+            toolbox.call(&session, &call("c", "send", &arguments), Wholeness::Proven).await;
+        let Some(approval) = called.waiting() else { panic!("{arguments}: {called:?}") };
+        let seen = approval.to_json().compact();
+        assert!(seen.contains(&id.to_string()) && !seen.contains("private"), "{seen}");
+        assert!(approval.arguments.compact().contains(&id.to_string()), "{seen}");
+        let wrong = arguments.replace('}', r#", "userName": 7}"#);
+        let called = toolbox.call(&session, &call("c", "send", &wrong), Wholeness::Proven).await;
+        assert!(!format!("{called:?}").contains("private"), "{called:?}");
+    }
+    assert!(!format!("{:?}", ledger.entries(&Query::default())).contains("private"));
 }
 
 #[tokio::test]

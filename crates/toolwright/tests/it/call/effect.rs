@@ -7,7 +7,8 @@ use toolwright::call::journal::{
     Begun, Intent, Journal, JournalError, MemoryJournal, SharedJournal,
 };
 use toolwright::call::{Source, Wholeness};
-use toolwright::{Call, Effect, Handler, Json, Output, Session, ToolError, Toolbox};
+use toolwright::ledger::{MemoryLedger, Query};
+use toolwright::{Call, Caller, Effect, Handler, Json, Output, Session, ToolError, Toolbox};
 
 fn journal() -> SharedJournal {
     SharedJournal::new(MemoryJournal::new())
@@ -142,6 +143,34 @@ async fn case_30_an_interrupted_effect_is_repeated_with_the_same_key_where_keys_
     let keys = keys.lock().unwrap();
     assert_eq!(keys[0].0, keys[1].0);
     assert_eq!((keys[0].1, keys[1].1), (1, 2));
+}
+
+/// Tenants who name their runs alike share a journal, and nothing in it.
+#[tokio::test]
+async fn a_tenant_never_gets_the_outcome_of_another() {
+    let ran = Counter::default();
+    let toolbox = toolbox([counting("pay", &ran)]);
+    for (tenant, wanted) in [("acme", "1"), ("other", "2"), ("acme", "1")] {
+        let session = Session::new("run").with_caller(Caller::new("bob").with_tenant(tenant));
+        assert_eq!(text(&make(&toolbox, &session, &call("a", "pay", "{}")).await), wanted);
+    }
+}
+
+/// Ids are a model's own; whatever they are, they tell calls apart and weigh little.
+#[tokio::test]
+async fn an_id_of_any_length_tells_calls_apart() {
+    let (ran, ledger) = (Counter::default(), Arc::new(MemoryLedger::new()));
+    let toolbox = toolbox([counting("pay", &ran)]).with_ledger(ledger.clone());
+    let session = Session::new("run");
+    let long = "\u{0}\n".repeat(500_000);
+    for (id, wanted) in [(format!("{long}a"), "1"), (format!("{long}b"), "2"), (long + "a", "1")] {
+        let done = make(&toolbox, &session, &call(&id, "pay", "{}")).await;
+        assert_eq!(text(&done), wanted);
+        assert_eq!(done.outcome.call_id, Some(id));
+    }
+    for recorded in ledger.entries(&Query::default()) {
+        assert!(recorded.entry.call_id.len() < 1000);
+    }
 }
 
 /// A journal that cannot be written.
