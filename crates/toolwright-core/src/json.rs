@@ -12,6 +12,7 @@ pub mod path;
 mod scan;
 mod serde;
 mod text;
+mod tree;
 mod word;
 mod write;
 

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Key, Number, Object, scan};
+use super::tree::{Checked, Tree};
+use super::{Json, scan};
 
 /// How deep arrays and objects may nest.
 pub const MAX_DEPTH: usize = 128;
-
-/// Room that an array or object starts with.
-const ROOM: usize = 4;
 
 /// Why a text is not a JSON document, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +36,15 @@ const TRUNCATED: &str = "unexpected end";
 
 /// Reads a whole document, with nothing but white space after it.
 pub(super) fn document(text: &str) -> Result<Json, JsonError> {
+    read(text)
+}
+
+/// Whether a text is a whole document. No tree is grown to know it.
+pub(super) fn is_document(text: &str) -> bool {
+    read::<Checked>(text).is_ok()
+}
+
+fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
     reader.space();
     let value = reader.value(0)?;
@@ -71,85 +78,85 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn value<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => Ok(Json::String(self.string()?.into_owned())),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Json::Bool(true)),
-            Some(b'f') => self.word("false", Json::Bool(false)),
-            Some(b'n') => self.word("null", Json::Null),
+            Some(b'"') => Ok(T::string(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => Ok(T::number(self.number()?)),
+            Some(b't') => self.word("true").map(|()| T::boolean(true)),
+            Some(b'f') => self.word("false").map(|()| T::boolean(false)),
+            Some(b'n') => self.word("null").map(|()| T::null()),
             _ => Err(self.error("expected a value")),
         }
     }
 
-    fn word(&mut self, word: &'static str, value: Json) -> Result<Json, JsonError> {
+    fn word(&mut self, word: &'static str) -> Result<(), JsonError> {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
                 return Err(self.error("expected a value"));
             }
             self.at += 1;
         }
-        Ok(value)
+        Ok(())
     }
 
     fn deeper(&self, depth: usize) -> Result<usize, JsonError> {
         if depth == MAX_DEPTH { Err(self.error("nested too deep")) } else { Ok(depth + 1) }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn array<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Json::Array(Vec::new()));
+            return Ok(T::array(T::Items::default()));
         }
-        let mut items = Vec::with_capacity(ROOM);
+        let mut items = T::items();
         loop {
             self.space();
-            items.push(self.value(depth)?);
+            T::item(&mut items, self.value(depth)?);
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Json::Array(items));
+                    return Ok(T::array(items));
                 }
                 _ => return Err(self.error("expected ',' or ']'")),
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn object<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Json::Object(Object::new()));
+            return Ok(T::object(T::Members::default()));
         }
-        let mut object = Object::with_capacity(ROOM);
+        let mut members = T::members();
         loop {
             self.space();
             if self.peek() != Some(b'"') {
                 return Err(self.error("expected a key"));
             }
-            let key = self.key()?;
+            let key = self.string()?;
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.error("expected ':'"));
             }
             self.at += 1;
             self.space();
-            object.push(key, self.value(depth)?);
+            T::member(&mut members, &key, self.value(depth)?);
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Json::Object(object));
+                    return Ok(T::object(members));
                 }
                 _ => return Err(self.error("expected ',' or '}'")),
             }
@@ -164,7 +171,7 @@ impl<'t> Reader<'t> {
         if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
     }
 
-    fn number(&mut self) -> Result<Json, JsonError> {
+    fn number(&mut self) -> Result<&'t str, JsonError> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -185,7 +192,7 @@ impl<'t> Reader<'t> {
             }
             self.digits()?;
         }
-        Ok(Json::Number(Number::from_digits(&self.text[start..self.at])))
+        Ok(&self.text[start..self.at])
     }
 
     /// Moves over bytes that need no attention and returns them.
@@ -193,10 +200,6 @@ impl<'t> Reader<'t> {
         let start = self.at;
         self.at += scan::plain(&self.bytes[start..]);
         &self.text[start..self.at]
-    }
-
-    fn key(&mut self) -> Result<Key, JsonError> {
-        Ok(super::key(&self.string()?))
     }
 
     fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {

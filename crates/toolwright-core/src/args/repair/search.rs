@@ -130,6 +130,17 @@ pub(super) enum Habit {
 }
 
 impl Habit {
+    /// Those of a text that is whole all the same: nothing is missing in it, and every string ends
+    /// where its quote is.
+    const WHOLE: [Habit; 6] = [
+        Habit::Quotes,
+        Habit::Keys,
+        Habit::ExtraCommas,
+        Habit::Comments,
+        Habit::Literals,
+        Habit::Lines,
+    ];
+
     fn op(self) -> Op {
         match self {
             Habit::Quotes | Habit::Keys => Op::Quote,
@@ -175,6 +186,8 @@ pub(super) struct Search<'t> {
     /// The cheapest state that was left behind for want of room
     floor: u32,
     best: u32,
+    /// Where the first document ended of which nothing is missing: what follows is not part of it
+    whole: usize,
 }
 
 impl<'t> Search<'t> {
@@ -190,6 +203,7 @@ impl<'t> Search<'t> {
             steps: text.len().saturating_mul(STEPS.1).saturating_add(STEPS.0).min(STEPS.2),
             floor: u32::MAX,
             best: LIMIT - MARGIN,
+            whole: usize::MAX,
         };
         let start = State {
             mode: Mode::Value(Before::Root),
@@ -268,6 +282,9 @@ impl<'t> Search<'t> {
             tail(rest)
         });
         self.tails.insert(at, tail.clone());
+        if is_whole(&state) && self.text[..at].ends_with(['}', ']']) {
+            self.whole = self.whole.min(at);
+        }
         state.cost += match tail {
             Tail::Garbage => return,
             Tail::Blank => 0,
@@ -342,6 +359,8 @@ impl<'t> Search<'t> {
     }
 
     fn finish(mut self) -> Vec<Found> {
+        // A string that runs on over the end of a document would swallow another call.
+        self.ends.retain(|(_, end, _)| *end <= self.whole);
         // Where a reading was left behind, there is no telling about those that cost as much.
         let crowded = self.ends.iter().filter(|(state, ..)| state.crowded);
         let floor = crowded.map(|(state, ..)| state.cost).min().unwrap_or(u32::MAX);
@@ -368,6 +387,12 @@ impl<'t> Search<'t> {
         events.reverse();
         Found { events, end, tail }
     }
+}
+
+/// Whether nothing but habits was paid for, and none that leaves something out.
+fn is_whole(state: &State) -> bool {
+    let paid = Habit::WHOLE.into_iter().filter(|habit| state.habits & (1 << *habit as u16) != 0);
+    state.cost == paid.map(|habit| habit.op().cost()).sum::<u32>()
 }
 
 fn mix(one: u64, other: u64) -> u64 {

@@ -1,0 +1,114 @@
+//! What the reader grows from a text: a tree, or nothing but the knowledge that it could.
+
+use std::borrow::Cow;
+
+use super::{Json, Number, Object};
+
+/// Room that an array or object starts with.
+const ROOM: usize = 4;
+
+/// A value as the reader finds it, part by part.
+pub(super) trait Tree: Sized {
+    /// The items of an array, as far as they were read
+    type Items: Default;
+    /// The members of an object, as far as they were read
+    type Members: Default;
+
+    fn null() -> Self;
+    fn boolean(value: bool) -> Self;
+    fn number(digits: &str) -> Self;
+    fn string(text: Cow<'_, str>) -> Self;
+    /// An array that will have items
+    fn items() -> Self::Items;
+    fn item(items: &mut Self::Items, value: Self);
+    fn array(items: Self::Items) -> Self;
+    /// An object that will have members
+    fn members() -> Self::Members;
+    fn member(members: &mut Self::Members, key: &str, value: Self);
+    fn object(members: Self::Members) -> Self;
+}
+
+impl Tree for Json {
+    type Items = Vec<Json>;
+    type Members = Object;
+
+    fn null() -> Json {
+        Json::Null
+    }
+
+    fn boolean(value: bool) -> Json {
+        Json::Bool(value)
+    }
+
+    fn number(digits: &str) -> Json {
+        Json::Number(Number::from_digits(digits))
+    }
+
+    fn string(text: Cow<'_, str>) -> Json {
+        Json::String(text.into_owned())
+    }
+
+    fn items() -> Vec<Json> {
+        Vec::with_capacity(ROOM)
+    }
+
+    fn item(items: &mut Vec<Json>, value: Json) {
+        items.push(value);
+    }
+
+    fn array(items: Vec<Json>) -> Json {
+        Json::Array(items)
+    }
+
+    fn members() -> Object {
+        Object::with_capacity(ROOM)
+    }
+
+    fn member(members: &mut Object, key: &str, value: Json) {
+        members.push(super::key(key), value);
+    }
+
+    fn object(members: Object) -> Json {
+        Json::Object(members)
+    }
+}
+
+/// A value that is known to be JSON, and of which nothing is kept.
+pub(super) struct Checked;
+
+impl Tree for Checked {
+    type Items = ();
+    type Members = ();
+
+    fn null() -> Checked {
+        Checked
+    }
+
+    fn boolean(_: bool) -> Checked {
+        Checked
+    }
+
+    fn number(_: &str) -> Checked {
+        Checked
+    }
+
+    fn string(_: Cow<'_, str>) -> Checked {
+        Checked
+    }
+
+    fn items() {}
+
+    fn item((): &mut (), _: Checked) {}
+
+    fn array((): ()) -> Checked {
+        Checked
+    }
+
+    fn members() {}
+
+    fn member((): &mut (), _: &str, _: Checked) {}
+
+    fn object((): ()) -> Checked {
+        Checked
+    }
+}
