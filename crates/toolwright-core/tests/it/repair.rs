@@ -206,6 +206,21 @@ fn of_several_documents_none_is_guessed() {
 }
 
 #[test]
+fn a_string_never_swallows_another_call() {
+    for between in
+        ["", "\n", ", ", "\n---\n", " and ", "</tool_call><tool_call>", "\n```\n```json\n"]
+    {
+        assert_refused(&format!(r#"{{"a":"x"}}{between}{{"a":"y"}}"#));
+        assert_refused(&format!("{{'a':'x'}}{between}{{'a':'y'}}"));
+        assert_refused(&format!(r#"{{a:"x",}}{between}{{a:"y",}}"#));
+    }
+    for tail in [r#"""#, r#""}"#, r#", "b": "y"}"#, r#" "b": "y"}"#, r#"{"b":"y""#] {
+        assert_refused(&format!(r#"{{"a":"x"}}{tail}"#));
+    }
+    assert_becomes(r#"{"a": "say "x}{y" now"}"#, r#"{"a": "say \"x}{y\" now"}"#);
+}
+
+#[test]
 fn what_stands_around_is_taken_off() {
     for text in [
         "\u{feff}{\"a\": [1]}",

@@ -110,22 +110,29 @@ impl Judge {
         let mut stdout = io::BufWriter::new(io::stdout().lock());
         let mut kept: HashMap<String, Parameters> = HashMap::new();
         let (mut count, mut wrong, mut line) = (0_usize, 0_usize, Vec::new());
+        let mut is_first = true;
         loop {
             line.clear();
             let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
             if read.map_err(exit::io(&name))? == 0 {
                 break;
             }
-            if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE {
+            let is_cut = line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE;
+            if is_cut {
                 skip_line(&mut lines).map_err(exit::io(&name))?;
-                line.clear();
-                line.extend(b"too long");
             }
-            if line.trim_ascii().is_empty() {
+            let own = if is_first { input::unmarked(&line) } else { &line };
+            is_first = false;
+            if own.trim_ascii().is_empty() {
                 continue;
             }
             count += 1;
-            let result = match self.line(&line, &mut kept) {
+            let settled = if is_cut {
+                Err(format!("longer than {MAX_LINE} bytes"))
+            } else {
+                self.line(own, &mut kept)
+            };
+            let result = match settled {
                 Ok(settled) => {
                     wrong += usize::from(!settled.is_runnable());
                     settled.to_json()

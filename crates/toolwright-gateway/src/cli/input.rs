@@ -41,5 +41,14 @@ fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>), Failure> {
     if bytes.len() as u64 > MAX_DOCUMENT {
         return Err(Failure::failed(format!("{name}: larger than {MAX_DOCUMENT} bytes")));
     }
-    Ok((name, bytes))
+    let marked = unmarked(&bytes).len() < bytes.len();
+    Ok((name, if marked { bytes.split_off(MARK.len()) } else { bytes }))
+}
+
+/// What some editors begin a file with, to say that it is UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The bytes of a file without the mark that it may begin with.
+pub(crate) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
 }

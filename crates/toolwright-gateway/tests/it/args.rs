@@ -137,6 +137,33 @@ fn a_batch_answers_line_by_line_and_a_bad_line_in_its_place() {
 }
 
 #[test]
+fn files_from_other_systems_and_long_lines_are_read() {
+    let tool = r#"{"name":"t","parameters":{"type":"object","required":["n"]}}"#;
+    let line = |args: &str| format!(r#"{{"tool":{tool},"args":{args}}}"#);
+    let long = line(&format!("\"{}\"", "x".repeat(17 << 20)));
+    let lines = [line(r#"{"n":1}"#), long, line(r#"{"n":2}"#)];
+    let batch = file("batch_marked.jsonl", &format!("\u{feff}{}\r\n", lines.join("\r\n")));
+    let ran = toolwright(&["args", "--batch", &batch], b"");
+    let results: Vec<Json> = ran.text().lines().map(|line| Json::parse(line).unwrap()).collect();
+    let told = |at: usize| {
+        let message = results[at].pointer("/errors/0/message").and_then(Json::as_str);
+        (results[at].get("tool_args").unwrap().compact(), message.map(str::to_owned))
+    };
+    assert_eq!(results.len(), 3);
+    assert_eq!(told(0), (r#"{"n":1}"#.into(), None));
+    assert_eq!(told(1), ("null".into(), Some("longer than 16777216 bytes".into())));
+    assert_eq!(told(2), (r#"{"n":2}"#.into(), None));
+
+    let tool = file("marked_tool.json", &format!("\u{feff}{tool}\r\n"));
+    let args = file("marked_args.json", "\u{feff}{\"n\": 3}\r\n");
+    let ran = toolwright(&["args", "--tool", &tool, "--args", &format!("@{args}")], b"");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(output(&ran).get("changes").unwrap().compact(), "[]");
+    let nothing = toolwright(&["args", "--batch", "-"], b"");
+    assert_eq!((nothing.code, nothing.text().as_str()), (0, ""));
+}
+
+#[test]
 fn opt_ins_are_asked_for_and_bad_defaults_are_told() {
     let tool = file(
         "lenient.json",
