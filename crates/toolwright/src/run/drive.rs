@@ -233,7 +233,8 @@ impl Run {
     fn late(&self) -> Option<(Instant, Limit)> {
         let most = self.limits.duration?;
         let left = most.saturating_sub(self.state.spent.earlier);
-        Some((self.begun + left, Limit::Duration(most)))
+        // Longer than time can be told is no bound.
+        Some((self.begun.checked_add(left)?, Limit::Duration(most)))
     }
 }
 

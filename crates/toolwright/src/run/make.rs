@@ -1,6 +1,8 @@
 //! The calls of a turn, handed to the toolbox and taken back with what came of them.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 
 use toolwright_core::Call;
@@ -11,7 +13,7 @@ use super::error::RunError;
 use super::limit::Limit;
 use super::observe::{HostOutput, RunEvent};
 use super::state::{Slot, Stage, not_done};
-use crate::call::{Called, Wholeness};
+use crate::call::{Answer, Approval, Called, Wholeness};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
@@ -88,12 +90,10 @@ async fn make(
 ) -> Vec<(usize, Called)> {
     let mut work: Vec<Boxed<Vec<(usize, Called)>>> = Vec::new();
     let mut open: Vec<(Wholeness, Vec<usize>, Vec<Call>)> = Vec::new();
+    let mut answered: BTreeMap<Arc<str>, Vec<(usize, Approval, Answer)>> = BTreeMap::new();
     for (at, Slot { call, wholeness, stage }) in slots {
         if let Stage::Answered(approval, answer) = stage {
-            let (toolbox, session) = (toolbox.clone(), session.clone());
-            work.push(Box::pin(async move {
-                vec![(at, toolbox.answer(&session, &approval, answer).await)]
-            }));
+            answered.entry(approval.key.clone()).or_default().push((at, approval, answer));
             continue;
         }
         match open.iter_mut().find(|batch| batch.0 == wholeness) {
@@ -103,6 +103,17 @@ async fn make(
             }
             None => open.push((wholeness, vec![at], vec![call])),
         }
+    }
+    // Equal calls share a key: one after the other, so that the second finds what the first did.
+    for equal in answered.into_values() {
+        let (toolbox, session) = (toolbox.clone(), session.clone());
+        work.push(Box::pin(async move {
+            let mut called = Vec::with_capacity(equal.len());
+            for (at, approval, answer) in equal {
+                called.push((at, toolbox.answer(&session, &approval, answer).await));
+            }
+            called
+        }));
     }
     for (wholeness, places, calls) in open {
         let (toolbox, session) = (toolbox.clone(), session.clone());

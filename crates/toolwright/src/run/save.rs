@@ -165,5 +165,12 @@ fn read_slot(document: &Json) -> Result<Slot, Bad> {
         }
         _ => return Err(Bad::new("a call that is open, waiting, answered or done")),
     };
-    Ok(Slot { call: fields.required("call", part::read_call)?, wholeness, stage })
+    let call = fields.required("call", part::read_call)?;
+    // A person agreed to this call and to no other.
+    if let Stage::Waiting(approval) | Stage::Answered(approval, _) = &stage
+        && approval.call != call
+    {
+        return Err(Bad::new("the approval of this call").within("waiting"));
+    }
+    Ok(Slot { call, wholeness, stage })
 }

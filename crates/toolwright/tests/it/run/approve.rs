@@ -1,10 +1,12 @@
 //! Calls that wait for a person, answered now or after a restart.
 
+use std::time::Duration;
+
 use super::{agent, assert_legal, follow, given, said};
 use crate::support::{Counter, any, call, counting, toolbox};
 use toolwright::call::{Answer, Policy, Rule, Verdict};
 use toolwright::run::{Agent, RunError, RunEvent, ScriptedModel};
-use toolwright::{Handler, Json, Output, Toolbox};
+use toolwright::{Handler, Json, Limits, Output, Toolbox};
 
 /// Asks for `pay`, allows the rest.
 fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
@@ -64,6 +66,66 @@ async fn a_rejected_call_does_not_run_and_the_model_hears_why() {
     let told = given(&script);
     assert_eq!(told[0].error, Some(false));
     assert!(told[1].is_error() && said(&told[1]).contains("too dear"));
+}
+
+#[tokio::test]
+async fn equal_calls_that_were_both_approved_have_one_effect_and_one_outcome() {
+    let (pays, script) = (Counter::default(), ScriptedModel::new());
+    let script = script
+        .then_calls([call("a", "pay", r#"{"sum":5}"#), call("b", "pay", r#"{"sum":5.0}"#)])
+        .then_text("paid");
+    let pay = pays.clone();
+    let slow = Handler::new(any("pay"), move |_, _| {
+        pay.hit();
+        async {
+            tokio::task::yield_now().await;
+            Ok(Output::text("paid once"))
+        }
+    });
+    let mut run = agent(&script, careful([slow])).run("pay").build().unwrap();
+    run.finish().await.unwrap_err();
+    let ids: Vec<String> = run.waiting().map(|approval| approval.id.clone()).collect();
+    assert_eq!(ids.len(), 2);
+    for id in ids {
+        run.answer(&id, Answer::Approve).unwrap();
+    }
+    run.finish().await.unwrap();
+    let told = given(&script);
+    assert_eq!(told.iter().map(said).collect::<Vec<_>>(), ["paid once", "paid once"]);
+    assert_eq!(pays.get(), 1);
+}
+
+#[tokio::test]
+async fn an_approval_of_another_call_is_refused_when_a_run_is_read() {
+    let Setup { agent, .. } = setup();
+    let mut run = agent.run("pay").build().unwrap();
+    run.finish().await.unwrap_err();
+    let saved = run.save().compact();
+    let forged = saved.replace(r#""call":{"name":"pay""#, r#""call":{"name":"look""#);
+    assert_ne!(forged, saved);
+    let refused = agent.resume(&Json::parse(&forged).unwrap()).map(drop);
+    let Err(RunError::Saved { path, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(path, "/pending/calls/1/waiting");
+}
+
+/// Wherever a saved run was edited, it is refused or goes on; it never brings its host down.
+#[tokio::test]
+async fn an_edited_run_is_refused_or_goes_on() {
+    let Setup { agent, .. } = setup();
+    let mut run = agent.run("pay").with_id("r").build().unwrap();
+    run.finish().await.unwrap_err();
+    let saved = run.save().compact();
+    for at in 0..saved.len() {
+        for with in ["9", "\"", "null", "18446744073709551615"] {
+            let edited = format!("{}{with}{}", &saved[..at], &saved[at + 1..]);
+            let Ok(document) = Json::parse(&edited) else { continue };
+            let Ok(start) = agent.resume(&document) else { continue };
+            let limits = Limits::turns(3).with_duration(Duration::MAX);
+            let mut run = start.with_limits(limits).build().unwrap();
+            drop(run.finish().await);
+            run.save();
+        }
+    }
 }
 
 /// What a process would read that goes on.
