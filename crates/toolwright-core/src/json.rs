@@ -185,9 +185,24 @@ impl From<bool> for Json {
     }
 }
 
-impl From<u64> for Json {
-    fn from(value: u64) -> Json {
-        Json::Number(Number::from(value))
+macro_rules! integers {
+    ($wide:ty: $($own:ty)*) => {
+        $(impl From<$own> for Json {
+            fn from(value: $own) -> Json {
+                Json::Number(Number::from(<$wide>::from(value)))
+            }
+        })*
+    };
+}
+
+integers!(u64: u32 u64);
+integers!(i64: i32 i64);
+
+/// What JSON has no word for (`NaN`, infinity) becomes `null`.
+impl From<f64> for Json {
+    fn from(value: f64) -> Json {
+        let number = serde_json::Number::from_f64(value);
+        number.and_then(|number| Number::parse(&number.to_string())).into()
     }
 }
 

@@ -74,7 +74,7 @@ pub use toolbox::Toolbox;
 pub use toolwright_core::json;
 pub use toolwright_core::{
     Arguments, Body, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role,
-    StopReason, Tool, ToolChoice, Usage,
+    StopReason, Tool, ToolChoice, Usage, object,
 };
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

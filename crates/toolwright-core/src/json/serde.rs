@@ -6,6 +6,7 @@
 //! An error names the place. [`Json::from_serialize`] is the way back.
 
 mod access;
+mod any;
 
 use std::fmt;
 
@@ -227,9 +228,12 @@ impl<'de> Deserializer<'de> for &'de Json {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
+        if name == any::NAME {
+            return visitor.visit_byte_buf(self.compact().into_bytes());
+        }
         visitor.visit_newtype_struct(self)
     }
 

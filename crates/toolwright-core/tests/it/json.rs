@@ -96,3 +96,32 @@ fn rust_types_are_read_and_written_and_errors_name_the_place() {
     assert!(Json::parse("[1,2,3]").unwrap().to::<(u8, u8)>().is_err());
     assert_eq!(Json::from(&serde_json::json!({"a": [1, 0.5]})).to_string(), r#"{"a":[1,0.5]}"#);
 }
+
+#[test]
+fn rust_numbers_become_json() {
+    let written = toolwright_core::object! {
+        "minimum": -1, "maximum": 4_000_000_000_u32, "id": i64::MIN, "step": 0.25, "none": f64::NAN,
+        "list": vec![1, 2],
+    };
+    assert_eq!(
+        written.compact(),
+        concat!(
+            r#"{"minimum":-1,"maximum":4000000000,"id":-9223372036854775808,"step":0.25,"#,
+            r#""none":null,"list":[1,2]}"#
+        )
+    );
+}
+
+#[test]
+fn serde_writes_what_it_can_hold() {
+    let text =
+        r#"{"a":[null,true,"北京"],"n":[-3,170141183460469231731687303715884105728,1.50],"a":1}"#;
+    let value = Json::parse(text).unwrap();
+    assert_eq!(
+        serde_json::to_string(&value).unwrap(),
+        r#"{"n":[-3,170141183460469231731687303715884105728,1.5],"a":1}"#
+    );
+    let read: Json = serde_json::from_str(r#"{"b":[null,true,-3,1.5,"x"],"a":{}}"#).unwrap();
+    assert_eq!(read.compact(), r#"{"b":[null,true,-3,1.5,"x"],"a":{}}"#);
+    assert_eq!(value.to::<Json>().unwrap(), value);
+}

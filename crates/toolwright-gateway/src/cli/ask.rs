@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use toolwright::call::Done;
 use toolwright::chat::response;
-use toolwright::run::{Agent, Finished, Limits, Model, OFFLINE, Run, RunError, RunEvent};
+use toolwright::run::{Agent, Finished, Limit, Limits, Model, OFFLINE, Run, RunError, RunEvent};
 use toolwright::{Call, Json, Part, Response};
 
 use super::exit::{self, Failure};
@@ -55,6 +55,7 @@ pub(crate) struct Ask {
     json: bool,
     /// How often the model is asked at most
     #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
 }
 
@@ -68,6 +69,10 @@ impl Ask {
             "-" => input::text(Path::new("-"))?,
             text => text.to_owned(),
         };
+        if question.trim().is_empty() {
+            let hint = "say what you want, such as: toolwright ask \"git status\"";
+            return Err(Failure::usage("the question is empty").with_hint(hint));
+        }
         let agent = Agent::new("toolwright")
             .with_instructions(INSTRUCTIONS)
             .with_tools(self.tools.toolbox()?)
@@ -81,12 +86,16 @@ impl Ask {
         } else {
             finished.response.refusal().map_or(finished.text, str::to_owned)
         };
-        writeln!(io::stdout().lock(), "{answer}").map_err(exit::io("stdout"))
+        terminal::write(&answer).map_err(exit::io("stdout"))
     }
 }
 
 fn failed(error: RunError) -> Failure {
-    Failure::failed(error.to_string())
+    let failure = Failure::failed(error.to_string());
+    match error {
+        RunError::Limit(Limit::Turns(_)) => failure.with_hint("--turns allows more"),
+        _ => failure,
+    }
 }
 
 /// Follows a run to its end. Whoever sits at the terminal sees the calls and is asked.

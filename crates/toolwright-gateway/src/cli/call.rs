@@ -1,6 +1,5 @@
 //! `toolwright call`: one call of one tool, through all that a model's call goes through.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
@@ -11,15 +10,16 @@ use toolwright_core::json::Object;
 use toolwright_core::object;
 
 use super::exit::{self, Failure};
-use super::input;
 use super::tools::{self, Tools};
+use super::{input, terminal};
 
 /// What `call` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The arguments are JSON, or what a model wrote: they are repaired, coerced, completed and checked as
-those of a model are. The result goes to stdout; the exit code is 1 if the call failed. Without a
-tool, the tools are listed.
+those of a model are. The result goes to stdout; if the call failed, why goes to stderr, and the
+exit code is 1. Without a tool, the tools are listed: with --json as an array of definitions
+{\"name\", \"description\", \"parameters\"}.
 
 With --json the result is one document:
   {\"success\": true, \"tool_name\", \"result\": …, \"changes\": […]}
@@ -52,7 +52,9 @@ impl Call {
     /// Makes the call, or lists the tools.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let toolbox = self.tools.toolbox()?;
-        let Some(tool) = self.tool.filter(|_| !self.list) else { return tools::list(&toolbox) };
+        let Some(tool) = self.tool.filter(|_| !self.list) else {
+            return if self.json { tools::define(&toolbox) } else { tools::list(&toolbox) };
+        };
         let text = match self.args.strip_prefix('@') {
             Some(file) => input::text(Path::new(file))?,
             None => self.args,
@@ -64,6 +66,14 @@ impl Call {
             loop {
                 match called {
                     Called::Done(done) => return Ok::<Done, Failure>(done),
+                    Called::Waiting(approval) if !self.json && !tools::somebody_there() => {
+                        let text = format!(
+                            "{} changes something, and nobody is at a terminal to agree; nothing \
+                             was done",
+                            approval.call.name
+                        );
+                        return Err(Failure::failed(text).with_hint("--yes allows it beforehand"));
+                    }
                     Called::Waiting(approval) => {
                         let answer = tools::confirm(&approval)?;
                         called = toolbox.answer(&session, &approval, answer).await;
@@ -71,15 +81,17 @@ impl Call {
                 }
             }
         })?;
-        let written = if self.json {
-            Json::Object(document(&call.name, &done)).pretty()
-        } else {
-            done.outcome.words()
-        };
-        writeln!(io::stdout().lock(), "{written}").map_err(exit::io("stdout"))?;
+        if self.json {
+            let document = Json::Object(document(&call.name, &done)).pretty();
+            terminal::write(&document).map_err(exit::io("stdout"))?;
+        }
         match &done.error {
-            None => Ok(()),
-            Some(error) => Err(Failure::failed(format!("{}: {}", call.name, error.error_type()))),
+            None if self.json => Ok(()),
+            None => terminal::write(&done.outcome.words()).map_err(exit::io("stdout")),
+            Some(error) if self.json => {
+                Err(Failure::failed(format!("{}: {}", call.name, error.error_type())))
+            }
+            Some(_) => Err(Failure::failed(terminal::plain(&done.outcome.words()))),
         }
     }
 }

@@ -31,11 +31,12 @@ pub(crate) fn json(file: Option<&Path>) -> Result<Json, Failure> {
 /// Reads text; `-` is stdin.
 pub(crate) fn text(file: &Path) -> Result<String, Failure> {
     let (name, bytes) = bytes(Some(file))?;
-    String::from_utf8(bytes).map_err(|_| Failure::failed(format!("{name}: not UTF-8")))
+    String::from_utf8(bytes).map_err(|_| Failure::failed(format!("{name}: the text is not UTF-8")))
 }
 
 fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>), Failure> {
-    let name = file.map_or("stdin".to_owned(), |file| file.display().to_string());
+    let named = file.filter(|file| *file != Path::new("-"));
+    let name = named.map_or("stdin".to_owned(), |file| file.display().to_string());
     let mut bytes = Vec::new();
     open(file)?.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(exit::io(&name))?;
     if bytes.len() as u64 > MAX_DOCUMENT {

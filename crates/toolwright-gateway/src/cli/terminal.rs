@@ -1,13 +1,23 @@
 //! Text for terminals: columns that line up in any script, and nothing that could deceive.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+
+/// Writes text to stdout, with a line end if it has none. A terminal does not obey it.
+pub(crate) fn write(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match stdout.is_terminal() {
+        true => write!(stdout, "{}{end}", plain(text)),
+        false => write!(stdout, "{text}{end}"),
+    }
+}
 
 /// Text whose control characters are shown and not obeyed, those that turn the direction included.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if (letter.is_control() && letter != '\n') || turns {
+        if (letter.is_control() && !matches!(letter, '\n' | '\t')) || turns {
             out.extend(letter.escape_unicode());
         } else {
             out.push(letter);

@@ -10,7 +10,8 @@ use tokio::runtime::{Builder, Runtime};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Answer, Approval, Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
-use toolwright::{Effect, Json, Tool, Toolbox};
+use toolwright::json::Object;
+use toolwright::{Effect, Json, Tool, Toolbox, object};
 
 use super::exit::{self, Failure};
 use super::terminal;
@@ -57,7 +58,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 }
 
 /// Whether a person can be asked.
-fn somebody_there() -> bool {
+pub(crate) fn somebody_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
@@ -87,6 +88,20 @@ pub(crate) fn list(toolbox: &Toolbox) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     terminal::table(&mut stdout, ["TOOL", "EFFECT", "WHAT IT DOES"], &rows)
         .map_err(exit::io("stdout"))
+}
+
+/// The tools as definitions, in the form that `toolwright args` reads.
+pub(crate) fn define(toolbox: &Toolbox) -> Result<(), Failure> {
+    let definitions: Vec<Object> = toolbox.tools().iter().map(definition).collect();
+    terminal::write(&Json::from(definitions).pretty()).map_err(exit::io("stdout"))
+}
+
+fn definition(tool: &Tool) -> Object {
+    object! {
+        "name": tool.name.as_str(),
+        "description": tool.description.as_deref(),
+        "parameters": tool.parameters().cloned(),
+    }
 }
 
 fn row(toolbox: &Toolbox, tool: &Tool) -> [String; 3] {

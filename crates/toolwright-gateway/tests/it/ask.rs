@@ -129,5 +129,21 @@ fn an_unknown_model_and_a_missing_folder_are_said() {
 fn a_limit_ends_the_run() {
     let ran = ask(folder().path(), &["list files", "--turns", "1"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("limit of 1 turns"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("limit of 1 turn\nhint: --turns"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_empty_question_and_no_turns_are_wrong_usage() {
+    let folder = folder();
+    let ran = ask(folder.path(), &["  "]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("the question is empty\nhint: "), "{}", ran.stderr);
+    assert_eq!(ask(folder.path(), &["git status", "--turns", "0"]).code, 2);
+}
+
+#[test]
+fn a_failure_names_its_tool_once() {
+    let folder = folder();
+    let text = ask(folder.path(), &["read ../secret.txt"]).text();
+    assert_eq!(text.matches("read_file failed").count(), 1, "{text}");
 }

@@ -58,7 +58,8 @@ fn a_failure_is_an_envelope_and_an_exit_code() {
         assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
     }
     let ran = call(&folder, &["reed_file"], "");
-    assert!(ran.text().contains("read_file"), "the nearest name is offered: {}", ran.text());
+    assert_eq!((ran.code, ran.text().as_str()), (1, ""));
+    assert!(ran.stderr.contains("`read_file`"), "the nearest name is offered: {}", ran.stderr);
 }
 
 #[test]
@@ -68,9 +69,20 @@ fn what_changes_something_runs_only_with_a_word() {
     let ran = call(&folder, &write, "y\n");
     assert_eq!(ran.code, 1);
     assert!(!folder.path().join("new.txt").exists(), "a pipe is nobody to ask");
+    assert!(ran.stderr.contains("hint: --yes"), "{}", ran.stderr);
     let ran = call(&folder, &[&write[..], &["--yes"]].concat(), "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(folder.path().join("new.txt").exists());
+}
+
+#[test]
+fn tools_are_listed_as_definitions() {
+    let ran = call(&folder(), &["--json"], "");
+    let Json::Array(tools) = Json::parse(&ran.text()).unwrap() else { panic!("{}", ran.text()) };
+    let find =
+        |name: &str| tools.iter().find(|tool| tool.get("name").unwrap().as_str() == Some(name));
+    let path = find("read_csv").unwrap().pointer("/parameters/properties/path/type");
+    assert_eq!(path.and_then(Json::as_str), Some("string"));
 }
 
 #[test]

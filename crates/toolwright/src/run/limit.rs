@@ -77,7 +77,9 @@ pub enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Limit::Turns(1) => formatter.write_str("1 turn"),
             Limit::Turns(turns) => write!(formatter, "{turns} turns"),
+            Limit::Calls(1) => formatter.write_str("1 call"),
             Limit::Calls(calls) => write!(formatter, "{calls} calls"),
             Limit::Tokens(tokens) => write!(formatter, "{tokens} tokens"),
             Limit::Duration(duration) => write!(formatter, "{duration:?}"),

@@ -32,7 +32,7 @@ pub struct Commit {
     pub message: String,
 }
 
-/// Lists commits, the newest first: id, author, time and message.
+/// Lists the history, the last commits first: id, author, time and message.
 #[tool(read_only)]
 pub async fn git_log(
     #[context] root: &Root,

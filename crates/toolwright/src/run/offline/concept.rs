@@ -42,6 +42,7 @@ const CONCEPTS: &[(&[&str], &[&str])] = &[
     (&["status", "state"], &["状态"]),
     (&["diff", "difference"], &["差异", "区别", "对比"]),
     (&["log", "history"], &["日志", "历史", "记录"]),
+    (&["last", "latest", "newest", "recent"], &["最近", "最新", "最后", "上次"]),
     (&["repository", "repo"], &["仓库", "版本库"]),
     (&["branch"], &["分支"]),
     (&["file", "document"], &["文件", "文档"]),

@@ -34,7 +34,11 @@ impl Language {
 
     /// What came of a call.
     pub(super) fn outcome(self, tool: &str, outcome: &Outcome) -> String {
-        let text = gist(outcome);
+        let mut text = gist(outcome);
+        // An error that names its tool is not introduced again.
+        if let Some(rest) = text.strip_prefix(&format!("{tool} failed: ")) {
+            text = rest.to_owned();
+        }
         let separator = if text.contains('\n') { "\n" } else { " " };
         match (self, outcome.is_error(), text.is_empty()) {
             (English, true, _) => format!("{tool} failed:{separator}{text}"),

@@ -252,3 +252,39 @@ fn defaults_are_written_by_their_digits_and_only_if_they_can_be() {
     assert_eq!(default("/properties/_c/default"), None);
     assert_eq!(schema.get("required"), None);
 }
+
+#[data]
+struct Query {
+    filter: toolwright::json::Object,
+    extra: Json,
+}
+
+/// Takes anything.
+#[tool]
+fn take(value: Json, options: Option<Json>, query: Query) -> Query {
+    let Query { filter, .. } = query;
+    Query { filter, extra: vec![value, options.unwrap_or_default(), query.extra].into() }
+}
+
+#[tokio::test]
+async fn any_json_is_an_argument_with_all_its_digits() {
+    assert_eq!(
+        parameters(&take::handler()).compact(),
+        concat!(
+            r#"{"type":"object","properties":{"value":{},"options":{},"query":"#,
+            r#"{"type":"object","properties":{"filter":{"type":"object"},"extra":{}},"#,
+            r#""required":["filter","extra"]}},"required":["value","query"],"#,
+            r#""additionalProperties":false}"#,
+        )
+    );
+    let arguments = r#"{"value":12345678901234567890123,"options":{"b":1,"a":[null,0.1]},
+        "query":{"filter":{"北京":"x"},"extra":-0}}"#;
+    assert_eq!(
+        shown(run(take::handler(), arguments).await),
+        r#"{"filter":{"北京":"x"},"extra":[12345678901234567890123,{"b":1,"a":[null,0.1]},0]}"#
+    );
+    let value = Json::parse(r#"{"a":1.10,"a":1e400}"#).unwrap();
+    assert_eq!(value.to::<Json>().unwrap(), value);
+    let refused = Json::from(vec![1]).to::<toolwright::json::Object>().unwrap_err();
+    assert_eq!(refused.message(), "invalid type: array, expected an object");
+}
