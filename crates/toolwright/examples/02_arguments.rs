@@ -37,9 +37,9 @@
 
 #![allow(clippy::print_stdout)]
 
+use toolwright::Arguments;
+use toolwright::args::{Options, Parameters, parse};
 use toolwright::prelude::*;
-use toolwright_core::Arguments;
-use toolwright_core::args::{Options, Parameters, parse};
 
 /// Book a table.
 #[tool]

@@ -18,11 +18,11 @@
 
 use std::collections::HashMap;
 
+use toolwright::Event;
+use toolwright::args::growing::Growing;
+use toolwright::event::Delta;
 use toolwright::prelude::*;
 use toolwright::run::{Agent, RunEvent, ScriptedModel};
-use toolwright_core::Event;
-use toolwright_core::args::growing::Growing;
-use toolwright_core::event::Delta;
 
 /// Draw a bar.
 #[tool(read_only)]

@@ -10,10 +10,10 @@
 
 #![allow(clippy::print_stdout)]
 
+use toolwright::dialect::{self, Dialect};
+use toolwright::fit::fit;
 use toolwright::prelude::*;
 use toolwright::run::{Agent, ScriptedModel};
-use toolwright_core::dialect::{self, Dialect};
-use toolwright_core::fit::fit;
 
 /// The time in a city.
 #[tool(read_only)]

@@ -43,6 +43,28 @@ enum Body {
 
 impl Handler {
     /// A tool that runs as a task. It gets arguments that its schema has accepted.
+    ///
+    /// ```
+    /// use toolwright::prelude::*;
+    /// use toolwright::{Tool, object};
+    ///
+    /// let schema = object! {
+    ///     "type": "object",
+    ///     "properties": object! {"number": object! {"type": "integer", "minimum": 0}},
+    ///     "required": vec!["number"],
+    /// };
+    /// let tool = Tool::function("double", schema.into()).with_description("Doubles a number.");
+    /// let handler = Handler::new(tool, |_scope, arguments| async move {
+    ///     let number = arguments.get("number").and_then(Json::as_u64).unwrap_or_default();
+    ///     Ok(Output::json(number * 2))
+    /// });
+    /// # let toolbox = Toolbox::new([handler])?;
+    /// # assert_eq!(toolbox.tools()[0].name, "double");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Nothing is known of what such a tool does, so it counts as one with effects: say
+    /// [`with_effect`](Handler::with_effect) if it has none.
     pub fn new<F, R>(tool: Tool, run: F) -> Handler
     where
         F: Fn(Scope, Object) -> R + Send + Sync + 'static,

@@ -71,10 +71,10 @@ pub use secret::{Secret, SecretString};
 pub use session::{Caller, Scope, Session};
 pub use settings::{Effect, Envelope, Fill, Retry, Settings};
 pub use toolbox::Toolbox;
-pub use toolwright_core::json;
 pub use toolwright_core::{
-    Arguments, Body, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role,
+    Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
     StopReason, Tool, ToolChoice, Usage, object,
 };
+pub use toolwright_core::{args, dialect, event, fit, json, schema};
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

@@ -37,6 +37,22 @@
 //! );
 //! ```
 //!
+//! # Any JSON
+//!
+//! A parameter or a field of type [`Json`] takes any value, one of type
+//! [`Object`](crate::json::Object) any object, with every digit and the order of keys:
+//!
+//! ```
+//! use toolwright::prelude::*;
+//!
+//! /// Keeps a value under a name.
+//! #[tool]
+//! fn keep(name: String, value: Json) -> String {
+//!     format!("{name} = {}", value.compact())
+//! }
+//! # assert_eq!(keep::handler().tool().name, "keep");
+//! ```
+//!
 //! # Without `#[data]`
 //!
 //! `#[data]` derives `Serialize`, `Deserialize` and `JsonSchema`. A crate that depends on `serde` and

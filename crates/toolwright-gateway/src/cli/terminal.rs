@@ -6,10 +6,10 @@ use std::io::{self, IsTerminal, Write};
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    match stdout.is_terminal() {
-        true => write!(stdout, "{}{end}", plain(text)),
-        false => write!(stdout, "{text}{end}"),
+    if stdout.is_terminal() {
+        return write!(stdout, "{}{end}", plain(text));
     }
+    write!(stdout, "{text}{end}")
 }
 
 /// Text whose control characters are shown and not obeyed, those that turn the direction included.
