@@ -51,7 +51,7 @@ pub(crate) struct Call {
 impl Call {
     /// Makes the call, or lists the tools.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let toolbox = self.tools.toolbox()?;
+        let toolbox = self.tools.toolbox_for_people()?;
         let Some(tool) = self.tool.filter(|_| !self.list) else {
             return if self.json { tools::define(&toolbox) } else { tools::list(&toolbox) };
         };

@@ -11,7 +11,7 @@ use toolwright::builtin::{self, Root};
 use toolwright::call::{Answer, Approval, Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
 use toolwright::json::Object;
-use toolwright::{Effect, Json, Tool, Toolbox, object};
+use toolwright::{Effect, Handler, Json, Tool, Toolbox, object};
 
 use super::exit::{self, Failure};
 use super::terminal;
@@ -27,15 +27,32 @@ pub(crate) struct Tools {
     yes: bool,
 }
 
+/// The most bytes of a result that a person is shown.
+const SHOWN_MAX: usize = 64 << 20;
+
 /// Why a tool waits for a person.
 const REASON: &str = "It changes something.";
 
 impl Tools {
-    /// The tools in their box.
+    /// The tools in their box, for a model.
     pub(crate) fn toolbox(&self) -> Result<Toolbox, Failure> {
+        self.boxed(self.handlers()?)
+    }
+
+    /// The tools in their box, for a person: long results are not kept behind handles, which would
+    /// end with the process.
+    pub(crate) fn toolbox_for_people(&self) -> Result<Toolbox, Failure> {
+        let handlers = self.handlers()?.into_iter();
+        self.boxed(handlers.map(|handler| handler.with_budget(SHOWN_MAX)).collect())
+    }
+
+    fn handlers(&self) -> Result<Vec<Handler>, Failure> {
         let name = self.root.display().to_string();
         let root = Root::open(&self.root).map_err(exit::io(&name))?;
-        let handlers = builtin::handlers(root);
+        Ok(builtin::handlers(root))
+    }
+
+    fn boxed(&self, handlers: Vec<Handler>) -> Result<Toolbox, Failure> {
         let changing: Vec<String> = handlers
             .iter()
             .filter(|handler| handler.settings().effect != Effect::None)

@@ -23,6 +23,16 @@ fn a_result_goes_to_stdout() {
 }
 
 #[test]
+fn a_long_result_is_shown_whole() {
+    let folder = folder();
+    let long = "第一行\n".repeat(100_000);
+    std::fs::write(folder.path().join("long.txt"), &long).unwrap();
+    let ran = call(&folder, &["read_file", "--args", r#"{"path":"long.txt"}"#], "");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.text() == long, "{} bytes", ran.text().len());
+}
+
+#[test]
 fn arguments_come_from_a_file_or_stdin_and_are_repaired() {
     let folder = folder();
     let file = folder.path().join("args.json");
