@@ -58,7 +58,9 @@ pub(super) fn write(settled: &Settled) -> String {
 
 fn problem(error: &Violation, out: &mut String) {
     let place = if error.path.is_empty() { "the arguments" } else { error.path.as_str() };
-    let place: String = place.chars().take(200).collect();
+    // Keys are a model's own words, and stay on the line of their problem.
+    let one_line = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let place: String = place.chars().map(one_line).take(200).collect();
     let _ = write!(out, "\n- {place} ({}): {}", error.keyword, error.message);
     // The names in the message say what came.
     let named = matches!(error.keyword.as_str(), "additionalProperties" | "unevaluatedProperties");

@@ -21,12 +21,16 @@ pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", shorten(text))
 }
 
-/// Text that is at most [`SHOWN`] characters long.
+/// Text that is at most [`SHOWN`] characters long, on one line.
 pub(crate) fn shorten(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-        None => text.into(),
+    let (shown, end) = match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => (&text[..end], "…"),
+        None => (text, ""),
+    };
+    if shown.contains(char::is_control) {
+        return [&shown.replace(char::is_control, " "), end].concat().into();
     }
+    if end.is_empty() { text.into() } else { [shown, end].concat().into() }
 }
 
 fn at_depth(schema: &Json, root: &Json, depth: usize) -> String {

@@ -24,7 +24,7 @@ pub use sqlite::{SqliteJournal, Unfinished};
 /// What is about to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// The idempotency key: run, call, tool and canonical arguments, hashed
+    /// The idempotency key: tenant, run, turn, call, tool and canonical arguments, hashed
     pub key: Arc<str>,
     /// The run
     pub run: Arc<str>,

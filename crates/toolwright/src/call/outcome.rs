@@ -50,7 +50,7 @@ pub(crate) fn failure(handler: &Handler, error: &CallError) -> Vec<Part> {
     let fields = object! {
         "success": false,
         "error": text,
-        "error_type": error.error_type(),
+        "error_type": shortened(error.error_type(), settings.budget),
         "tool_name": handler.tool().name.as_str(),
     };
     vec![Part::new(Body::Json(fields.into()))]

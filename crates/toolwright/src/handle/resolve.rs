@@ -172,7 +172,7 @@ impl Resolver<'_> {
 fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>) -> String {
     let mut text = String::new();
     if !path.is_empty() {
-        let _ = write!(text, "At {path}: ");
+        let _ = write!(text, "At {}: ", cut(path, 200));
     }
     let id = handle.id;
     let _ = match (error, kept) {

@@ -169,6 +169,41 @@ async fn a_panic_costs_one_outcome_and_its_words_stay_inside() {
     }
 }
 
+/// Panics when it is dropped, but for once in a panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_when_something_is_dropped_costs_one_outcome() {
+    let at_end = Handler::new(any("at_end"), |_, _| async {
+        let _bomb = Bomb;
+        Ok(Output::text("done"))
+    });
+    let as_words = Handler::new(any("as_words"), |_, _| async { std::panic::panic_any(Bomb) });
+    let on_a_thread = Handler::blocking(any("on_a_thread"), |_, _| std::panic::panic_any(Bomb));
+    let given_up = Handler::new(any("given_up"), |_, _| async {
+        let _bomb = Bomb;
+        std::future::pending().await
+    });
+    let toolbox = toolbox([at_end, as_words, on_a_thread, given_up, echo("echo")]);
+    for (name, wanted) in [
+        ("at_end", "panicked"),
+        ("as_words", "panicked"),
+        ("on_a_thread", "panicked"),
+        ("given_up", "timed_out"),
+    ] {
+        assert_eq!(kind(&make(&toolbox, name, "{}").await), Some(wanted), "{name}");
+    }
+    // Long enough for what was given up to be stopped.
+    tokio::time::sleep(GUARD).await;
+    assert_eq!(kind(&make(&toolbox, "echo", "{}").await), None);
+}
+
 #[tokio::test]
 async fn a_panic_in_the_error_text_costs_one_outcome() {
     let handler = Handler::new(any("fail"), |_, _| async { Err("no".parse::<u8>().unwrap_err())? })
