@@ -4,6 +4,7 @@
 mod commit;
 mod diff;
 mod log;
+mod process;
 mod run;
 mod status;
 

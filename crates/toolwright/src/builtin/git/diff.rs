@@ -1,6 +1,7 @@
 //! `git_diff`: what has changed, as counts for each file and as a patch.
 
-use super::run::{Answer, Git};
+use super::process::Answer;
+use super::run::Git;
 use super::{checked, fields};
 use crate::builtin::root::Root;
 use crate::output::Content;

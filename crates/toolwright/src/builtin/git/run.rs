@@ -17,9 +17,9 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
+use super::process::{Answer, Group};
 use crate::builtin::root::Root;
 use crate::error::ToolError;
 
@@ -32,8 +32,7 @@ const LIST_MAX: usize = 64 << 20;
 /// The longest name of a commit.
 const NAME_MAX: usize = 1000;
 
-/// The most bytes of a complaint that are read, and that are shown.
-const COMPLAINT_MAX: usize = 64 << 10;
+/// The most bytes of a complaint that are shown.
 const COMPLAINT_SHOWN: usize = 1000;
 
 /// What holds for every command.
@@ -80,15 +79,6 @@ const ENVIRONMENT: [&str; 16] = [
 /// Git in a root, for one call.
 pub(super) struct Git<'g> {
     root: &'g Root,
-}
-
-/// What a command answered.
-pub(super) struct Answer {
-    pub(super) stdout: Vec<u8>,
-    /// Whether the answer was longer than is read
-    pub(super) is_cut: bool,
-    stderr: Vec<u8>,
-    code: Option<i32>,
 }
 
 impl<'g> Git<'g> {
@@ -190,7 +180,7 @@ impl<'g> Git<'g> {
             _ => error(format!("git could not be started: {failure}")),
         })?;
         // A call that is given up is dropped, and the group goes with it.
-        let answer = Group(child).talk(input, most).await;
+        let answer = Group::new(child).talk(input, most).await;
         answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
     }
 
@@ -218,72 +208,6 @@ impl<'g> Git<'g> {
         command.process_group(0);
         command
     }
-}
-
-/// A running command with whatever it has started.
-struct Group(Child);
-
-impl Group {
-    async fn talk(&mut self, input: &[u8], most: usize) -> io::Result<Answer> {
-        let Group(child) = self;
-        let id = child.id();
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let write = async {
-            if let Some(mut stdin) = stdin {
-                // One who does not read to the end will say why.
-                let _ = stdin.write_all(input).await;
-            }
-        };
-        let listen = async {
-            let heard = read(stdout, most).await;
-            if matches!(heard, Ok((_, true))) {
-                // Nobody listens any more, and whoever cannot go on talking never ends.
-                kill(id);
-            }
-            heard
-        };
-        let ((), heard, complaint) = tokio::join!(write, listen, drain(stderr));
-        let ((stdout, is_cut), stderr) = (heard?, complaint?);
-        Ok(Answer { stdout, is_cut, stderr, code: child.wait().await?.code() })
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // A child that has been waited for has no id any more.
-        kill(self.0.id());
-    }
-}
-
-/// Ends a command with whatever it has started.
-fn kill(id: Option<u32>) {
-    #[cfg(unix)]
-    if let Some(id) = id.and_then(|id| i32::try_from(id).ok())
-        && let Some(group) = rustix::process::Pid::from_raw(id)
-    {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    #[cfg(not(unix))]
-    let _ = id;
-}
-
-/// As much of a stream as is wanted, and whether there is more.
-async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> io::Result<(Vec<u8>, bool)> {
-    let mut out = Vec::new();
-    let Some(stream) = stream else { return Ok((out, false)) };
-    stream.take(most as u64 + 1).read_to_end(&mut out).await?;
-    let is_cut = out.len() > most;
-    out.truncate(most);
-    Ok((out, is_cut))
-}
-
-/// The beginning of a stream that is read to its end.
-async fn drain(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
-    let Some(mut stream) = stream else { return Ok(Vec::new()) };
-    let (out, _) = read(Some(&mut stream), COMPLAINT_MAX).await?;
-    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
-    Ok(out)
 }
 
 /// Whether the root is the top of a repository of its own.
