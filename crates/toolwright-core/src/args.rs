@@ -78,13 +78,4 @@ impl Parsed {
     pub fn is_empty(&self) -> bool {
         self.readings.is_empty()
     }
-
-    /// Replaces values before they are settled: handles by what they stand for. The changes that
-    /// the function reports are added to those of the reading.
-    pub fn map_values(&mut self, mut change: impl FnMut(&mut Json) -> Vec<Change>) {
-        for reading in &mut self.readings {
-            let changes = change(&mut reading.value);
-            reading.changes.extend(changes);
-        }
-    }
 }

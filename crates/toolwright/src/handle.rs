@@ -32,7 +32,6 @@ use toolwright_core::Json;
 use toolwright_core::json::Key;
 
 use crate::output::Blob;
-use crate::session::Session;
 
 /// The name of a kept value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,13 +62,6 @@ pub struct Owner {
     pub tenant: Arc<str>,
     /// The run
     pub run: Arc<str>,
-}
-
-impl Owner {
-    /// The owner of what a session's calls keep.
-    pub fn of(session: &Session) -> Owner {
-        Owner { tenant: session.caller.tenant.clone(), run: session.run.clone() }
-    }
 }
 
 impl Kept {

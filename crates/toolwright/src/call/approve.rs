@@ -54,11 +54,7 @@ pub struct NotAnApproval(pub &'static str);
 impl Approval {
     /// The document.
     pub fn to_json(&self) -> Json {
-        let (form, text) = match &self.call.arguments {
-            Arguments::Json(json) => ("json", json.as_str()),
-            Arguments::Malformed(text) => ("malformed", text.as_str()),
-            Arguments::Free(text) => ("free", text.as_str()),
-        };
+        let (form, text) = (form(&self.call.arguments), self.call.arguments.as_str());
         let mut call = object! {"name": self.call.name.as_str(), "form": form, "arguments": text};
         call.insert_some("id", self.call.id.as_deref());
         object! {
@@ -118,17 +114,28 @@ impl Approval {
 
 fn read_call(call: &Json) -> Result<Call, NotAnApproval> {
     let text = |name: &str| call.get(name).and_then(Json::as_str).ok_or(NotAnApproval("the call"));
-    let arguments = match (text("form")?, text("arguments")?) {
-        ("json", json) => match Arguments::from_text(json) {
-            arguments @ Arguments::Json(_) => arguments,
-            _ => return Err(NotAnApproval("the call")),
-        },
-        ("malformed", text) => Arguments::Malformed(text.to_owned()),
-        ("free", text) => Arguments::Free(text.to_owned()),
-        _ => return Err(NotAnApproval("the call")),
-    };
+    let arguments = of_form(text("form")?, text("arguments")?).ok_or(NotAnApproval("the call"))?;
     let id = call.get("id").and_then(Json::as_str).map(str::to_owned);
     Ok(Call { id, name: text("name")?.to_owned(), arguments })
+}
+
+/// The word by which a document says what the text of arguments is.
+pub(crate) fn form(arguments: &Arguments) -> &'static str {
+    match arguments {
+        Arguments::Json(_) => "json",
+        Arguments::Malformed(_) => "malformed",
+        Arguments::Free(_) => "free",
+    }
+}
+
+/// Arguments by that word and their text, if they go together.
+pub(crate) fn of_form(form: &str, text: &str) -> Option<Arguments> {
+    match form {
+        "json" => Some(Arguments::from_text(text)).filter(|own| matches!(own, Arguments::Json(_))),
+        "malformed" => Some(Arguments::Malformed(text.to_owned())),
+        "free" => Some(Arguments::Free(text.to_owned())),
+        _ => None,
+    }
 }
 
 /// What tells arguments apart that a person must not see.

@@ -5,10 +5,11 @@ use toolwright_core::part::{
     Body, CacheMark, Media, MediaKind, MediaSource, Opaque, Reasoning, Section, SectionKind,
     Signature,
 };
-use toolwright_core::{Arguments, Call, Json, Outcome, Part, object};
+use toolwright_core::{Call, Json, Outcome, Part, object};
 
 use super::field::{Bad, Fields};
 use super::message::{read_dialect, read_extra, write_extra};
+use crate::call::approve;
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),
@@ -73,31 +74,18 @@ pub(super) fn read(document: &Json) -> Result<Part, Bad> {
 
 /// A call, its arguments as the exact text.
 pub(super) fn write_call(call: &Call) -> Object {
-    let (form, text) = match &call.arguments {
-        Arguments::Json(json) => ("json", json.as_str()),
-        Arguments::Malformed(text) => ("malformed", text.as_str()),
-        Arguments::Free(text) => ("free", text.as_str()),
-    };
     object! {
         "id": call.id.clone(),
         "name": call.name.as_str(),
-        "form": form,
-        "arguments": text,
+        "form": approve::form(&call.arguments),
+        "arguments": call.arguments.as_str(),
     }
 }
 
 pub(super) fn read_call(document: &Json) -> Result<Call, Bad> {
     let fields = Fields::of(document)?;
-    let text = fields.text("arguments")?.to_owned();
-    let arguments = match fields.text("form")? {
-        "json" => match Arguments::from_text(text) {
-            arguments @ Arguments::Json(_) => arguments,
-            _ => return Err(Bad::new("JSON").within("arguments")),
-        },
-        "malformed" => Arguments::Malformed(text),
-        "free" => Arguments::Free(text),
-        _ => return Err(Bad::new("json, malformed or free").within("form")),
-    };
+    let arguments = approve::of_form(fields.text("form")?, fields.text("arguments")?)
+        .ok_or_else(|| Bad::new("text of the form that is named").within("arguments"))?;
     Ok(Call { id: fields.owned("id")?, name: fields.text("name")?.to_owned(), arguments })
 }
 

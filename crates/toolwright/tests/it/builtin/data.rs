@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolwright::builtin::{Root, Table, csv, data};
 use toolwright::call::Wholeness;
-use toolwright::handle::{HandleStore, MemoryHandles, Owner};
+use toolwright::handle::{HandleStore, MemoryHandles};
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, Context, Json, Session};
 
@@ -200,7 +200,7 @@ async fn another_run_cannot_use_the_handle() {
     let arguments = format!(r#"{{"table":"{}"}}"#, handle_in(&read));
     let theirs = call("theirs", "drop_missing", &arguments).await;
     assert!(theirs.contains("there is no data under"), "{theirs}");
-    let mine = Owner::of(&Session::new("mine"));
+    let mine = Session::new("mine").owner();
     let handle: toolwright::handle::Handle = handle_in(&read).parse().unwrap();
     assert!(store.find(&mine, handle.id).is_ok());
 }
