@@ -1,5 +1,7 @@
 //! A call that passed every step: the only thing that can be executed.
 
+use std::sync::Arc;
+
 use super::{Change, Op, Settled};
 use crate::call::Call;
 use crate::json::Object;
@@ -9,10 +11,10 @@ use crate::json::Object;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedCall {
     id: Option<String>,
-    name: String,
+    name: Arc<str>,
     arguments: Object,
     changes: Vec<Change>,
-    defaulted: Vec<String>,
+    defaulted: Vec<Arc<str>>,
 }
 
 impl CheckedCall {
@@ -22,13 +24,7 @@ impl CheckedCall {
             return Err(Box::new(settled));
         }
         let (tool, arguments, changes, defaulted) = settled.into_parts();
-        Ok(CheckedCall {
-            id: call.id.clone(),
-            name: tool.as_ref().to_owned(),
-            arguments,
-            changes,
-            defaulted,
-        })
+        Ok(CheckedCall { id: call.id.clone(), name: tool, arguments, changes, defaulted })
     }
 
     /// The call's id, as the dialect sent it.
@@ -57,7 +53,7 @@ impl CheckedCall {
     }
 
     /// The parameters that were given their default.
-    pub fn defaulted(&self) -> &[String] {
+    pub fn defaulted(&self) -> &[Arc<str>] {
         &self.defaulted
     }
 

@@ -9,6 +9,8 @@
 //! Only the parameters themselves are completed. An object that was given is a given value: the
 //! defaults within it are left to the tool, which knows what an absent member means to it.
 
+use std::sync::Arc;
+
 use super::parameters::Parameters;
 use crate::json::Object;
 use crate::object;
@@ -16,8 +18,8 @@ use crate::object;
 /// A parameter without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Its name
-    pub name: String,
+    /// Its name, shared with the parameter's
+    pub name: Arc<str>,
     /// Whether the tool cannot run without it
     pub required: bool,
 }
@@ -25,7 +27,7 @@ pub struct Missing {
 impl Missing {
     /// For reports: `{name, required}`.
     pub fn to_json(&self) -> Object {
-        object! {"name": self.name.as_str(), "required": self.required}
+        object! {"name": &*self.name, "required": self.required}
     }
 }
 
@@ -35,7 +37,7 @@ pub struct Completed {
     /// The parameters that have neither value nor default
     pub missing: Vec<Missing>,
     /// The parameters that were given their default
-    pub defaulted: Vec<String>,
+    pub defaulted: Vec<Arc<str>>,
 }
 
 impl Parameters {
@@ -66,19 +68,21 @@ impl Parameters {
     ) -> Completed {
         let mut completed = Completed::default();
         for parameter in self.iter() {
-            let name = parameter.name.as_str();
-            if arguments.contains_key(name) || fed.contains(&name) {
+            let name = &parameter.name;
+            if arguments.contains_key(name) || fed.contains(&&**name) {
                 continue;
             }
             if let Some(default) = &parameter.default {
-                arguments.push(name.to_owned(), default.clone());
+                arguments.push(crate::json::key(name), default.clone());
                 if keep(self, arguments) {
-                    completed.defaulted.push(name.to_owned());
+                    completed.defaulted.push(Arc::clone(name));
                     continue;
                 }
                 arguments.remove(name);
             }
-            completed.missing.push(Missing { name: name.to_owned(), required: parameter.required });
+            completed
+                .missing
+                .push(Missing { name: Arc::clone(name), required: parameter.required });
         }
         completed
     }

@@ -13,7 +13,7 @@ use crate::tool::{Tool, ToolKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name
-    pub name: String,
+    pub name: Arc<str>,
     /// Whether the tool cannot run without it
     pub required: bool,
     /// The value if none is given; only if it is valid
@@ -142,7 +142,7 @@ fn collect(schema: &Json) -> Vec<Parameter> {
             let place = *places.entry(name).or_insert(list.len());
             match list.get_mut(place) {
                 Some(own) => own.default = own.default.take().or(default),
-                None => list.push(Parameter { name: name.to_owned(), required: false, default }),
+                None => list.push(Parameter { name: name.into(), required: false, default }),
             }
         }
     }
@@ -153,7 +153,7 @@ fn collect(schema: &Json) -> Vec<Parameter> {
             match list.get_mut(place) {
                 Some(own) => own.required = true,
                 None => {
-                    list.push(Parameter { name: name.to_owned(), required: true, default: None });
+                    list.push(Parameter { name: name.into(), required: true, default: None });
                 }
             }
         }
@@ -165,7 +165,9 @@ fn collect(schema: &Json) -> Vec<Parameter> {
 fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     let defaults: Object = list
         .iter()
-        .filter_map(|parameter| Some((parameter.name.clone().into(), parameter.default.clone()?)))
+        .filter_map(|parameter| {
+            Some((crate::json::key(&parameter.name), parameter.default.clone()?))
+        })
         .collect();
     if defaults.is_empty() {
         return Vec::new();

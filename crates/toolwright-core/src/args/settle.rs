@@ -58,7 +58,7 @@ impl Settled {
     }
 
     /// The parameters that were given their default.
-    pub fn defaulted(&self) -> &[String] {
+    pub fn defaulted(&self) -> &[Arc<str>] {
         &self.completed.defaulted
     }
 
@@ -96,8 +96,8 @@ impl Settled {
     /// For reports: what was given, what is missing, what was changed and what is wrong.
     pub fn to_json(&self) -> Object {
         let missing = &self.completed.missing;
-        let names: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
-        let defaulted: Vec<&str> = self.defaulted().iter().map(String::as_str).collect();
+        let names: Vec<&str> = missing.iter().map(|missing| &*missing.name).collect();
+        let defaulted: Vec<&str> = self.defaulted().iter().map(|name| &**name).collect();
         object! {
             "tool_name": &*self.tool,
             "tool_args": self.arguments.clone(),
@@ -109,7 +109,7 @@ impl Settled {
         }
     }
 
-    pub(super) fn into_parts(self) -> (Arc<str>, Object, Vec<Change>, Vec<String>) {
+    pub(super) fn into_parts(self) -> (Arc<str>, Object, Vec<Change>, Vec<Arc<str>>) {
         let Settled { tool, arguments, completed, changes, .. } = self;
         (tool, arguments.unwrap_or_default(), changes, completed.defaulted)
     }
@@ -171,7 +171,7 @@ impl Parameters {
 
     /// Takes arguments out of a whole call that stands in their place.
     fn unwrap(&self, reading: &mut Reading) {
-        let is_declared = |key: &str| self.iter().any(|parameter| parameter.name == key);
+        let is_declared = |key: &str| self.iter().any(|parameter| &*parameter.name == key);
         let Some(inner) = unwrap::evident(&reading.value, self.tool(), is_declared) else { return };
         let inner = inner.clone();
         reading.changes.push(Change::new("", Op::Unwrap));

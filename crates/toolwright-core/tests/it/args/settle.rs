@@ -1,5 +1,7 @@
 //! Arguments from a model's words to what a tool runs with: completion, settling, feedback.
 
+use std::sync::Arc;
+
 use toolwright_core::args::{
     CheckedCall, Missing, Op, Options, Parameters, Settled, hidden_names, parse,
 };
@@ -11,6 +13,10 @@ fn json(text: &str) -> Json {
 
 fn parameters(schema: &str, hidden: &str) -> Parameters {
     Parameters::compile(&Tool::function("t", json(schema)), &hidden_names(hidden)).unwrap()
+}
+
+fn names(list: &[Arc<str>]) -> Vec<&str> {
+    list.iter().map(|name| &**name).collect()
 }
 
 fn settle(parameters: &Parameters, text: &str) -> Settled {
@@ -38,10 +44,10 @@ fn optimize_structure_is_completed_as_specified() {
         r#"{"input_structure":"https://x/Cu_bulk.cif","model_path":"https://x/dpa.pt","relax_cell":false,"head":"Omat24","force_tolerance":0.01,"max_iterations":100}"#
     );
     assert_eq!((settled.missing(), settled.changes()), (&[][..], &[][..]));
-    assert_eq!(settled.defaulted(), ["head", "force_tolerance", "max_iterations"]);
+    assert_eq!(names(settled.defaulted()), ["head", "force_tolerance", "max_iterations"]);
     let shown = settle(&parameters(OPTIMIZE, ""), r#"{"model_path":"m"}"#);
     let missing: Vec<(&str, bool)> =
-        shown.missing().iter().map(|missing| (missing.name.as_str(), missing.required)).collect();
+        shown.missing().iter().map(|missing| (&*missing.name, missing.required)).collect();
     assert_eq!(missing, [("input_structure", true), ("executor", false), ("storage", false)]);
     assert!(!shown.is_runnable());
 }
@@ -52,7 +58,7 @@ fn given_values_stay_and_fed_ones_are_not_missing() {
     let Json::Object(mut arguments) = json(r#"{"head":"mine","extra":1}"#) else { panic!() };
     let completed = parameters.complete(&mut arguments, &["input_structure", "max_iterations"]);
     assert_eq!(completed.missing, [Missing { name: "model_path".into(), required: true }]);
-    assert_eq!(completed.defaulted, ["force_tolerance", "relax_cell"]);
+    assert_eq!(names(&completed.defaulted), ["force_tolerance", "relax_cell"]);
     assert_eq!(
         arguments.compact(),
         r#"{"head":"mine","extra":1,"force_tolerance":0.01,"relax_cell":false}"#
@@ -76,8 +82,7 @@ fn a_default_that_is_not_valid_counts_as_missing_and_is_told() {
     );
     let settled = settle(&parameters, "{}");
     assert_eq!(settled.arguments().compact(), r#"{"d":null}"#);
-    let missing: Vec<&str> =
-        settled.missing().iter().map(|missing| missing.name.as_str()).collect();
+    let missing: Vec<&str> = settled.missing().iter().map(|missing| &*missing.name).collect();
     assert_eq!(missing, ["a", "b", "a/c"]);
     let told: Vec<&str> =
         parameters.bad_defaults().iter().map(|violation| violation.path.as_str()).collect();
