@@ -41,6 +41,7 @@
 
 pub mod args;
 pub mod call;
+pub mod date;
 pub mod dialect;
 pub mod event;
 pub mod extra;

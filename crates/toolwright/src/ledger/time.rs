@@ -2,24 +2,18 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use toolwright_core::date;
+
 const DAY: u64 = 86_400;
 
 /// The text of a time. Times before 1970 become 1970.
 pub(super) fn write(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
-    // Years begin in March, so that a leap day is the last day of its year; eras have 400 years.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (year, month, day) = date::of_day(days);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     let micros = since.subsec_micros();
-    format!("{year:04}-{month:02}-{day_of_month:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
 /// The time of a text in exactly the form above.

@@ -65,18 +65,23 @@ impl Search<'_> {
         if let Some(bracket) = bracket {
             self.bracket(at, first, bracket, state);
         } else if matches!(first, ']' | '］' | ')' | '}' | '｝') {
-            match before {
-                Before::Bracket => self.close(at, first, state),
-                Before::Comma => {
-                    let state = self.by_habit(state, Habit::ExtraCommas, at, at);
-                    self.close(at, first, state);
-                }
-                _ => {}
-            }
+            self.close_early(at, first, before, state);
         } else if Quote::open(&self.text[at..]).is_some() {
             self.quote(at, false, Before::Root, state);
         } else if before != Before::Root {
             self.word(at, state);
+        }
+    }
+
+    /// A closing bracket where another value or key may stand.
+    fn close_early(&mut self, at: usize, first: char, before: Before, state: State) {
+        match before {
+            Before::Bracket => self.close(at, first, state),
+            Before::Comma => {
+                let state = self.by_habit(state, Habit::ExtraCommas, at, at);
+                self.close(at, first, state);
+            }
+            _ => {}
         }
     }
 
@@ -264,14 +269,7 @@ impl Search<'_> {
     fn key(&mut self, at: usize, first: char, before: Before, state: State) {
         let rest = &self.text[at..];
         if matches!(first, '}' | '｝' | ']' | '］' | ')') {
-            match before {
-                Before::Bracket => self.close(at, first, state),
-                Before::Comma => {
-                    let state = self.by_habit(state, Habit::ExtraCommas, at, at);
-                    self.close(at, first, state);
-                }
-                _ => {}
-            }
+            self.close_early(at, first, before, state);
         } else if matches!(first, ',' | '，') && before != Before::Gap {
             let next = at + first.len_utf8();
             let state = self.by_habit(state, Habit::ExtraCommas, at, next);
