@@ -8,6 +8,7 @@
 //!
 //! `Ping` may stand anywhere. Decoders keep the grammar, whatever a vendor sends; [`law`] checks it.
 //! [`join`] folds events into a [`Response`](crate::Response), [`split`] does the reverse,
+//! [`watch`] keeps what is worth noting of one that passes,
 //! [`sequence`] puts interleaved parts one after another for dialects that need it, and [`gather`]
 //! holds calls back until they are whole.
 
@@ -17,6 +18,7 @@ pub mod join;
 pub mod law;
 pub mod sequence;
 pub mod split;
+pub mod watch;
 
 use crate::extra::Extra;
 use crate::fault::Fault;

@@ -10,7 +10,7 @@ mod report;
 mod stream;
 
 pub use report::Report;
-pub use stream::StreamTranslator;
+pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 
 use crate::dialect::{
     Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
@@ -20,6 +20,7 @@ use crate::fit::{Aliases, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
 use crate::request::Request;
+use crate::response::Response;
 
 /// What a translation is told besides its two dialects.
 #[derive(Debug, Clone, Default)]
@@ -88,12 +89,22 @@ impl<'c> Translator<'c> {
         Target { model, version: self.options.version.as_deref() }
     }
 
-    /// Translates a request.
+    /// Translates a request: [`Self::read`], then [`Self::send`].
     pub fn request(&self, wire: WireRequest) -> Result<Translated<WireRequest>, TranslateError> {
+        self.send(self.read(wire)?)
+    }
+
+    /// Reads a request, in its own names and with the model that is meant.
+    pub fn read(&self, wire: WireRequest) -> Result<Request, TranslateError> {
         let mut request = restore::request(self.from.decode_request(wire)?, &self.options.aliases);
         if let Some(model) = &self.options.model {
             request.model = Some(model.clone());
         }
+        Ok(request)
+    }
+
+    /// Fits a request that was read and writes it.
+    pub fn send(&self, request: Request) -> Result<Translated<WireRequest>, TranslateError> {
         let model = request.model.clone();
         if self.is_same() {
             let value = self.to.encode_request(request);
@@ -109,9 +120,13 @@ impl<'c> Translator<'c> {
         self.settle(value, report)
     }
 
-    /// Translates a response.
+    /// Translates a response: reads it, then [`Self::answer`].
     pub fn response(&self, wire: WireReply) -> Result<Translated<WireReply>, TranslateError> {
-        let response = self.from.decode_response(wire)?;
+        self.answer(self.from.decode_response(wire)?)
+    }
+
+    /// Restores a response that was read and writes it.
+    pub fn answer(&self, response: Response) -> Result<Translated<WireReply>, TranslateError> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
         let report = Report::of_losses(restorer.take_losses(), self.from.spelling());
@@ -125,7 +140,13 @@ impl<'c> Translator<'c> {
 
     /// Translates a stream, as its bytes arrive.
     pub fn stream(&self) -> StreamTranslator {
-        StreamTranslator::new(self.from, self.to, self.restorer(), &self.options.asked)
+        StreamTranslator::new(StreamReader::new(self.from), self.writer())
+    }
+
+    /// Writes a stream of which the events are known.
+    pub fn writer(&self) -> StreamWriter {
+        let spelling = self.from.spelling();
+        StreamWriter::new(self.to, self.restorer(), spelling, &self.options.asked)
     }
 
     fn restorer(&self) -> Restorer {

@@ -37,7 +37,7 @@ enum Command {
 }
 
 /// Runs the command that was asked for.
-pub(crate) fn run() -> ExitCode {
+pub fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Args(command) => command.run(),
         Command::Ask(command) => command.run(),

@@ -1,9 +1,7 @@
-//! The `toolwright` command: reads its arguments and hands over to `cli`.
-
-mod cli;
+//! The `toolwright` command: hands over to [`toolwright_gateway::cli`].
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run()
+    toolwright_gateway::cli::run()
 }

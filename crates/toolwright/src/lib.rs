@@ -61,6 +61,8 @@ pub mod settings;
 #[cfg(feature = "sqlite")]
 pub mod store;
 pub mod toolbox;
+#[cfg(feature = "upstream")]
+pub mod upstream;
 
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};

@@ -73,6 +73,11 @@ impl Restorer {
         self
     }
 
+    /// How many things the client is not told as they were said, so far.
+    pub fn losses(&self) -> usize {
+        self.losses.len()
+    }
+
     /// What the client is not told as it was said.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.losses)

@@ -1,8 +1,9 @@
-//! A stream from one dialect to another, as its bytes arrive.
+//! A stream from one dialect to another, as its bytes arrive: a reader, then a writer.
 
 use super::{Report, TranslateError};
 use crate::dialect::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
 use crate::event::Event;
+use crate::event::watch::Watch;
 use crate::fault::{Fault, FaultClass};
 use crate::fit::restore::Restorer;
 use crate::frame::{self, Frame, FrameReader, Framing};
@@ -10,40 +11,14 @@ use crate::frame::{self, Frame, FrameReader, Framing};
 /// Takes bytes of one dialect and gives bytes of another. It holds back no more than a frame, or
 /// a part where the target's dialect cannot say half of it.
 pub struct StreamTranslator {
-    reader: FrameReader,
-    decoder: Box<dyn StreamDecoder>,
-    restorer: Restorer,
-    encoder: Box<dyn StreamEncoder>,
-    framing: Framing,
-    spelling: &'static [(&'static str, &'static str)],
-    incoming: Vec<Frame>,
-    outgoing: Vec<Frame>,
+    reader: StreamReader,
+    writer: StreamWriter,
     events: Vec<Event>,
-    restored: Vec<Event>,
-    /// Whether the answer is complete or broken off
-    over: bool,
 }
 
 impl StreamTranslator {
-    pub(super) fn new(
-        from: &dyn ChatCodec,
-        to: &dyn ChatCodec,
-        restorer: Restorer,
-        asked: &Asked,
-    ) -> StreamTranslator {
-        StreamTranslator {
-            reader: FrameReader::new(from.framing()),
-            decoder: from.stream_decoder(),
-            restorer,
-            encoder: to.stream_encoder(asked),
-            framing: to.framing(),
-            spelling: from.spelling(),
-            incoming: Vec::new(),
-            outgoing: Vec::new(),
-            events: Vec::new(),
-            restored: Vec::new(),
-            over: false,
-        }
+    pub(super) fn new(reader: StreamReader, writer: StreamWriter) -> StreamTranslator {
+        StreamTranslator { reader, writer, events: Vec::new() }
     }
 
     /// Takes some bytes and appends what can be said by now. Frames of a kind that the source's
@@ -52,55 +27,147 @@ impl StreamTranslator {
     /// After an error nothing more may be pushed: what was appended ends with a fault, so that a
     /// client that has seen half an answer is told that it is half.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TranslateError> {
-        let read = self.reader.push(bytes, &mut self.incoming);
-        let result = self.relay(out).and_then(|()| Ok(read?));
-        self.told(result, out)
+        let read = self.reader.push(bytes, &mut self.events);
+        self.told(read, out)
     }
 
     /// Takes the end of the bytes. An error is told to the client as in [`Self::push`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Report, TranslateError> {
-        let read = self.reader.finish(&mut self.incoming);
-        let result = self.relay(out).and_then(|()| Ok(read?));
-        self.told(result, out)?;
-        self.decoder.finish(&mut self.events);
-        self.write(out);
-        Ok(Report::of_losses(self.restorer.take_losses(), self.spelling))
+        let read = self.reader.finish(&mut self.events);
+        self.told(read, out)?;
+        Ok(self.writer.report())
     }
 
-    /// Breaks the answer off where the source could not be read, unless it was complete by then.
+    /// Breaks the answer off with a fault, unless it is complete.
+    pub fn fail(&mut self, fault: Fault, out: &mut Vec<u8>) {
+        self.writer.write(std::iter::once(Event::Fault(fault)), out);
+    }
+
+    /// What was seen of the answer, as its vendor said it.
+    pub fn watch(&self) -> &Watch {
+        self.writer.watch()
+    }
+
+    /// How many things the client was not told as they were said, so far.
+    pub fn losses(&self) -> usize {
+        self.writer.losses()
+    }
+
+    /// Writes what was read, and breaks the answer off where the source could not be read.
     fn told(
         &mut self,
-        result: Result<(), TranslateError>,
+        read: Result<(), TranslateError>,
         out: &mut Vec<u8>,
     ) -> Result<(), TranslateError> {
-        if result.is_err() && !self.over {
+        self.writer.write(self.events.drain(..), out);
+        if read.is_err() {
             let fault = Fault::new(FaultClass::Internal, "the upstream's stream is damaged");
-            self.events.push(Event::Fault(fault));
-            self.write(out);
+            self.fail(fault, out);
         }
-        result
+        read
+    }
+}
+
+/// Takes bytes of one dialect and gives events.
+pub struct StreamReader {
+    frames: FrameReader,
+    decoder: Box<dyn StreamDecoder>,
+    whole: Vec<Frame>,
+}
+
+impl StreamReader {
+    /// At the start of a stream.
+    pub fn new(from: &dyn ChatCodec) -> StreamReader {
+        StreamReader {
+            frames: FrameReader::new(from.framing()),
+            decoder: from.stream_decoder(),
+            whole: Vec::new(),
+        }
     }
 
-    fn relay(&mut self, out: &mut Vec<u8>) -> Result<(), TranslateError> {
-        let mut frames = std::mem::take(&mut self.incoming);
-        for frame in frames.drain(..) {
-            self.decoder.decode(&frame, &mut self.events)?;
-            self.write(out);
-        }
-        self.incoming = frames;
+    /// Takes some bytes and appends the events that they complete. After an error nothing more may
+    /// be pushed.
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TranslateError> {
+        let read = self.frames.push(bytes, &mut self.whole);
+        self.decode(events)?;
+        Ok(read?)
+    }
+
+    /// Takes the end of the bytes.
+    pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
+        let read = self.frames.finish(&mut self.whole);
+        self.decode(events)?;
+        read?;
+        self.decoder.finish(events);
         Ok(())
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) {
-        for event in self.events.drain(..) {
-            self.over |= matches!(event, Event::End | Event::Fault(_));
+    fn decode(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
+        for frame in self.whole.drain(..) {
+            self.decoder.decode(&frame, events)?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes events and gives bytes of one dialect, in the client's own names.
+pub struct StreamWriter {
+    restorer: Restorer,
+    encoder: Box<dyn StreamEncoder>,
+    framing: Framing,
+    spelling: &'static [(&'static str, &'static str)],
+    restored: Vec<Event>,
+    frames: Vec<Frame>,
+    watch: Watch,
+}
+
+impl StreamWriter {
+    pub(super) fn new(
+        to: &dyn ChatCodec,
+        restorer: Restorer,
+        spelling: &'static [(&'static str, &'static str)],
+        asked: &Asked,
+    ) -> StreamWriter {
+        StreamWriter {
+            restorer,
+            encoder: to.stream_encoder(asked),
+            framing: to.framing(),
+            spelling,
+            restored: Vec::new(),
+            frames: Vec::new(),
+            watch: Watch::default(),
+        }
+    }
+
+    /// Takes events and appends what can be said by now. After the end nothing more is said.
+    pub fn write(&mut self, events: impl IntoIterator<Item = Event>, out: &mut Vec<u8>) {
+        for event in events {
+            if self.watch.is_over() {
+                break;
+            }
+            self.watch.see(&event);
             self.restorer.event(event, &mut self.restored);
         }
         for event in self.restored.drain(..) {
-            self.encoder.encode(event, &mut self.outgoing);
+            self.encoder.encode(event, &mut self.frames);
         }
-        for frame in self.outgoing.drain(..) {
+        for frame in self.frames.drain(..) {
             frame::write(self.framing, &frame, out);
         }
+    }
+
+    /// What was seen of the answer, before it was fitted to the client.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// How many things the client was not told as they were said, so far.
+    pub fn losses(&self) -> usize {
+        self.restorer.losses()
+    }
+
+    /// What the client was not told as it was said.
+    pub fn report(&mut self) -> Report {
+        Report::of_losses(self.restorer.take_losses(), self.spelling)
     }
 }

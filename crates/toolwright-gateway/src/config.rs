@@ -1,0 +1,1 @@
+//! `toolwright.toml`, read and checked.

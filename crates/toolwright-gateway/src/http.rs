@@ -1,0 +1,1 @@
+//! The port: listening, reading within limits, draining, reloading.

@@ -1,0 +1,1 @@
+//! Clients: their keys, what each may use and how much of it.

@@ -1,0 +1,1 @@
+//! The exchange: a request in the client's dialect, an answer from any vendor.

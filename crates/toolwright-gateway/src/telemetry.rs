@@ -1,0 +1,1 @@
+//! What happened: logs, metrics, the ledger, losses.
