@@ -16,7 +16,7 @@ pub mod mistral;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-pub(crate) mod percent;
+pub mod percent;
 pub mod shape;
 pub mod vendors;
 
@@ -258,6 +258,9 @@ pub trait ChatCodec: ToolCodec {
     fn framing(&self) -> Framing;
     /// Writes a request.
     fn encode_request(&self, request: Request) -> WireRequest;
+    /// Asks for counts in a stream, in a request that was written, where the vendor gives none
+    /// unasked. Whoever observes an answer needs them, whether or not the client does.
+    fn ask_for_usage(&self, _request: &mut WireRequest) {}
     /// Reads a request.
     fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError>;
     /// What a reply encoder must know of a request in this dialect.

@@ -93,6 +93,12 @@ impl ChatCodec for OpenaiChat {
         request::encode(request, self.quirks)
     }
 
+    fn ask_for_usage(&self, request: &mut WireRequest) {
+        if self.quirks.stream_usage == UsagePlace::OwnChunk {
+            request::ask_for_usage(&mut request.body);
+        }
+    }
+
     fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
         request::decode(wire.body, self.quirks)
     }

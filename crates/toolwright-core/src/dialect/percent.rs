@@ -1,7 +1,7 @@
 //! Percent-encoding, for vendors that keep the model in the path.
 
 /// Escapes everything but RFC 3986's unreserved characters.
-pub(crate) fn encode(text: &str) -> String {
+pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -17,7 +17,7 @@ pub(crate) fn encode(text: &str) -> String {
 }
 
 /// Undoes escapes; a `%` that begins none stays as it is.
-pub(super) fn decode(text: &str) -> String {
+pub fn decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {

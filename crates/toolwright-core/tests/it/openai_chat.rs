@@ -768,3 +768,19 @@ fn limits_keep_their_key() {
     assert!(body(DIALECT).get("max_completion_tokens").is_some());
     assert!(body(Dialect::Deepseek).get("max_tokens").is_some());
 }
+
+#[test]
+fn counts_are_asked_for_only_where_a_stream_has_none_unasked() {
+    let asked = |id: &str, body: &str| {
+        let mut request =
+            WireRequest { body: Json::parse(body).unwrap(), ..WireRequest::default() };
+        toolwright_core::dialect::lookup(id).unwrap().ask_for_usage(&mut request);
+        request.body.compact()
+    };
+    let counted = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
+    assert_eq!(asked("openai-chat", r#"{"stream":true}"#), counted);
+    assert_eq!(asked("openai-chat", r#"{"stream":true,"stream_options":null}"#), counted);
+    assert_eq!(asked("openai-chat", r#"{"stream":false}"#), r#"{"stream":false}"#);
+    assert_eq!(asked("deepseek", r#"{"stream":true}"#), r#"{"stream":true}"#);
+    assert_eq!(asked("anthropic", r#"{"stream":true}"#), r#"{"stream":true}"#);
+}

@@ -273,3 +273,16 @@ fn encode_format(format: Format) -> Object {
         }
     }
 }
+
+/// Adds `stream_options.include_usage` to a body that asks for a stream.
+pub(super) fn ask_for_usage(body: &mut Json) {
+    const OPTIONS: &str = "stream_options";
+    let Some(body) = body.as_object_mut() else { return };
+    if body.get("stream").and_then(Json::as_bool) != Some(true) {
+        return;
+    }
+    match body.get_mut(OPTIONS).and_then(Json::as_object_mut) {
+        Some(options) => options.insert("include_usage", true),
+        None => body.insert(OPTIONS, object! {"include_usage": true}),
+    }
+}
