@@ -65,6 +65,41 @@ impl Fault {
 }
 
 impl FaultClass {
+    /// Every class.
+    pub const ALL: [FaultClass; 10] = [
+        FaultClass::Invalid,
+        FaultClass::Unauthenticated,
+        FaultClass::Billing,
+        FaultClass::Forbidden,
+        FaultClass::NotFound,
+        FaultClass::TooLarge,
+        FaultClass::RateLimited,
+        FaultClass::Timeout,
+        FaultClass::Overloaded,
+        FaultClass::Internal,
+    ];
+
+    /// The word in ledgers, logs and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            FaultClass::Invalid => "invalid",
+            FaultClass::Unauthenticated => "unauthenticated",
+            FaultClass::Billing => "billing",
+            FaultClass::Forbidden => "forbidden",
+            FaultClass::NotFound => "not_found",
+            FaultClass::TooLarge => "too_large",
+            FaultClass::RateLimited => "rate_limited",
+            FaultClass::Timeout => "timeout",
+            FaultClass::Overloaded => "overloaded",
+            FaultClass::Internal => "internal",
+        }
+    }
+
+    /// The class by its word.
+    pub fn from_word(word: &str) -> Option<FaultClass> {
+        FaultClass::ALL.into_iter().find(|class| class.word() == word)
+    }
+
     /// The class of an HTTP status.
     pub fn from_status(status: u16) -> FaultClass {
         match status {

@@ -146,6 +146,14 @@ impl PartialEq for Site {
 impl Eq for Site {}
 
 impl Severity {
+    /// Every severity, the least first.
+    pub const ALL: [Severity; 3] = [Severity::Note, Severity::Minor, Severity::Major];
+
+    /// The severity by its word.
+    pub fn from_word(word: &str) -> Option<Severity> {
+        Severity::ALL.into_iter().find(|severity| severity.word() == word)
+    }
+
     /// The word for reports.
     pub fn word(self) -> &'static str {
         match self {

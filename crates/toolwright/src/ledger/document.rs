@@ -120,12 +120,7 @@ fn change(document: &Json) -> Option<Change> {
 
 fn loss(document: &Json) -> Option<Loss> {
     let text = |name| document.get(name).and_then(Json::as_str).map(str::to_owned);
-    let severity = match document.get("severity")?.as_str()? {
-        "note" => Severity::Note,
-        "minor" => Severity::Minor,
-        "major" => Severity::Major,
-        _ => return None,
-    };
+    let severity = Severity::from_word(document.get("severity")?.as_str()?)?;
     let site = Site::of(&Origin::NONE).below(text("path")?);
     Some(Loss::new(severity, site, text("what")?, text("why")?))
 }

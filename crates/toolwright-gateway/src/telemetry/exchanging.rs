@@ -1,0 +1,69 @@
+//! An exchange under way. However it ends, it is told of once: when it is finished, or when it is
+//! dropped because the client left.
+
+use std::ops::{Deref, DerefMut};
+use std::time::{Duration, Instant};
+
+use super::{Exchanged, Telemetry};
+
+/// What is known of an exchange so far. It reads and writes as an [`Exchanged`].
+#[derive(Debug)]
+pub struct Exchanging {
+    told: Exchanged,
+    telemetry: Telemetry,
+    began: Instant,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Finished,
+}
+
+impl Exchanging {
+    pub(super) fn new(told: Exchanged, telemetry: Telemetry) -> Exchanging {
+        telemetry.0.metrics.begun();
+        Exchanging { told, telemetry, began: Instant::now(), end: End::Open }
+    }
+
+    /// How long it has lasted.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The first byte of the reply's body leaves now, unless one has left before.
+    pub fn first_byte(&mut self) {
+        if self.told.took.first_byte.is_none() {
+            self.told.took.first_byte = Some(self.elapsed());
+        }
+    }
+
+    /// All was said, well or with a fault: the client is still there.
+    pub fn finish(mut self) {
+        self.end = End::Finished;
+    }
+}
+
+impl Deref for Exchanging {
+    type Target = Exchanged;
+
+    fn deref(&self) -> &Exchanged {
+        &self.told
+    }
+}
+
+impl DerefMut for Exchanging {
+    fn deref_mut(&mut self) -> &mut Exchanged {
+        &mut self.told
+    }
+}
+
+impl Drop for Exchanging {
+    fn drop(&mut self) {
+        self.told.left |= self.end == End::Open;
+        self.told.took.total = self.elapsed();
+        self.telemetry.0.metrics.ended();
+        self.telemetry.tell(&mut self.told);
+    }
+}

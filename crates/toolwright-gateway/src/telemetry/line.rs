@@ -1,0 +1,94 @@
+//! One exchange, one line in the log. Names are those of OpenTelemetry's conventions for generative
+//! AI where they have one, and ours begin with `toolwright`.
+
+use toolwright::chat::response::finish_reason;
+use toolwright_core::fit::Severity;
+use toolwright_core::{Dialect, FaultClass};
+
+use super::Exchanged;
+
+/// The target of the lines, to filter them by.
+pub const TARGET: &str = "toolwright::exchange";
+
+/// Writes the line: a warning if the gateway or the upstream failed, else information.
+pub(super) fn write(told: &Exchanged) {
+    let failed = told.fault.is_some_and(FaultClass::is_retryable);
+    if failed { warn(told) } else { info(told) }
+}
+
+macro_rules! line {
+    ($level:ident) => {
+        fn $level(told: &Exchanged) {
+            tracing::event!(
+                target: TARGET,
+                level!($level),
+                toolwright.request.id = %told.id,
+                gen_ai.operation.name = operation(told.endpoint),
+                gen_ai.provider.name = told.upstream_dialect.map(provider),
+                gen_ai.request.model = told.asked.as_deref(),
+                gen_ai.response.model = told.model.as_deref(),
+                gen_ai.response.id = told.answer_id.as_deref(),
+                gen_ai.response.finish_reasons = told.stop.map(finish_reason),
+                gen_ai.usage.input_tokens = told.usage.as_ref().map(|usage| usage.input_total()),
+                gen_ai.usage.output_tokens = told.usage.as_ref().and_then(|usage| usage.output),
+                "error.type" = told.error(),
+                http.response.status_code = told.status,
+                toolwright.client = &*told.client.id,
+                toolwright.tenant = &*told.client.tenant,
+                toolwright.dialect = told.dialect.id(),
+                toolwright.endpoint = told.endpoint,
+                toolwright.upstream = told.upstream.as_deref(),
+                toolwright.upstream.dialect = told.upstream_dialect.map(Dialect::id),
+                toolwright.stream = told.stream,
+                toolwright.untouched = told.untouched,
+                toolwright.attempts = told.attempts.len(),
+                toolwright.calls = told.calls.len(),
+                toolwright.ran = told.ran.len(),
+                toolwright.losses = told.losses(),
+                toolwright.losses.major = told.lost(Severity::Major),
+                toolwright.bytes_in = told.bytes_in,
+                toolwright.bytes_out = told.bytes_out,
+                toolwright.total_us = micros(told.took.total),
+                toolwright.first_byte_us = told.took.first_byte.map(micros),
+                toolwright.added_us = micros(told.took.added),
+                "exchange"
+            );
+        }
+    };
+}
+
+macro_rules! level {
+    (info) => {
+        tracing::Level::INFO
+    };
+    (warn) => {
+        tracing::Level::WARN
+    };
+}
+
+line!(info);
+line!(warn);
+
+fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The operation by OpenTelemetry's word.
+pub(super) fn operation(endpoint: &str) -> &'static str {
+    if endpoint == "embeddings" { "embeddings" } else { "chat" }
+}
+
+/// The vendor by OpenTelemetry's word, where it has one.
+pub(super) fn provider(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::OpenaiChat | Dialect::OpenaiResponses => "openai",
+        Dialect::Bedrock => "aws.bedrock",
+        Dialect::Gemini => "gcp.gemini",
+        Dialect::Mistral => "mistral_ai",
+        Dialect::Anthropic
+        | Dialect::Deepseek
+        | Dialect::Ollama
+        | Dialect::Cohere
+        | Dialect::Mcp => dialect.id(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Reports are kept for their client, within bounds, and led to by a legal header.
+
+use toolwright_core::dialect::WireRequest;
+use toolwright_core::dialect::lookup;
+use toolwright_core::translate::{Options, Translator};
+
+use super::*;
+
+/// What a real translation reports for a request with so many tools that lose something.
+fn report(tools: usize, name: &str) -> Report {
+    let tool = format!(
+        r#"{{"name":"{name}","input_schema":{{"type":"object"}},"cache_control":{{"type":"ephemeral"}}}}"#
+    );
+    let body = format!(
+        r#"{{"model":"m","max_tokens":1,"messages":[{{"role":"user","content":"hi"}}],"tools":[{}]}}"#,
+        vec![tool; tools].join(",")
+    );
+    let (from, to) = (lookup("anthropic").unwrap(), lookup("gemini").unwrap());
+    let wire = WireRequest {
+        path: "/v1/messages".to_owned(),
+        headers: Vec::new(),
+        body: Json::parse(&body).unwrap(),
+    };
+    let report = Translator::new(from, to, &Options::default()).request(wire).unwrap().report;
+    assert!(report.losses.len() >= tools, "{:?}", report.losses);
+    report
+}
+
+fn lost(id: RequestId, client: &str, request: Report) -> Lost {
+    Lost {
+        id,
+        client: Caller::new(client),
+        from: Dialect::Anthropic,
+        to: Some(Dialect::Gemini),
+        request,
+        response: Report::default(),
+    }
+}
+
+#[test]
+fn a_report_is_read_by_its_client_and_nobody_else() {
+    let (losses, id) = (Losses::new(10), RequestId::random());
+    let request = report(2, "weather");
+    losses.keep(lost(id, "alice", request.clone()));
+    let found = losses.find(id, &Caller::new("alice")).unwrap();
+    assert_eq!(found.get("request_id").and_then(Json::as_str), Some(id.to_string().as_str()));
+    assert_eq!(found.get("dialect").and_then(Json::as_str), Some("anthropic"));
+    assert_eq!(found.get("upstream_dialect").and_then(Json::as_str), Some("gemini"));
+    assert_eq!(found.get("request"), Some(&request.to_json()));
+    assert_eq!(losses.find(id, &Caller::new("bob")), None);
+    assert_eq!(losses.find(id, &Caller::new("alice").with_tenant("other")), None);
+    assert_eq!(losses.find(RequestId::random(), &Caller::new("alice")), None);
+}
+
+#[test]
+fn what_is_told_later_replaces_what_was_told_before() {
+    let (losses, id) = (Losses::new(10), RequestId::random());
+    losses.keep(lost(id, "alice", report(1, "a")));
+    let both = Lost { response: report(1, "b"), ..lost(id, "alice", report(1, "a")) };
+    losses.keep(both.clone());
+    assert_eq!(losses.len(), 1);
+    assert_eq!(losses.find(id, &Caller::new("alice")), Some(both.to_json()));
+}
+
+#[test]
+fn the_oldest_reports_leave() {
+    let losses = Losses::new(3);
+    let ids: Vec<RequestId> = (0..5).map(|_| RequestId::random()).collect();
+    for id in &ids {
+        losses.keep(lost(*id, "alice", Report::default()));
+    }
+    let kept: Vec<bool> =
+        ids.iter().map(|id| losses.find(*id, &Caller::new("alice")).is_some()).collect();
+    assert_eq!(kept, [false, false, true, true, true]);
+    let none = Losses::new(0);
+    none.keep(lost(ids[0], "alice", Report::default()));
+    assert!(none.is_empty());
+}
+
+#[test]
+fn large_reports_take_bounded_memory() {
+    let (losses, request) = (Losses::new(10_000), report(2_000, "weather"));
+    let weight = lost(RequestId::random(), "alice", request.clone()).weight();
+    for _ in 0..(2 * WEIGHT / weight) {
+        losses.keep(lost(RequestId::random(), "alice", request.clone()));
+    }
+    let state = losses.state();
+    assert!(state.weight <= WEIGHT);
+    assert_eq!(state.weight, state.kept.values().map(Lost::weight).sum::<usize>());
+    assert_eq!(state.order.len(), state.kept.len());
+    assert!(state.order.len() >= WEIGHT / weight - 1);
+}
+
+#[test]
+fn the_header_tells_count_and_first_path() {
+    assert_eq!(value(&Report::default()), None);
+    let mut report = report(3, "weather");
+    let told = value(&report).unwrap();
+    let first = &report.losses[0].path;
+    assert_eq!(told.to_str().unwrap(), format!("{}; first={first}", report.losses.len()));
+    report.losses.truncate(1);
+    for (path, told) in [
+        ("", "1; first=/"),
+        ("/tools/0/strict", "1; first=/tools/0/strict"),
+        ("/a b;c%/\"\r\n", "1; first=/a%20b%3Bc%25/%22%0D%0A"),
+        ("/天气", "1; first=/%E5%A4%A9%E6%B0%94"),
+        ("/a,b~1c", "1; first=/a%2Cb~1c"),
+    ] {
+        report.losses[0].path = path.to_owned();
+        assert_eq!(value(&report).unwrap().to_str().unwrap(), told);
+    }
+}
+
+#[test]
+fn the_header_is_bounded() {
+    let mut report = report(1, "weather");
+    for path in ["/a".repeat(100_000), "/天".repeat(100_000), "a".repeat(257)] {
+        report.losses[0].path = path;
+        let told = value(&report).unwrap();
+        assert!(told.len() <= 300, "{}", told.len());
+        assert!(told.to_str().unwrap().ends_with("%E2%80%A6"));
+    }
+    report.losses[0].path = "a".repeat(256);
+    assert!(value(&report).unwrap().to_str().unwrap().ends_with("aaa"));
+}
