@@ -9,6 +9,7 @@ mod number;
 mod object;
 mod parse;
 pub mod path;
+mod peek;
 mod scan;
 mod serde;
 mod text;
@@ -22,6 +23,7 @@ pub use number::Number;
 pub use object::{Key, Object};
 pub use parse::{JsonError, MAX_DEPTH};
 pub use path::Path;
+pub use peek::{Member, peek};
 pub use serde::SerdeError;
 pub use text::JsonText;
 
@@ -56,9 +58,7 @@ impl Json {
 
     /// Reads one JSON document from bytes that may not be UTF-8.
     pub fn parse_bytes(bytes: &[u8]) -> Result<Json, JsonError> {
-        let text =
-            std::str::from_utf8(bytes).map_err(|error| JsonError::not_utf8(error.valid_up_to()))?;
-        parse::document(text)
+        parse::document(parse::utf8(bytes)?)
     }
 
     /// The text of a string.

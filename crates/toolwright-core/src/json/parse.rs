@@ -1,8 +1,9 @@
 //! Text to [`Json`]: RFC 8259 to the letter, bounded in depth, linear in time.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::tree::{Checked, Tree};
+use super::tree::{Checked, Text, Tree};
 use super::{Json, scan};
 
 /// How deep arrays and objects may nest.
@@ -17,10 +18,6 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    pub(super) fn not_utf8(offset: usize) -> JsonError {
-        JsonError { offset, reason: "not UTF-8" }
-    }
-
     /// The byte at which reading stopped.
     pub fn offset(&self) -> usize {
         self.offset
@@ -32,7 +29,25 @@ impl JsonError {
     }
 }
 
+/// What stands for each byte after a backslash; zero where it is no escape of one byte.
+static ESCAPED: [u8; 256] = {
+    let mut table = [0; 256];
+    let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
+    let mut at = 0;
+    while at < pairs.len() {
+        table[pairs[at] as usize] = pairs[at + 1];
+        at += 2;
+    }
+    table
+};
+
 const TRUNCATED: &str = "unexpected end";
+
+/// The text that bytes are.
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
+    let reason = "not UTF-8";
+    std::str::from_utf8(bytes).map_err(|error| JsonError { offset: error.valid_up_to(), reason })
+}
 
 /// Reads a whole document, with nothing but white space after it.
 pub(super) fn document(text: &str) -> Result<Json, JsonError> {
@@ -45,15 +60,30 @@ pub(super) fn is_document(text: &str) -> bool {
 }
 
 fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
-    reader.space();
-    let value = reader.value(0)?;
-    reader.space();
-    if reader.at < reader.bytes.len() {
-        Err(reader.error("text after the document"))
-    } else {
-        Ok(value)
-    }
+    Reader::new(text).document(|reader| reader.value(0))
+}
+
+/// The words of a document that is a string without space around it.
+pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
+    if text.starts_with('"') { Reader::new(text).string().ok() } else { None }
+}
+
+/// The members of a document that is an object: each key, and where its value stands.
+pub(super) fn members(
+    text: &str,
+    mut each: impl FnMut(&str, Range<usize>),
+) -> Result<(), JsonError> {
+    Reader::new(text).document(|reader| {
+        if reader.peek() != Some(b'{') {
+            return Err(reader.error("expected an object"));
+        }
+        reader.members(0, |reader, key: Cow<'_, str>, depth| {
+            let start = reader.at;
+            reader.value::<Checked>(depth)?;
+            each(&key, start..reader.at);
+            Ok(())
+        })
+    })
 }
 
 struct Reader<'t> {
@@ -63,6 +93,25 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Reader<'t> {
+        Reader { text, bytes: text.as_bytes(), at: 0 }
+    }
+
+    /// Reads one value, with nothing but white space around it.
+    fn document<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, JsonError>,
+    ) -> Result<T, JsonError> {
+        self.space();
+        let value = read(self)?;
+        self.space();
+        if self.at < self.bytes.len() {
+            Err(self.error("text after the document"))
+        } else {
+            Ok(value)
+        }
+    }
+
     fn error(&self, reason: &'static str) -> JsonError {
         let reason = if self.at >= self.bytes.len() { TRUNCATED } else { reason };
         JsonError { offset: self.at, reason }
@@ -72,6 +121,7 @@ impl<'t> Reader<'t> {
         self.bytes.get(self.at).copied()
     }
 
+    #[inline]
     fn space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -130,14 +180,29 @@ impl<'t> Reader<'t> {
     }
 
     fn object<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+        let mut members = None;
+        self.members(depth, |reader, key: T::Text<'t>, depth| {
+            let value = reader.value(depth)?;
+            T::member(members.get_or_insert_with(T::members), &key, value);
+            Ok(())
+        })?;
+        Ok(T::object(members.unwrap_or_default()))
+    }
+
+    /// Moves over an object, with `each` to read the value of every key.
+    #[inline]
+    fn members<K: Text<'t>>(
+        &mut self,
+        depth: usize,
+        mut each: impl FnMut(&mut Self, K, usize) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(T::object(T::Members::default()));
+            return Ok(());
         }
-        let mut members = T::members();
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -150,13 +215,13 @@ impl<'t> Reader<'t> {
             }
             self.at += 1;
             self.space();
-            T::member(&mut members, &key, self.value(depth)?);
+            each(self, key, depth)?;
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(T::object(members));
+                    return Ok(());
                 }
                 _ => return Err(self.error("expected ',' or '}'")),
             }
@@ -195,55 +260,41 @@ impl<'t> Reader<'t> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Moves over bytes that need no attention and returns them.
-    fn plain(&mut self) -> &'t str {
+    /// Moves over bytes that need no attention and says where they are.
+    fn plain(&mut self) -> Range<usize> {
         let start = self.at;
         self.at += scan::plain(&self.bytes[start..]);
-        &self.text[start..self.at]
+        start..self.at
     }
 
-    fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {
+    fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
         self.at += 1;
-        let plain = self.plain();
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            return Ok(Cow::Borrowed(plain));
-        }
-        let mut out = plain.to_owned();
+        let mut text = S::begin(self.text, self.plain());
         loop {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Cow::Owned(out));
+                    return Ok(text);
                 }
                 Some(b'\\') => {
                     self.at += 1;
-                    out.push(self.escape()?);
+                    text.push(self.escape()?);
                 }
                 _ => return Err(self.error("control character in a string")),
             }
-            out.push_str(self.plain());
+            text.push_str(self.text, self.plain());
         }
     }
 
+    #[inline]
     fn escape(&mut self) -> Result<char, JsonError> {
         let Some(byte) = self.peek() else { return Err(self.error(TRUNCATED)) };
+        let escaped = ESCAPED[usize::from(byte)];
+        if escaped == 0 && byte != b'u' {
+            return Err(self.error("unknown escape"));
+        }
         self.at += 1;
-        Ok(match byte {
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => return self.unicode(),
-            _ => {
-                self.at -= 1;
-                return Err(self.error("unknown escape"));
-            }
-        })
+        if escaped == 0 { self.unicode() } else { Ok(char::from(escaped)) }
     }
 
     fn unicode(&mut self) -> Result<char, JsonError> {

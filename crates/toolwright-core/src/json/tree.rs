@@ -1,14 +1,51 @@
 //! What the reader grows from a text: a tree, or nothing but the knowledge that it could.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::{Json, Number, Object};
 
 /// Room that an array or object starts with.
 const ROOM: usize = 4;
 
+/// The words of a string as the reader finds them.
+pub(super) trait Text<'t> {
+    /// What stands before the first escape
+    fn begin(document: &'t str, plain: Range<usize>) -> Self;
+    /// An escape
+    fn push(&mut self, escaped: char);
+    /// What stands after an escape
+    fn push_str(&mut self, document: &'t str, plain: Range<usize>);
+}
+
+/// Copied only if there is an escape.
+impl<'t> Text<'t> for Cow<'t, str> {
+    fn begin(document: &'t str, plain: Range<usize>) -> Self {
+        Cow::Borrowed(&document[plain])
+    }
+
+    fn push(&mut self, escaped: char) {
+        self.to_mut().push(escaped);
+    }
+
+    fn push_str(&mut self, document: &'t str, plain: Range<usize>) {
+        self.to_mut().push_str(&document[plain]);
+    }
+}
+
+/// Of which nothing is kept.
+impl Text<'_> for () {
+    fn begin(_: &str, _: Range<usize>) {}
+
+    fn push(&mut self, _: char) {}
+
+    fn push_str(&mut self, _: &str, _: Range<usize>) {}
+}
+
 /// A value as the reader finds it, part by part.
 pub(super) trait Tree: Sized {
+    /// A key or a string
+    type Text<'t>: Text<'t>;
     /// The items of an array, as far as they were read
     type Items: Default;
     /// The members of an object, as far as they were read
@@ -17,18 +54,19 @@ pub(super) trait Tree: Sized {
     fn null() -> Self;
     fn boolean(value: bool) -> Self;
     fn number(digits: &str) -> Self;
-    fn string(text: Cow<'_, str>) -> Self;
+    fn string(text: Self::Text<'_>) -> Self;
     /// An array that will have items
     fn items() -> Self::Items;
     fn item(items: &mut Self::Items, value: Self);
     fn array(items: Self::Items) -> Self;
     /// An object that will have members
     fn members() -> Self::Members;
-    fn member(members: &mut Self::Members, key: &str, value: Self);
+    fn member(members: &mut Self::Members, key: &Self::Text<'_>, value: Self);
     fn object(members: Self::Members) -> Self;
 }
 
 impl Tree for Json {
+    type Text<'t> = Cow<'t, str>;
     type Items = Vec<Json>;
     type Members = Object;
 
@@ -64,7 +102,7 @@ impl Tree for Json {
         Object::with_capacity(ROOM)
     }
 
-    fn member(members: &mut Object, key: &str, value: Json) {
+    fn member(members: &mut Object, key: &Cow<'_, str>, value: Json) {
         members.push(super::key(key), value);
     }
 
@@ -77,6 +115,7 @@ impl Tree for Json {
 pub(super) struct Checked;
 
 impl Tree for Checked {
+    type Text<'t> = ();
     type Items = ();
     type Members = ();
 
@@ -92,7 +131,7 @@ impl Tree for Checked {
         Checked
     }
 
-    fn string(_: Cow<'_, str>) -> Checked {
+    fn string((): ()) -> Checked {
         Checked
     }
 
@@ -106,7 +145,7 @@ impl Tree for Checked {
 
     fn members() {}
 
-    fn member((): &mut (), _: &str, _: Checked) {}
+    fn member((): &mut (), (): &(), _: Checked) {}
 
     fn object((): ()) -> Checked {
         Checked

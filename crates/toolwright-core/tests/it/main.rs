@@ -27,6 +27,7 @@ mod mistral;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod peek;
 mod repair;
 mod schema;
 mod shapes;
