@@ -26,6 +26,7 @@ use std::str::FromStr;
 pub use error::{DecodeError, DecodeErrorKind};
 pub use fields::{Fields, elements};
 
+use crate::embed::Form;
 use crate::event::Event;
 use crate::fault::Fault;
 use crate::fit::Profile;
@@ -275,6 +276,10 @@ pub trait ChatCodec: ToolCodec {
     fn encode_fault(&self, fault: &Fault) -> WireReply;
     /// Reads a fault; whatever came, this gives one.
     fn decode_fault(&self, wire: WireReply) -> Fault;
+    /// How the vendor turns texts into vectors; `None` if it does not.
+    fn embeds(&self) -> Option<Form> {
+        None
+    }
     /// A writer for one stream.
     fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder>;
     /// A reader for one stream.

@@ -56,6 +56,16 @@ pub struct Addition {
 
 /// Fits a request that was said in one dialect to a target.
 pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
+    run(request, Some(source), profile)
+}
+
+/// Fits a request that was made and not read. Hosted tools and choices in a vendor's own words are
+/// taken to be meant for this target; all else is changed as if it came from elsewhere.
+pub fn fit_made(request: Request, profile: &Profile) -> Fitted {
+    run(request, None, profile)
+}
+
+fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     let mut work = Work {
         request,
         source,
@@ -86,7 +96,8 @@ pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
 /// A request under work, and what is noted about it.
 struct Work<'p> {
     request: Request,
-    source: Dialect,
+    /// The dialect that it was said in; none if it was made
+    source: Option<Dialect>,
     profile: &'p Profile,
     aliases: Aliases,
     losses: Vec<Loss>,
@@ -96,9 +107,14 @@ struct Work<'p> {
 }
 
 impl Work<'_> {
-    /// Whether hosted tools and a vendor's own words mean something to the target.
+    /// Whether it was said in the target's own words.
     fn is_native(&self) -> bool {
-        self.source.shares_wire(self.profile.dialect)
+        self.source.is_some_and(|source| source.shares_wire(self.profile.dialect))
+    }
+
+    /// Whether hosted tools and choices in a vendor's own words mean something to the target.
+    fn is_meant(&self) -> bool {
+        self.source.is_none() || self.is_native()
     }
 
     fn lose(

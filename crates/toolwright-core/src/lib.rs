@@ -10,6 +10,7 @@
 //! - [`dialect`] holds a codec for each wire format.
 //! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](fit::Loss).
 //! - [`translate`] is the whole way, for one pair of dialects.
+//! - [`embed`] is texts to vectors, at the vendors that do that.
 //! - [`frame`] cuts bytes into frames and the reverse.
 //!
 //! ```
@@ -43,6 +44,7 @@ pub mod args;
 pub mod call;
 pub mod date;
 pub mod dialect;
+pub mod embed;
 pub mod event;
 pub mod extra;
 pub mod fault;

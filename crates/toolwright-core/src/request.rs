@@ -1,8 +1,10 @@
 //! What is asked of a model.
 
 use crate::extra::Extra;
-use crate::json::{Json, Number};
+use crate::json::{Json, Number, Path};
 use crate::message::{Message, Role};
+use crate::origin::Origin;
+use crate::part::{Body, CacheMark, Part};
 use crate::tool::{Tool, ToolChoice};
 
 /// A request in nobody's dialect.
@@ -74,6 +76,49 @@ impl Request {
     pub fn with_sampling(mut self, sampling: Sampling) -> Request {
         self.sampling = sampling;
         self
+    }
+
+    /// With the place in this very request as the origin of each value, wherever it was read
+    /// before: `/messages/2/parts/0`, `/tools/1`. So a loss names its place to whoever made it.
+    #[must_use]
+    pub fn placed(mut self) -> Request {
+        if let Some(message) = &mut self.instructions {
+            place_message(message, Path::ROOT.key("instructions"));
+        }
+        let messages = Path::ROOT.key("messages");
+        for (at, message) in self.messages.iter_mut().enumerate() {
+            place_message(message, messages.index(at));
+        }
+        let tools = Path::ROOT.key("tools");
+        for (at, tool) in self.tools.iter_mut().enumerate() {
+            tool.origin = Origin::at(&tools.index(at));
+            tool.schema_origin = Origin::NONE;
+            forget(tool.cache.as_mut());
+        }
+        self
+    }
+}
+
+fn place_message(message: &mut Message, place: Path<'_>) {
+    message.origin = Origin::at(&place);
+    place_parts(&mut message.parts, place.key("parts"));
+}
+
+fn place_parts(parts: &mut [Part], place: Path<'_>) {
+    for (at, part) in parts.iter_mut().enumerate() {
+        let place = place.index(at);
+        part.origin = Origin::at(&place);
+        forget(part.cache.as_mut());
+        if let Body::Outcome(outcome) = &mut part.body {
+            place_parts(&mut outcome.content, place.key("content"));
+        }
+    }
+}
+
+/// A breakpoint stands within what it marks.
+fn forget(mark: Option<&mut CacheMark>) {
+    if let Some(mark) = mark {
+        mark.origin = Origin::NONE;
     }
 }
 

@@ -7,9 +7,12 @@
 //! ```
 
 mod report;
+mod speak;
 mod stream;
 
-pub use report::Report;
+pub(crate) use report::LOSSES;
+pub use report::{Entry, Report};
+pub use speak::{Speaker, StreamListener};
 pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 
 use crate::dialect::{

@@ -16,6 +16,7 @@ pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {
     thinking: ThinkingSwitch::Thinking,
     empty_content: true,
     stream_usage: UsagePlace::LastChunk,
+    embeds: None,
     rules,
     ..OPENAI
 });

@@ -13,6 +13,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
     WireReply, WireRequest,
 };
+use crate::embed::Form;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -99,6 +100,10 @@ impl ChatCodec for Gemini {
 
     fn decode_fault(&self, wire: WireReply) -> Fault {
         fault::decode(wire)
+    }
+
+    fn embeds(&self) -> Option<Form> {
+        Some(Form::Batched)
     }
 
     fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {

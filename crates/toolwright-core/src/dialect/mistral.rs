@@ -16,6 +16,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
     WireReply, WireRequest,
 };
+use crate::embed::Form;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -94,6 +95,10 @@ impl ChatCodec for Mistral {
 
     fn decode_fault(&self, wire: WireReply) -> Fault {
         fault::decode(wire)
+    }
+
+    fn embeds(&self) -> Option<Form> {
+        Some(wire::EMBEDS)
     }
 
     fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {

@@ -13,6 +13,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
     WireReply, WireRequest,
 };
+use crate::embed::Form;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -91,6 +92,10 @@ impl ChatCodec for Ollama {
 
     fn decode_fault(&self, wire: WireReply) -> Fault {
         fault::decode(wire)
+    }
+
+    fn embeds(&self) -> Option<Form> {
+        Some(Form::Plain)
     }
 
     fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {

@@ -15,6 +15,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, Fields, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
 };
+use crate::embed::Form;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -127,6 +128,10 @@ impl ChatCodec for OpenaiChat {
 
     fn decode_fault(&self, wire: WireReply) -> Fault {
         fault::decode(wire, self.quirks)
+    }
+
+    fn embeds(&self) -> Option<Form> {
+        self.quirks.embeds
     }
 
     fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {

@@ -7,6 +7,7 @@ use crate::dialect::Target;
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
+use crate::embed::Form;
 use crate::fit::profile::Profile;
 
 /// One vendor.
@@ -41,6 +42,12 @@ pub static VENDORS: &[Vendor] = &[
         key_env: Some("ZHIPUAI_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
             path: "/v4/chat/completions",
+            // "数组最大不得超过 64", says its page on embeddings.
+            embeds: Some(Form::Listed {
+                path: "/v4/embeddings",
+                dimensions: "dimensions",
+                most: 64,
+            }),
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Thinking,
             stream_usage: UsagePlace::LastChunk,
@@ -66,6 +73,12 @@ pub static VENDORS: &[Vendor] = &[
         codec: OpenaiChat::new(&Quirks {
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
+            // "Each API call accepts up to 10 texts", says its page of questions.
+            embeds: Some(Form::Listed {
+                path: "/v1/embeddings",
+                dimensions: "dimensions",
+                most: 10,
+            }),
             rules: |profile, target| {
                 thinks_in_text(profile, target);
                 profile.thinking.switch = true;

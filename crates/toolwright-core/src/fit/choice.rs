@@ -57,7 +57,7 @@ fn choice(work: &mut Work<'_>) {
         ToolChoice::Allowed { names, required } => allowed(work, names, required, thinking),
         // Foreign words were the concern of another vendor's hosted tools.
         ToolChoice::Other(wire) => {
-            if work.is_native() {
+            if work.is_meant() {
                 Some(ToolChoice::Other(wire))
             } else {
                 work.lose(

@@ -80,4 +80,23 @@ impl Profile {
             reply: ReplyRule::PLAIN,
         }
     }
+
+    /// Of a client that takes the canonical model itself: whatever a vendor of this dialect answers
+    /// reaches it. Every call has an id there, so that each outcome finds its call.
+    pub const fn canonical(dialect: Dialect) -> Profile {
+        Profile {
+            ids: IdRule { required: true, ..IdRule::ANY },
+            content: ContentRule { refusal: true, arguments_free: true, ..ContentRule::PLAIN },
+            reasoning: ReasoningRule {
+                replay: true,
+                signature: true,
+                signature_on_parts: true,
+                redacted: true,
+                sections: true,
+                ..ReasoningRule::NONE
+            },
+            reply: ReplyRule::ALL,
+            ..Profile::plain(dialect)
+        }
+    }
 }

@@ -85,7 +85,7 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
             tool.kind = ToolKind::Function(Some(free_text()));
             true
         }
-        ToolKind::Hosted(_) if !work.is_native() => {
+        ToolKind::Hosted(_) if !work.is_meant() => {
             let what = format!("hosted tool '{}' not offered", tool.name);
             work.withhold(Severity::Major, tool, what, "only its own vendor runs it");
             false

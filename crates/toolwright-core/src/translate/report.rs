@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use crate::dialect::Dialect;
+use crate::extra::{Extra, note};
 use crate::fit::{Addition, Aliases, Fitted, Loss};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::request::Request;
+
+/// The note of a value on whose way something was lost.
+pub(crate) const LOSSES: &str = note!("losses");
 
 /// Losses by their place in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,16 +70,23 @@ impl Report {
         self.losses.first().map(Entry::to_string).unwrap_or_default()
     }
 
+    /// Takes in what another report of the same exchange says of losses.
+    pub fn append(&mut self, other: Report) {
+        self.losses.extend(other.losses);
+    }
+
+    /// Leaves the losses as a note beside a value, if there are any: see
+    /// [`Response::losses`](crate::Response::losses).
+    pub fn note(&self, dialect: Dialect, extra: &mut Extra) {
+        if !self.losses.is_empty() {
+            let losses: Vec<Object> = self.losses.iter().map(Entry::to_json).collect();
+            extra.insert(dialect, LOSSES, losses);
+        }
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Json {
-        let losses = self.losses.iter().map(|entry| {
-            object! {
-                "path": entry.path.as_str(),
-                "what": entry.loss.what.as_ref(),
-                "why": entry.loss.why.as_ref(),
-                "severity": entry.loss.severity.word(),
-            }
-        });
+        let losses = self.losses.iter().map(Entry::to_json);
         let additions = self.additions.iter();
         let additions = additions.map(|own| object! {"field": own.field, "what": own.what});
         let mut object = object! {
@@ -85,6 +97,18 @@ impl Report {
         object.insert_some("model", self.model.as_deref());
         object.insert_some("path", self.path.as_deref());
         Json::Object(object)
+    }
+}
+
+impl Entry {
+    /// As JSON: path, what, why, severity.
+    pub fn to_json(&self) -> Object {
+        object! {
+            "path": self.path.as_str(),
+            "what": self.loss.what.as_ref(),
+            "why": self.loss.why.as_ref(),
+            "severity": self.loss.severity.word(),
+        }
     }
 }
 

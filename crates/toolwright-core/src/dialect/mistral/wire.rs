@@ -1,6 +1,7 @@
 //! Words and paths of Mistral's format, each in one place.
 
 use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::embed::Form;
 use crate::json::Object;
 use crate::response::StopReason;
 
@@ -9,6 +10,10 @@ pub(super) const DIALECT: Dialect = Dialect::Mistral;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/chat/completions";
+
+/// Texts to vectors. The API names no bound on texts, only one on their tokens: few at once.
+pub(super) const EMBEDS: Form =
+    Form::Listed { path: "/v1/embeddings", dimensions: "output_dimension", most: 64 };
 
 /// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[

@@ -2,6 +2,7 @@
 //! the wire facts §1.
 
 use crate::dialect::{Dialect, Target};
+use crate::embed::Form;
 use crate::fit::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, Profile, ReasoningRule,
     ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule, ThinkingRule, ToolRule,
@@ -31,6 +32,8 @@ pub struct Quirks {
     pub empty_content: bool,
     /// Where a stream says what the answer cost
     pub stream_usage: UsagePlace,
+    /// How texts become vectors; `None` if they do not
+    pub embeds: Option<Form>,
     /// How the rules differ from OpenAI's
     pub rules: fn(&mut Profile, &Target<'_>),
 }
@@ -77,6 +80,7 @@ pub const OPENAI: Quirks = Quirks {
     tool_shape: ToolShape::Nested,
     empty_content: false,
     stream_usage: UsagePlace::OwnChunk,
+    embeds: Some(Form::OPENAI),
     rules: |_, _| {},
 };
 

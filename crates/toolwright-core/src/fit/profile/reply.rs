@@ -44,4 +44,26 @@ impl ReplyRule {
         reasoning_tokens: false,
         counts_required: false,
     };
+    /// Everything.
+    pub const ALL: ReplyRule = ReplyRule {
+        stops: &[
+            StopReason::End,
+            StopReason::ToolUse,
+            StopReason::MaxTokens,
+            StopReason::ContextWindow,
+            StopReason::StopSequence,
+            StopReason::Refusal,
+            StopReason::Filtered,
+            StopReason::MalformedCall,
+            StopReason::Pause,
+            StopReason::Failed,
+        ],
+        stop_sequence: true,
+        stop_details: true,
+        reasoning: true,
+        cache_read: true,
+        cache_write: true,
+        reasoning_tokens: true,
+        ..ReplyRule::PLAIN
+    };
 }

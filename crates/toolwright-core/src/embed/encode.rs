@@ -1,0 +1,65 @@
+//! Requests, in each form.
+
+use super::{EmbedKind, EmbedRequest, Form};
+use crate::dialect::{WireRequest, percent};
+use crate::json::{Json, Object};
+use crate::object;
+
+pub(super) fn encode(form: Form, request: &EmbedRequest) -> WireRequest {
+    let (path, body) = match form {
+        Form::Listed { path, dimensions, .. } => (path.to_owned(), listed(request, dimensions)),
+        Form::Batched => {
+            let model = percent::encode(request.model.trim_start_matches(MODELS));
+            (format!("/v1beta/{MODELS}{model}:batchEmbedContents"), batched(request))
+        }
+        Form::Typed => ("/v2/embed".to_owned(), typed(request)),
+        Form::Plain => ("/api/embed".to_owned(), listed(request, "dimensions")),
+    };
+    WireRequest { path, headers: vec![], body: Json::Object(body) }
+}
+
+/// What stands before a model's name at Gemini, which its own lists add and its users leave out.
+const MODELS: &str = "models/";
+
+fn listed(request: &EmbedRequest, dimensions: &'static str) -> Object {
+    let mut body = object! {
+        "model": request.model.as_str(),
+        "input": request.inputs.clone(),
+    };
+    body.insert_some(dimensions, request.dimensions);
+    body
+}
+
+fn batched(request: &EmbedRequest) -> Object {
+    let task = match request.kind {
+        EmbedKind::Document => "RETRIEVAL_DOCUMENT",
+        EmbedKind::Query => "RETRIEVAL_QUERY",
+    };
+    let name = format!("{MODELS}{}", request.model.trim_start_matches(MODELS));
+    let one = |text: &String| {
+        let part = object! {"text": text.as_str()};
+        let mut own = object! {
+            "content": object! {"parts": vec![part], "role": "user"},
+            "taskType": task,
+        };
+        own.insert_some("outputDimensionality", request.dimensions);
+        own.insert("model", name.as_str());
+        own
+    };
+    object! {"requests": request.inputs.iter().map(one).collect::<Vec<Object>>()}
+}
+
+fn typed(request: &EmbedRequest) -> Object {
+    let kind = match request.kind {
+        EmbedKind::Document => "search_document",
+        EmbedKind::Query => "search_query",
+    };
+    let mut body = object! {
+        "model": request.model.as_str(),
+        "input_type": kind,
+        "texts": request.inputs.clone(),
+        "embedding_types": vec!["float"],
+    };
+    body.insert_some("output_dimension", request.dimensions);
+    body
+}

@@ -1,0 +1,114 @@
+//! Canonical words to one vendor and back, without a second dialect.
+
+use toolwright_core::dialect::{ChatCodec, Dialect};
+use toolwright_core::event::join::Joiner;
+use toolwright_core::fit::Aliases;
+use toolwright_core::part::CacheMark;
+use toolwright_core::tool::ToolKind;
+use toolwright_core::translate::Speaker;
+use toolwright_core::{Json, Message, Part, Request, Response, Tool};
+
+use crate::fixtures;
+
+fn said(dialect: Dialect, request: Request) -> (Json, Vec<String>) {
+    let spoken = Speaker::new(dialect.codec().unwrap()).request(request);
+    let losses = spoken.report.losses.iter().map(|entry| entry.path.clone()).collect();
+    (spoken.value.body, losses)
+}
+
+#[test]
+fn losses_are_named_by_their_place_in_the_request() {
+    let mut user = Message::user("hi");
+    user.parts[0].cache = Some(CacheMark::default());
+    let mut tool = Tool::function("now", Json::parse(r#"{"type":"object"}"#).unwrap());
+    tool.cache = Some(CacheMark::default());
+    let request = Request::new([Message::system("be brief"), user]).with_tools([tool]);
+    let (_, losses) = said(Dialect::Cohere, request);
+    assert_eq!(losses, ["/tools/0/cache", "/messages/0/parts/0/cache"]);
+}
+
+#[test]
+fn hosted_tools_are_meant_for_the_vendor_that_is_asked() {
+    let hosted = Tool {
+        name: "web_search".to_owned(),
+        kind: ToolKind::Hosted(Json::parse(r#"{"type":"web_search"}"#).unwrap()),
+        ..Tool::default()
+    };
+    let request = Request::new([Message::user("hi")]).with_tools([hosted]);
+    let (body, losses) = said(Dialect::OpenaiResponses, request);
+    assert_eq!(body.pointer("/tools/0/type").and_then(Json::as_str), Some("web_search"));
+    assert_eq!(losses, [""; 0]);
+}
+
+#[test]
+fn a_stream_is_asked_for_its_counts() {
+    let request = Request { stream: Some(true), ..Request::new([Message::user("hi")]) };
+    let (body, _) = said(Dialect::OpenaiChat, request);
+    let asked = body.pointer("/stream_options/include_usage").and_then(Json::as_bool);
+    assert_eq!(asked, Some(true));
+}
+
+fn heard(codec: &dyn ChatCodec, bytes: &[u8]) -> (Response, usize) {
+    let mut listener = Speaker::new(codec).stream(&Aliases::default());
+    let mut events = Vec::new();
+    for byte in bytes.chunks(7) {
+        listener.push(byte, &mut events).unwrap();
+    }
+    listener.finish(&mut events).unwrap();
+    let mut joiner = Joiner::default();
+    events.into_iter().for_each(|event| joiner.push(event));
+    (joiner.finish().unwrap(), listener.report().losses.len())
+}
+
+#[test]
+fn nothing_that_a_vendor_answers_is_lost_on_the_way_to_the_library() {
+    for codec in fixtures::codecs() {
+        let speaker = Speaker::new(codec);
+        for (name, wire) in fixtures::replies(codec.dialect()) {
+            let direct = codec.decode_response(wire.clone()).unwrap();
+            let restored = speaker.response(wire, &Aliases::default()).unwrap();
+            assert_eq!(restored.report.losses, [], "{name}");
+            assert_eq!(with_ids(direct), with_ids(restored.value.clone()), "{name}");
+            assert!(restored.value.calls().all(|call| call.id.is_some()), "{name}");
+        }
+        let (streamed, losses) = heard(codec, &fixtures::matrix_stream(codec.dialect()));
+        assert_eq!((streamed.calls().count(), losses), (2, 0), "{}", codec.dialect());
+    }
+}
+
+/// Calls that a vendor gave no id have one in the library.
+fn with_ids(mut response: Response) -> Response {
+    for part in &mut response.parts {
+        if let toolwright_core::Body::Call(call) = &mut part.body {
+            call.id = None;
+        }
+    }
+    response
+}
+
+#[test]
+fn calls_keep_their_names_and_their_arguments_as_they_came() {
+    let stream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\
+        \"function\":{\"name\":\"now\",\"arguments\":\"{\\\"zone\\\": \"}}]}}]}\n\n\
+        data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n\
+        data: [DONE]\n\n";
+    let (response, losses) = heard(Dialect::OpenaiChat.codec().unwrap(), stream.as_bytes());
+    let call = response.calls().next().unwrap();
+    assert_eq!((call.name.as_str(), call.arguments.as_str()), ("now", "{\"zone\": "));
+    assert_eq!(losses, 0);
+}
+
+#[test]
+fn a_response_tells_what_was_lost() {
+    let mut user = Message::user("hi");
+    user.parts[0].cache = Some(CacheMark::default());
+    let codec = Dialect::Cohere.codec().unwrap();
+    let report = Speaker::new(codec).request(Request::new([user])).report;
+    let mut response = Response::new(vec![Part::text("hello")]);
+    assert_eq!(response.losses().count(), 0);
+    report.note(Dialect::Cohere, &mut response.extra);
+    let paths: Vec<_> = response.losses().map(|loss| loss.get("path").cloned()).collect();
+    assert_eq!(paths, [Some(Json::from("/messages/0/parts/0/cache"))]);
+    let written = codec.encode_response(response, &toolwright_core::dialect::Asked::default());
+    assert!(!written.body.to_string().contains("losses"), "{}", written.body);
+}
