@@ -1,7 +1,7 @@
 //! Canonical words to one vendor and back, without a second dialect.
 
 use toolwright_core::dialect::{ChatCodec, Dialect};
-use toolwright_core::event::join::Joiner;
+use toolwright_core::event::join::join;
 use toolwright_core::fit::Aliases;
 use toolwright_core::part::CacheMark;
 use toolwright_core::tool::ToolKind;
@@ -55,9 +55,7 @@ fn heard(codec: &dyn ChatCodec, bytes: &[u8]) -> (Response, usize) {
         listener.push(byte, &mut events).unwrap();
     }
     listener.finish(&mut events).unwrap();
-    let mut joiner = Joiner::default();
-    events.into_iter().for_each(|event| joiner.push(event));
-    (joiner.finish().unwrap(), listener.report().losses.len())
+    (join(events).unwrap(), listener.report().losses.len())
 }
 
 #[test]
