@@ -1,1 +1,33 @@
-//! The port: listening, reading within limits, draining, reloading.
+//! The port. A connection becomes requests, each of them an [`Arrival`] that a [`Service`] answers
+//! with a [`Reply`].
+//!
+//! ```text
+//! listen → accept → (tls) → sniff → connection → arrival → body ─► service ─► reply
+//!                            pulse watches each connection; drain and signal end them
+//! ```
+//!
+//! Nothing here knows what is asked: paths, dialects and keys are the service's. What is decided
+//! here is how much one client may take: bytes, headers, connections, time ([`Limits`]).
+
+mod accept;
+mod arrival;
+mod body;
+mod budget;
+mod connection;
+mod drain;
+mod fence;
+mod limits;
+mod listen;
+mod pulse;
+mod reply;
+mod sniff;
+mod wire;
+
+pub use accept::Server;
+pub use arrival::{Arrival, Service};
+pub use body::RequestBody;
+pub use drain::{Control, Ended, Health};
+pub use fence::{Panicked, fenced};
+pub use limits::Limits;
+pub use listen::ListenError;
+pub use reply::{BrokenOff, Reply, ReplyBody};

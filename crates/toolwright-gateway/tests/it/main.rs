@@ -5,5 +5,6 @@
 mod args;
 mod ask;
 mod call;
+mod http;
 mod run;
 mod translate;

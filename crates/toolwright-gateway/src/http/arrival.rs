@@ -1,0 +1,37 @@
+//! A request as it arrives, and who answers it.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use http::{HeaderMap, Method, Uri};
+
+use super::body::RequestBody;
+use super::reply::Reply;
+
+/// A request whose head has been read. Its body is still on the way.
+#[derive(Debug)]
+pub struct Arrival {
+    /// Its method
+    pub method: Method,
+    /// Its target
+    pub uri: Uri,
+    /// Its headers
+    pub headers: HeaderMap,
+    /// Where it comes from
+    pub peer: SocketAddr,
+    /// Whether it came over TLS
+    pub secure: bool,
+    /// Its body, to be read within the limits
+    pub body: RequestBody,
+    /// When its head was there
+    pub started: Instant,
+}
+
+/// Answers requests.
+///
+/// The future is dropped at once when the client goes away, and so is the body of its reply: what
+/// must be finished in any case belongs into a task of its own.
+pub trait Service: Send + Sync + 'static {
+    /// Answers one request.
+    fn answer(&self, arrival: Arrival) -> impl Future<Output = Reply> + Send;
+}

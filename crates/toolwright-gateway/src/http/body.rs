@@ -1,0 +1,194 @@
+//! A request's body, read whole: within the limits, in bounded time, with one copy at most.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use http_body::Body;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+use toolwright_core::{Fault, FaultClass};
+
+use super::budget::{Full, Share};
+use super::connection::Line;
+
+/// The most that is set aside for a body on its announcement alone.
+const TRUSTED: usize = 1 << 20;
+
+/// What a sender must keep up on the whole, in bytes a second. A drip that never pauses for long
+/// would otherwise hold a request open for days.
+const SLOWEST: u64 = 1 << 10;
+
+/// The body of a request, not read yet.
+pub struct RequestBody(Source);
+
+enum Source {
+    Whole(Bytes),
+    Wire { body: Incoming, line: Arc<Line>, encoded: bool },
+}
+
+impl RequestBody {
+    /// A body that is there already.
+    pub fn whole(bytes: impl Into<Bytes>) -> RequestBody {
+        RequestBody(Source::Whole(bytes.into()))
+    }
+
+    pub(super) fn wire(body: Incoming, headers: &HeaderMap, line: Arc<Line>) -> RequestBody {
+        let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+        let encoded = !headers.get_all(header::CONTENT_ENCODING).iter().all(plain);
+        line.pulse.set_unread(!body.is_end_stream());
+        RequestBody(Source::Wire { body, line, encoded })
+    }
+
+    /// Reads the body to its end. The bytes count against the memory for all bodies until the last
+    /// clone of them is gone.
+    pub async fn read(self) -> Result<Bytes, Fault> {
+        let (body, line, encoded) = match self.0 {
+            Source::Whole(bytes) => return Ok(bytes),
+            Source::Wire { body, line, encoded } => (body, line, encoded),
+        };
+        if body.is_end_stream() {
+            return Ok(Bytes::new());
+        }
+        if encoded {
+            return Err(encoded_body());
+        }
+        let limits = &line.settings.limits;
+        let announced = body.size_hint().exact();
+        if announced.is_some_and(|size| size > limits.body as u64) {
+            return Err(too_large(limits.body));
+        }
+        let reading = Reading {
+            body,
+            share: line.budget.share(),
+            most: limits.body,
+            announced,
+            patience: limits.body_timeout,
+            started: Instant::now(),
+            size: 0,
+        };
+        let bytes = reading.run().await?;
+        line.pulse.set_unread(false);
+        Ok(bytes)
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Source::Whole(bytes) => write!(f, "RequestBody({} bytes)", bytes.len()),
+            Source::Wire { body, .. } => write!(f, "RequestBody({:?})", body.size_hint()),
+        }
+    }
+}
+
+/// A body that is being read.
+struct Reading {
+    body: Incoming,
+    share: Share,
+    most: usize,
+    announced: Option<u64>,
+    patience: Duration,
+    started: Instant,
+    size: usize,
+}
+
+impl Reading {
+    async fn run(mut self) -> Result<Bytes, Fault> {
+        let first = self.next().await?.unwrap_or_default();
+        // Most bodies come in one piece, which is handed over as it is.
+        if self.body.is_end_stream() || self.announced == Some(first.len() as u64) {
+            return Ok(self.hold(first));
+        }
+        let mut whole = BytesMut::with_capacity(self.expected().min(TRUSTED).max(first.len()));
+        whole.extend_from_slice(&first);
+        drop(first);
+        while let Some(piece) = self.next().await? {
+            whole.extend_from_slice(&piece);
+        }
+        Ok(self.hold(whole.freeze()))
+    }
+
+    /// The next bytes, or `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            let earned = Duration::from_secs(self.size as u64 / SLOWEST);
+            let deadline =
+                (Instant::now() + self.patience).min(self.started + self.patience + earned);
+            let frame = match timeout_at(deadline, self.body.frame()).await {
+                Err(_) => return Err(too_slow(self.patience)),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return Err(cut_off()),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(piece) = frame.into_data() else { continue };
+            self.size += piece.len();
+            if self.size > self.most {
+                return Err(too_large(self.most));
+            }
+            self.share.reach(self.size, self.expected()).await.map_err(|Full| no_room())?;
+            return Ok(Some(piece));
+        }
+    }
+
+    /// The size that was announced, or else the most that there can be.
+    fn expected(&self) -> usize {
+        self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(self.most)
+    }
+
+    fn hold(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Held { bytes, _share: self.share })
+    }
+}
+
+/// Bytes together with their share of the memory.
+struct Held {
+    bytes: Bytes,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn fault(class: FaultClass, status: u16, message: String) -> Fault {
+    Fault { status: Some(status), ..Fault::new(class, message) }
+}
+
+fn too_large(most: usize) -> Fault {
+    let message = format!(
+        "The body of the request is larger than the {most} bytes that are accepted. Send less, or \
+         raise limits.body in the gateway's configuration."
+    );
+    fault(FaultClass::TooLarge, 413, message)
+}
+
+fn too_slow(patience: Duration) -> Fault {
+    let message = format!(
+        "The body of the request came too slowly: it stopped for more than {patience:?}, or came at \
+         less than {SLOWEST} bytes a second. Send it again."
+    );
+    fault(FaultClass::Timeout, 408, message)
+}
+
+fn cut_off() -> Fault {
+    let message = "The body of the request broke off or is not framed as its headers say. Send it \
+                   again, whole.";
+    fault(FaultClass::Invalid, 400, message.to_owned())
+}
+
+fn encoded_body() -> Fault {
+    let message = "The body of the request is compressed (content-encoding). Send it as it is.";
+    fault(FaultClass::Invalid, 415, message.to_owned())
+}
+
+fn no_room() -> Fault {
+    let message = "The gateway holds as many request bodies as its memory allows. Try again soon.";
+    let fault = fault(FaultClass::Overloaded, 503, message.to_owned());
+    Fault { retry_after_ms: Some(1000), ..fault }
+}

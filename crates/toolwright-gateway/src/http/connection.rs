@@ -1,0 +1,213 @@
+//! One connection, from its first byte to its last: each request on it becomes an arrival, each
+//! reply goes back, and a patrol looks after it.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::accept::Settings;
+use super::arrival::{Arrival, Service};
+use super::body::RequestBody;
+use super::budget::Budget;
+use super::drain::{Phase, Watch, plain};
+use super::fence::fenced;
+use super::pulse::{Busy, Finding, Heads, Pulse};
+use super::reply::{BrokenOff, Reply, ReplyBody};
+use super::sniff::{Spoken, sniff};
+use super::wire::Wire;
+
+/// What all requests of a connection share.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) peer: SocketAddr,
+    pub(super) secure: bool,
+    pub(super) settings: Arc<Settings>,
+    pub(super) budget: Arc<Budget>,
+    pub(super) pulse: Arc<Pulse>,
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch)
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service,
+{
+    let settings = Arc::clone(&line.settings);
+    let pulse = Arc::clone(&line.pulse);
+    let patience = Instant::now() + settings.limits.header_timeout;
+    // A client that has said nothing when the server stops has nothing under way.
+    let sniffed = tokio::select! {
+        sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
+        () = watch.reached(Phase::Draining) => return,
+    };
+    let Ok(Ok((spoken, first))) = sniffed else { return };
+    if first.is_empty() {
+        return;
+    }
+    pulse.heard();
+    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&pulse)));
+    let line = Arc::new(line);
+    let answers = service_fn(move |request| {
+        let (service, line) = (Arc::clone(&service), Arc::clone(&line));
+        async move { Ok::<_, Infallible>(answer(service, line, request).await) }
+    });
+    match spoken {
+        Spoken::Http1 => {
+            let connection = settings.http1.serve_connection(wire, answers);
+            drive(connection, &settings, &pulse, Heads::Timed, watch).await;
+        }
+        Spoken::Http2 => {
+            let connection = settings.http2.serve_connection(wire, answers);
+            drive(connection, &settings, &pulse, Heads::Untimed, watch).await;
+        }
+    }
+}
+
+/// Moves a connection on until it ends, is told to, or is stuck. How it failed is nobody's concern:
+/// clients come and go.
+async fn drive<C: Polite>(
+    connection: C,
+    settings: &Settings,
+    pulse: &Pulse,
+    heads: Heads,
+    mut watch: Watch,
+) {
+    let mut connection = pin!(connection);
+    let mut patrol = pin!(sleep_until(Instant::now() + settings.limits.header_timeout));
+    let mut closing = false;
+    if watch.now() != Phase::Open {
+        connection.as_mut().close();
+    }
+    loop {
+        tokio::select! {
+            biased;
+            // First, so that an answer that is ready says that the connection ends.
+            phase = watch.changed() => match phase {
+                Phase::Cut => return,
+                Phase::Open | Phase::Draining => connection.as_mut().close(),
+            },
+            () = connection.as_mut().run() => return,
+            () = patrol.as_mut() => match pulse.inspect(&settings.limits, heads) {
+                Finding::Well(next) => patrol.as_mut().reset(next),
+                Finding::Idle if !closing => {
+                    connection.as_mut().close();
+                    closing = true;
+                    patrol.as_mut().reset(Instant::now() + settings.limits.header_timeout);
+                }
+                Finding::Idle | Finding::Stuck => return,
+            },
+        }
+    }
+}
+
+/// A connection that can be asked to end after what is under way.
+trait Polite {
+    fn run(self: Pin<&mut Self>) -> impl Future<Output = ()>;
+    fn close(self: Pin<&mut Self>);
+}
+
+type Answered = Response<Answer>;
+
+impl<I, S> Polite for hyper::server::conn::http1::Connection<I, S>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    S: hyper::service::HttpService<Incoming, ResBody = Answer>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    async fn run(self: Pin<&mut Self>) {
+        let _ended = self.await;
+    }
+
+    fn close(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, S> Polite for hyper::server::conn::http2::Connection<I, S, TokioExecutor>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    S: hyper::service::HttpService<Incoming, ResBody = Answer>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::Future: Send + 'static,
+{
+    async fn run(self: Pin<&mut Self>) {
+        let _ended = self.await;
+    }
+
+    fn close(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// One request and its answer.
+async fn answer<S: Service>(
+    service: Arc<S>,
+    line: Arc<Line>,
+    request: Request<Incoming>,
+) -> Answered {
+    let busy = line.pulse.begin();
+    let (head, body) = request.into_parts();
+    let http1 = head.version < Version::HTTP_2;
+    let body = RequestBody::wire(body, &head.headers, Arc::clone(&line));
+    let mut reply = if head.headers.len() > line.settings.limits.headers {
+        plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "too many headers\n")
+    } else {
+        let arrival = Arrival {
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            peer: line.peer,
+            secure: line.secure,
+            body,
+            started: std::time::Instant::now(),
+        };
+        fenced(async { service.answer(arrival).await }).await.unwrap_or_else(|_| broken())
+    };
+    // What is left of the body will not be read, so the next request on the connection cannot be
+    // found.
+    if http1 && line.pulse.is_unread() {
+        reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    reply.map(|body| Answer { body, _busy: busy })
+}
+
+fn broken() -> Reply {
+    plain(StatusCode::INTERNAL_SERVER_ERROR, "the gateway failed on this request\n")
+}
+
+/// The body of a reply; the request is under way until it is gone.
+struct Answer {
+    body: ReplyBody,
+    _busy: Busy,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

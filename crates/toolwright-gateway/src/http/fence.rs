@@ -1,0 +1,23 @@
+//! The fence around a request: a panic in it is a fault of that request and of no other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// The future panicked. What it said is with the panic hook, for the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("panicked")]
+pub struct Panicked;
+
+/// Runs a future to its end or to its panic.
+pub async fn fenced<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| {
+        // The future is never polled again after a panic, so nobody sees what the panic left behind.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => Poll::Ready(Err(Panicked)),
+        }
+    })
+    .await
+}

@@ -1,0 +1,55 @@
+//! Which HTTP a connection speaks, told by its first bytes: HTTP/2 begins with a fixed line.
+
+use std::io;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How every HTTP/2 connection begins.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What a connection speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spoken {
+    /// HTTP/1.1 or 1.0
+    Http1,
+    /// HTTP/2
+    Http2,
+}
+
+/// Reads until it is clear what is spoken, and gives the bytes that were read.
+pub(super) async fn sniff(io: &mut (impl AsyncRead + Unpin)) -> io::Result<(Spoken, Bytes)> {
+    let mut first = [0; PREFACE.len()];
+    let mut filled = 0;
+    while filled < first.len() {
+        let read = io.read(&mut first[filled..]).await?;
+        filled += read;
+        if read == 0 || first[..filled] != PREFACE[..filled] {
+            return Ok((Spoken::Http1, Bytes::copy_from_slice(&first[..filled])));
+        }
+    }
+    Ok((Spoken::Http2, Bytes::copy_from_slice(&first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_preface_is_known_on_any_split() {
+        for split in 0..PREFACE.len() {
+            let (one, two) = PREFACE.split_at(split);
+            let mut io = one.chain(two).chain(&b"rest"[..]);
+            assert_eq!(sniff(&mut io).await.unwrap(), (Spoken::Http2, Bytes::from_static(PREFACE)));
+        }
+    }
+
+    #[tokio::test]
+    async fn all_else_is_left_to_http1() {
+        for text in ["", "P", "PRI * HTTP/2.0\r\n", "POST / HTTP/1.1\r\nhost: a\r\n\r\n"] {
+            let (spoken, first) = sniff(&mut text.as_bytes()).await.unwrap();
+            assert_eq!(spoken, Spoken::Http1);
+            assert!(text.as_bytes().starts_with(&first));
+        }
+    }
+}

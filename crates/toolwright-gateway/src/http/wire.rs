@@ -1,0 +1,110 @@
+//! The bytes of a connection, on their way between the socket and HTTP. The pulse is taken here.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::pulse::Pulse;
+
+/// A socket whose first bytes may have been read already.
+#[derive(Debug)]
+pub(super) struct Wire<I> {
+    io: I,
+    first: Bytes,
+    pulse: Arc<Pulse>,
+    closed: bool,
+}
+
+impl<I> Wire<I> {
+    pub(super) fn new(io: I, first: Bytes, pulse: Arc<Pulse>) -> Wire<I> {
+        Wire { io, first, pulse, closed: false }
+    }
+
+    fn noted<T>(&self, polled: Poll<T>) -> Poll<T> {
+        match &polled {
+            Poll::Ready(_) => self.pulse.sent(),
+            Poll::Pending => self.pulse.blocked(),
+        }
+        polled
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.first.is_empty() {
+            let size = this.first.len().min(buf.remaining());
+            buf.put_slice(&this.first[..size]);
+            this.first.advance(size);
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut this.io).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            this.pulse.heard();
+        }
+        polled
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.io).poll_write(cx, buf);
+        this.noted(polled)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.io).poll_write_vectored(cx, bufs);
+        this.noted(polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.io).poll_flush(cx);
+        this.noted(polled)
+    }
+
+    /// Closes. If the client is still sending, it is heard out, within the patrol's patience: a
+    /// socket closed with bytes unread resets, and the reset destroys the answer that is on its way.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.closed {
+            ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
+            this.closed = true;
+            if !this.pulse.is_owed_a_hearing() {
+                return Poll::Ready(Ok(()));
+            }
+            this.pulse.linger();
+        }
+        let mut unheard = [0; 8 << 10];
+        loop {
+            let mut buf = ReadBuf::new(&mut unheard);
+            ready!(Pin::new(&mut this.io).poll_read(cx, &mut buf))?;
+            if buf.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}

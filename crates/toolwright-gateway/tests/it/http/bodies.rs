@@ -1,0 +1,119 @@
+//! Bodies: how much is read, how long, and how it is refused.
+
+use std::time::Duration;
+
+use toolwright_gateway::http::Limits;
+
+use super::probe::{Client, start};
+
+fn small() -> Limits {
+    Limits { body: 1000, ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_too_large_is_refused_unread() {
+    let server = start(small()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\n").await;
+    let answer = client.answer().await;
+    assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+    assert!(answer.text().contains("1000 bytes"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_body_that_grows_too_large_is_refused() {
+    let server = start(small()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    for _ in 0..5 {
+        client.send(&format!("ff\r\n{}\r\n", "x".repeat(255))).await;
+    }
+    assert_eq!(client.answer().await.status, 413);
+}
+
+#[tokio::test]
+async fn who_sends_a_hundred_megabytes_still_hears_why_not() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    let size = 100 << 20;
+    client.send(&format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {size}\r\n\r\n")).await;
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..100 {
+        assert!(client.try_send(&piece).await, "the server closed before the client was heard out");
+    }
+    assert_eq!(client.answer().await.status, 413);
+    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn large_bodies_come_whole() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    for size in [1, 4096, 300_000, 5_000_000] {
+        let head = format!("POST /count HTTP/1.1\r\nhost: a\r\ncontent-length: {size}\r\n\r\n");
+        client.send(&head).await;
+        client.send(&"x".repeat(size)).await;
+        assert_eq!(client.answer().await.text(), size.to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_stops_or_drips_is_too_slow() {
+    let patience = Duration::from_millis(300);
+    let limits = Limits { body_timeout: patience, header_timeout: patience, ..Limits::default() };
+    let server = start(limits).await;
+    let mut stopped = Client::connect(server.address).await;
+    stopped.send("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc").await;
+    let answer = stopped.answer().await;
+    assert_eq!(answer.status, 408, "{}", answer.text());
+
+    let mut dripping = Client::connect(server.address).await;
+    dripping.send("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
+    while dripping.try_send(b"x").await {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(dripping.answer().await.status, 408);
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_refused() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\n").await;
+    client.send("content-length: 2\r\n\r\nxx").await;
+    assert_eq!(client.answer().await.status, 415);
+}
+
+#[tokio::test]
+async fn bodies_share_the_memory() {
+    let limits = Limits { memory: 100_000, ..Limits::default() };
+    let server = start(limits).await;
+    let request = |path: &str| {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 90000\r\n\r\n");
+        head + &"x".repeat(90_000)
+    };
+    let mut first = Client::connect(server.address).await;
+    first.send(&request("/hold")).await;
+    server.probe.until_under_way(1).await;
+    let mut second = Client::connect(server.address).await;
+    second.send(&request("/count")).await;
+    let refused = second.answer().await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    server.probe.pieces.send("go".to_owned()).await.unwrap();
+    assert_eq!(first.answer().await.text(), "90000");
+    first.send(&request("/count")).await;
+    assert_eq!(first.answer().await.text(), "90000");
+}
+
+#[tokio::test]
+async fn a_client_may_ask_before_it_sends() {
+    let server = start(small()).await;
+    let mut client = Client::connect(server.address).await;
+    let head = "POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: ";
+    client.send(&format!("{head}2\r\n\r\n")).await;
+    assert_eq!(client.head().await.status, 100);
+    client.send("ok").await;
+    assert_eq!(client.answer().await.text(), "ok");
+    client.send(&format!("{head}2000\r\n\r\n")).await;
+    assert_eq!(client.answer().await.status, 413);
+}

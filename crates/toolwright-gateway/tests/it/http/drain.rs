@@ -1,0 +1,70 @@
+//! The end of serving: what is under way is finished, and nothing else is begun.
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use toolwright_gateway::http::{Ended, Limits};
+
+use super::probe::{Client, start};
+
+#[tokio::test]
+async fn what_is_under_way_is_finished() {
+    let server = start(Limits::default()).await;
+    let mut idle = Client::connect(server.address).await;
+    idle.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(idle.answer().await.status, 200);
+    let mut fresh = Client::connect(server.address).await;
+    let mut streaming = Client::connect(server.address).await;
+    streaming.send("GET /stream HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    streaming.head().await;
+    server.probe.pieces.send("before".to_owned()).await.unwrap();
+    assert_eq!(streaming.chunk().await, "before");
+
+    server.control.drain();
+    assert_eq!(idle.rest().await, "");
+    assert_eq!(fresh.rest().await, "");
+    assert!(TcpStream::connect(server.address).await.is_err());
+    assert!(!server.ended.is_finished());
+    server.probe.pieces.send("after".to_owned()).await.unwrap();
+    assert_eq!(streaming.chunk().await, "after");
+    server.probe.pieces.send("end".to_owned()).await.unwrap();
+    assert_eq!(streaming.rest().await, "0\r\n\r\n");
+    assert_eq!(server.ended.await.unwrap(), Ended::Drained);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_still_to_come_says_that_the_connection_ends() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    server.probe.until_under_way(1).await;
+    server.control.drain();
+    server.probe.pieces.send("go".to_owned()).await.unwrap();
+    let answer = client.answer().await;
+    assert_eq!((answer.text().as_str(), answer.header("connection")), ("slow", Some("close")));
+    assert_eq!(server.ended.await.unwrap(), Ended::Drained);
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_cut() {
+    let server = start(Limits { drain: Duration::from_millis(300), ..Limits::default() }).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    server.probe.until_under_way(1).await;
+    server.control.drain();
+    assert_eq!(client.rest().await, "");
+    assert_eq!(server.ended.await.unwrap(), Ended::Cut(1));
+    server.probe.until_under_way(0).await;
+}
+
+#[tokio::test]
+async fn a_second_order_ends_it_at_once() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    server.probe.until_under_way(1).await;
+    server.control.drain();
+    server.control.cut();
+    assert_eq!(client.rest().await, "");
+    assert_eq!(server.ended.await.unwrap(), Ended::Cut(1));
+}

@@ -1,0 +1,123 @@
+//! Clients that mean harm, or act as if.
+
+use std::time::Duration;
+
+use toolwright_gateway::http::Limits;
+
+use super::probe::{Client, start};
+
+fn hasty() -> Limits {
+    Limits { header_timeout: Duration::from_millis(300), ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_head_that_drips_is_cut() {
+    let server = start(hasty()).await;
+    for first in ["", "P", "POST /echo HTTP/1.1\r\n"] {
+        let mut client = Client::connect(server.address).await;
+        client.send(first).await;
+        assert_eq!(client.rest().await, "");
+    }
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(client.answer().await.text(), "hello");
+    // The second head of a connection is timed as the first.
+    client.send("GET /hello HTTP/1.1\r\n").await;
+    while client.try_send(b"x: y\r\n").await {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_kept_longer_than_a_slow_head() {
+    let limits = Limits { idle_timeout: Duration::from_secs(2), ..hasty() };
+    let server = start(limits).await;
+    let mut client = Client::connect(server.address).await;
+    for _ in 0..2 {
+        client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert_eq!(client.answer().await.text(), "hello");
+        tokio::time::sleep(Duration::from_millis(900)).await;
+    }
+    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn floods_of_headers_are_refused() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /hello HTTP/1.1\r\nhost: a\r\n").await;
+    let line = format!("x: {}\r\n", "y".repeat(1000));
+    for _ in 0..5000 {
+        if !client.try_send(line.as_bytes()).await {
+            break;
+        }
+    }
+    assert_eq!(client.head().await.status, 431);
+
+    let mut client = Client::connect(server.address).await;
+    let many = "x: y\r\n".repeat(101);
+    client.send(&format!("GET /hello HTTP/1.1\r\nhost: a\r\n{many}\r\n")).await;
+    assert_eq!(client.head().await.status, 431);
+}
+
+#[tokio::test]
+async fn garbage_is_refused_and_tells_nothing() {
+    let server = start(Limits::default()).await;
+    let garbage: [&[u8]; 5] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        b"\0\0\0\0\0\0\0\0\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /echo HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nabc",
+        b"POST /echo HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\nabc",
+    ];
+    for bytes in garbage {
+        let mut client = Client::connect(server.address).await;
+        assert!(client.try_send(bytes).await);
+        client.finish().await;
+        let answer = client.rest().await;
+        assert!(answer.starts_with("HTTP/1.1 4") || answer.is_empty(), "{answer}");
+        assert!(answer.is_empty() || answer.ends_with("\r\n\r\n"), "{answer}");
+    }
+    let mut client = Client::connect(server.address).await;
+    client.send("POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n").await;
+    assert_eq!(client.answer().await.status, 400);
+}
+
+#[tokio::test]
+async fn connections_beyond_the_cap_wait_for_their_turn() {
+    let server = start(Limits { connections: 2, ..Limits::default() }).await;
+    let mut first = Client::connect(server.address).await;
+    let mut second = Client::connect(server.address).await;
+    for client in [&mut first, &mut second] {
+        client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert_eq!(client.answer().await.status, 200);
+    }
+    let mut third = Client::connect(server.address).await;
+    third.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let early = tokio::time::timeout(Duration::from_millis(300), third.head()).await;
+    assert!(early.is_err(), "a third connection was served beside two");
+    drop(first);
+    assert_eq!(third.head().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_left() {
+    let limits = Limits { write_timeout: Duration::from_millis(300), ..hasty() };
+    let server = start(limits).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    // Once it reads again, it finds an answer that was not finished.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(client.rest().await.len() < 64 << 20);
+}
+
+#[tokio::test]
+async fn why_an_answer_broke_off_stays_here() {
+    let server = start(Limits::default()).await;
+    let mut client = Client::connect(server.address).await;
+    client.send("GET /stream HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    client.head().await;
+    server.probe.pieces.send("half".to_owned()).await.unwrap();
+    server.probe.pieces.send("fail".to_owned()).await.unwrap();
+    assert_eq!(client.rest().await, "4\r\nhalf\r\n");
+}
