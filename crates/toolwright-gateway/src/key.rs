@@ -1,1 +1,213 @@
 //! Clients: their keys, what each may use and how much of it.
+//!
+//! ```text
+//! present (where the key is) → hash → Keys (whose it is) → allow (what) → limit (how much)
+//! ```
+//!
+//! A key is 256 random bits, and the gateway knows only its hash (record 0013).
+
+mod allow;
+mod client;
+mod hash;
+mod limit;
+mod present;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderMap, Uri};
+use toolwright_core::{Fault, FaultClass};
+
+pub use allow::{Allow, Pattern};
+pub use client::Client;
+pub use hash::{KeyHash, generate};
+pub use limit::{Meter, Rates};
+pub use present::Carrier;
+
+use crate::config::Key;
+
+/// The clients of a gateway, by the hashes of their keys.
+#[derive(Debug)]
+pub struct Keys {
+    clients: HashMap<KeyHash, Arc<Client>>,
+    everybody: Arc<Client>,
+}
+
+/// Who sent a request, and what carried the key.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The client
+    pub client: Arc<Client>,
+    /// What carried its key, which is then no credential for an upstream; `None` where no key is
+    /// asked for
+    pub carrier: Option<Carrier>,
+}
+
+impl Keys {
+    /// The clients of a configuration. Without any, everybody is [`Client::open`].
+    pub fn new(keys: &[Key]) -> Keys {
+        Keys::of(keys, Client::new)
+    }
+
+    /// The clients of another configuration. Those who stay have used what they have used: a
+    /// client is the same as long as its name is.
+    #[must_use]
+    pub fn renew(&self, keys: &[Key], now: Instant) -> Keys {
+        let before: HashMap<&str, &Client> =
+            self.clients.values().map(|client| (client.name(), &**client)).collect();
+        Keys::of(keys, |key| match before.get(key.name.as_str()) {
+            Some(before) => before.renew(key, now),
+            None => Client::new(key),
+        })
+    }
+
+    fn of(keys: &[Key], client: impl Fn(&Key) -> Client) -> Keys {
+        let clients = keys.iter().map(|key| (key.hash, Arc::new(client(key)))).collect();
+        Keys { clients, everybody: Arc::new(Client::open()) }
+    }
+
+    /// Whether no key is asked for.
+    pub fn is_open(&self) -> bool {
+        self.clients.is_empty()
+    }
+
+    /// Who sent a request.
+    pub fn find(&self, headers: &HeaderMap, uri: &Uri) -> Result<Found, Fault> {
+        if self.is_open() {
+            return Ok(Found { client: Arc::clone(&self.everybody), carrier: None });
+        }
+        let presented = present::presented(headers, uri);
+        let found = presented.iter().find_map(|(carrier, key)| {
+            let client = self.clients.get(&KeyHash::of(key))?;
+            Some(Found { client: Arc::clone(client), carrier: Some(*carrier) })
+        });
+        found.ok_or_else(|| refusal(&presented))
+    }
+}
+
+/// What to tell whoever has no key, or a wrong one.
+fn refusal(presented: &[(Carrier, &str)]) -> Fault {
+    let signed = presented.iter().any(|(carrier, _)| *carrier == Carrier::AccessKey);
+    let message = if presented.is_empty() {
+        "No API key was sent. Send a key of this gateway as `Authorization: Bearer`, `x-api-key`, \
+         `x-goog-api-key`, `?key=` or `toolwright-key`."
+    } else if signed {
+        "The AWS access key id is not a key of this gateway. The gateway does not check AWS \
+         signatures: use its key as the access key id, with any secret; or as a bearer token \
+         (AWS_BEARER_TOKEN_BEDROCK); or in the header `toolwright-key`."
+    } else {
+        "The API key is not a key of this gateway."
+    };
+    Fault::new(FaultClass::Unauthenticated, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+
+    use super::*;
+
+    fn key(name: &str, secret: &str) -> Key {
+        Key {
+            name: name.to_owned(),
+            hash: KeyHash::of(secret),
+            tenant: name.to_owned(),
+            models: Allow::Only(vec![Pattern::new("fast"), Pattern::new("openai/*")]),
+            tools: Allow::Only(vec![Pattern::new("read_*")]),
+            rates: Rates { requests_per_minute: NonZeroU64::new(2), ..Rates::default() },
+        }
+    }
+
+    fn found(keys: &Keys, headers: &[(&'static str, &str)], uri: &str) -> Result<Found, Fault> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        keys.find(&map, &uri.parse().unwrap())
+    }
+
+    const SIGNED: &str = "AWS4-HMAC-SHA256 Credential=tw-1/20261115/us-east-1/bedrock/aws4_request, \
+        SignedHeaders=content-type;host;x-amz-date, Signature=00";
+
+    #[test]
+    fn a_key_is_found_wherever_an_sdk_puts_it() {
+        let keys = Keys::new(&[key("alice", "tw-1"), key("bob", "tw-2")]);
+        for (headers, uri, carrier) in [
+            (&[("authorization", "Bearer tw-1")][..], "/", Carrier::Bearer),
+            (&[("authorization", "bearer  tw-1 ")], "/", Carrier::Bearer),
+            (&[("x-api-key", "tw-1")], "/", Carrier::ApiKey),
+            (&[("x-goog-api-key", "tw-1")], "/", Carrier::GoogApiKey),
+            (&[], "/v1beta/models/m:generateContent?alt=sse&key=tw-1", Carrier::Query),
+            (&[("authorization", SIGNED)], "/", Carrier::AccessKey),
+            (&[("toolwright-key", "tw-1")], "/", Carrier::Own),
+            (&[("toolwright-key", "tw-1"), ("x-api-key", "vendor")], "/", Carrier::Own),
+            (&[("authorization", "Bearer vendor"), ("x-api-key", "tw-1")], "/", Carrier::ApiKey),
+        ] {
+            let found = found(&keys, headers, uri).unwrap();
+            assert_eq!((found.client.name(), found.carrier), ("alice", Some(carrier)));
+        }
+    }
+
+    #[test]
+    fn whoever_has_no_key_is_told_how_to_send_one() {
+        let keys = Keys::new(&[key("alice", "tw-1")]);
+        let other = SIGNED.replace("tw-1", "AKIAEXAMPLE");
+        for (headers, uri, words) in [
+            (&[][..], "/", "No API key was sent"),
+            (&[("authorization", "Bearer ")], "/", "No API key was sent"),
+            (&[("authorization", "Basic dHctMQ==")], "/", "No API key was sent"),
+            (&[("authorization", "Bearer tw-3")], "/", "not a key of this gateway"),
+            (&[("authorization", "tw-1")], "/", "No API key was sent"),
+            (&[("x-api-key", "tw-")], "/?key=tw-12", "not a key of this gateway"),
+            (&[("authorization", &other)], "/", "as the access key id"),
+            (&[("toolwright-key", "no"), ("x-api-key", "tw-1")], "/", "not a key"),
+        ] {
+            let fault = found(&keys, headers, uri).unwrap_err();
+            assert_eq!(fault.class, FaultClass::Unauthenticated);
+            assert!(fault.message.contains(words), "{headers:?}: {}", fault.message);
+            assert!(!fault.message.contains("tw-"), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn without_keys_everybody_may_do_everything() {
+        let found = found(&Keys::new(&[]), &[("authorization", "Bearer x")], "/").unwrap();
+        assert_eq!((found.client.name(), found.carrier), ("open", None));
+        assert!(found.client.may_use("any", "openai/any") && found.client.may_call("write_file"));
+        let now = Instant::now();
+        found.client.charge(u64::MAX, now);
+        assert!((0..1000).all(|_| found.client.admit(now).is_ok()));
+    }
+
+    #[test]
+    fn a_client_uses_what_its_key_allows() {
+        let keys = Keys::new(&[key("alice", "tw-1")]);
+        let client = found(&keys, &[("x-api-key", "tw-1")], "/").unwrap().client;
+        assert!(client.may_use("fast", "claude/claude-haiku-5"), "by alias, wherever it leads");
+        assert!(client.may_use("gpt-4o", "openai/gpt-4o"), "by where it leads");
+        assert!(!client.may_use("claude-haiku-5", "claude/claude-haiku-5"));
+        assert!(client.may_call("read_csv") && !client.may_call("write_file"));
+        let fault = client.forbidden("claude-haiku-5");
+        assert_eq!(fault.class, FaultClass::Forbidden);
+        assert!(fault.message.contains("`alice`") && fault.message.contains("claude-haiku-5"));
+    }
+
+    #[test]
+    fn what_was_used_stays_used_after_a_reload() {
+        let now = Instant::now();
+        let before = Keys::new(&[key("alice", "tw-1"), key("bob", "tw-2")]);
+        let of = |keys: &Keys, secret| found(keys, &[("x-api-key", secret)], "/").unwrap().client;
+        let old = of(&before, "tw-1");
+        assert!(old.admit(now).is_ok());
+        let after = before.renew(&[key("alice", "tw-3"), key("carol", "tw-4")], now);
+        let (alice, carol) = (of(&after, "tw-3"), of(&after, "tw-4"));
+        assert!(old.admit(now).is_ok(), "a request under way counts against the same meter");
+        let fault = alice.admit(now).unwrap_err();
+        assert_eq!(fault.class, FaultClass::RateLimited);
+        assert_eq!(fault.retry_after_ms, Some(30_001));
+        assert!(fault.message.contains("2 requests per minute"), "{}", fault.message);
+        assert!(carol.admit(now).is_ok());
+        assert!(found(&after, &[("x-api-key", "tw-1")], "/").is_err(), "the old key is gone");
+    }
+}

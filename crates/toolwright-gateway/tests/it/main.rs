@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod call;
+mod config;
 mod http;
 mod run;
 mod translate;

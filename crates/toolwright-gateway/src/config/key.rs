@@ -1,0 +1,89 @@
+//! `[keys.NAME]`: a client, its key's hash, and what it may use.
+
+use std::num::NonZeroU64;
+
+use super::alias::check_upstream;
+use super::error::ConfigError;
+use super::name;
+use super::table::Table;
+use super::value::Value;
+use crate::key::{Allow, KeyHash, Pattern, Rates};
+
+/// A client of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The client's name
+    pub name: String,
+    /// The hash of its key
+    pub hash: KeyHash,
+    /// Whose data it sees; the client's own name unless said otherwise
+    pub tenant: String,
+    /// The models that it may use
+    pub models: Allow,
+    /// The tools that the gateway may run for it
+    pub tools: Allow,
+    /// How much it may use
+    pub rates: Rates,
+}
+
+/// Reads `[keys]`. `upstreams` are the names that a model may begin with.
+pub(super) fn read(table: Table<'_>, upstreams: &[&str]) -> Result<Vec<Key>, ConfigError> {
+    let mut keys: Vec<Key> = Vec::new();
+    for (name, entry) in table.entries() {
+        name::check(&name, &entry)?;
+        let place = entry.error("");
+        let key = key(name, entry.table()?, upstreams)?;
+        if let Some(twin) = keys.iter().find(|other| other.hash == key.hash) {
+            let what = format!("this is the key of `{}` too; a key has one client", twin.name);
+            return Err(place.with_what(what));
+        }
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+fn key(name: String, mut table: Table<'_>, upstreams: &[&str]) -> Result<Key, ConfigError> {
+    let hint = format!("`toolwright key {name}` makes a key and prints its hash");
+    let Some(hash) = table.take("hash") else {
+        return Err(table.error("the key `hash` is missing").with_hint(hint));
+    };
+    let hash: KeyHash = hash.text()?.parse().map_err(|()| {
+        // It may be the key itself, so it is not repeated.
+        let what = "this must be `blake3:` and 64 hexadecimal digits; the key itself is never here";
+        hash.error(what).with_hint(hint)
+    })?;
+    let key = Key {
+        hash,
+        tenant: table.take_some("tenant", Value::words)?.unwrap_or_else(|| name.clone()),
+        models: allow(table.take("models"), |pattern, value| {
+            pattern.upstream().map_or(Ok(()), |name| check_upstream(name, upstreams, value))
+        })?,
+        tools: allow(table.take("tools"), |_, _| Ok(()))?,
+        rates: Rates {
+            requests_per_minute: table.take_some("requests_per_minute", rate)?,
+            tokens_per_minute: table.take_some("tokens_per_minute", rate)?,
+        },
+        name,
+    };
+    table.finish()?;
+    Ok(key)
+}
+
+fn allow(
+    list: Option<Value<'_>>,
+    check: impl Fn(&Pattern, &Value<'_>) -> Result<(), ConfigError>,
+) -> Result<Allow, ConfigError> {
+    let Some(list) = list else { return Ok(Allow::All) };
+    let mut patterns = Vec::new();
+    for value in list.elements()? {
+        let pattern = Pattern::new(value.words()?);
+        check(&pattern, &value)?;
+        patterns.push(pattern);
+    }
+    Ok(Allow::Only(patterns))
+}
+
+fn rate(value: &Value<'_>) -> Result<NonZeroU64, ConfigError> {
+    let none = || value.error("this must be 1 or more; leave it out for no limit");
+    NonZeroU64::new(value.number(1)?).ok_or_else(none)
+}

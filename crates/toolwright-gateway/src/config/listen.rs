@@ -1,0 +1,39 @@
+//! `listen`: the address, and who it lets in.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::Config;
+use super::error::ConfigError;
+
+/// Where the gateway listens unless told otherwise.
+pub const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8000);
+
+/// Reads an address and a port; `localhost` is 127.0.0.1.
+pub fn parse(text: &str) -> Result<SocketAddr, ConfigError> {
+    let text = text.trim();
+    let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let local = local.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    local.or_else(|| text.parse().ok()).ok_or_else(|| {
+        ConfigError::new("listen", "this is not an address with a port")
+            .with_hint("write 127.0.0.1:8000, or 0.0.0.0:8000 for every network of this machine")
+    })
+}
+
+impl Config {
+    /// Refuses to let strangers in by accident: beyond loopback there are keys, or `open` says that
+    /// everybody is welcome.
+    pub fn check_listen(&self) -> Result<(), ConfigError> {
+        // An IPv4 address within an IPv6 one is as local as the IPv4 one is.
+        if self.listen.ip().to_canonical().is_loopback() || !self.keys.is_empty() || self.open {
+            return Ok(());
+        }
+        let what = format!(
+            "{} can be reached from other machines, and there are no keys: everybody could use \
+             your upstreams",
+            self.listen
+        );
+        Err(ConfigError::new("listen", what).with_hint(
+            "make a key with `toolwright key NAME`, or let everybody in with `open = true` (--open)",
+        ))
+    }
+}

@@ -1,0 +1,74 @@
+//! Names that the operator chooses: of upstreams, aliases and keys. They stand in model names, paths
+//! and patterns, so letters that mean something there are not in them.
+
+use super::error::ConfigError;
+use super::value::Value;
+
+/// The longest name.
+const LONGEST: usize = 128;
+
+/// Checks the name of an entry.
+pub(super) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
+    fault(name).map_or(Ok(()), |what| Err(entry.error(what)))
+}
+
+/// What is wrong with a name.
+pub(crate) fn fault(name: &str) -> Option<String> {
+    let legal = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
+    if name.is_empty() {
+        Some("the name is empty".to_owned())
+    } else if name.chars().count() > LONGEST {
+        Some(format!("the name is longer than {LONGEST} characters"))
+    } else {
+        let letter = name.chars().find(|letter| !legal(*letter))?;
+        Some(format!("{letter:?} is not legal in a name; letters, digits and `-_.:` are"))
+    }
+}
+
+/// A key as TOML writes it: bare where it may be.
+pub(crate) fn quoted(name: &str) -> String {
+    let bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
+}
+
+/// A text as TOML writes it, in quotes.
+pub(crate) fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                out.extend(format!("\\u{:04X}", u32::from(letter)).chars());
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_nothing_that_means_something_elsewhere() {
+        for name in ["claude", "gpt-4o", "qwen2.5:7b", "助手"] {
+            assert_eq!(fault(name), None, "{name}");
+        }
+        for name in ["", "a/b", "a b", "a*", "a?b", "a%20", "a\nb"] {
+            assert!(fault(name).is_some(), "{name}");
+        }
+        assert!(fault(&"a".repeat(129)).is_some());
+    }
+
+    #[test]
+    fn a_written_text_is_read_back() {
+        for name in ["plain", "qwen2.5:7b", "助手", "a\"b\\c\n", ""] {
+            let document = format!("{} = {}", quoted(name), text(name));
+            let table: toml::Table = document.parse().unwrap();
+            assert_eq!(table[name].as_str(), Some(name), "{document}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `[log]`, `[ledger]` and `[losses]`: what is written down, and how much of it.
+
+use tracing::level_filters::LevelFilter;
+
+use super::error::ConfigError;
+use super::table::Table;
+use super::value::Value;
+
+/// What goes to the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// The least severe that is written
+    pub level: LevelFilter,
+    /// How a line looks
+    pub format: LogFormat,
+    /// Whether prompts and arguments are written too
+    pub payloads: bool,
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON document a line
+    Json,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log { level: LevelFilter::INFO, format: LogFormat::Text, payloads: false }
+    }
+}
+
+/// What goes to the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// Whether arguments and outcomes are written too
+    pub payloads: bool,
+}
+
+/// Losses that can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Losses {
+    /// Of how many requests they are kept
+    pub keep: usize,
+}
+
+impl Default for Losses {
+    fn default() -> Losses {
+        Losses { keep: 10_000 }
+    }
+}
+
+const LEVELS: [(&str, LevelFilter); 6] = [
+    ("off", LevelFilter::OFF),
+    ("error", LevelFilter::ERROR),
+    ("warn", LevelFilter::WARN),
+    ("info", LevelFilter::INFO),
+    ("debug", LevelFilter::DEBUG),
+    ("trace", LevelFilter::TRACE),
+];
+
+const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+
+/// Reads `[log]`.
+pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {
+    let usual = Log::default();
+    let log = Log {
+        level: table.take_or("level", usual.level, |value| one_of(value, &LEVELS))?,
+        format: table.take_or("format", usual.format, |value| one_of(value, &FORMATS))?,
+        payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
+    };
+    table.finish()?;
+    Ok(log)
+}
+
+/// Reads `[ledger]`.
+pub(super) fn ledger(mut table: Table<'_>) -> Result<Ledger, ConfigError> {
+    let ledger = Ledger { payloads: table.take_or("payloads", false, Value::flag)? };
+    table.finish()?;
+    Ok(ledger)
+}
+
+/// Reads `[losses]`.
+pub(super) fn losses(mut table: Table<'_>) -> Result<Losses, ConfigError> {
+    let usual = Losses::default();
+    let losses = Losses { keep: table.take_or("keep", usual.keep, |value| value.count(0))? };
+    table.finish()?;
+    Ok(losses)
+}
+
+/// What one of some words stands for.
+fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigError> {
+    let text = value.text()?;
+    words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant).ok_or_else(|| {
+        let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let what = format!("this must be one of {}", accepted.join(", "));
+        value.error(what).with_nearest(text, accepted)
+    })
+}

@@ -1,0 +1,259 @@
+//! `[upstreams.NAME]`: a vendor, where it is, and who we are to it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::HeaderName;
+use toolwright::SecretString;
+use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
+
+use super::error::ConfigError;
+use super::table::Table;
+use super::value::Value;
+use super::{name, secret};
+
+/// The upstream that is always there, and has no table.
+pub(super) const OFFLINE: &str = "offline";
+
+/// An upstream of the configuration.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// The id of the dialect or row that it speaks
+    pub dialect: String,
+    /// Where it is; `None` is where the vendor is known to be
+    pub base_url: Option<String>,
+    /// Who we are to it
+    pub access: Access,
+    /// The version of its interface to speak (`anthropic-version`)
+    pub version: Option<String>,
+    /// The region, for Bedrock
+    pub region: Option<String>,
+    /// How long connecting may take
+    pub connect: Duration,
+    /// How long the first byte of an answer may take
+    pub first_byte: Duration,
+    /// How long an answer may pause
+    pub idle: Duration,
+    /// How many requests may be under way at once
+    pub concurrency: usize,
+    /// How often a request is tried again
+    pub retries: u32,
+    /// A file of certificates to trust besides the usual ones
+    pub ca: Option<PathBuf>,
+    /// Headers to send with each request
+    pub headers: Vec<(HeaderName, SecretString)>,
+    /// Models to list
+    pub models: Vec<String>,
+}
+
+/// Who we are to an upstream.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// As the vendor's usual variables say, where the vendor is known; else nobody
+    Usual,
+    /// Whoever has this key
+    Key(SecretString),
+    /// Whoever the client says it is: its own credential is sent on
+    Client,
+    /// Whoever has these keys of AWS
+    Aws {
+        /// The id of the access key
+        access_key: SecretString,
+        /// The secret access key
+        secret_key: SecretString,
+        /// The token of a temporary session
+        session_token: Option<SecretString>,
+    },
+}
+
+impl Upstream {
+    /// An upstream with everything else at its default.
+    pub fn new(dialect: impl Into<String>) -> Upstream {
+        Upstream {
+            dialect: dialect.into(),
+            base_url: None,
+            access: Access::Usual,
+            version: None,
+            region: None,
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_mins(10),
+            idle: Duration::from_mins(2),
+            concurrency: 256,
+            retries: 2,
+            ca: None,
+            headers: Vec::new(),
+            models: Vec::new(),
+        }
+    }
+}
+
+/// Reads one entry of `[upstreams]`.
+pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> {
+    name::check(id, &entry)?;
+    if id == OFFLINE {
+        let what = "`offline` is always there and takes no configuration";
+        return Err(entry.error(what).with_hint("choose another name"));
+    }
+    let mut table = entry.table()?;
+    let mut upstream = Upstream::new(dialect(id, &mut table)?);
+    let own = upstream.dialect.clone();
+    upstream.base_url = table.take_some("base_url", base_url)?;
+    upstream.access = access(&own, &mut table)?;
+    upstream.version = table.take_some("version", |value| only(&own, "anthropic", value))?;
+    upstream.region = table.take_some("region", |value| only(&own, "bedrock", value))?;
+    upstream.connect = table.take_or("connect", upstream.connect, Value::deadline)?;
+    upstream.first_byte = table.take_or("first_byte", upstream.first_byte, Value::deadline)?;
+    upstream.idle = table.take_or("idle", upstream.idle, Value::deadline)?;
+    upstream.concurrency =
+        table.take_or("concurrency", upstream.concurrency, |value| value.count(1))?;
+    upstream.retries = table.take_or("retries", upstream.retries, retries)?;
+    upstream.ca = table.take_some("ca", Value::existing_file)?;
+    if let Some(value) = table.take("headers") {
+        upstream.headers = headers(value.table()?)?;
+    }
+    if let Some(value) = table.take("models") {
+        upstream.models = value.texts()?;
+    }
+    table.finish()?;
+    Ok(upstream)
+}
+
+fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
+    let Some(value) = table.take("dialect") else {
+        return usual_dialect(id).map(str::to_owned).ok_or_else(|| {
+            let what = format!("the key `dialect` is missing; accepted: {}", dialects().join(", "));
+            table.error(what)
+        });
+    };
+    let named = value.words()?;
+    if lookup(&named).is_some() {
+        return Ok(named);
+    }
+    let what = match named.as_str() {
+        "mcp" => "mcp has tools and no models, so it is no dialect of an upstream".to_owned(),
+        _ => format!("there is no such dialect; accepted: {}", dialects().join(", ")),
+    };
+    Err(value.error(what).with_nearest(&named, dialects()))
+}
+
+/// The dialect of an upstream whose name says it.
+fn usual_dialect(id: &str) -> Option<&str> {
+    match id {
+        "openai" => Some(Dialect::OpenaiChat.id()),
+        id => lookup(id).map(|_| id),
+    }
+}
+
+/// The ids of dialects and rows that an upstream can speak.
+fn dialects() -> Vec<&'static str> {
+    let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
+    dialects.map(Dialect::id).chain(VENDORS.iter().map(|vendor| vendor.id)).collect()
+}
+
+fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
+    let text = value.words()?;
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let Some(rest) = rest else {
+        return Err(value.error("an address starts with https:// or http://"));
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // What stands before an `@` is a credential, and it is not repeated.
+    if host.contains('@') {
+        return Err(value.error("an address has no credential in it").with_hint("use `key`"));
+    }
+    if rest.contains(['?', '#']) {
+        return Err(value.error("an address ends before `?` and `#`"));
+    }
+    match text.parse::<http::Uri>() {
+        Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) => Ok(text),
+        _ => Err(value.error("this is not an address, such as https://api.example.com")),
+    }
+}
+
+fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
+    let key = table.take("key");
+    let [access_key, secret_key, session_token] =
+        ["access_key", "secret_key", "session_token"].map(|key| table.take(key));
+    let aws = [&access_key, &secret_key, &session_token].into_iter().flatten().next();
+    if let Some(first) = aws {
+        if dialect != Dialect::Bedrock.id() {
+            return Err(first.error("this is for the dialect bedrock alone"));
+        }
+        if key.is_some() {
+            let what = "an upstream has either `key` or keys of AWS, not both";
+            return Err(first.error(what));
+        }
+        let (Some(access_key), Some(secret_key)) = (&access_key, &secret_key) else {
+            return Err(first.error("`access_key` and `secret_key` belong together"));
+        };
+        return Ok(Access::Aws {
+            access_key: secret::fetch(access_key)?,
+            secret_key: secret::fetch(secret_key)?,
+            session_token: session_token.as_ref().map(secret::fetch).transpose()?,
+        });
+    }
+    match key {
+        None => Ok(Access::Usual),
+        Some(value) if value.text()? == "client" => Ok(Access::Client),
+        Some(value) => secret::fetch(&value).map(Access::Key),
+    }
+}
+
+/// A text that only one dialect has a use for.
+fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigError> {
+    if dialect == meant {
+        value.words()
+    } else {
+        Err(value.error(format!("this is for the dialect {meant} alone")))
+    }
+}
+
+/// The most often that a request is tried again.
+const MOST_RETRIES: u64 = 10;
+
+fn retries(value: &Value<'_>) -> Result<u32, ConfigError> {
+    let number = value.number(0)?;
+    let few = u32::try_from(number).ok().filter(|_| number <= MOST_RETRIES);
+    few.ok_or_else(|| value.error(format!("this must be a whole number from 0 to {MOST_RETRIES}")))
+}
+
+/// Headers that belong to the connection, or that `key` and `version` say.
+const TAKEN: &[(&str, &str)] = &[
+    ("host", "base_url"),
+    ("content-length", ""),
+    ("transfer-encoding", ""),
+    ("connection", ""),
+    ("anthropic-version", "version"),
+];
+
+fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>, ConfigError> {
+    let mut headers = Vec::new();
+    for (name, value) in table.entries() {
+        let header: HeaderName =
+            name.parse().map_err(|_| value.error("this is not the name of a header"))?;
+        if let Some((_, instead)) = TAKEN.iter().find(|(taken, _)| *taken == header.as_str()) {
+            let error = value.error("this header is not for the configuration to set");
+            return Err(match *instead {
+                "" => error,
+                instead => error.with_hint(format!("use `{instead}`")),
+            });
+        }
+        let text = match secret::find(&value)? {
+            Some(secret) => secret,
+            // A header by which vendors know people holds a secret.
+            None if is_credential(header.as_str()) => secret::fetch(&value)?,
+            None => SecretString::from(value.text()?),
+        };
+        if http::HeaderValue::from_str(text.expose()).is_err() {
+            return Err(value.error("this has characters that no header can hold"));
+        }
+        headers.push((header, text));
+    }
+    Ok(headers)
+}
+
+fn is_credential(header: &str) -> bool {
+    ["authorization", "api-key", "token", "secret", "cookie"]
+        .iter()
+        .any(|word| header.contains(word))
+}

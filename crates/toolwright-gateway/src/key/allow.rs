@@ -1,0 +1,120 @@
+//! What a client may use: lists of names with `*`.
+
+use std::fmt;
+
+/// The names that a client may use.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Allow {
+    /// Every name
+    #[default]
+    All,
+    /// Names that one of these matches
+    Only(Vec<Pattern>),
+}
+
+impl Allow {
+    /// Whether a name is among them.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Allow::All => true,
+            Allow::Only(patterns) => patterns.iter().any(|pattern| pattern.matches(name)),
+        }
+    }
+}
+
+/// A name in which `*` stands for any letters.
+///
+/// A `*` before the first `/` does not reach over it: `gpt-*` means names of models, and not an
+/// upstream whose name happens to begin that way. `*` alone means everything.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// A pattern as it is written.
+    pub fn new(text: impl Into<String>) -> Pattern {
+        Pattern(text.into())
+    }
+
+    /// The upstream that it names, if it names a single one.
+    pub fn upstream(&self) -> Option<&str> {
+        let (upstream, _) = self.0.split_once('/')?;
+        (!upstream.contains('*')).then_some(upstream)
+    }
+
+    /// Whether a name is meant.
+    pub fn matches(&self, name: &str) -> bool {
+        if self.0 == "*" {
+            return true;
+        }
+        match (self.0.split_once('/'), name.split_once('/')) {
+            (None, None) => glob(&self.0, name),
+            (Some((upstream, model)), Some((own, rest))) => {
+                glob(upstream, own) && glob(model, rest)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, formatter)
+    }
+}
+
+/// Whether a text is what a pattern says. It takes the first match of each piece between stars,
+/// which is never worse than a later one, so there is nothing to try again.
+fn glob(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut pieces = rest.split('*').peekable();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return text.ends_with(piece);
+        }
+        let Some(at) = text.find(piece) else { return false };
+        text = &text[at + piece.len()..];
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_letters() {
+        for (pattern, name, expected) in [
+            ("fast", "fast", true),
+            ("fast", "faster", false),
+            ("openai/*", "openai/gpt-4o", true),
+            ("openai/*", "openai", false),
+            ("openrouter/*", "openrouter/meta/llama", true),
+            ("*/gpt-*", "azure/gpt-4o", true),
+            ("gpt-*", "gpt-4o", true),
+            ("gpt-*", "gpt-x/claude", false),
+            ("*", "gpt-x/claude", true),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("a*a", "a", false),
+            ("**", "", true),
+            ("", "", true),
+            ("通义*", "通义千问", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).matches(name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_long_pattern_takes_no_long_time() {
+        let pattern = Pattern::new("a*".repeat(1000) + "b");
+        assert!(!pattern.matches(&"a".repeat(100_000)));
+    }
+
+    #[test]
+    fn an_empty_list_has_no_name() {
+        assert!(!Allow::Only(Vec::new()).has("fast"));
+        assert!(Allow::All.has("fast"));
+    }
+}

@@ -1,0 +1,109 @@
+//! A client: who it is, what it may use, how much it has used.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use toolwright_core::{Fault, FaultClass};
+
+use super::allow::Allow;
+use super::limit::{Limit, Meter};
+use crate::config::Key;
+
+/// Whoever sends requests.
+#[derive(Debug, Clone)]
+pub struct Client {
+    name: Arc<str>,
+    tenant: Arc<str>,
+    models: Allow,
+    tools: Allow,
+    meter: Arc<Meter>,
+}
+
+/// The name and tenant of everybody, where no keys are asked for.
+const EVERYBODY: &str = "open";
+
+impl Client {
+    /// Everybody, where no keys are asked for: all models, all tools, no limits.
+    pub fn open() -> Client {
+        Client {
+            name: EVERYBODY.into(),
+            tenant: EVERYBODY.into(),
+            models: Allow::All,
+            tools: Allow::All,
+            meter: Arc::default(),
+        }
+    }
+
+    /// The client of a key.
+    pub fn new(key: &Key) -> Client {
+        Client {
+            name: key.name.as_str().into(),
+            tenant: key.tenant.as_str().into(),
+            models: key.models.clone(),
+            tools: key.tools.clone(),
+            meter: Arc::new(Meter::new(key.rates)),
+        }
+    }
+
+    /// The client as another configuration has it, with what it has used. Requests under way still
+    /// count against it.
+    pub(super) fn renew(&self, key: &Key, now: Instant) -> Client {
+        self.meter.set(key.rates, now);
+        Client { meter: Arc::clone(&self.meter), ..Client::new(key) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whose data it sees.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// Whether it may use a model: by the name that it said, an alias maybe, or by the
+    /// `upstream/model` that the name leads to.
+    pub fn may_use(&self, said: &str, target: &str) -> bool {
+        self.models.has(said) || self.models.has(target)
+    }
+
+    /// Whether the gateway may run a tool for it.
+    pub fn may_call(&self, tool: &str) -> bool {
+        self.tools.has(tool)
+    }
+
+    /// What it is told about a model that it may not use.
+    pub fn forbidden(&self, said: &str) -> Fault {
+        let message = format!(
+            "The key `{}` may not use the model `{said}`. Ask for another model, or have the \
+             operator add it to the key's `models`.",
+            self.name
+        );
+        Fault::new(FaultClass::Forbidden, message)
+    }
+
+    /// Counts a request, if there is room for one.
+    pub fn admit(&self, now: Instant) -> Result<(), Fault> {
+        self.meter.admit(now).map_err(|full| {
+            let (unit, rate) = match full.limit {
+                Limit::Requests(rate) => ("requests", rate),
+                Limit::Tokens(rate) => ("tokens", rate),
+            };
+            let message = format!(
+                "The key `{}` has used its {rate} {unit} per minute. Try again in {} s.",
+                self.name,
+                full.wait.as_secs() + 1
+            );
+            let wait = u64::try_from(full.wait.as_millis()).unwrap_or(u64::MAX);
+            let mut fault = Fault::new(FaultClass::RateLimited, message);
+            fault.retry_after_ms = Some(wait.saturating_add(1));
+            fault
+        })
+    }
+
+    /// Counts the tokens of an answer.
+    pub fn charge(&self, tokens: u64, now: Instant) {
+        self.meter.charge(tokens, now);
+    }
+}

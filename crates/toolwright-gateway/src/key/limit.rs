@@ -1,0 +1,237 @@
+//! How much a client may use in a minute. Each rate is a bucket that a minute fills.
+//!
+//! A bucket is one moment: when it will be full again. Using something moves the moment on, time
+//! catches up with it, and nothing has to be counted or swept. Tokens are known only after the
+//! answer: they are charged then, into debt if need be, and while there is debt nothing is admitted.
+
+use std::num::NonZeroU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a bucket takes to fill.
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// The most debt that is remembered. No answer is so long that it blocks a client for longer.
+const MOST_DEBT: Duration = Duration::from_hours(1);
+
+/// How much may be used in a minute; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    /// Requests
+    pub requests_per_minute: Option<NonZeroU64>,
+    /// Tokens, in and out
+    pub tokens_per_minute: Option<NonZeroU64>,
+}
+
+/// What a client has used.
+#[derive(Debug, Default)]
+pub struct Meter(Mutex<Buckets>);
+
+#[derive(Debug, Default)]
+struct Buckets {
+    requests: Option<Bucket>,
+    tokens: Option<Bucket>,
+}
+
+/// Why a request is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full {
+    /// The rate that is used up
+    pub limit: Limit,
+    /// How long until there is room again
+    pub wait: Duration,
+}
+
+/// A rate that is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Of requests
+    Requests(NonZeroU64),
+    /// Of tokens
+    Tokens(NonZeroU64),
+}
+
+impl Meter {
+    /// A meter of which nothing is used.
+    pub fn new(rates: Rates) -> Meter {
+        let full = |rate| Bucket { rate, full: None };
+        Meter(Mutex::new(Buckets {
+            requests: rates.requests_per_minute.map(full),
+            tokens: rates.tokens_per_minute.map(full),
+        }))
+    }
+
+    /// Changes the rates. What was used stays used: so many requests, so many tokens.
+    pub fn set(&self, rates: Rates, now: Instant) {
+        let mut buckets = self.buckets();
+        let changed = |before: Option<Bucket>, rate: Option<NonZeroU64>| {
+            let used = before.map(|before| before.used_at(rate, now));
+            rate.map(|rate| Bucket { rate, full: used.map(|used| now + used) })
+        };
+        buckets.requests = changed(buckets.requests, rates.requests_per_minute);
+        buckets.tokens = changed(buckets.tokens, rates.tokens_per_minute);
+    }
+
+    /// Counts a request, if there is room for one. One that is not admitted is not counted.
+    pub fn admit(&self, now: Instant) -> Result<(), Full> {
+        let mut buckets = self.buckets();
+        if let Some(tokens) = &buckets.tokens {
+            // Room for one: how many it will be is not known yet.
+            tokens.room(1, now).map_err(|wait| Full { limit: Limit::Tokens(tokens.rate), wait })?;
+        }
+        if let Some(requests) = &mut buckets.requests {
+            let limit = Limit::Requests(requests.rate);
+            requests.room(1, now).map_err(|wait| Full { limit, wait })?;
+            requests.take(1, now);
+        }
+        Ok(())
+    }
+
+    /// Counts the tokens of an answer.
+    pub fn charge(&self, tokens: u64, now: Instant) {
+        if let Some(bucket) = &mut self.buckets().tokens {
+            bucket.take(tokens, now);
+        }
+    }
+
+    fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    rate: NonZeroU64,
+    /// When it will be full again; `None` is full since ever
+    full: Option<Instant>,
+}
+
+impl Bucket {
+    /// How much is used, as the time after which it is not.
+    fn used(&self, now: Instant) -> Duration {
+        self.full.map_or(Duration::ZERO, |full| full.saturating_duration_since(now))
+    }
+
+    /// Whether so much can be taken, or how long that takes.
+    fn room(&self, amount: u64, now: Instant) -> Result<(), Duration> {
+        let after = self.used(now) + scaled(MINUTE, amount, self.rate.get());
+        let over = after.saturating_sub(MINUTE);
+        if over.is_zero() { Ok(()) } else { Err(over) }
+    }
+
+    fn take(&mut self, amount: u64, now: Instant) {
+        let used = self.used(now) + scaled(MINUTE, amount, self.rate.get());
+        self.full = Some(now + used.min(MOST_DEBT));
+    }
+
+    /// How much is used, if it fills at another rate: the same use takes longer to be forgotten at a
+    /// lower one.
+    fn used_at(&self, rate: Option<NonZeroU64>, now: Instant) -> Duration {
+        let rate = rate.unwrap_or(self.rate);
+        scaled(self.used(now), self.rate.get(), rate.get()).min(MOST_DEBT)
+    }
+}
+
+/// A length of time, times one number, by another.
+fn scaled(time: Duration, times: u64, by: u64) -> Duration {
+    let nanos = time.as_nanos().saturating_mul(u128::from(times)) / u128::from(by.max(1));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(requests: u64, tokens: u64) -> Rates {
+        Rates {
+            requests_per_minute: NonZeroU64::new(requests),
+            tokens_per_minute: NonZeroU64::new(tokens),
+        }
+    }
+
+    fn admitted(meter: &Meter, tries: usize, now: Instant) -> usize {
+        (0..tries).filter(|_| meter.admit(now).is_ok()).count()
+    }
+
+    #[test]
+    fn a_minute_holds_as_many_requests_as_the_rate_says() {
+        for rate in [1, 7, 60, 1000] {
+            let start = Instant::now();
+            let meter = Meter::new(rates(rate, 0));
+            let rate = usize::try_from(rate).unwrap();
+            assert_eq!(admitted(&meter, rate + 10, start), rate, "at once");
+            assert_eq!(admitted(&meter, 10, start), 0);
+            assert_eq!(admitted(&meter, rate + 10, start + MINUTE), rate, "a minute later");
+        }
+    }
+
+    #[test]
+    fn the_wait_is_exact() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(60, 0));
+        assert_eq!(admitted(&meter, 60, start), 60);
+        let full = meter.admit(start).unwrap_err();
+        assert_eq!(full.wait, Duration::from_secs(1));
+        assert_eq!(full.limit, Limit::Requests(NonZeroU64::new(60).unwrap()));
+        let early = start + full.wait.saturating_sub(Duration::from_nanos(1));
+        assert_eq!(admitted(&meter, 1, early), 0, "and asking in vain costs nothing");
+        assert_eq!(admitted(&meter, 2, start + full.wait), 1);
+    }
+
+    #[test]
+    fn tokens_are_charged_afterwards_and_paid_back() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(0, 1000));
+        assert_eq!(admitted(&meter, 5, start), 5, "nothing is known of them yet");
+        meter.charge(999, start);
+        assert_eq!(admitted(&meter, 1, start), 1, "one is left");
+        meter.charge(2001, start);
+        let full = meter.admit(start).unwrap_err();
+        assert!(matches!(full.limit, Limit::Tokens(_)));
+        assert_eq!(full.wait, Duration::from_millis(120_060), "2000 in debt and room for one");
+        assert!(meter.admit(start + full.wait).is_ok());
+    }
+
+    #[test]
+    fn a_request_without_tokens_is_not_counted() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(1, 10));
+        meter.charge(10, start);
+        assert!(matches!(meter.admit(start).unwrap_err().limit, Limit::Tokens(_)));
+        assert!(meter.admit(start + Duration::from_secs(6)).is_ok());
+    }
+
+    #[test]
+    fn debt_has_an_end() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(0, 1));
+        meter.charge(u64::MAX, start);
+        meter.charge(u64::MAX, start);
+        assert!(meter.admit(start).unwrap_err().wait <= MOST_DEBT);
+        assert!(meter.admit(start + MOST_DEBT).is_ok());
+    }
+
+    #[test]
+    fn other_rates_keep_what_was_used() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(60, 0));
+        assert_eq!(admitted(&meter, 30, start), 30);
+        meter.set(rates(120, 0), start);
+        assert_eq!(admitted(&meter, 200, start), 90, "30 of 120 were used");
+        meter.set(rates(60, 0), start);
+        assert_eq!(admitted(&meter, 10, start + MINUTE), 0, "120 used at 60 are two minutes");
+        assert_eq!(admitted(&meter, 100, start + 2 * MINUTE), 60);
+        meter.set(rates(0, 0), start);
+        assert_eq!(admitted(&meter, 1000, start), 1000, "no limit");
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_no_harm() {
+        let before = Instant::now();
+        let start = before + Duration::from_secs(1);
+        let meter = Meter::new(rates(2, 0));
+        assert_eq!(admitted(&meter, 1, start), 1);
+        assert_eq!(admitted(&meter, 1, before), 0);
+        assert_eq!(admitted(&meter, 1, start), 1);
+    }
+}

@@ -1,0 +1,64 @@
+//! Where clients put a key: wherever their SDK puts one.
+//!
+//! A client that signs with AWS's signature sends the id of its access key and never the secret, so
+//! a gateway that knows only hashes cannot check the signature. It need not: the key itself can be
+//! the id, and is then presented like a bearer token (record 0014).
+
+use http::{HeaderMap, HeaderName, Uri, header};
+
+/// The header that is ours alone. With it, the other places are free for a vendor's credential.
+const OWN: HeaderName = HeaderName::from_static("toolwright-key");
+
+/// What carried a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Carrier {
+    /// The header `toolwright-key`
+    Own,
+    /// The header `authorization`, as a bearer token
+    Bearer,
+    /// The header `x-api-key`
+    ApiKey,
+    /// The header `x-goog-api-key`
+    GoogApiKey,
+    /// `key` in the query
+    Query,
+    /// The header `authorization`, as the access key id of an AWS signature
+    AccessKey,
+}
+
+/// What is presented as a key, in the order in which it is tried. Whoever uses the header that is
+/// ours alone means nothing else.
+pub(super) fn presented<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Vec<(Carrier, &'r str)> {
+    let header = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if headers.contains_key(OWN) {
+        return vec![(Carrier::Own, header(OWN).unwrap_or_default().trim())];
+    }
+    let authorization = header(header::AUTHORIZATION);
+    let places = [
+        (Carrier::Bearer, authorization.and_then(bearer)),
+        (Carrier::ApiKey, header(HeaderName::from_static("x-api-key"))),
+        (Carrier::GoogApiKey, header(HeaderName::from_static("x-goog-api-key"))),
+        (Carrier::Query, uri.query().and_then(query)),
+        (Carrier::AccessKey, authorization.and_then(access_key)),
+    ];
+    let given = places.into_iter().filter_map(|(carrier, key)| Some((carrier, key?.trim())));
+    given.filter(|(_, key)| !key.is_empty()).collect()
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, key) = authorization.trim_start().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(key)
+}
+
+/// The value of `key` in a query. Keys have no letters that need an escape.
+fn query(query: &str) -> Option<&str> {
+    query.split('&').find_map(|pair| pair.strip_prefix("key="))
+}
+
+/// The id in `AWS4-HMAC-SHA256 Credential=<id>/<date>/<region>/<service>/aws4_request, …`.
+fn access_key(authorization: &str) -> Option<&str> {
+    let fields = authorization.trim_start().strip_prefix("AWS4-HMAC-SHA256")?;
+    let credential = |field: &'_ str| field.trim().starts_with("Credential=");
+    let field = fields.split(',').find(|field| credential(field))?;
+    field.trim().strip_prefix("Credential=")?.split('/').next()
+}

@@ -1,0 +1,320 @@
+//! `toolwright.toml`: what it means, and what is said about mistakes in it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
+
+/// What every secret of these tests is.
+const SECRET: &str = "sk-hunter2";
+
+fn env(name: &str) -> Option<String> {
+    match name {
+        "EMPTY" => Some(" \n".to_owned()),
+        "UNSET" => None,
+        _ => Some(format!("{SECRET}\n")),
+    }
+}
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    Config::parse(text, Path::new("."), &env)
+}
+
+/// The refusal of a text, as it is shown, with its hint.
+fn refusal(text: &str) -> String {
+    let Err(error) = parse(text) else { panic!("accepted: {text}") };
+    let shown = format!("{error} | {}", error.hint().unwrap_or_default());
+    assert!(!shown.contains(SECRET), "{shown}");
+    shown
+}
+
+fn example() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../toolwright.example.toml");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn nothing_is_the_default() {
+    let config = parse("").unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8000");
+    assert_eq!(config.data, Path::new("./.toolwright"));
+    assert_eq!(config.limits.body, 32_000_000);
+    assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
+    assert_eq!(config.losses.keep, 10_000);
+    assert!(config.upstreams.is_empty() && config.models.is_empty() && config.keys.is_empty());
+    assert!(config.tools.is_none() && config.tls.is_none() && !config.open);
+    assert!(!config.log.payloads && !config.ledger.payloads);
+}
+
+#[test]
+fn a_file_that_is_named_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.toml");
+    let error = Config::load(Some(&path), &env).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("{}: ", path.display())), "{error}");
+}
+
+#[test]
+fn an_error_names_the_file_the_line_and_the_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "open = true\n[limits]\n  body = \"much\"\n").unwrap();
+    let error = Config::load(Some(&path), &env).unwrap_err();
+    let start = format!("{}:3:10: limits.body: this must be a size", path.display());
+    assert!(error.to_string().starts_with(&start), "{error}");
+}
+
+#[test]
+fn the_example_is_what_it_says() {
+    let config = parse(&example()).unwrap();
+    assert_eq!(config.upstreams["claude"].dialect, "anthropic");
+    assert_eq!(config.models["fast"].targets, ["claude/claude-haiku-5", "offline/rules"]);
+}
+
+#[test]
+fn the_example_shows_every_setting_at_its_default() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["cert.pem", "key.pem", "corp.pem"] {
+        std::fs::write(folder.path().join(file), "").unwrap();
+    }
+    let setting =
+        |line: &str| line.strip_prefix('#').is_some_and(|rest| !rest.starts_with([' ', '#']));
+    let lines: Vec<String> = example()
+        .lines()
+        .map(|line| if setting(line) { line[1..].to_owned() } else { line.to_owned() })
+        .collect();
+    let config = Config::parse(&lines.join("\n"), folder.path(), &env).unwrap();
+    let usual = Config::default();
+    assert_eq!(config.listen, usual.listen);
+    assert_eq!(config.limits, usual.limits);
+    assert_eq!((config.log, config.ledger, config.losses), (usual.log, usual.ledger, usual.losses));
+    let claude = &config.upstreams["claude"];
+    assert_eq!((claude.first_byte, claude.idle), (Duration::from_mins(10), Duration::from_mins(2)));
+    assert_eq!(claude.ca.as_deref(), Some(&*folder.path().join("corp.pem")));
+    assert_eq!(claude.headers.len(), 2);
+    assert!(matches!(config.upstreams["aws"].access, Access::Aws { .. }));
+    assert_eq!(config.models["helper"].tools, ["read_csv", "git_status"]);
+    let alice = &config.keys[0];
+    assert_eq!((alice.name.as_str(), alice.tenant.as_str()), ("alice", "acme"));
+    assert_eq!(alice.rates.tokens_per_minute.unwrap().get(), 100_000);
+    assert_eq!(config.tls.unwrap().cert, folder.path().join("cert.pem"));
+    assert_eq!(config.tools.unwrap().allow, ["write_file"]);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_what_was_meant() {
+    for (text, key, hint) in [
+        ("lisen = \"127.0.0.1:1\"", "1:1: lisen:", "did you mean `listen`?"),
+        ("[limit]\nbody = 1", "1:2: limit:", "did you mean `limits`?"),
+        ("[limits]\nbdoy = 1", "2:1: limits.bdoy:", "did you mean `body`?"),
+        ("[upstreams.openai]\nbaseurl = \"x\"", "upstreams.openai.baseurl:", "`base_url`"),
+        ("[log]\nlevels = \"info\"", "log.levels:", "`level`"),
+        ("[models]\na = { use = [\"b\"], tool = [] }", "models.a.tool:", "`tools`"),
+        ("[losses]\nzebra = 1", "losses.zebra: there is no such key; accepted: keep", ""),
+    ] {
+        let shown = refusal(text).replace("line ", "").replace(", column ", ":");
+        assert!(shown.contains(key) && shown.contains(hint), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn wrong_values_are_told_with_what_is_accepted() {
+    for (text, expected) in [
+        ("listen = 8000", "listen: this must be a text in quotes, not a whole number"),
+        ("listen = \"example.com:80\"", "listen: this is not an address with a port"),
+        ("open = \"yes\"", "open: this must be true or false, not a text"),
+        ("[limits]\ndrain = 30", "this must be a length of time with its unit, such as \"10s\""),
+        ("[limits]\ndrain = \"30 sec\"", "units are ms, s, m, h"),
+        ("[limits]\nheader_timeout = \"0s\"", "longer than nothing"),
+        ("[limits]\nbody = 0", "limits.body: this must be a whole number from 1"),
+        ("[limits]\nheaders = -1", "limits.headers: this must be a whole number from 1"),
+        ("[limits]\nbody = \"1GB\"", "less than `body`"),
+        ("[limits]\nheader_bytes = 10", "8192 bytes or more"),
+        (
+            "[log]\nlevel = \"inof\"",
+            "one of off, error, warn, info, debug, trace | did you mean `info`?",
+        ),
+        ("[log]\nformat = \"xml\"", "log.format: this must be one of text, json"),
+        ("limits = 3", "limits: this must be a table, not a whole number"),
+        ("[upstreams.x]\ndialect = \"antropic\"", "did you mean `anthropic`?"),
+        ("[upstreams.x]\ndialect = \"mcp\"", "no dialect of an upstream"),
+        ("[upstreams.x]", "upstreams.x: the key `dialect` is missing; accepted: openai-chat"),
+        ("[upstreams.openai]\nretries = 99", "from 0 to 10"),
+        ("[upstreams.openai]\nversion = \"1\"", "for the dialect anthropic alone"),
+        ("[upstreams.openai]\nregion = \"x\"", "for the dialect bedrock alone"),
+        ("[upstreams.openai]\nbase_url = \"api.x.com\"", "starts with https:// or http://"),
+        ("[upstreams.openai]\nbase_url = \"https://me:sk-hunter2@x.com\"", "no credential in it"),
+        ("[upstreams.openai]\nbase_url = \"https://x.com/v1?key=sk-hunter2\"", "ends before `?`"),
+        ("[upstreams.openai]\nbase_url = \"https:///v1\"", "this is not an address"),
+        ("[upstreams.openai]\nca = \"none.pem\"", "none.pem: No such file"),
+        ("[upstreams.openai]\nheaders = { \"a b\" = \"c\" }", "not the name of a header"),
+        ("[upstreams.openai]\nheaders = { \"host\" = \"c\" }", "use `base_url`"),
+        ("[upstreams.openai]\nheaders = { \"x\" = \"a\\nb\" }", "no header can hold"),
+        ("[upstreams.openai]\nmodels = \"gpt-4o\"", "this must be a list in brackets"),
+        ("[tools]\nallow = []", "tools: the key `root` is missing"),
+        ("[tools]\nroot = \"Cargo.toml\"", "is not a folder"),
+        ("[tls]\ncert = \"Cargo.toml\"", "tls: `cert` and `key` are both needed"),
+        ("[tls]\ncert = \"none.pem\"", "tls.cert: ./none.pem"),
+        ("a = ", "this is not TOML"),
+        ("[a\nb = 1", "this is not TOML"),
+    ] {
+        let shown = refusal(text);
+        assert!(shown.contains(expected), "{text}: {shown}");
+        assert!(shown.starts_with("line "), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn tables_of_later_versions_are_refused_in_clear_words() {
+    for table in ["[mcp.files]\nurl = \"x\"", "[prefab_gateway]\nbase_url = \"x\""] {
+        assert!(refusal(table).contains("this version of toolwright does not support it"));
+    }
+}
+
+#[test]
+fn secrets_are_named_and_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("key"), format!("{SECRET}\n")).unwrap();
+    for key in ["env:SET", "file:key"] {
+        let text = format!("[upstreams.openai]\nkey = \"{key}\"");
+        let config = Config::parse(&text, folder.path(), &env).unwrap();
+        let Access::Key(secret) = &config.upstreams["openai"].access else { panic!("{key}") };
+        assert_eq!(secret.expose(), SECRET);
+        assert!(!format!("{config:?}").contains(SECRET));
+    }
+    for (key, expected) in [
+        (SECRET, "a secret is not written into the configuration itself | keep it in a variable"),
+        ("env:UNSET", "the variable UNSET is not set | set UNSET"),
+        ("env:EMPTY", "the variable EMPTY is empty"),
+        ("env:", "not the name of a variable"),
+        ("env:sk-hunter2", "not the name of a variable"),
+        ("file:none", "none: No such file"),
+        ("file:", "a path must follow"),
+        ("Client", "a secret is not written"),
+    ] {
+        let shown = refusal(&format!("[upstreams.openai]\nkey = \"{key}\""));
+        assert!(shown.contains(expected), "{key}: {shown}");
+    }
+    // TOML that cannot be read at all is not quoted either.
+    refusal("[upstreams.openai]\nkey = \"sk-hunter2\nmodels = 1");
+    refusal("[upstreams.openai]\nkey = sk-hunter2");
+    refusal("[upstreams.openai]\nheaders = { \"authorization\" = \"Bearer sk-hunter2\" }");
+    refusal("[keys.alice]\nhash = \"sk-hunter2\"");
+}
+
+#[test]
+fn headers_hold_plain_words_and_secrets_and_show_neither() {
+    let text = "[upstreams.openai]\n\
+        headers = { \"x-team\" = \"agents\", \"authorization\" = \"env:SET\" }";
+    let config = parse(text).unwrap();
+    let headers = &config.upstreams["openai"].headers;
+    let shown: Vec<_> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.expose().as_str())).collect();
+    assert_eq!(shown, [("x-team", "agents"), ("authorization", SECRET)]);
+    assert!(!format!("{config:?}").contains(SECRET));
+}
+
+#[test]
+fn keys_of_aws_belong_together() {
+    let bedrock = "[upstreams.bedrock]\n";
+    for (text, expected) in [
+        ("access_key = \"env:A\"", "belong together"),
+        ("access_key = \"env:A\"\nsecret_key = \"env:B\"\nkey = \"env:C\"", "not both"),
+        ("access_key = \"env:A\"\nsecret_key = \"sk-hunter2\"", "a secret is not written"),
+    ] {
+        let shown = refusal(&format!("{bedrock}{text}"));
+        assert!(shown.contains(expected), "{shown}");
+    }
+    assert!(refusal("[upstreams.openai]\nsecret_key = \"env:A\"").contains("bedrock alone"));
+    let config = parse("[upstreams.bedrock]\nkey = \"client\"").unwrap();
+    assert!(matches!(config.upstreams["bedrock"].access, Access::Client));
+}
+
+#[test]
+fn names_are_legal() {
+    for text in [
+        "[upstreams.offline]\ndialect = \"ollama\"",
+        "[upstreams.\"a/b\"]\ndialect = \"ollama\"",
+        "[upstreams.\"\"]\ndialect = \"ollama\"",
+        "[models]\n\"a/b\" = [\"gpt-4o\"]",
+        "[models]\n\"a*\" = [\"gpt-4o\"]",
+        "[models]\noffline = [\"gpt-4o\"]",
+        "[keys.\"a b\"]\nhash = \"\"",
+    ] {
+        refusal(text);
+    }
+    let config =
+        parse("[upstreams.\"通义\"]\ndialect = \"qwen\"\n[models]\n\"助手\" = \"通义/qwen-max\"");
+    assert_eq!(config.unwrap().models["助手"].targets, ["通义/qwen-max"]);
+}
+
+#[test]
+fn aliases_lead_somewhere() {
+    let config =
+        parse("[models]\na = [\"b\", \"gpt-4o\"]\nb = \"openai/gpt-4o\"\nc = [\"a\", \"b\"]");
+    assert_eq!(config.unwrap().models["a"].targets, ["b", "gpt-4o"]);
+    for (text, expected) in [
+        ("a = [\"opnai/gpt-4o\"]", "models.a[0]: there is no upstream `opnai`"),
+        ("a = [\"opnai/gpt-4o\"]", "did you mean `openai`?"),
+        ("a = []", "models.a: the list is empty"),
+        ("a = [\"openai/\"]", "must follow the `/`"),
+        ("a = { tools = [] }", "the key `use` is missing"),
+        ("a = \"a\"", "a → a"),
+        ("a = [\"gpt-4o\", \"b\"]\nb = [\"c\"]\nc = [\"gpt-4o\", \"a\"]", "a → b → c → a"),
+    ] {
+        let shown = refusal(&format!("[models]\n{text}"));
+        assert!(shown.contains(expected), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn keys_are_hashes_of_one_client_each() {
+    let hash = format!("blake3:{}", "0".repeat(64));
+    let config = parse(&format!("[keys.a]\nhash = \"{hash}\"\nmodels = []")).unwrap();
+    assert_eq!(config.keys[0].tenant, "a");
+    assert!(!config.keys[0].models.has("fast") && config.keys[0].tools.has("read_csv"));
+    for (text, expected) in [
+        ("[keys.a]", "`toolwright key a` makes a key"),
+        ("[keys.a]\nhash = \"sha256:00\"", "`blake3:` and 64 hexadecimal digits"),
+        ("[keys.a]\nhash = \"H\"\n[keys.b]\nhash = \"H\"", "keys.b: this is the key of `a` too"),
+        ("[keys.a]\nhash = \"H\"\nmodels = [\"opnai/*\"]", "did you mean `openai`?"),
+        ("[keys.a]\nhash = \"H\"\nrequests_per_minute = 0", "whole number from 1"),
+    ] {
+        let shown = refusal(&text.replace("\"H\"", &format!("\"{hash}\"")));
+        assert!(shown.contains(expected), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn strangers_are_let_in_only_by_a_word() {
+    let hash = format!("[keys.a]\nhash = \"blake3:{}\"", "0".repeat(64));
+    for (listen, more, fine) in [
+        ("127.0.0.1:1", "", true),
+        ("127.9.9.9:1", "", true),
+        ("localhost:1", "", true),
+        ("[::1]:1", "", true),
+        ("[::ffff:127.0.0.1]:1", "", true),
+        ("0.0.0.0:1", "", false),
+        ("[::]:1", "", false),
+        ("192.168.1.1:1", "", false),
+        ("[::ffff:10.0.0.1]:1", "", false),
+        ("0.0.0.0:1", "open = true", true),
+        ("0.0.0.0:1", &hash, true),
+    ] {
+        let config = parse(&format!("listen = \"{listen}\"\n{more}")).unwrap();
+        let checked = config.check_listen();
+        assert_eq!(checked.is_ok(), fine, "{listen} {more}");
+        if let Err(error) = checked {
+            assert!(error.to_string().contains(&config.listen.to_string()), "{error}");
+            let hint = error.hint().unwrap();
+            assert!(hint.contains("toolwright key") && hint.contains("--open"), "{hint}");
+        }
+    }
+}
+
+#[test]
+fn the_log_is_as_it_is_told() {
+    let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true").unwrap().log;
+    assert_eq!(log.level.to_string(), "debug");
+    assert_eq!((log.format, log.payloads), (LogFormat::Json, true));
+}
