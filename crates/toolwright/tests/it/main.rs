@@ -19,3 +19,5 @@ mod run;
 mod secret;
 mod support;
 mod toolbox;
+#[cfg(feature = "upstream")]
+mod upstream;

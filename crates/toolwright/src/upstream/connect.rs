@@ -1,0 +1,90 @@
+//! Connections: opened within a deadline, kept for the next request.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use super::outgoing::OutgoingBody;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Vendors close connections that nobody uses; closing them first avoids the race.
+const POOL_IDLE: Duration = Duration::from_secs(50);
+/// A connection that a firewall has forgotten is found out before a request waits on it.
+const PROBE_EVERY: Duration = Duration::from_secs(20);
+const PROBE_PATIENCE: Duration = Duration::from_secs(10);
+/// How far HTTP/2 may run ahead of a slow reader. All streams of a connection share a second
+/// window, which must have room for each of them, or one slow reader would stop the others.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 64 << 20;
+
+/// The deadline for connecting has passed.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection in time")]
+pub(super) struct TooSlow;
+
+/// Opens connections.
+#[derive(Clone)]
+pub(super) struct Connector {
+    https: HttpsConnector<HttpConnector>,
+    deadline: Duration,
+}
+
+/// Opens a pool of connections.
+pub(super) fn client(
+    tls: Arc<ClientConfig>,
+    deadline: Duration,
+    concurrency: usize,
+) -> Client<Connector, OutgoingBody> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    http.set_keepalive(Some(PROBE_EVERY));
+    http.set_keepalive_interval(Some(PROBE_PATIENCE));
+    http.set_keepalive_retries(Some(3));
+    // It is shared out among the host's addresses, so that one that is dead does not take it all.
+    http.set_connect_timeout(Some(deadline));
+    let connector = Connector { https: HttpsConnector::from((http, tls)), deadline };
+    let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
+    let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .timer(TokioTimer::new())
+        .pool_idle_timeout(POOL_IDLE)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(window)
+        .http2_keep_alive_interval(PROBE_EVERY)
+        .http2_keep_alive_timeout(PROBE_PATIENCE)
+        .build(connector)
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.https.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let (connecting, deadline) = (self.https.call(uri), self.deadline);
+        Box::pin(async move {
+            match tokio::time::timeout(deadline, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => Err(TooSlow.into()),
+            }
+        })
+    }
+}

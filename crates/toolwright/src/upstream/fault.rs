@@ -1,0 +1,174 @@
+//! What an API client is told when an upstream fails us: which one, how, and what helps.
+//!
+//! | what happened | class | status | code |
+//! |---|---|---|---|
+//! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
+//! | a deadline passed | Timeout | 504 | `upstream_timeout` |
+//! | closed or broken in the middle | Internal | 502 | `upstream_broken` |
+//! | an answer that is none (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
+//! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
+//!
+//! No message has a key, an address or a piece of a body in it.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use hyper_util::client::legacy;
+use toolwright_core::fault::{Fault, FaultClass};
+
+use super::connect::TooSlow;
+use super::deadline::Deadlines;
+use super::permit::Full;
+
+/// The request cannot be sent as it is.
+pub(super) fn invalid(id: &str, what: &str) -> Fault {
+    Fault::new(FaultClass::Invalid, format!("upstream `{id}`: {what}"))
+}
+
+/// The client must show a credential and has not.
+pub(super) fn no_credential(id: &str) -> Fault {
+    let message = format!(
+        "upstream `{id}` is asked with the client's own key, and this request has none that can \
+         be sent on; send the vendor's key as your API key"
+    );
+    Fault::new(FaultClass::Unauthenticated, message)
+}
+
+/// The request could not be signed.
+pub(super) fn unsigned(id: &str) -> Fault {
+    let what = "the request could not be signed for AWS; check region, access key and secret key";
+    Fault::new(FaultClass::Internal, format!("upstream `{id}`: {what}"))
+}
+
+/// No request more fits.
+pub(super) fn full(id: &str, full: Full) -> Fault {
+    let message = match full {
+        Full::Crowded => {
+            format!("upstream `{id}` has all the requests that it may have, and too many wait")
+        }
+        Full::TooLong(wait) => {
+            format!("upstream `{id}` had no room for this request within {}", span(wait))
+        }
+    };
+    ours(FaultClass::Overloaded, 503, "upstream_crowded", message + "; try again later")
+}
+
+/// No head came in time.
+pub(super) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
+    let wait = span(deadlines.first_byte);
+    late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
+}
+
+/// No frame came in time.
+pub(super) fn no_frame(id: &str, idle: Duration) -> Fault {
+    late(format!("upstream `{id}` went silent in its answer for {} (idle)", span(idle)))
+}
+
+/// There is no answer, because the exchange failed before its head.
+pub(super) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+    if error.is_connect() {
+        return no_connection(id, error, deadlines);
+    }
+    match find::<hyper::Error>(error) {
+        Some(error) if error.is_parse() => {
+            let what = "answered with something that is not HTTP, or has headers without end";
+            answer(id, &format!("{what}; check the scheme and the port of its base_url"))
+        }
+        _ => broken(id, "closed the connection before it answered; try again"),
+    }
+}
+
+fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+    let reason = find::<io::Error>(error).map(io::Error::kind);
+    if find::<TooSlow>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
+        let wait = span(deadlines.connect);
+        return late(format!("upstream `{id}` could not be connected to within {wait} (connect)"));
+    }
+    if let Some(error) = find::<rustls::Error>(error) {
+        return no_tls(id, error);
+    }
+    let why = match reason {
+        Some(io::ErrorKind::ConnectionRefused) => "the connection is refused",
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof) => {
+            "the connection was closed while it was opened"
+        }
+        Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+            "there is no way to its network"
+        }
+        // A resolver's errors have no kind of their own.
+        _ => "its host was not found, or no connection could be opened",
+    };
+    let hint = "check its base_url, and whether it is running";
+    let message = format!("upstream `{id}` cannot be reached: {why}; {hint}");
+    ours(FaultClass::Internal, 502, "upstream_unreachable", message)
+}
+
+fn no_tls(id: &str, error: &rustls::Error) -> Fault {
+    let (why, hint) = match error {
+        rustls::Error::InvalidCertificate(_) => (
+            "its certificate is not trusted",
+            "if it has an authority of its own, name that authority's file as `ca`",
+        ),
+        rustls::Error::InvalidMessage(_) => {
+            ("it does not speak TLS", "check whether its base_url should begin with http://")
+        }
+        _ => ("TLS could not be agreed on", "check its base_url and its certificate"),
+    };
+    let message = format!("upstream `{id}` cannot be reached: {why} ({error}); {hint}");
+    ours(FaultClass::Internal, 502, "upstream_tls", message)
+}
+
+/// The answer broke off.
+pub(super) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
+    if error.is_parse() {
+        return answer(id, "sent a piece of its answer that is not HTTP; try again");
+    }
+    match announced {
+        Some(length) => {
+            let what = format!("closed the connection before the {length} bytes it announced");
+            broken(id, &(what + " were there; try again"))
+        }
+        None => broken(id, "closed the connection in the middle of its answer; try again"),
+    }
+}
+
+/// An answer that is none.
+pub(super) fn answer(id: &str, what: &str) -> Fault {
+    ours(FaultClass::Internal, 502, "upstream_answer", format!("upstream `{id}` {what}"))
+}
+
+fn broken(id: &str, what: &str) -> Fault {
+    ours(FaultClass::Internal, 502, "upstream_broken", format!("upstream `{id}` {what}"))
+}
+
+fn late(what: String) -> Fault {
+    let message = what + "; try again, or set a longer deadline";
+    ours(FaultClass::Timeout, 504, "upstream_timeout", message)
+}
+
+fn ours(class: FaultClass, status: u16, code: &str, message: String) -> Fault {
+    Fault { status: Some(status), code: Some(code.to_owned()), ..Fault::new(class, message) }
+}
+
+/// The first error of a type among an error and its causes.
+fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // An I/O error that wraps another does not name it as its cause, but the other's cause.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| error.source());
+    }
+    None
+}
+
+/// A time as it stands in the configuration: `600s`, `250ms`.
+fn span(time: Duration) -> String {
+    if time.subsec_nanos() == 0 {
+        return format!("{}s", time.as_secs());
+    }
+    format!("{}ms", time.as_millis())
+}

@@ -1,0 +1,209 @@
+//! What comes back: the head when it is there, then the body frame by frame.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use http::{Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use toolwright_core::fault::Fault;
+
+use super::deadline::Alarm;
+use super::fault;
+use super::permit::Permit;
+
+/// A reply whose head is there.
+pub struct Incoming {
+    /// Its status, which is a success or a fault of the vendor's
+    pub status: StatusCode,
+    /// Its headers
+    pub headers: HeaderMap,
+    /// Its body, as it arrives
+    pub body: IncomingBody,
+}
+
+impl Incoming {
+    /// Takes a reply, unless it is none that an API gives.
+    pub(super) fn accept(
+        response: Response<hyper::body::Incoming>,
+        watch: Watch,
+    ) -> Result<Incoming, Fault> {
+        let (head, body) = response.into_parts();
+        if let Some(what) = strange(head.status, &head.headers) {
+            return Err(fault::answer(&watch.id, &what));
+        }
+        let announced = body.size_hint().exact();
+        let body = IncomingBody { inner: Some(body), watch, announced, waiting: false };
+        Ok(Incoming { status: head.status, headers: head.headers, body })
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Incoming").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+/// What is wrong with a reply that no API gives.
+fn strange(status: StatusCode, headers: &HeaderMap) -> Option<String> {
+    if status.is_redirection() || status.is_informational() {
+        let what = "which is not followed; set its base_url to where the API is";
+        return Some(format!("answered with status {}, {what}", status.as_u16()));
+    }
+    let is = |name, text: &str| {
+        let value = headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        value.len() >= text.len() && value[..text.len()].eq_ignore_ascii_case(text.as_bytes())
+    };
+    if headers.contains_key(CONTENT_ENCODING) && !is(CONTENT_ENCODING, "identity") {
+        return Some("compressed its answer, which it was asked not to".to_owned());
+    }
+    // An error may well be a page of some proxy's: its status says enough.
+    if status.is_success() && is(CONTENT_TYPE, "text/html") {
+        return Some("answered with a web page; check the path of its base_url".to_owned());
+    }
+    None
+}
+
+/// What a body needs to watch over itself.
+pub(super) struct Watch {
+    pub(super) id: Arc<str>,
+    pub(super) alarm: Alarm,
+    pub(super) idle: Duration,
+    /// Held until the body has ended
+    pub(super) permit: Option<Permit>,
+}
+
+/// A body that arrives. Each frame must come within the idle deadline. Dropping it cancels the
+/// request at the upstream at once.
+pub struct IncomingBody {
+    /// `None` once it has ended or failed
+    inner: Option<hyper::body::Incoming>,
+    watch: Watch,
+    announced: Option<u64>,
+    /// Whether the alarm is set for the frame that is awaited
+    waiting: bool,
+}
+
+impl IncomingBody {
+    /// How many bytes the upstream said that it would send.
+    pub fn announced(&self) -> Option<u64> {
+        self.announced
+    }
+
+    /// The next bytes; nothing at the end.
+    pub async fn next(&mut self) -> Option<Result<Bytes, Fault>> {
+        loop {
+            let frame = std::future::poll_fn(|context| Pin::new(&mut *self).poll_frame(context));
+            match frame.await? {
+                // Trailers say nothing in any dialect.
+                Ok(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some(Ok(data));
+                    }
+                }
+                Err(fault) => return Some(Err(fault)),
+            }
+        }
+    }
+
+    /// All of it, if it is no more than so many bytes.
+    pub async fn collect(mut self, limit: usize) -> Result<Bytes, Fault> {
+        let announced = usize::try_from(self.announced.unwrap_or(0)).unwrap_or(usize::MAX);
+        if announced > limit {
+            return Err(self.too_large(limit));
+        }
+        let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
+        if first.len() > limit {
+            return Err(self.too_large(limit));
+        }
+        if self.is_end_stream() {
+            return Ok(first);
+        }
+        let Some(second) = self.next().await.transpose()? else { return Ok(first) };
+        // An announcement is no reason to set memory aside before anything came.
+        let room = announced.min(4 * (first.len() + second.len()));
+        let mut whole = BytesMut::with_capacity(room.max(first.len() + second.len()));
+        whole.extend_from_slice(&first);
+        let mut next = Some(second);
+        while let Some(data) = next {
+            if whole.len() + data.len() > limit {
+                return Err(self.too_large(limit));
+            }
+            whole.extend_from_slice(&data);
+            next = self.next().await.transpose()?;
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Lets go of the connection and of the permit.
+    fn end(&mut self) {
+        self.inner = None;
+        self.watch.permit = None;
+    }
+
+    fn too_large(&self, limit: usize) -> Fault {
+        let what = format!("answered with more than the {limit} bytes that an answer may have");
+        fault::answer(&self.watch.id, &what)
+    }
+}
+
+impl Body for IncomingBody {
+    type Data = Bytes;
+    type Error = Fault;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        let this = self.get_mut();
+        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
+        let watch = &mut this.watch;
+        match Pin::new(inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.waiting = false;
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                let fault = fault::broken_off(&watch.id, &error, this.announced);
+                this.end();
+                Poll::Ready(Some(Err(fault)))
+            }
+            Poll::Ready(None) => {
+                this.end();
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                // The alarm is set once for a frame, and not at all for one that is there.
+                if !this.waiting {
+                    this.waiting = true;
+                    watch.alarm.set_after(watch.idle);
+                }
+                ready!(watch.alarm.poll(context));
+                let fault = fault::no_frame(&watch.id, watch.idle);
+                this.end();
+                Poll::Ready(Some(Err(fault)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+impl fmt::Debug for IncomingBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("IncomingBody")
+            .field("announced", &self.announced)
+            .finish_non_exhaustive()
+    }
+}

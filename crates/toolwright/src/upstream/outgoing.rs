@@ -1,0 +1,141 @@
+//! What is sent: bytes and headers as the caller has them, less what belongs to another hop.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName};
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
+
+use super::ClientCredential;
+use super::credential::{API_KEY, X_API_KEY, X_GOOG_API_KEY};
+
+/// A request to an upstream; always a POST.
+#[derive(Clone, Default)]
+pub struct Outgoing {
+    /// The path with its query, as the codec wrote it
+    pub path: String,
+    /// Headers; those that belong to a connection or show a credential are replaced
+    pub headers: HeaderMap,
+    /// The body
+    pub body: Bytes,
+    /// What the client showed, for an upstream that wants the client's own credential
+    pub client: Option<ClientCredential>,
+}
+
+impl Outgoing {
+    /// A JSON body for a path.
+    pub fn new(path: impl Into<String>, body: impl Into<Bytes>) -> Outgoing {
+        Outgoing { path: path.into(), body: body.into(), ..Outgoing::default() }
+    }
+
+    /// Sends headers along.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Outgoing {
+        self.headers = headers;
+        self
+    }
+
+    /// Sends a client's credential on, if the upstream is set up for it.
+    #[must_use]
+    pub fn with_client(mut self, client: ClientCredential) -> Outgoing {
+        self.client = Some(client);
+        self
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.split('?').next();
+        let sizes = (self.headers.len(), self.body.len());
+        formatter
+            .debug_struct("Outgoing")
+            .field("path", &path)
+            .field("sizes", &sizes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Headers that are between two hops (RFC 9110 §7.6.1), that hyper writes itself, or that would
+/// show an upstream a credential which is not meant for it.
+const NOT_SENT_ON: [HeaderName; 18] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::EXPECT,
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::AUTHORIZATION,
+    header::COOKIE,
+    HeaderName::from_static("x-amz-security-token"),
+    X_API_KEY,
+    X_GOOG_API_KEY,
+    API_KEY,
+];
+
+/// Removes what is not sent on.
+pub(super) fn strip(headers: &mut HeaderMap) {
+    if headers.is_empty() {
+        return;
+    }
+    for name in &NOT_SENT_ON {
+        headers.remove(name);
+    }
+}
+
+/// Whether a header may be configured: not one that decides where a message ends or goes.
+pub(super) fn is_framing(name: &HeaderName) -> bool {
+    NOT_SENT_ON[..10].contains(name)
+}
+
+/// When the connection took a request's body: from then on the upstream has the floor.
+#[derive(Clone, Default)]
+pub(super) struct Sent(Arc<OnceLock<Instant>>);
+
+impl Sent {
+    pub(super) fn at(&self) -> Option<Instant> {
+        self.0.get().copied()
+    }
+}
+
+/// A request's body: all of it in one frame.
+pub(super) struct OutgoingBody {
+    data: Option<Bytes>,
+    sent: Sent,
+}
+
+impl OutgoingBody {
+    pub(super) fn new(data: Bytes, sent: Sent) -> OutgoingBody {
+        OutgoingBody { data: Some(data), sent }
+    }
+}
+
+impl Body for OutgoingBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.sent.0.get_or_init(Instant::now);
+        Poll::Ready(self.data.take().map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.data.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.data.as_ref().map_or(0, Bytes::len) as u64)
+    }
+}

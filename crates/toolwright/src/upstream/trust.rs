@@ -1,0 +1,80 @@
+//! Whose certificates are believed: the public authorities, and those that are added.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::{fmt, fs};
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::RemoteError;
+
+/// The public authorities, for everyone who adds none: built once, so that upstreams share it.
+static PUBLIC: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| config(public_roots()));
+
+/// Authorities whose certificates an upstream may show.
+#[derive(Clone, Default)]
+pub struct Trust(Option<Arc<ClientConfig>>);
+
+impl Trust {
+    /// The public authorities, as Mozilla has them.
+    pub fn public() -> Trust {
+        Trust(None)
+    }
+
+    /// The public authorities and those in a PEM file.
+    pub fn with_ca_file(path: impl AsRef<Path>) -> Result<Trust, RemoteError> {
+        let path = path.as_ref();
+        let pem =
+            fs::read(path).map_err(|source| RemoteError::File { path: path.to_owned(), source })?;
+        Trust::with_ca(&pem)
+    }
+
+    /// The public authorities and those in a PEM text.
+    pub fn with_ca(pem: &[u8]) -> Result<Trust, RemoteError> {
+        let wrong = |why: String| RemoteError::Certificates { why };
+        let mut roots = public_roots();
+        let before = roots.len();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+            roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
+        }
+        if roots.len() == before {
+            return Err(wrong("there is no PEM certificate in it".to_owned()));
+        }
+        let config = config(roots).ok_or_else(no_versions)?;
+        Ok(Trust(Some(config)))
+    }
+
+    /// How TLS is spoken.
+    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
+        self.0.clone().or_else(|| PUBLIC.clone()).ok_or_else(no_versions)
+    }
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Trust(extra)" } else { "Trust(public)" })
+    }
+}
+
+fn no_versions() -> RemoteError {
+    RemoteError::Certificates { why: "no version of TLS can be spoken".to_owned() }
+}
+
+fn public_roots() -> RootCertStore {
+    RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }
+}
+
+fn config(roots: RootCertStore) -> Option<Arc<ClientConfig>> {
+    static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+        LazyLock::new(|| Arc::new(ring::default_provider()));
+    let versions = ClientConfig::builder_with_provider(Arc::clone(&PROVIDER))
+        .with_safe_default_protocol_versions()
+        .ok()?;
+    let mut config = versions.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Some(Arc::new(config))
+}
