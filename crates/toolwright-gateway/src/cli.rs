@@ -6,6 +6,7 @@ mod ask;
 mod call;
 mod exit;
 mod input;
+mod serve;
 mod terminal;
 mod tool;
 mod tools;
@@ -32,6 +33,8 @@ enum Command {
     Ask(ask::Ask),
     /// Call one tool
     Call(call::Call),
+    /// Run the gateway: one port for every dialect, any upstream behind it
+    Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
 }
@@ -42,6 +45,7 @@ pub fn run() -> ExitCode {
         Command::Args(command) => command.run(),
         Command::Ask(command) => command.run(),
         Command::Call(command) => command.run(),
+        Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
     };
     match outcome {

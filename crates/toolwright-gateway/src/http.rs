@@ -20,7 +20,10 @@ mod limits;
 mod listen;
 mod pulse;
 mod reply;
+mod settings;
+mod signal;
 mod sniff;
+mod tls;
 mod wire;
 
 pub use accept::Server;
@@ -31,3 +34,5 @@ pub use fence::{Panicked, fenced};
 pub use limits::Limits;
 pub use listen::ListenError;
 pub use reply::{BrokenOff, Reply, ReplyBody};
+pub use signal::{Reload, Renewal, Signals};
+pub use tls::{Tls, TlsError};

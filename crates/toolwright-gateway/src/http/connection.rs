@@ -14,9 +14,9 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::accept::Settings;
 use super::arrival::{Arrival, Service};
 use super::body::RequestBody;
 use super::budget::Budget;
@@ -24,6 +24,7 @@ use super::drain::{Phase, Watch, plain};
 use super::fence::fenced;
 use super::pulse::{Busy, Finding, Heads, Pulse};
 use super::reply::{BrokenOff, Reply, ReplyBody};
+use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
 use super::wire::Wire;
 
@@ -37,8 +38,28 @@ pub(super) struct Line {
     pub(super) pulse: Arc<Pulse>,
 }
 
-/// Serves a connection until it ends.
-pub(super) async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch)
+/// Serves a connection until it ends, over TLS where there is a certificate.
+pub(super) async fn open<S: Service>(
+    socket: TcpStream,
+    line: Line,
+    service: Arc<S>,
+    mut watch: Watch,
+) {
+    let settings = Arc::clone(&line.settings);
+    let Some(tls) = &settings.tls else {
+        return serve(socket, line, service, watch).await;
+    };
+    let patience = Instant::now() + settings.limits.header_timeout;
+    let shaken = tokio::select! {
+        shaken = timeout_at(patience, tls.acceptor().accept(socket)) => shaken,
+        () = watch.reached(Phase::Draining) => return,
+    };
+    if let Ok(Ok(socket)) = shaken {
+        serve(socket, line, service, watch).await;
+    }
+}
+
+async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service,

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::watch;
 
+use super::limits::Limits;
 use super::reply::{Reply, ReplyBody};
+use super::settings::{Current, Settings};
+use super::signal::Renewal;
 
 /// How far the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,15 +32,17 @@ pub enum Ended {
     Cut(usize),
 }
 
-/// Ends a server from elsewhere. Clones order the same server.
+/// Ends or renews a server from elsewhere. Clones order the same server.
 #[derive(Debug, Clone)]
 pub struct Control {
     phase: Arc<watch::Sender<Phase>>,
+    pub(super) settings: Current,
 }
 
 impl Control {
     pub(super) fn new() -> Control {
-        Control { phase: Arc::new(watch::Sender::new(Phase::Open)) }
+        let settings = Current::new(Settings::new(Limits::default(), None));
+        Control { phase: Arc::new(watch::Sender::new(Phase::Open)), settings }
     }
 
     /// Stops accepting and finishes what is under way, within `limits.drain`.
@@ -48,6 +53,11 @@ impl Control {
     /// Drops what is under way.
     pub fn cut(&self) {
         self.advance(Phase::Cut);
+    }
+
+    /// Serves connections to come by other settings.
+    pub fn renew(&self, renewal: Renewal) {
+        self.settings.set(Settings::new(renewal.limits, renewal.tls));
     }
 
     fn advance(&self, to: Phase) {

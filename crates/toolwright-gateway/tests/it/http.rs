@@ -4,6 +4,8 @@ mod bodies;
 mod drain;
 mod hostile;
 mod probe;
+mod signals;
+mod tls;
 
 use probe::{Client, Probe, start};
 use toolwright_gateway::http::Limits;

@@ -227,8 +227,12 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
 
     /// All that comes until the server closes.
     pub async fn rest(&mut self) -> String {
+        String::from_utf8(self.rest_bytes().await).unwrap()
+    }
+
+    pub async fn rest_bytes(&mut self) -> Vec<u8> {
         while self.more().await > 0 {}
-        String::from_utf8(std::mem::take(&mut self.read)).unwrap()
+        std::mem::take(&mut self.read)
     }
 }
 

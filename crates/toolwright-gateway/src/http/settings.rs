@@ -1,0 +1,61 @@
+//! What connections are served by: the limits and what follows from them, and the certificate.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use super::limits::Limits;
+use super::tls::Tls;
+
+/// The settings of the day. Clones share them. New ones are for connections to come: each keeps
+/// those that it began with.
+#[derive(Debug, Clone)]
+pub(super) struct Current(Arc<RwLock<Arc<Settings>>>);
+
+impl Current {
+    pub(super) fn new(settings: Settings) -> Current {
+        Current(Arc::new(RwLock::new(Arc::new(settings))))
+    }
+
+    pub(super) fn get(&self) -> Arc<Settings> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set(&self, settings: Settings) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+}
+
+/// What a connection is served by.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) limits: Limits,
+    pub(super) tls: Option<Tls>,
+    pub(super) http1: http1::Builder,
+    pub(super) http2: http2::Builder<TokioExecutor>,
+}
+
+impl Settings {
+    pub(super) fn new(limits: Limits, tls: Option<Tls>) -> Settings {
+        let mut http1 = http1::Builder::new();
+        // The pulse keeps the time of heads, without a timer for each.
+        http1.header_read_timeout(None).max_header_size(limits.header_bytes);
+        // Saying what hyper does anyway would cost an allocation for each request.
+        if limits.headers != Limits::default().headers {
+            http1.max_headers(limits.headers);
+        }
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .max_concurrent_streams(256)
+            .initial_stream_window_size(256 << 10)
+            .initial_connection_window_size(1 << 20)
+            .max_send_buf_size(64 << 10)
+            .keep_alive_interval(Duration::from_secs(30))
+            .keep_alive_timeout(Duration::from_secs(20));
+        Settings { limits, tls, http1, http2 }
+    }
+}

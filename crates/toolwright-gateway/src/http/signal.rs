@@ -1,0 +1,95 @@
+//! Orders from outside. SIGTERM and SIGINT drain, and a second one ends at once; SIGHUP reloads the
+//! configuration, and a bad one changes nothing.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::drain::Control;
+use super::limits::Limits;
+use super::tls::Tls;
+
+/// What a reload brings for connections to come. The address, the number of connections and the
+/// memory stay as they are until the next start.
+#[derive(Debug, Clone)]
+pub struct Renewal {
+    /// The limits
+    pub limits: Limits,
+    /// The certificate, if TLS is spoken
+    pub tls: Option<Tls>,
+}
+
+/// Reads the configuration anew. On failure everything stays as it was, and the reason is logged.
+pub trait Reload: Send + Sync + 'static {
+    /// Reads and applies. It may block.
+    fn reload(&self) -> Result<Renewal, String>;
+}
+
+impl<F: Fn() -> Result<Renewal, String> + Send + Sync + 'static> Reload for F {
+    fn reload(&self) -> Result<Renewal, String> {
+        self()
+    }
+}
+
+/// The signals that are obeyed. From the moment that this exists, none of them kills the process.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+enum Order {
+    Stop,
+    Reload,
+}
+
+impl Signals {
+    /// Begins to listen for signals.
+    pub fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Order {
+        tokio::select! {
+            _ = self.terminate.recv() => Order::Stop,
+            _ = self.interrupt.recv() => Order::Stop,
+            _ = self.hang_up.recv() => Order::Reload,
+        }
+    }
+
+    /// Obeys, until the server is cut.
+    pub async fn obey(mut self, control: Control, reload: impl Reload) {
+        let reload = Arc::new(reload);
+        let mut stopping = false;
+        loop {
+            match self.next().await {
+                Order::Stop if stopping => return control.cut(),
+                Order::Stop => {
+                    tracing::info!("stopping: what is under way is finished; once more ends it");
+                    control.drain();
+                    stopping = true;
+                }
+                Order::Reload => renew(&control, Arc::clone(&reload)).await,
+            }
+        }
+    }
+}
+
+async fn renew(control: &Control, reload: Arc<impl Reload>) {
+    let renewal = tokio::task::spawn_blocking(move || reload.reload()).await;
+    match renewal.unwrap_or_else(|_| Err("the reload panicked".to_owned())) {
+        Ok(renewal) => {
+            control.renew(renewal);
+            tracing::info!("the configuration was reloaded");
+        }
+        Err(reason) => {
+            tracing::error!(reason, "the configuration was not reloaded: the old one stays");
+        }
+    }
+}
