@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{args_report, bench, conformance, examples, fuzz, tidy};
+use crate::{args_report, bench, bench_gateway, conformance, examples, fuzz, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,16 @@ const SLOW: &[Step] = &[
         again: "cargo xtask bench --short",
         run: || bench::run(bench::Length::Short),
     },
+    Step {
+        name: "bench-gateway",
+        again: "cargo xtask bench-gateway --short",
+        run: || bench_gateway::measure(&["--short"]),
+    },
+    Step {
+        name: "soak",
+        again: "cargo xtask soak --seconds 20",
+        run: || bench_gateway::soak(&["--seconds", "20"]),
+    },
 ];
 
 /// Runs the steps, stops at the first that fails, and closes with a table.
@@ -91,7 +101,7 @@ pub(crate) fn run(extent: Extent) -> Outcome {
 
 /// The closing table: step, result, seconds. The last of `done` is the one that failed, if any.
 fn table(names: &[&str], done: &[(&str, Duration)], failed: bool) -> String {
-    let mut text = format!("{:<12} {:<8} {:>8}\n", "step", "result", "seconds");
+    let mut text = format!("{:<14} {:<8} {:>8}\n", "step", "result", "seconds");
     for (index, name) in names.iter().enumerate() {
         let (result, seconds) = match done.get(index) {
             None => ("not run", String::new()),
@@ -100,11 +110,11 @@ fn table(names: &[&str], done: &[(&str, Duration)], failed: bool) -> String {
                 (if bad { "FAILED" } else { "ok" }, format!("{:.1}", took.as_secs_f64()))
             }
         };
-        let _ = writeln!(text, "{name:<12} {result:<8} {seconds:>8}");
+        let _ = writeln!(text, "{name:<14} {result:<8} {seconds:>8}");
     }
     let total: Duration = done.iter().map(|(_, took)| *took).sum();
     let result = if failed { "FAILED" } else { "ok" };
-    let _ = write!(text, "{:<12} {result:<8} {:>8.1}", "all", total.as_secs_f64());
+    let _ = write!(text, "{:<14} {result:<8} {:>8.1}", "all", total.as_secs_f64());
     text
 }
 

@@ -3,6 +3,7 @@
 
 mod args_report;
 mod bench;
+mod bench_gateway;
 mod ci;
 mod conformance;
 mod examples;
@@ -16,7 +17,7 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
-                           --full adds fuzz and bench
+                           --full adds fuzz, bench, bench-gateway and soak
   tidy                     the rules of the source tree
   conformance [--verbose]  what we emit, judged by the vendors' own SDKs
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
@@ -24,6 +25,9 @@ Usage: cargo xtask <task>
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: the same short run each time, or N seconds
   bench [--short]          every benchmark
+  bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway]
+                           what the gateway costs, beside a bare proxy and no one in between
+  soak [--seconds N]       five minutes of load with faults; what is leaked or forgotten after
   help                     this text
 ";
 
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),
+        ["bench-gateway", rest @ ..] => bench_gateway::measure(rest),
+        ["soak", rest @ ..] => bench_gateway::soak(rest),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

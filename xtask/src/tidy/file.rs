@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Source, Tree};
 
-const CODE: &[&str] = &["crates", "xtask", "fuzz"];
+const CODE: &[&str] = &["bench", "crates", "xtask", "fuzz"];
 const LONG: usize = 300;
 const TOO_LONG: usize = 500;
 

@@ -1,0 +1,93 @@
+//! `bench-gateway`: what the gateway costs. The same questions are asked directly, through the bare
+//! proxy and through the gateway, in turns of one run, so that a slow moment of the machine meets all
+//! of them. It fails if an answer is wrong, and never because a figure is bad.
+
+mod case;
+mod goal;
+mod measure;
+mod memory;
+mod report;
+mod way;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use self::report::Report;
+use self::way::{Stage, Way};
+use crate::failure::{Failure, Outcome};
+use crate::process::{Machine, Site, Usage};
+
+/// How much is measured.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    short: bool,
+    ways: &'static [Way],
+    only: Option<String>,
+    json: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads the words after `gateway`.
+    pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
+        let mut plan = Plan { short: false, ways: Way::ALL, only: None, json: None };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match (*word, words.as_slice().first()) {
+                ("--short", _) => plan.short = true,
+                ("--without-gateway", _) => plan.ways = Way::BARE,
+                ("--only" | "--json", Some(value)) => {
+                    match *word {
+                        "--only" => plan.only = Some((*value).to_owned()),
+                        _ => plan.json = Some(value.into()),
+                    }
+                    words.next();
+                }
+                _ => return Err(Failure(format!("unknown or unfinished option {word}"))),
+            }
+        }
+        Ok(plan)
+    }
+
+    fn rounds(&self) -> usize {
+        if self.short { 3 } else { 7 }
+    }
+
+    fn window(&self) -> Duration {
+        Duration::from_millis(if self.short { 120 } else { 700 })
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| name.contains(only))
+    }
+}
+
+/// Measures and prints.
+pub(crate) fn run(plan: &Plan) -> Outcome {
+    let machine = Machine::watch();
+    let site = Site::new("bench-gateway")?;
+    let stage = Stage::start(&site, plan.ways)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        let mut report = Report { idle: stage.resident(), ..Report::default() };
+        println!("{}", report::opening(&site));
+        for case in case::all(plan.short).into_iter().filter(|case| plan.wants(&case.name())) {
+            let cells = measure::case(plan, &stage, case).await?;
+            report::print(case, &cells);
+            report.cells.extend(cells);
+        }
+        if plan.wants(memory::NAME) {
+            report.crowds = memory::crowds(plan, &stage).await?;
+            report::print_crowds(&report);
+        }
+        Ok::<Report, Failure>(report)
+    })?;
+    let ours = stage.processor_time() + Usage::of(std::process::id()).total();
+    let others = machine.taken_by_others(ours, site.cores().count());
+    let goals = goal::judge(&report);
+    report::print_goals(&goals);
+    println!("other programs took {:.0} % of the machine meanwhile", others * 100.0);
+    if let Some(file) = &plan.json {
+        std::fs::write(file, report::json(&report, &goals, others))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! What is measured: which question, answered how, asked how often.
+
+use crate::question::{Manner, Size};
+
+/// How often is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// So many clients, each as fast as it is answered
+    Clients(usize),
+    /// So many requests a second, by a schedule
+    Rate(u32),
+}
+
+/// One row of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Case {
+    /// How long the question is
+    pub(crate) size: Size,
+    /// How the answer comes
+    pub(crate) manner: Manner,
+    /// How often
+    pub(crate) pace: Pace,
+}
+
+impl Case {
+    /// Its title.
+    pub(crate) fn name(self) -> String {
+        let pace = match self.pace {
+            Pace::Clients(1) => "1 client".to_owned(),
+            Pace::Clients(count) => format!("{count} clients"),
+            Pace::Rate(rate) => format!("{rate} a second"),
+        };
+        format!("{}, {}, {pace}", self.manner.name(), self.size.name())
+    }
+}
+
+/// All cases.
+pub(crate) fn all(short: bool) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |size, manner, pace| cases.push(Case { size, manner, pace });
+    for manner in [Manner::Whole, Manner::Stream] {
+        for clients in [1, 16, 64] {
+            add(Size::Standard, manner, Pace::Clients(clients));
+        }
+        for size in [Size::Kilobyte, Size::Hundred, Size::Megabyte] {
+            add(size, manner, Pace::Clients(1));
+            if !short {
+                add(size, manner, Pace::Clients(16));
+            }
+        }
+    }
+    add(Size::Standard, Manner::Whole, Pace::Rate(500));
+    add(Size::Standard, Manner::Stream, Pace::Rate(200));
+    if !short {
+        add(Size::Standard, Manner::Whole, Pace::Rate(2000));
+        add(Size::Standard, Manner::Stream, Pace::Rate(500));
+    }
+    cases
+}

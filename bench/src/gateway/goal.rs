@@ -1,0 +1,113 @@
+//! The goals, each with what was reached.
+
+use super::case::Pace;
+use super::measure::Cell;
+use super::report::Report;
+use super::way::Way;
+use crate::question::{Manner, Size};
+
+/// A goal and what was reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Goal {
+    /// What is judged
+    pub(crate) what: String,
+    /// Its unit
+    pub(crate) unit: &'static str,
+    /// At most this
+    pub(crate) most: f64,
+    /// What was measured
+    pub(crate) reached: f64,
+}
+
+impl Goal {
+    /// Whether it was reached. What was not measured was not reached.
+    pub(crate) fn is_met(&self) -> bool {
+        self.reached <= self.most
+    }
+
+    /// By how much it was met or missed, in parts of the goal.
+    pub(crate) fn margin(&self) -> f64 {
+        (self.reached - self.most) / self.most
+    }
+}
+
+/// Judges what a report has figures for.
+pub(crate) fn judge(report: &Report) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for manner in [Manner::Whole, Manner::Stream] {
+        for (way, added, cost, ratio) in limits(manner) {
+            let name = format!("{}, {}", way.name(), manner.name());
+            let mut add = |what: &str, unit, most, reached: f64| {
+                if !reached.is_nan() {
+                    goals.push(Goal { what: format!("{name}: {what}"), unit, most, reached });
+                }
+            };
+            let one = |way, clients| find(report, way, manner, clients);
+            add("added p50", "µs", added, one(way, 1).p50 - one(Way::Direct, 1).p50);
+            add("added first byte", "µs", 300.0, one(way, 1).first - one(Way::Direct, 1).first);
+            for clients in [1, 16] {
+                let s = if clients == 1 { "" } else { "s" };
+                let own = one(way, clients).cost;
+                add(&format!("CPU, {clients} client{s}"), "s/1000", cost, own);
+                let what = format!("CPU to bare proxy's, {clients} client{s}");
+                add(&what, "×", ratio, own / one(Way::Bare, clients).cost);
+            }
+        }
+    }
+    let memory = |what: &str, most, reached| Goal { what: what.into(), unit: "MB", most, reached };
+    if !report.idle.is_nan() {
+        goals.push(memory("memory, idle", 40.0, report.idle));
+    }
+    for crowd in report.crowds.iter().filter(|crowd| Way::GATEWAY.contains(&crowd.way)) {
+        let what = format!("memory, {} streams {}", crowd.open, crowd.way.name());
+        goals.push(memory(&what, 200.0, crowd.resident));
+    }
+    goals
+}
+
+/// Way, most added microseconds, most CPU seconds for a thousand, most times the bare proxy's.
+fn limits(manner: Manner) -> [(Way, f64, f64, f64); 2] {
+    match manner {
+        Manner::Whole => [(Way::Pass, 120.0, 0.11, 2.0), (Way::Translate, 200.0, 0.18, 4.0)],
+        Manner::Stream => [(Way::Pass, 120.0, 0.32, 2.0), (Way::Translate, 200.0, 0.42, 4.0)],
+    }
+}
+
+/// The figures of the standard question.
+struct Figures {
+    p50: f64,
+    first: f64,
+    cost: f64,
+}
+
+fn find(report: &Report, way: Way, manner: Manner, clients: usize) -> Figures {
+    let wanted = |cell: &&Cell| {
+        let case = cell.case;
+        cell.way == way
+            && (case.size, case.manner, case.pace)
+                == (Size::Standard, manner, Pace::Clients(clients))
+    };
+    match report.cells.iter().find(wanted) {
+        Some(cell) => Figures { p50: cell.p50, first: cell.first, cost: cell.cost },
+        None => Figures { p50: f64::NAN, first: f64::NAN, cost: f64::NAN },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_says_by_how_much() {
+        let goal = |reached| Goal { what: "memory".into(), unit: "MB", most: 40.0, reached };
+        assert!(goal(30.0).is_met());
+        assert!(!goal(50.0).is_met());
+        assert_eq!((goal(50.0).margin() * 100.0) as i64, 25);
+        assert!(!goal(f64::NAN).is_met());
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_judged() {
+        assert!(judge(&Report { idle: f64::NAN, ..Report::default() }).is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! Measures one case on all ways, in turns.
+
+use super::Plan;
+use super::case::{Case, Pace};
+use super::way::{Stage, Way};
+use crate::failure::Outcome;
+use crate::load::{Crew, Samples, Target, median};
+
+/// Connections that a schedule starts with.
+const READY: usize = 16;
+
+/// What was measured of a case on a way. Times in microseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    /// The case
+    pub(crate) case: Case,
+    /// The way
+    pub(crate) way: Way,
+    /// Exchanges in all
+    pub(crate) count: usize,
+    /// Exchanges in a second
+    pub(crate) rate: f64,
+    /// Time to the last byte: the median over rounds of each round's median
+    pub(crate) p50: f64,
+    /// Of all rounds together
+    pub(crate) p99: f64,
+    /// Of all rounds together
+    pub(crate) p999: f64,
+    /// Time to the first byte of the body, as `p50`
+    pub(crate) first: f64,
+    /// Processor seconds for a thousand exchanges, of the process in between
+    pub(crate) cost: f64,
+}
+
+#[derive(Default)]
+struct Rounds {
+    samples: Samples,
+    rate: Vec<f64>,
+    p50: Vec<f64>,
+    first: Vec<f64>,
+    cost: Vec<f64>,
+}
+
+/// Measures a case.
+pub(crate) async fn case(plan: &Plan, stage: &Stage, case: Case) -> Outcome<Vec<Cell>> {
+    let mut all = Vec::new();
+    for way in plan.ways {
+        let target = stage.target(*way, case.size, case.manner).await;
+        let target = target.map_err(|failure| failure.within(way.name()))?;
+        all.push((*way, target, Rounds::default()));
+    }
+    for round in 0..plan.rounds() {
+        // Each way is first in its turn, so that none always follows the same other.
+        let first = round % all.len();
+        for turn in 0..all.len() {
+            let index = (first + turn) % all.len();
+            let (way, target, rounds) = &mut all[index];
+            let one = one(plan, stage, *way, target, case.pace, rounds).await;
+            one.map_err(|failure| failure.within(&format!("{}: {}", case.name(), way.name())))?;
+        }
+    }
+    Ok(all.into_iter().map(|(way, _, rounds)| rounds.cell(case, way)).collect())
+}
+
+async fn one(
+    plan: &Plan,
+    stage: &Stage,
+    way: Way,
+    target: &Target,
+    pace: Pace,
+    rounds: &mut Rounds,
+) -> Outcome {
+    let clients = match pace {
+        Pace::Clients(count) => count,
+        Pace::Rate(_) => READY,
+    };
+    let crew = Crew::warm(target.clone(), clients).await?;
+    let before = stage.measured(way).map(|child| (child, child.usage()));
+    let samples = match pace {
+        Pace::Clients(_) => crew.work(plan.window()).await?,
+        Pace::Rate(rate) => crew.follow(rate, plan.window()).await?,
+    };
+    let spent = before.map(|(child, before)| child.usage().since(&before));
+    let thousands = samples.count() as f64 / 1000.0;
+    rounds.cost.push(spent.map_or(f64::NAN, |spent| spent.as_secs_f64() / thousands));
+    rounds.rate.push(samples.rate());
+    rounds.p50.push(samples.whole(50.0));
+    rounds.first.push(samples.first(50.0));
+    rounds.samples.append(samples);
+    Ok(())
+}
+
+impl Rounds {
+    fn cell(mut self, case: Case, way: Way) -> Cell {
+        self.samples.sort();
+        Cell {
+            case,
+            way,
+            count: self.samples.count(),
+            rate: median(self.rate),
+            p50: median(self.p50),
+            p99: self.samples.whole(99.0),
+            p999: self.samples.whole(99.9),
+            first: median(self.first),
+            cost: median(self.cost),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A thousand streams open at once: what the gateway's memory grows to, and how late first bytes are.
+
+use std::time::Duration;
+
+use super::Plan;
+use super::way::{Stage, Way};
+use crate::failure::Outcome;
+use crate::load::Crew;
+use crate::process::Child;
+use crate::question::{Manner, Size};
+
+/// Its title.
+pub(crate) const NAME: &str = "1000 streams";
+const STREAMS: usize = 1000;
+const RAMP: Duration = Duration::from_secs(1);
+
+/// What was measured on one way. Times in microseconds, memory in megabytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Crowd {
+    /// The way
+    pub(crate) way: Way,
+    /// The most streams that were open when the memory was read
+    pub(crate) open: usize,
+    /// Memory of the process in between, while most were open
+    pub(crate) resident: f64,
+    /// Times to the first byte
+    pub(crate) first: [f64; 3],
+    /// Processor seconds for a thousand streams
+    pub(crate) cost: f64,
+}
+
+/// Opens them on each way in turn.
+pub(crate) async fn crowds(plan: &Plan, stage: &Stage) -> Outcome<Vec<Crowd>> {
+    // Fifty events with this gap last longer than it takes to open all streams.
+    let model = if plan.short { "mock-gap-40" } else { "mock-gap-100" };
+    let mut crowds = Vec::new();
+    for way in plan.ways {
+        let crowd = crowd(stage, *way, model).await;
+        crowds.push(crowd.map_err(|failure| failure.within(&format!("{NAME}: {}", way.name())))?);
+    }
+    Ok(crowds)
+}
+
+async fn crowd(stage: &Stage, way: Way, model: &str) -> Outcome<Crowd> {
+    let mut target = stage.target(way, Size::Standard, Manner::Stream).await?;
+    target.question = way.question(model, Size::Standard, Manner::Stream);
+    let child = stage.measured(way);
+    let crew = Crew::connect(target, STREAMS).await?;
+    let before = child.map(|child| (child, child.usage()));
+    let mut most = (0, f64::NAN);
+    let samples = crew
+        .crowd(RAMP, |open| {
+            if open >= most.0 {
+                most = (open, child.map_or(f64::NAN, Child::resident).max(most.1));
+            }
+        })
+        .await?;
+    let spent = before.map(|(child, before)| child.usage().since(&before));
+    let thousands = samples.count() as f64 / 1000.0;
+    Ok(Crowd {
+        way,
+        open: most.0,
+        resident: most.1,
+        first: [50.0, 99.0, 99.9].map(|percent| samples.first(percent)),
+        cost: spent.map_or(f64::NAN, |spent| spent.as_secs_f64() / thousands),
+    })
+}

@@ -1,0 +1,139 @@
+//! What was measured, for people and for programs.
+
+use serde_json::{Value, json};
+
+use super::case::Case;
+use super::goal::Goal;
+use super::measure::Cell;
+use super::memory::{Crowd, NAME};
+use super::way::Way;
+use crate::process::Site;
+use crate::question::{Manner, Size};
+use crate::table::{Table, figure};
+
+/// All figures of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// The gateway's memory before the first request, in megabytes
+    pub(crate) idle: f64,
+    /// Every case on every way
+    pub(crate) cells: Vec<Cell>,
+    /// A thousand streams
+    pub(crate) crowds: Vec<Crowd>,
+}
+
+/// What stands above the tables.
+pub(crate) fn opening(site: &Site) -> String {
+    let cores = site.cores();
+    let split = if cores.is_split() {
+        "what is measured has one for itself"
+    } else {
+        "shared by all, so the times say little"
+    };
+    let bytes = Way::Pass.question("mock", Size::Standard, Manner::Whole).length();
+    format!(
+        "{} cores, {split}; the question with four tools and eight messages has {bytes} bytes\n\
+         times in µs: p50 and first byte are medians over rounds, p99 and p99.9 of all; \
+         CPU in seconds for a thousand",
+        cores.count()
+    )
+}
+
+/// Prints a case.
+pub(crate) fn print(case: Case, cells: &[Cell]) {
+    println!("\n{}", case.name());
+    let heads = [
+        "way",
+        "count",
+        "req/s",
+        "p50",
+        "p99",
+        "p99.9",
+        "first byte",
+        "added p50",
+        "CPU",
+        "× bare",
+    ];
+    let mut table = Table::new(1, &heads);
+    let of = |way: Way| cells.iter().find(|cell| cell.way == way);
+    let direct = of(Way::Direct).map_or(f64::NAN, |cell| cell.p50);
+    let bare = of(Way::Bare).map_or(f64::NAN, |cell| cell.cost);
+    for cell in cells {
+        let added = if cell.way == Way::Direct { f64::NAN } else { cell.p50 - direct };
+        let figures = [cell.rate, cell.p50, cell.p99, cell.p999, cell.first, added, cell.cost];
+        let mut row = vec![cell.way.name().to_owned(), cell.count.to_string()];
+        row.extend(figures.map(figure));
+        row.push(figure(cell.cost / bare));
+        table.row(row);
+    }
+    table.print();
+}
+
+/// Prints the thousand streams.
+pub(crate) fn print_crowds(report: &Report) {
+    println!("\n{NAME}");
+    let heads = ["way", "open", "first byte", "p99", "p99.9", "CPU", "memory MB"];
+    let mut table = Table::new(1, &heads);
+    for crowd in &report.crowds {
+        let mut row = vec![crowd.way.name().to_owned(), crowd.open.to_string()];
+        row.extend(crowd.first.map(figure));
+        row.extend([crowd.cost, crowd.resident].map(figure));
+        table.row(row);
+    }
+    table.print();
+}
+
+/// Prints the goals.
+pub(crate) fn print_goals(goals: &[Goal]) {
+    if goals.is_empty() {
+        return;
+    }
+    println!("\ngoals");
+    let mut table = Table::new(1, &["goal", "at most", "reached", "", "", "by"]);
+    for goal in goals {
+        let word = if goal.is_met() { "met" } else { "MISSED" };
+        table.row(vec![
+            goal.what.clone(),
+            figure(goal.most),
+            figure(goal.reached),
+            goal.unit.into(),
+            word.into(),
+            format!("{:.0} %", goal.margin().abs() * 100.0),
+        ]);
+    }
+    table.print();
+    let met = goals.iter().filter(|goal| goal.is_met()).count();
+    println!("{met} of {} goals met", goals.len());
+}
+
+/// Everything as JSON.
+pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
+    let cells: Vec<Value> = report
+        .cells
+        .iter()
+        .map(|cell| {
+            json!({"case": cell.case.name(), "way": cell.way.name(), "count": cell.count,
+                "requests_per_second": cell.rate, "p50_us": cell.p50, "p99_us": cell.p99,
+                "p999_us": cell.p999, "first_byte_us": cell.first,
+                "cpu_seconds_per_thousand": cell.cost})
+        })
+        .collect();
+    let crowds: Vec<Value> = report
+        .crowds
+        .iter()
+        .map(|crowd| {
+            json!({"way": crowd.way.name(), "open": crowd.open, "resident_mb": crowd.resident,
+                "first_byte_us": crowd.first, "cpu_seconds_per_thousand": crowd.cost})
+        })
+        .collect();
+    let goals: Vec<Value> = goals
+        .iter()
+        .map(|goal| {
+            json!({"goal": goal.what, "unit": goal.unit, "at_most": goal.most,
+                "reached": goal.reached, "met": goal.is_met()})
+        })
+        .collect();
+    let whole = json!({"idle_mb": report.idle, "cells": cells, "streams": crowds, "goals": goals,
+        "machine_taken_by_others": others});
+    format!("{whole:#}\n")
+}

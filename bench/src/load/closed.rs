@@ -1,0 +1,43 @@
+//! Closed loop: each client asks again as soon as it was answered.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::client::Connection;
+use super::{Crew, Samples, Target};
+use crate::failure::{Failure, Outcome};
+
+impl Crew {
+    /// Keeps every connection busy for some time; what is under way then is finished.
+    pub(crate) async fn work(self, time: Duration) -> Outcome<Samples> {
+        let target = Arc::new(self.target);
+        let start = Instant::now();
+        let clients: Vec<_> = self
+            .connections
+            .into_iter()
+            .map(|connection| tokio::spawn(client(connection, target.clone(), start + time)))
+            .collect();
+        let mut samples = Samples::default();
+        for client in clients {
+            samples.merge(client.await.map_err(|error| Failure(error.to_string()))??);
+        }
+        samples.finish(start.elapsed());
+        Ok(samples)
+    }
+}
+
+async fn client(
+    mut connection: Connection,
+    target: Arc<Target>,
+    until: Instant,
+) -> Outcome<Samples> {
+    let mut samples = Samples::default();
+    loop {
+        let begun = Instant::now();
+        if begun >= until {
+            return Ok(samples);
+        }
+        let times = connection.exchange(&target).await?;
+        samples.note(times.first - begun, times.last - begun);
+    }
+}

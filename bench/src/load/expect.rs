@@ -1,0 +1,141 @@
+//! What a right answer is. Bytes that nobody may change are compared with the mock's own; translated
+//! answers are read once with a parser, and every later one must be like that one, nonce included.
+
+use memchr::memmem;
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+use crate::mock::{ARGUMENTS, Nonce, TEXT};
+use crate::question::Manner;
+
+/// The shape of a right answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Likeness {
+    length: usize,
+    events: usize,
+}
+
+impl Likeness {
+    fn of(body: &[u8]) -> Likeness {
+        Likeness { length: body.len(), events: memmem::find_iter(body, b"\n\n").count() }
+    }
+}
+
+/// How answers are judged.
+#[derive(Debug, Clone)]
+pub(crate) enum Expect {
+    /// These bytes, but for the nonce
+    Same(std::sync::Arc<[u8]>),
+    /// As many bytes and events as the answer that was read with a parser
+    Like(Likeness, Manner),
+}
+
+impl Expect {
+    /// Reads an answer with a parser and takes it as the pattern for others.
+    pub(crate) fn learn(body: &[u8], nonce: Nonce, manner: Manner) -> Outcome<Expect> {
+        let read = match manner {
+            Manner::Whole => read_whole(body),
+            Manner::Stream => read_stream(body),
+        };
+        let said = read.ok_or_else(|| wrong("cannot be read", body))?;
+        if said.text != TEXT.replace("0000000000000000", &String::from_utf8_lossy(nonce.digits())) {
+            return Err(wrong("says something else", body));
+        }
+        let same = |one: &str, other: &str| {
+            let read = |text| serde_json::from_str::<Value>(text).ok();
+            read(one).is_some() && read(one) == read(other)
+        };
+        if said.arguments.len() != 2
+            || !said.arguments.iter().zip(ARGUMENTS).all(|(got, sent)| same(got, sent))
+        {
+            return Err(wrong("calls with other arguments", body));
+        }
+        Ok(Expect::Like(Likeness::of(body), manner))
+    }
+
+    /// Whether an answer is right.
+    pub(crate) fn check(&self, status: u16, body: &[u8], nonce: Nonce) -> Outcome {
+        if status != 200 {
+            return Err(wrong(&format!("has status {status}"), body));
+        }
+        match self {
+            Expect::Same(bytes) => {
+                if Nonce::find(body) != Some(nonce) {
+                    return Err(wrong("is the answer to another question", body));
+                }
+                let place = Nonce::place(bytes).unwrap_or_default();
+                let same = bytes.len() == body.len()
+                    && bytes[..place] == body[..place]
+                    && bytes[place + 16..] == body[place + 16..];
+                if same { Ok(()) } else { Err(wrong("was changed on the way", body)) }
+            }
+            Expect::Like(likeness, manner) => {
+                if memmem::find(body, nonce.digits()).is_none() {
+                    return Err(wrong("is the answer to another question", body));
+                }
+                let ended = *manner == Manner::Whole || body.ends_with(b"data: [DONE]\n\n");
+                if Likeness::of(body) == *likeness && ended {
+                    Ok(())
+                } else {
+                    Err(wrong(&format!("is not like the first one ({likeness:?})"), body))
+                }
+            }
+        }
+    }
+}
+
+fn wrong(what: &str, body: &[u8]) -> Failure {
+    let start = String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
+    Failure(format!("wrong answer: it {what} ({} bytes): {start}", body.len()))
+}
+
+/// What a model said and called.
+#[derive(Default)]
+struct Said {
+    text: String,
+    arguments: Vec<String>,
+}
+
+fn read_whole(body: &[u8]) -> Option<Said> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let message = &value["choices"][0]["message"];
+    let calls = message["tool_calls"].as_array()?;
+    let arguments =
+        calls.iter().map(|call| call["function"]["arguments"].as_str().map(str::to_owned));
+    Some(Said {
+        text: message["content"].as_str()?.to_owned(),
+        arguments: arguments.collect::<Option<_>>()?,
+    })
+}
+
+fn read_stream(body: &[u8]) -> Option<Said> {
+    let text = std::str::from_utf8(body).ok()?;
+    let events = text.strip_suffix("data: [DONE]\n\n")?;
+    let mut said = Said::default();
+    for event in events.split_terminator("\n\n") {
+        let value: Value = serde_json::from_str(event.strip_prefix("data: ")?).ok()?;
+        let delta = &value["choices"][0]["delta"];
+        said.text += delta["content"].as_str().unwrap_or_default();
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            let index = usize::try_from(call["index"].as_u64()?).ok()?;
+            said.arguments.resize(said.arguments.len().max(index + 1), String::new());
+            said.arguments[index] += call["function"]["arguments"].as_str().unwrap_or_default();
+        }
+    }
+    Some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_another_question_is_wrong() {
+        let body = b"{\"content\":\"nonce-00000000000000aa\"}";
+        let expect = Expect::Same(std::sync::Arc::from(&body[..]));
+        assert!(expect.check(200, body, Nonce::new(0xaa)).is_ok());
+        assert!(expect.check(200, body, Nonce::new(0xab)).is_err());
+        assert!(expect.check(500, body, Nonce::new(0xaa)).is_err());
+        assert!(expect.check(200, &body[..30], Nonce::new(0xaa)).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! What was measured: every single time, so that no percentile is an estimate.
+
+use std::time::Duration;
+
+/// Times of many exchanges, all from where they should have started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Samples {
+    /// To the last byte, in nanoseconds
+    whole: Vec<u64>,
+    /// To the first byte of the body, in nanoseconds
+    first: Vec<u64>,
+    /// How long the measurement took
+    elapsed: Duration,
+}
+
+impl Samples {
+    /// Notes one exchange.
+    pub(crate) fn note(&mut self, first: Duration, whole: Duration) {
+        self.first.push(first.as_nanos() as u64);
+        self.whole.push(whole.as_nanos() as u64);
+    }
+
+    /// Adds those of another client that worked at the same time.
+    pub(crate) fn merge(&mut self, other: Samples) {
+        self.first.extend(other.first);
+        self.whole.extend(other.whole);
+    }
+
+    /// Adds those of another round, which came after.
+    pub(crate) fn append(&mut self, other: Samples) {
+        self.elapsed += other.elapsed;
+        self.merge(other);
+    }
+
+    /// Says how long it took, and puts the times in order.
+    pub(crate) fn finish(&mut self, elapsed: Duration) {
+        self.elapsed = elapsed;
+        self.sort();
+    }
+
+    /// Puts the times in order, for the percentiles.
+    pub(crate) fn sort(&mut self) {
+        self.first.sort_unstable();
+        self.whole.sort_unstable();
+    }
+
+    /// How many exchanges.
+    pub(crate) fn count(&self) -> usize {
+        self.whole.len()
+    }
+
+    /// Exchanges in a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.count() as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
+    }
+
+    /// A percentile of the time to the last byte, in microseconds.
+    pub(crate) fn whole(&self, percent: f64) -> f64 {
+        percentile(&self.whole, percent)
+    }
+
+    /// A percentile of the time to the first byte, in microseconds.
+    pub(crate) fn first(&self, percent: f64) -> f64 {
+        percentile(&self.first, percent)
+    }
+}
+
+/// The nearest rank in sorted nanoseconds, in microseconds.
+fn percentile(sorted: &[u64], percent: f64) -> f64 {
+    let rank = ((percent * 10.0).round() as usize * sorted.len()).div_ceil(1000);
+    sorted.get(rank.max(1) - 1).map_or(f64::NAN, |nanos| *nanos as f64 / 1000.0)
+}
+
+/// The middle of some figures.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match figures.len() {
+        0 => f64::NAN,
+        length if length % 2 == 1 => figures[middle],
+        _ => f64::midpoint(figures[middle - 1], figures[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_those_seen() {
+        let mut samples = Samples::default();
+        for micros in (1..=1000).rev() {
+            samples.note(Duration::from_micros(1), Duration::from_micros(micros));
+        }
+        samples.finish(Duration::from_secs(2));
+        assert_eq!(samples.whole(50.0) as u64, 500);
+        assert_eq!(samples.whole(99.9) as u64, 999);
+        assert_eq!(samples.rate() as u64, 500);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]).to_bits(), 2.5_f64.to_bits());
+    }
+}

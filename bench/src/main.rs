@@ -1,0 +1,64 @@
+//! Measures the gateway from outside, as separate processes on loopback. `cargo xtask bench-gateway`
+//! and `cargo xtask soak` start it: it starts itself again as mock upstream and as bare proxy.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures for people, far from the limits of their types"
+)]
+
+mod failure;
+mod floor;
+mod gateway;
+mod load;
+mod mock;
+mod process;
+mod question;
+mod serve;
+mod soak;
+mod table;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+const HELP: &str = "\
+Usage: toolwright-bench <command>
+
+  gateway [--short] [--json FILE]  measure direct, through a bare proxy, through the gateway
+  soak [--seconds N]               load with faults, then look for what was leaked or forgotten
+  mock                             the mock upstream alone; prints its address
+  floor ADDRESS                    the bare proxy alone, before ADDRESS; prints its address
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["mock"] => mock::run("127.0.0.1:0"),
+        ["mock", address] => mock::run(address),
+        ["floor", upstream] => floor::run(upstream),
+        ["gateway", rest @ ..] => gateway::Plan::parse(rest).and_then(|plan| gateway::run(&plan)),
+        ["soak"] => soak::run(soak::DEFAULT),
+        ["soak", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => soak::run(std::time::Duration::from_secs(seconds)),
+            Err(_) => Err(Failure(format!("--seconds needs a whole number, not {seconds}"))),
+        },
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

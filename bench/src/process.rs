@@ -1,0 +1,11 @@
+//! The processes that are measured: started on cores of their own, read from `/proc`.
+
+mod child;
+mod cores;
+mod site;
+mod usage;
+
+pub(crate) use self::child::Child;
+pub(crate) use self::cores::{Cores, allow_many_files};
+pub(crate) use self::site::{Serving, Site, get};
+pub(crate) use self::usage::{Machine, Usage, files, resident};

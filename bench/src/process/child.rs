@@ -1,0 +1,72 @@
+//! A process of ours, which ends when we let go of it.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use super::usage::{self, Usage};
+use crate::failure::{Failure, Outcome};
+
+/// A running process.
+pub(crate) struct Child(std::process::Child);
+
+impl Child {
+    /// Starts a program.
+    pub(crate) fn start(command: &mut Command) -> Outcome<Child> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        match command.stdin(Stdio::null()).spawn() {
+            Ok(child) => Ok(Child(child)),
+            Err(error) => Err(Failure(format!("cannot start {name}: {error}"))),
+        }
+    }
+
+    /// Starts this program again in another part, which prints the address that it serves at.
+    pub(crate) fn part(words: &[&str]) -> Outcome<(Child, SocketAddr)> {
+        let own = std::env::current_exe()?;
+        let mut child = Child::start(Command::new(own).args(words).stdout(Stdio::piped()))?;
+        let mut line = String::new();
+        if let Some(stdout) = child.0.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let address = line.trim().parse();
+        let address = address.map_err(|_| Failure(format!("{words:?} does not serve: {line}")))?;
+        Ok((child, address))
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Processor time so far.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage::of(self.id())
+    }
+
+    /// Resident memory in megabytes.
+    pub(crate) fn resident(&self) -> f64 {
+        usage::resident(self.id())
+    }
+
+    /// How many files and sockets it has open.
+    pub(crate) fn files(&self) -> usize {
+        usage::files(self.id())
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// Whether it ended by itself, and how.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        self.0.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

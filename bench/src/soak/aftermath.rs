@@ -1,0 +1,159 @@
+//! After the soak: whether the gateway is as it was, forgot nothing and still answers.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use super::visit::Kind;
+use super::watch::Watch;
+use super::worker::Tally;
+use crate::failure::{Failure, Outcome};
+use crate::load::{Connection, next_nonce};
+use crate::process::{Serving, Site, get};
+use crate::table::Table;
+
+/// Time for what was under way to end, and for what is written in batches.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Its findings.
+pub(crate) struct Aftermath<'a> {
+    site: &'a Site,
+    mock: Serving,
+    gateway: Serving,
+    findings: Vec<(&'static str, bool, String)>,
+}
+
+impl<'a> Aftermath<'a> {
+    /// Takes over what still runs.
+    pub(crate) fn new(site: &'a Site, mock: Serving, gateway: Serving) -> Aftermath<'a> {
+        Aftermath { site, mock, gateway, findings: Vec::new() }
+    }
+
+    fn find(&mut self, what: &'static str, fine: bool, detail: String) {
+        self.findings.push((what, fine, detail));
+    }
+
+    /// Looks at everything.
+    pub(crate) fn judge(&mut self, tally: &Tally, watch: &Watch, idle: usize) -> Outcome {
+        let mut wrong = String::new();
+        for line in &tally.wrong {
+            let _ = write!(wrong, "\n    {line}");
+        }
+        let count: u64 = tally.visits().map(|(_, (_, wrong))| wrong).sum();
+        self.find("every answer was right", count == 0, format!("{count} wrong{wrong}"));
+        self.nothing_under_way();
+        self.ledger(tally);
+        self.files(idle)?;
+        self.memory(watch);
+        self.answers()
+    }
+
+    fn nothing_under_way(&mut self) {
+        let address = self.gateway.address;
+        let gauge = || number(&get(address, "/metrics").ok()?, "toolwright_exchanges_in_flight");
+        let last = until(gauge, |number| *number == Some(0.0));
+        self.find("nothing is under way", last == Some(0.0), format!("gauge at {last:?}"));
+    }
+
+    fn ledger(&mut self, tally: &Tally) {
+        let address = self.gateway.address;
+        let asked = tally.reached..=tally.reached + tally.unknown;
+        let recorded =
+            || number(&get(address, "/metrics").ok()?, "toolwright_ledger_exchanges_total");
+        let fits = |count: &Option<f64>| count.is_some_and(|count| asked.contains(&(count as u64)));
+        let last = until(recorded, fits);
+        let detail = format!("{last:?} recorded, {} to {} asked", asked.start(), asked.end());
+        self.find("every exchange is in the ledger", fits(&last), detail);
+    }
+
+    /// The mock goes, and with it every pooled connection to it. Then it comes back.
+    fn files(&mut self, idle: usize) -> Outcome {
+        let address = self.mock.address.to_string();
+        self.mock.child.end();
+        let last = until(|| self.gateway.child.files(), |files| *files <= idle);
+        self.find("no file or socket is left open", last <= idle, format!("{last}, idle {idle}"));
+        self.mock = Serving::mock(&address)?;
+        Ok(())
+    }
+
+    fn memory(&mut self, watch: &Watch) {
+        let (early, late) = watch.levels();
+        let fine = late <= early * 1.25 + 16.0;
+        let now = self.gateway.child.resident();
+        let detail =
+            format!("{early:.1} MB after warm-up, {late:.1} MB at the end, {now:.1} MB now");
+        self.find("memory stays level", fine, detail);
+    }
+
+    fn answers(&mut self) -> Outcome {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        for kind in Kind::ALL {
+            let address = self.gateway.address;
+            let answer = runtime.block_on(async {
+                let mut connection = Connection::open(address).await?;
+                connection.read(&kind.question("mock"), next_nonce()).await
+            });
+            let detail = match answer {
+                Ok(answer) => answer.status.to_string(),
+                Err(failure) => failure.to_string(),
+            };
+            self.find("it still answers", detail == "200", detail);
+        }
+        let ended = self.gateway.child.ended();
+        self.find("it still runs", ended.is_none(), ended.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Prints the findings; fails if one of them is bad.
+    pub(crate) fn print(&self) -> Outcome {
+        println!();
+        let mut table = Table::new(3, &["check", "", ""]);
+        for (what, fine, detail) in &self.findings {
+            let word = if *fine { "ok" } else { "FAILED" };
+            table.row(vec![(*what).into(), word.into(), detail.clone()]);
+        }
+        table.print();
+        let bad = self.findings.iter().filter(|(_, fine, _)| !fine).count();
+        match bad {
+            0 => Ok(()),
+            bad => Err(Failure(format!("{bad} checks failed; see {}", self.site.log().display()))),
+        }
+    }
+}
+
+/// Reads until it is as wanted, or patience ends; gives the last reading.
+fn until<T>(mut read: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
+    let begun = Instant::now();
+    loop {
+        let reading = read();
+        if wanted(&reading) || begun.elapsed() > PATIENCE {
+            return reading;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The sum of a metric over its labels.
+fn number(metrics: &str, name: &str) -> Option<f64> {
+    let values = metrics.lines().filter_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        if !rest.starts_with(['{', ' ']) {
+            return None;
+        }
+        rest.rsplit(' ').next()?.parse::<f64>().ok()
+    });
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_summed_over_its_labels() {
+        let text = "# HELP a words\na{x=\"1\"} 2\na{x=\"2\"} 3\nab 7\n";
+        assert_eq!(number(text, "a"), Some(5.0));
+        assert_eq!(number(text, "ab"), Some(7.0));
+        assert_eq!(number(text, "b"), None);
+    }
+}
