@@ -6,6 +6,7 @@ mod ask;
 mod call;
 mod exit;
 mod input;
+mod key;
 mod serve;
 mod terminal;
 mod tool;
@@ -33,6 +34,8 @@ enum Command {
     Ask(ask::Ask),
     /// Call one tool
     Call(call::Call),
+    /// Make a key for a client of the gateway
+    Key(key::Key),
     /// Run the gateway: one port for every dialect, any upstream behind it
     Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
@@ -45,6 +48,7 @@ pub fn run() -> ExitCode {
         Command::Args(command) => command.run(),
         Command::Ask(command) => command.run(),
         Command::Call(command) => command.run(),
+        Command::Key(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
     };

@@ -36,12 +36,12 @@ pub use alias::Alias;
 pub use error::{ConfigError, Place};
 pub use file::Env;
 pub use key::Key;
-pub use limit::Limits;
 pub use record::{Ledger, Log, LogFormat, Losses};
 pub use tls::Tls;
 pub use tools::Tools;
 pub use upstream::{Access, Upstream};
 
+use crate::http::Limits;
 use file::File;
 use table::Table;
 use value::Value;

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use toolwright_core::translate::TranslateError;
 
+use crate::config::ConfigError;
+
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -48,6 +50,16 @@ impl From<TranslateError> for Failure {
             TranslateError::Refused(_) => Failure { code: 3, ..failure }
                 .with_hint("leave out --strict to translate with losses"),
             _ => failure,
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Failure {
+        let failure = Failure::failed(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
         }
     }
 }

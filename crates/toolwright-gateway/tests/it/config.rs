@@ -38,7 +38,7 @@ fn nothing_is_the_default() {
     let config = parse("").unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:8000");
     assert_eq!(config.data, Path::new("./.toolwright"));
-    assert_eq!(config.limits.body, 32_000_000);
+    assert_eq!(config.limits.body, 32 << 20);
     assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
     assert_eq!(config.losses.keep, 10_000);
     assert!(config.upstreams.is_empty() && config.models.is_empty() && config.keys.is_empty());

@@ -7,5 +7,6 @@ mod ask;
 mod call;
 mod config;
 mod http;
+mod key;
 mod run;
 mod translate;

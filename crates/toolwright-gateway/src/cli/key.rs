@@ -1,0 +1,110 @@
+//! `toolwright key`: a new key for a client, shown once, and the table that lets it in.
+
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use toolwright_core::{Json, object};
+
+use super::exit::{self, Failure};
+use super::terminal;
+use crate::config::name;
+use crate::key::{KeyHash, generate};
+
+/// What `key` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The table for toolwright.toml goes to stdout, the key itself to stderr: it is shown this once, and
+only its hash is kept. A running gateway takes the table after SIGHUP. To give a client another key,
+make one under the same name and replace the table: what it has used stays used.
+
+With --json both go to stdout as one document: {\"name\", \"key\", \"hash\", \"toml\"}.
+
+Clients send the key wherever their SDK puts one: `Authorization: Bearer`, `x-api-key`,
+`x-goog-api-key`, `?key=`. AWS SDKs take it as the access key id, with any secret access key, or as
+AWS_BEARER_TOKEN_BEDROCK. The header `toolwright-key` works everywhere.
+
+Examples:
+  toolwright key alice >> toolwright.toml
+  toolwright key ci --models fast,openai/* --requests-per-minute 60 --json")]
+pub(crate) struct Key {
+    /// The client's name
+    name: String,
+    /// The models that it may use, with `*`: aliases, ids, upstream/model; without it, all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    models: Option<Vec<String>>,
+    /// The tools that the gateway may run for it; without it, all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// Whose data it sees; without it, its own
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    tenant: Option<String>,
+    /// How many requests it may make in a minute
+    #[arg(long, value_name = "N")]
+    requests_per_minute: Option<NonZeroU64>,
+    /// How many tokens it may use in a minute
+    #[arg(long, value_name = "N")]
+    tokens_per_minute: Option<NonZeroU64>,
+    /// Write the key and its table as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Key {
+    /// Makes the key.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(what) = name::fault(&self.name) {
+            return Err(Failure::usage(what));
+        }
+        let key = generate().map_err(|error| {
+            Failure::failed(format!("the system gives no random numbers: {error}"))
+        })?;
+        let hash = KeyHash::of(key.expose()).to_string();
+        let table = self.table(&hash);
+        if self.json {
+            let document = object! {
+                "name": self.name.as_str(),
+                "key": key.expose().as_str(),
+                "hash": hash.as_str(),
+                "toml": table.as_str(),
+            };
+            return terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"));
+        }
+        // A line of its own first, since it may be added to a file without a line's end.
+        let table = format!("\n{table}");
+        // The table first: a key whose table was not written is of no use.
+        terminal::write(&table).map_err(exit::io("stdout"))?;
+        let key = key.expose();
+        writeln!(io::stderr().lock(), "The key of {}, shown this once:\n{key}", self.name)
+            .map_err(exit::io("stderr"))
+    }
+
+    /// The table of the configuration.
+    fn table(&self, hash: &str) -> String {
+        let mut lines = vec![format!("[keys.{}]", name::quoted(&self.name))];
+        let mut say = |key: &str, value: String| lines.push(format!("{key} = {value}"));
+        say("hash", name::text(hash));
+        let list = |names: &Vec<String>| {
+            let names = names.iter().map(|own| own.trim()).filter(|own| !own.is_empty());
+            let names: Vec<String> = names.map(name::text).collect();
+            format!("[{}]", names.join(", "))
+        };
+        if let Some(models) = &self.models {
+            say("models", list(models));
+        }
+        if let Some(tools) = &self.tools {
+            say("tools", list(tools));
+        }
+        if let Some(tenant) = &self.tenant {
+            say("tenant", name::text(tenant));
+        }
+        if let Some(rate) = self.requests_per_minute {
+            say("requests_per_minute", rate.to_string());
+        }
+        if let Some(rate) = self.tokens_per_minute {
+            say("tokens_per_minute", rate.to_string());
+        }
+        lines.join("\n")
+    }
+}
