@@ -17,6 +17,7 @@ mod limit;
 pub mod listen;
 pub(crate) mod name;
 mod record;
+mod refer;
 mod secret;
 mod size;
 mod table;
@@ -30,8 +31,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use toolwright_core::dialect::{Dialect, vendors::VENDORS};
-
 pub use alias::Alias;
 pub use error::{ConfigError, Place};
 pub use file::Env;
@@ -43,6 +42,7 @@ pub use upstream::{Access, Upstream};
 
 use crate::http::Limits;
 use file::File;
+use refer::Names;
 use table::Table;
 use value::Value;
 
@@ -124,14 +124,16 @@ impl Config {
         let mut root = file.root()?;
         let usual = Config::default();
         let upstreams = upstreams(root.table("upstreams")?)?;
-        let names = names(&upstreams);
+        let tools = root.take("tools").map(|value| tools::read(value.table()?)).transpose()?;
+        let (tools, tool_names) = tools.unzip();
+        let names = Names::new(&upstreams, tool_names);
         let config = Config {
             file: None,
             listen: root.take_or("listen", usual.listen, address)?,
             data: root.take_or("data", file.path(".toolwright"), Value::path)?,
             open: root.take_or("open", usual.open, Value::flag)?,
             models: alias::read(root.table("models")?, &names)?,
-            tools: root.take("tools").map(|value| tools::read(value.table()?)).transpose()?,
+            tools,
             keys: key::read(root.table("keys")?, &names)?,
             limits: limit::read(root.table("limits")?)?,
             tls: root.take("tls").map(|value| tls::read(value.table()?)).transpose()?,
@@ -152,19 +154,6 @@ const RESERVED: [&str; 2] = ["mcp", "prefab_gateway"];
 fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, Upstream>, ConfigError> {
     let entries = table.entries().into_iter();
     entries.map(|(name, entry)| Ok((name.clone(), upstream::read(&name, entry)?))).collect()
-}
-
-/// The names that a model may begin with: configured, known, and the one that is always there.
-fn names(upstreams: &BTreeMap<String, Upstream>) -> Vec<&str> {
-    let known = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
-    let known = known.map(Dialect::id).chain(VENDORS.iter().map(|vendor| vendor.id));
-    let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-    for id in known.chain(["openai", upstream::OFFLINE]) {
-        if !upstreams.contains_key(id) {
-            names.push(id);
-        }
-    }
-    names
 }
 
 fn address(value: &Value<'_>) -> Result<SocketAddr, ConfigError> {

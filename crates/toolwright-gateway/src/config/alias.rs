@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::ConfigError;
 use super::name;
+use super::refer::Names;
 use super::table::Table;
 use super::upstream::OFFLINE;
 use super::value::Value;
@@ -17,10 +18,10 @@ pub struct Alias {
     pub tools: Vec<String>,
 }
 
-/// Reads `[models]`. `upstreams` are the names that a target may begin with.
+/// Reads `[models]`.
 pub(super) fn read(
     table: Table<'_>,
-    upstreams: &[&str],
+    names: &Names<'_>,
 ) -> Result<BTreeMap<String, Alias>, ConfigError> {
     let mut aliases = BTreeMap::new();
     let mut places = Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn read(
             return Err(entry.error("`offline` is the name of an upstream that is always there"));
         }
         places.push((name.clone(), entry.error("")));
-        aliases.insert(name, alias(entry, upstreams)?);
+        aliases.insert(name, alias(entry, names)?);
     }
     for (name, place) in places {
         if let Some(way) = cycle(&name, &aliases) {
@@ -41,55 +42,46 @@ pub(super) fn read(
     Ok(aliases)
 }
 
-fn alias(entry: Value<'_>, upstreams: &[&str]) -> Result<Alias, ConfigError> {
+fn alias(entry: Value<'_>, names: &Names<'_>) -> Result<Alias, ConfigError> {
     if !entry.is_table() {
-        return Ok(Alias { targets: targets(entry, upstreams)?, tools: Vec::new() });
+        return Ok(Alias { targets: targets(entry, names)?, tools: Vec::new() });
     }
     let mut table = entry.table()?;
     let Some(list) = table.take("use") else {
         return Err(table.error("the key `use` is missing: the models to try, in order"));
     };
-    let targets = targets(list, upstreams)?;
-    let tools = table.take("tools").map(Value::texts).transpose()?.unwrap_or_default();
+    let targets = targets(list, names)?;
+    let mut tools = Vec::new();
+    for tool in table.take("tools").map(Value::elements).transpose()?.into_iter().flatten() {
+        names.check_tool(tool.text()?, &tool)?;
+        tools.push(tool.words()?);
+    }
     table.finish()?;
     Ok(Alias { targets, tools })
 }
 
-fn targets(entry: Value<'_>, upstreams: &[&str]) -> Result<Vec<String>, ConfigError> {
+fn targets(entry: Value<'_>, names: &Names<'_>) -> Result<Vec<String>, ConfigError> {
     if entry.is_text() {
-        return Ok(vec![target(&entry, upstreams)?]);
+        return Ok(vec![target(&entry, names)?]);
     }
     let empty = entry.error("the list is empty; name one model or more");
     let elements = entry.elements()?;
     if elements.is_empty() {
         return Err(empty);
     }
-    elements.iter().map(|element| target(element, upstreams)).collect()
+    elements.iter().map(|element| target(element, names)).collect()
 }
 
-fn target(value: &Value<'_>, upstreams: &[&str]) -> Result<String, ConfigError> {
+fn target(value: &Value<'_>, names: &Names<'_>) -> Result<String, ConfigError> {
     let text = value.words()?;
     match text.split_once('/') {
         None => Ok(text),
         Some((_, "")) => Err(value.error("the name of a model must follow the `/`")),
         Some((upstream, _)) => {
-            check_upstream(upstream, upstreams, value)?;
+            names.check_upstream(upstream, value)?;
             Ok(text)
         }
     }
-}
-
-/// Refuses what is not the name of an upstream.
-pub(super) fn check_upstream(
-    upstream: &str,
-    upstreams: &[&str],
-    value: &Value<'_>,
-) -> Result<(), ConfigError> {
-    if upstreams.contains(&upstream) {
-        return Ok(());
-    }
-    let what = format!("there is no upstream `{upstream}`; there are: {}", upstreams.join(", "));
-    Err(value.error(what).with_nearest(upstream, upstreams.iter().copied()))
 }
 
 /// The way from an alias back to itself, if there is one.

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use super::alias::check_upstream;
 use super::error::ConfigError;
 use super::name;
+use super::refer::Names;
 use super::table::Table;
 use super::value::Value;
 use crate::key::{Allow, KeyHash, Pattern, Rates};
@@ -26,13 +26,13 @@ pub struct Key {
     pub rates: Rates,
 }
 
-/// Reads `[keys]`. `upstreams` are the names that a model may begin with.
-pub(super) fn read(table: Table<'_>, upstreams: &[&str]) -> Result<Vec<Key>, ConfigError> {
+/// Reads `[keys]`.
+pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, ConfigError> {
     let mut keys: Vec<Key> = Vec::new();
     for (name, entry) in table.entries() {
         name::check(&name, &entry)?;
         let place = entry.error("");
-        let key = key(name, entry.table()?, upstreams)?;
+        let key = key(name, entry.table()?, names)?;
         if let Some(twin) = keys.iter().find(|other| other.hash == key.hash) {
             let what = format!("this is the key of `{}` too; a key has one client", twin.name);
             return Err(place.with_what(what));
@@ -42,7 +42,7 @@ pub(super) fn read(table: Table<'_>, upstreams: &[&str]) -> Result<Vec<Key>, Con
     Ok(keys)
 }
 
-fn key(name: String, mut table: Table<'_>, upstreams: &[&str]) -> Result<Key, ConfigError> {
+fn key(name: String, mut table: Table<'_>, names: &Names<'_>) -> Result<Key, ConfigError> {
     let hint = format!("`toolwright key {name}` makes a key and prints its hash");
     let Some(hash) = table.take("hash") else {
         return Err(table.error("the key `hash` is missing").with_hint(hint));
@@ -56,7 +56,7 @@ fn key(name: String, mut table: Table<'_>, upstreams: &[&str]) -> Result<Key, Co
         hash,
         tenant: table.take_some("tenant", Value::words)?.unwrap_or_else(|| name.clone()),
         models: allow(table.take("models"), |pattern, value| {
-            pattern.upstream().map_or(Ok(()), |name| check_upstream(name, upstreams, value))
+            pattern.upstream().map_or(Ok(()), |name| names.check_upstream(name, value))
         })?,
         tools: allow(table.take("tools"), |_, _| Ok(()))?,
         rates: Rates {

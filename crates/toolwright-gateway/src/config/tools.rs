@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use toolwright::builtin::{self, Root};
+
 use super::error::ConfigError;
+use super::refer;
 use super::table::Table;
 use super::value::Value;
 
@@ -15,13 +18,22 @@ pub struct Tools {
     pub allow: Vec<String>,
 }
 
-/// Reads `[tools]`.
-pub(super) fn read(mut table: Table<'_>) -> Result<Tools, ConfigError> {
-    let Some(root) = table.take_some("root", Value::existing_folder)? else {
+/// Reads `[tools]`, with the names of the tools that there are.
+pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
+    let Some(value) = table.take("root") else {
         let what = "the key `root` is missing: the folder that the tools work in";
         return Err(table.error(what));
     };
-    let allow = table.take("allow").map(Value::texts).transpose()?.unwrap_or_default();
+    let root = value.existing_folder()?;
+    let opened =
+        Root::open(&root).map_err(|error| value.error(format!("{}: {error}", root.display())))?;
+    let handlers = builtin::handlers(opened);
+    let names: Vec<String> = handlers.iter().map(|handler| handler.tool().name.clone()).collect();
+    let mut allow = Vec::new();
+    for tool in table.take("allow").map(Value::elements).transpose()?.into_iter().flatten() {
+        refer::check_tool(tool.text()?, &names, &tool)?;
+        allow.push(tool.words()?);
+    }
     table.finish()?;
-    Ok(Tools { root, allow })
+    Ok((Tools { root, allow }, names))
 }

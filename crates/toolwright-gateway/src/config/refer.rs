@@ -1,0 +1,66 @@
+//! Names that one table uses and another one has: upstreams and tools.
+
+use std::collections::BTreeMap;
+
+use toolwright_core::dialect::{Dialect, vendors::VENDORS};
+
+use super::error::ConfigError;
+use super::upstream::{OFFLINE, Upstream};
+use super::value::Value;
+
+/// What can be referred to.
+pub(super) struct Names<'n> {
+    upstreams: Vec<&'n str>,
+    /// Without the table `[tools]` there are none
+    tools: Option<Vec<String>>,
+}
+
+impl<'n> Names<'n> {
+    /// Upstreams that are configured, known, or always there, and the names of tools.
+    pub(super) fn new(
+        upstreams: &'n BTreeMap<String, Upstream>,
+        tools: Option<Vec<String>>,
+    ) -> Names<'n> {
+        let known = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
+        let known = known.map(Dialect::id).chain(VENDORS.iter().map(|vendor| vendor.id));
+        let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
+        for id in known.chain(["openai", OFFLINE]) {
+            if !upstreams.contains_key(id) {
+                names.push(id);
+            }
+        }
+        Names { upstreams: names, tools }
+    }
+
+    /// Refuses what is not the name of an upstream.
+    pub(super) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+        check("upstream", name, &self.upstreams, value)
+    }
+
+    /// Refuses what is not the name of a tool.
+    pub(super) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+        let Some(tools) = &self.tools else {
+            let hint = "add the table [tools] with the folder that they work in: root = \".\"";
+            return Err(value.error("the gateway has no tools").with_hint(hint));
+        };
+        check_tool(name, tools, value)
+    }
+}
+
+/// Refuses what is not among the names of tools.
+pub(super) fn check_tool(
+    name: &str,
+    tools: &[String],
+    value: &Value<'_>,
+) -> Result<(), ConfigError> {
+    let names: Vec<&str> = tools.iter().map(String::as_str).collect();
+    check("tool", name, &names, value)
+}
+
+fn check(what: &str, name: &str, names: &[&str], value: &Value<'_>) -> Result<(), ConfigError> {
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let refused = format!("there is no {what} `{name}`; there are: {}", names.join(", "));
+    Err(value.error(refused).with_nearest(name, names.iter().copied()))
+}
