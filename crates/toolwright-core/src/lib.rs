@@ -9,6 +9,7 @@
 //!   canonical model; [`Event`] is a response as it arrives.
 //! - [`dialect`] holds a codec for each wire format.
 //! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](fit::Loss).
+//! - [`keep`] holds thinking for clients whose dialect cannot carry it back to its vendor.
 //! - [`translate`] is the whole way, for one pair of dialects.
 //! - [`embed`] is texts to vectors, at the vendors that do that.
 //! - [`frame`] cuts bytes into frames and the reverse.
@@ -52,6 +53,7 @@ pub mod fit;
 pub mod frame;
 mod hash;
 pub mod json;
+pub mod keep;
 pub mod message;
 pub mod near;
 pub mod origin;

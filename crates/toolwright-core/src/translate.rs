@@ -10,11 +10,14 @@ mod report;
 mod speak;
 mod stream;
 
+use std::sync::Arc;
+
 pub(crate) use report::LOSSES;
 pub use report::{Entry, Report};
 pub use speak::{Speaker, StreamListener};
 pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 
+use crate::call::Call;
 use crate::dialect::{
     Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
 };
@@ -22,6 +25,7 @@ use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
+use crate::keep::{self, Kept};
 use crate::request::Request;
 use crate::response::Response;
 
@@ -106,6 +110,13 @@ impl<'c> Translator<'c> {
         Ok(request)
     }
 
+    /// Puts back into a request that was read what earlier answers left here, see [`keep`].
+    /// `find` gives what was kept for a call.
+    pub fn recall(&self, request: &mut Request, find: impl Fn(&Call) -> Option<Arc<Kept>>) {
+        let profile = self.to.profile(&self.target(request.model.as_deref()));
+        keep::recall(request, &profile, find);
+    }
+
     /// Fits a request that was read and writes it.
     pub fn send(&self, request: Request) -> Result<Translated<WireRequest>, TranslateError> {
         let model = request.model.clone();
@@ -132,7 +143,7 @@ impl<'c> Translator<'c> {
     pub fn answer(&self, response: Response) -> Result<Translated<WireReply>, TranslateError> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
-        let report = Report::of_losses(restorer.take_losses(), self.from.spelling());
+        let report = Report::of_answer(&mut restorer, self.from.spelling());
         self.settle(self.to.encode_response(response, &self.options.asked), report)
     }
 

@@ -23,7 +23,7 @@ impl Gatherer {
             }
             Event::PartDelta { index, delta } if self.calls.contains_key(&index) => {
                 if let Some(open) = self.calls.get_mut(&index) {
-                    open.grow(delta);
+                    open.grow(&delta);
                 }
             }
             Event::PartEnd { index, tail } => match self.calls.remove(&index) {

@@ -38,15 +38,15 @@ impl Open {
     }
 
     /// Grows the part.
-    pub fn grow(&mut self, delta: Delta) {
+    pub fn grow(&mut self, delta: &Delta) {
         match delta {
-            Delta::Text(text) | Delta::Arguments(text) => self.text.push_str(&text),
+            Delta::Text(text) | Delta::Arguments(text) => self.text.push_str(text),
             Delta::Reasoning { section, kind, text } => {
-                while self.sections.len() <= section {
-                    self.sections.push(Section { kind, text: String::new() });
+                while self.sections.len() <= *section {
+                    self.sections.push(Section { kind: *kind, text: String::new() });
                 }
-                self.sections[section].kind = kind;
-                self.sections[section].text.push_str(&text);
+                self.sections[*section].kind = *kind;
+                self.sections[*section].text.push_str(text);
             }
         }
     }
@@ -87,7 +87,7 @@ impl Joiner {
             Event::PartStart { head, extra, .. } => self.parts.push(Open::new(head, extra)),
             Event::PartDelta { index, delta } => {
                 if let Some(open) = self.parts.get_mut(index) {
-                    open.grow(delta);
+                    open.grow(&delta);
                 }
             }
             Event::PartEnd { index, tail } => {

@@ -1,8 +1,8 @@
 //! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
 
 use super::{Severity, Site, Work};
-use crate::extra::is_note;
 use crate::json::Object;
+use crate::keep;
 use crate::message::{Message, Role};
 use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
@@ -69,7 +69,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
 
 /// Whether a vendor keeps the thinking, so that its own fields, such as an id, stand for it.
 pub(super) fn is_known(fields: Option<&Object>) -> bool {
-    fields.is_some_and(|fields| fields.keys().any(|key| !is_note(key)))
+    fields.is_some_and(keep::is_known)
 }
 
 /// What becomes of a summary that comes after thinking.

@@ -3,10 +3,12 @@
 //! One function per part serves whole answers and streams alike.
 
 mod ending;
+mod keeper;
 mod stream;
 
 use std::collections::BTreeMap;
 
+use keeper::Keeper;
 use stream::Slot;
 
 use super::profile::ReplyRule;
@@ -15,6 +17,7 @@ use super::{Aliases, Loss, Profile, Severity, Site, extras, ids};
 use crate::call::{Arguments, Call};
 use crate::extra::Extra;
 use crate::json::{Json, JsonText};
+use crate::keep::Kept;
 use crate::origin::Origin;
 use crate::part::{Body, Part, Reasoning};
 use crate::request::Request;
@@ -43,6 +46,8 @@ pub struct Restorer {
     /// The open parts of the source stream, by its index
     slots: BTreeMap<usize, Slot>,
     parts: usize,
+    /// Gathers what the client will not bring back, if there can be any
+    keeper: Option<Box<Keeper>>,
     losses: Vec<Loss>,
 }
 
@@ -53,6 +58,7 @@ impl Restorer {
         Restorer {
             aliases,
             source: source.reply,
+            keeper: Keeper::new(source, &profile),
             profile,
             id: None,
             seed: String::new(),
@@ -83,11 +89,24 @@ impl Restorer {
         std::mem::take(&mut self.losses)
     }
 
+    /// What the client's dialect will not bring back of a complete answer, though its vendor wants
+    /// it back.
+    pub fn take_kept(&mut self) -> Option<Kept> {
+        self.keeper.as_mut().and_then(|keeper| keeper.take())
+    }
+
     /// Restores a whole answer.
     pub fn response(&mut self, mut response: Response) -> Response {
         self.begin(&mut response.id, &mut response.model, &mut response.extra);
         let parts = std::mem::take(&mut response.parts);
-        response.parts = parts.into_iter().filter_map(|part| self.part(part)).collect();
+        let parts = parts.into_iter().enumerate().filter_map(|(at, part)| {
+            if let Some(keeper) = &mut self.keeper {
+                keeper.whole(&part);
+            }
+            self.whole(at, part)
+        });
+        response.parts = parts.collect();
+        self.finish();
         response.stop = self.stop(response.stop).settled(&response.parts);
         response.usage = response.usage.map(|usage| self.usage(usage));
         response
@@ -128,6 +147,22 @@ impl Restorer {
 
     fn lose_at(&mut self, severity: Severity, site: Site, what: &'static str, why: &'static str) {
         self.losses.push(Loss::new(severity, site, what, why));
+    }
+
+    /// Restores one part that was seen whole; `None` if the client must not or cannot see it.
+    fn whole(&mut self, at: usize, part: Part) -> Option<Part> {
+        let part = self.part(part)?;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.told(at, &part);
+        }
+        Some(part)
+    }
+
+    /// Notes that the answer is complete.
+    fn finish(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.finish();
+        }
     }
 
     /// Restores one part; `None` if the client must not or cannot see it.

@@ -1,11 +1,14 @@
 //! What a translation has to say about itself.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::dialect::Dialect;
 use crate::extra::{Extra, note};
+use crate::fit::restore::Restorer;
 use crate::fit::{Addition, Aliases, Fitted, Loss};
 use crate::json::{Json, Object};
+use crate::keep::Kept;
 use crate::object;
 use crate::request::Request;
 
@@ -25,6 +28,8 @@ pub struct Report {
     pub model: Option<String>,
     /// The path of the request: some targets say the model and the stream there
     pub path: Option<String>,
+    /// What the client's dialect will not bring back of an answer, though its vendor wants it back
+    pub kept: Option<Arc<Kept>>,
 }
 
 /// A loss with its place spelled out.
@@ -41,6 +46,12 @@ impl Report {
     pub(super) fn of_request(fitted: Fitted, spelling: &[(&str, &str)]) -> (Request, Report) {
         let Fitted { request, aliases, losses, additions } = fitted;
         (request, Report { additions, aliases, ..Report::of_losses(losses, spelling) })
+    }
+
+    /// Of an answer that was restored.
+    pub(super) fn of_answer(restorer: &mut Restorer, spelling: &[(&str, &str)]) -> Report {
+        let kept = restorer.take_kept().map(Arc::new);
+        Report { kept, ..Report::of_losses(restorer.take_losses(), spelling) }
     }
 
     pub(super) fn of_losses(losses: Vec<Loss>, spelling: &[(&str, &str)]) -> Report {
@@ -70,9 +81,10 @@ impl Report {
         self.losses.first().map(Entry::to_string).unwrap_or_default()
     }
 
-    /// Takes in what another report of the same exchange says of losses.
+    /// Takes in what another report of the same exchange says of losses, and what is to be kept.
     pub fn append(&mut self, other: Report) {
         self.losses.extend(other.losses);
+        self.kept = other.kept.or(self.kept.take());
     }
 
     /// Leaves the losses as a note beside a value, if there are any: see

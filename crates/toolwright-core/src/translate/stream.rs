@@ -166,8 +166,8 @@ impl StreamWriter {
         self.restorer.losses()
     }
 
-    /// What the client was not told as it was said.
+    /// What the client was not told as it was said, and what is to be kept of it.
     pub fn report(&mut self) -> Report {
-        Report::of_losses(self.restorer.take_losses(), self.spelling)
+        Report::of_answer(&mut self.restorer, self.spelling)
     }
 }

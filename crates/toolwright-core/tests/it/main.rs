@@ -17,6 +17,7 @@ mod generate;
 mod golden;
 mod growing;
 mod json;
+mod keep;
 mod law_1;
 mod law_2;
 mod law_3;

@@ -42,11 +42,24 @@ impl Restorer {
                 out.push(Event::Start(start));
             }
             Event::PartStart { index, head, extra } => {
-                let slot = self.part_start(head, extra, out);
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.start(&head, &extra);
+                }
+                let slot = self.part_start(index, head, extra, out);
                 self.slots.insert(index, slot);
             }
-            Event::PartDelta { index, delta } => self.part_delta(index, delta, out),
-            Event::PartEnd { index, tail } => self.part_end(index, tail, out),
+            Event::PartDelta { index, delta } => {
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.grow(index, &delta);
+                }
+                self.part_delta(index, delta, out);
+            }
+            Event::PartEnd { index, tail } => {
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.end(index, &tail);
+                }
+                self.part_end(index, tail, out);
+            }
             Event::Stop(stop) => {
                 let mut stop = self.stop(stop);
                 stop.reason = match stop.reason {
@@ -57,11 +70,21 @@ impl Restorer {
                 out.push(Event::Stop(stop));
             }
             Event::Usage(usage) => out.push(Event::Usage(self.usage(usage))),
-            event @ (Event::End | Event::Fault(_) | Event::Ping) => out.push(event),
+            Event::End => {
+                self.finish();
+                out.push(Event::End);
+            }
+            event @ (Event::Fault(_) | Event::Ping) => out.push(event),
         }
     }
 
-    fn part_start(&mut self, head: Head, mut extra: Extra, out: &mut Vec<Event>) -> Slot {
+    fn part_start(
+        &mut self,
+        at: usize,
+        head: Head,
+        mut extra: Extra,
+        out: &mut Vec<Event>,
+    ) -> Slot {
         let rewritten = |name: &str| {
             let original = self.aliases.name(name);
             self.aliases.nulled(original).is_some()
@@ -91,6 +114,9 @@ impl Restorer {
                     return Slot::Dropped;
                 }
                 self.identify(&mut call.id, &mut call.name);
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.named(at, &call);
+                }
                 Head::Call { id: call.id, name: call.name, free }
             }
             Head::Refusal if !self.profile.content.refusal => {
@@ -126,7 +152,7 @@ impl Restorer {
             slot = self.open(Head::Reasoning, extra, out);
         }
         match (&mut slot, delta) {
-            (Slot::Held(open), delta) => open.grow(delta),
+            (Slot::Held(open), delta) => open.grow(&delta),
             (
                 Slot::Live { index, thinking: Some(own) },
                 Delta::Reasoning { section, kind, mut text },
@@ -169,7 +195,7 @@ impl Restorer {
         let (index, thinks) = match self.slots.remove(&at) {
             Some(Slot::Live { index, thinking }) => (index, thinking.is_some()),
             Some(Slot::Held(open)) => {
-                if let Some(part) = self.part(open.close(tail)) {
+                if let Some(part) = self.whole(at, open.close(tail)) {
                     split_part(self.parts, part, out);
                     self.parts += 1;
                 }

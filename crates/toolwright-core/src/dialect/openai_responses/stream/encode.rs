@@ -185,7 +185,7 @@ impl Encoder {
                 current.sections.say(*section, *kind, text, &mut self.number, frames);
             }
         }
-        current.open.grow(delta);
+        current.open.grow(&delta);
         self.current = Some(current);
     }
 

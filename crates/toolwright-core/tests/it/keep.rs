@@ -1,0 +1,464 @@
+//! Thinking that a client's dialect cannot carry returns to its vendor, bit for bit, and to nobody
+//! else.
+
+use std::sync::Arc;
+
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
+use toolwright_core::fit::profile::OutcomeCarrier;
+use toolwright_core::keep::{Kept, Key};
+use toolwright_core::translate::{Options, Report, Translator};
+use toolwright_core::{
+    Body, Call, Event, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
+    Tool, object,
+};
+
+use crate::fixtures;
+
+/// The vendors that want something back.
+const VENDORS: [Dialect; 6] = [
+    Dialect::Anthropic,
+    Dialect::Bedrock,
+    Dialect::Gemini,
+    Dialect::OpenaiResponses,
+    Dialect::Deepseek,
+    Dialect::Mistral,
+];
+
+fn codec(dialect: Dialect) -> &'static dyn ChatCodec {
+    dialect.codec().unwrap()
+}
+
+fn codecs() -> impl Iterator<Item = &'static dyn ChatCodec> {
+    fixtures::codecs().into_iter()
+}
+
+fn options() -> Options {
+    Options {
+        asked: Asked { id: Some("exchange-1".into()), ..Asked::default() },
+        ..Options::default()
+    }
+}
+
+/// A vendor's whole reply, with a signature where the recorded one has none.
+fn reply(vendor: Dialect) -> Json {
+    let mut body = fixtures::json(vendor, "synthetic/matrix_response.json");
+    if vendor == Dialect::Mistral {
+        let text =
+            body.compact().replacen(r#""thinking":["#, r#""signature":"bWlz+/==","thinking":["#, 1);
+        body = Json::parse(&text).unwrap();
+    }
+    body
+}
+
+/// A vendor's reply as a stream, with a signature where the recorded one has none.
+fn stream(vendor: Dialect) -> Vec<u8> {
+    let bytes = fixtures::matrix_stream(vendor);
+    if vendor != Dialect::Mistral {
+        return bytes;
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    // It comes with the last of its words.
+    let mark = r#"{"type":"thinking","#;
+    let (before, after) = text.rsplit_once(mark).unwrap();
+    format!(r#"{before}{mark}"signature":"bWlz+/==",{after}"#).into_bytes()
+}
+
+/// What a client holds after an answer, and what was kept.
+struct Told {
+    message: Message,
+    kept: Option<Arc<Kept>>,
+}
+
+fn told_whole(vendor: &dyn ChatCodec, client: &dyn ChatCodec, body: Json) -> Told {
+    let options = options();
+    let translator = Translator::new(vendor, client, &options);
+    let translated = translator.response(WireReply::ok(body)).unwrap();
+    let response = client.decode_response(translated.value).unwrap();
+    Told { message: response.message(), kept: translated.report.kept }
+}
+
+fn told_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8]) -> Told {
+    let options = options();
+    let mut translator = Translator::new(vendor, client, &options).stream();
+    let mut out = Vec::new();
+    translator.push(bytes, &mut out).unwrap();
+    let report = translator.finish(&mut out).unwrap();
+    let events = fixtures::events(client, &out);
+    let message = toolwright_core::event::join::join(events).unwrap().message();
+    Told { message, kept: report.kept }
+}
+
+/// Both ways for an answer to arrive.
+fn told(vendor: Dialect, client: &dyn ChatCodec) -> [Told; 2] {
+    let from = codec(vendor);
+    [told_whole(from, client, reply(vendor)), told_stream(from, client, &stream(vendor))]
+}
+
+/// Whether a client sends thinking back that it was shown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Shown {
+    Echoed,
+    Forgotten,
+}
+
+/// The client's next request, in its own dialect: what it was told, and what came of the calls.
+fn next(client: &dyn ChatCodec, told: &Told, shown: Shown) -> WireRequest {
+    let mut said = told.message.clone();
+    if shown == Shown::Forgotten {
+        said.parts.retain(|part| !matches!(part.body, Body::Reasoning(_)));
+    }
+    let calls: Vec<Call> = said.calls().cloned().collect();
+    let profile = client.profile(&Target::default());
+    let outcomes: Vec<Part> = calls
+        .iter()
+        .map(|call| {
+            let name = profile.outcome.name.then(|| call.name.clone());
+            let content = vec![Part::text("21")];
+            let call_id = call.id.clone();
+            Part::outcome(Outcome { call_id, name, content, ..Outcome::default() })
+        })
+        .collect();
+    let mut messages = vec![Message::user("Wie warm ist es?"), said];
+    match profile.turns.outcomes {
+        OutcomeCarrier::UserTurn => messages.push(Message::new(Role::User, outcomes)),
+        OutcomeCarrier::OwnMessage => {
+            messages.extend(outcomes.into_iter().map(|own| Message::new(Role::Tool, vec![own])));
+        }
+    }
+    let tool = |call: &Call| Tool::function(&call.name, Json::Object(object! {"type": "object"}));
+    let tools = calls.iter().map(tool).collect();
+    let request = Request { model: Some("m".into()), messages, tools, ..Request::default() };
+    client.encode_request(request)
+}
+
+fn find(kept: Option<&Arc<Kept>>) -> impl Fn(&Call) -> Option<Arc<Kept>> {
+    move |call| kept.filter(|own| own.keys().any(|key| Some(key) == Key::of(call))).cloned()
+}
+
+/// What a vendor receives.
+fn sent(
+    client: &dyn ChatCodec,
+    vendor: &dyn ChatCodec,
+    wire: WireRequest,
+    kept: Option<&Arc<Kept>>,
+) -> (Json, Report) {
+    let options = Options::default();
+    let translator = Translator::new(client, vendor, &options);
+    let mut request = translator.read(wire).unwrap();
+    translator.recall(&mut request, find(kept));
+    let translated = translator.send(request).unwrap();
+    (translated.value.body, translated.report)
+}
+
+/// The thinking and the signatures of parts, in order, with the calls between them.
+fn proofs(parts: &[Part]) -> Vec<(String, Option<String>)> {
+    let proof = |part: &Part| {
+        let what = match &part.body {
+            Body::Reasoning(own) => format!("{own:?}"),
+            Body::Call(call) => call.name.clone(),
+            _ if part.signature.is_some() => "words".to_owned(),
+            _ => return None,
+        };
+        Some((what, part.signature.as_ref().map(|own| own.value.clone())))
+    };
+    parts.iter().filter_map(proof).collect()
+}
+
+fn turn(vendor: &dyn ChatCodec, body: Json) -> Vec<Part> {
+    let wire = WireRequest { body, ..WireRequest::default() };
+    let request = vendor.decode_request(wire).unwrap();
+    let turns = request.messages.into_iter().filter(|own| own.role == Role::Assistant);
+    turns.flat_map(|own| own.parts).collect()
+}
+
+fn returns_to(vendor: Dialect) {
+    let from = codec(vendor);
+    let answer: Response = from.decode_response(WireReply::ok(reply(vendor))).unwrap();
+    let made = proofs(&answer.parts);
+    let secrets: Vec<&String> = made.iter().filter_map(|(_, own)| own.as_ref()).collect();
+    assert_eq!(secrets.is_empty(), vendor == Dialect::Deepseek, "{made:?}");
+    for client in codecs().filter(|own| !own.dialect().shares_signatures(vendor)) {
+        for (told, shown) in told(vendor, client)
+            .iter()
+            .flat_map(|told| [(told, Shown::Echoed), (told, Shown::Forgotten)])
+        {
+            let case = format!("{vendor} for {} ({shown:?})", client.dialect());
+            assert!(told.kept.is_some(), "{case}: nothing was kept");
+            let wire = next(client, told, shown);
+            for secret in &secrets {
+                assert!(!wire.body.compact().contains(*secret), "{case}: the client has it");
+            }
+            let (body, report) = sent(client, from, wire.clone(), told.kept.as_ref());
+            assert_eq!(proofs(&turn(from, body.clone())), made, "{case}: {}", body.pretty());
+            assert!(!report.to_json().compact().contains("switched off"), "{case}");
+            for other in codecs().filter(|own| !own.dialect().shares_signatures(vendor)) {
+                let wire = next(client, told, Shown::Forgotten);
+                let (with, _) = sent(client, other, wire.clone(), told.kept.as_ref());
+                let (without, _) = sent(client, other, wire, None);
+                assert_eq!(with, without, "{case}: {} gets it", other.dialect());
+            }
+        }
+    }
+}
+
+#[test]
+fn case_06_gemini_gets_its_signatures_back() {
+    returns_to(Dialect::Gemini);
+}
+
+#[test]
+fn case_07_anthropic_gets_its_thinking_back() {
+    returns_to(Dialect::Anthropic);
+}
+
+#[test]
+fn case_07_bedrock_gets_its_thinking_back() {
+    returns_to(Dialect::Bedrock);
+}
+
+#[test]
+fn case_07_responses_get_their_encrypted_reasoning_back() {
+    returns_to(Dialect::OpenaiResponses);
+}
+
+#[test]
+fn case_07_mistral_gets_its_thinking_back() {
+    returns_to(Dialect::Mistral);
+}
+
+#[test]
+fn case_08_deepseek_gets_the_thinking_that_a_client_forgot() {
+    returns_to(Dialect::Deepseek);
+}
+
+/// What a vendor gets from a client of Chat Completions, after an answer in the vendor's own words.
+fn after(vendor: Dialect, answer: &str) -> Json {
+    let client = codec(Dialect::OpenaiChat);
+    let told = told_whole(codec(vendor), client, Json::parse(answer).unwrap());
+    let wire = next(client, &told, Shown::Echoed);
+    sent(client, codec(vendor), wire, told.kept.as_ref()).0
+}
+
+#[test]
+fn case_06_the_signature_is_on_the_first_call() {
+    let body = after(
+        Dialect::Gemini,
+        r#"{"candidates":[{"finishReason":"STOP","content":{"role":"model","parts":[
+            {"text":"Hm.","thought":true},
+            {"text":"Moment.","thoughtSignature":"QUE="},
+            {"functionCall":{"name":"a","args":{"n":1e400}},"thoughtSignature":"QkI="},
+            {"functionCall":{"name":"b","args":{}}},
+            {"text":"","thoughtSignature":"Q0M="}]}}]}"#,
+    );
+    let parts = body.pointer("/contents/1/parts").and_then(Json::as_array).unwrap();
+    let seen: Vec<_> = parts.iter().map(|part| part.get("thoughtSignature")?.as_str()).collect();
+    assert_eq!(seen, [None, Some("QUE="), Some("QkI="), None, Some("Q0M=")], "{body}");
+    assert_eq!(parts[0].get("thought"), Some(&true.into()));
+    assert_eq!(parts[2].pointer("/functionCall/name"), Some(&"a".into()));
+}
+
+#[test]
+fn case_06_made_up_ids_differ_from_exchange_to_exchange() {
+    let body = r#"{"candidates":[{"content":{"role":"model","parts":[
+        {"functionCall":{"name":"a","args":{}},"thoughtSignature":"QkI="},
+        {"functionCall":{"name":"a","args":{}}}]}}]}"#;
+    let ids = |id: &str| {
+        let options = Options {
+            asked: Asked { id: Some(id.into()), ..Asked::default() },
+            ..Options::default()
+        };
+        let (from, to) = (codec(Dialect::Gemini), codec(Dialect::Anthropic));
+        let wire = WireReply::ok(Json::parse(body).unwrap());
+        let wire = Translator::new(from, to, &options).response(wire).unwrap().value;
+        let calls = to.decode_response(wire).unwrap().message();
+        calls.calls().map(|call| call.id.clone().unwrap()).collect::<Vec<String>>()
+    };
+    let all = [ids("one"), ids("two")].concat();
+    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{all:?}");
+    assert_eq!(ids("one"), ids("one"));
+}
+
+#[test]
+fn case_07_thinking_is_first_in_its_turn_and_keeps_its_order() {
+    let body = after(
+        Dialect::Anthropic,
+        r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use",
+            "stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1},"content":[
+            {"type":"thinking","thinking":"","signature":"AA+/=="},
+            {"type":"redacted_thinking","data":"BB=="},
+            {"type":"text","text":"Moment."},
+            {"type":"tool_use","id":"toolu_1","name":"a","input":{"x":1}},
+            {"type":"thinking","thinking":"Weiter.","signature":"CC=="},
+            {"type":"tool_use","id":"toolu_2","name":"b","input":{}}]}"#,
+    );
+    let content = body.pointer("/messages/1/content").unwrap();
+    let expected = r#"[{"type":"thinking","thinking":"","signature":"AA+/=="},
+        {"type":"redacted_thinking","data":"BB=="},
+        {"type":"text","text":"Moment."},
+        {"type":"tool_use","id":"toolu_1","name":"a","input":{"x":1}},
+        {"type":"thinking","thinking":"Weiter.","signature":"CC=="},
+        {"type":"tool_use","id":"toolu_2","name":"b","input":{}}]"#;
+    assert!(content.same(&Json::parse(expected).unwrap()), "{}", content.pretty());
+}
+
+#[test]
+fn case_07_reasoning_stands_before_what_it_led_to_by_their_ids() {
+    let body = after(
+        Dialect::OpenaiResponses,
+        r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
+            {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"AA=="},
+            {"type":"function_call","id":"fc_1","call_id":"call_1","name":"a","arguments":"{}"},
+            {"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text","text":"Hm."}],
+             "encrypted_content":"BB=="},
+            {"type":"function_call","id":"fc_2","call_id":"call_2","name":"b","arguments":"{}"}]}"#,
+    );
+    let items = body.get("input").and_then(Json::as_array).unwrap();
+    let field = |item: &Json, key: &str| item.get(key).and_then(Json::as_str).map(str::to_owned);
+    let ids: Vec<_> = items.iter().filter_map(|item| field(item, "id")).collect();
+    assert_eq!(ids, ["rs_1", "fc_1", "rs_2", "fc_2"], "{}", body.pretty());
+    let sealed: Vec<_> = items.iter().filter_map(|item| field(item, "encrypted_content")).collect();
+    assert_eq!(sealed, ["AA==", "BB=="]);
+}
+
+#[test]
+fn case_08_vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
+    let kimi = lookup("moonshot").unwrap();
+    let client = codec(Dialect::Anthropic);
+    let answer = |thought: &str, city: &str| {
+        let call = object! {"name": "get_weather", "arguments": format!(r#"{{"city":"{city}"}}"#)};
+        let call = object! {"id": "functions.get_weather:0", "type": "function", "function": call};
+        let message = object! {
+            "role": "assistant", "content": "", "reasoning_content": thought,
+            "tool_calls": vec![call],
+        };
+        let choice = object! {"index": 0, "message": message, "finish_reason": "tool_calls"};
+        let body = object! {"id": "c", "model": "kimi-k2.6", "choices": vec![choice]};
+        told_whole(kimi, client, Json::Object(body))
+    };
+    let conversations = [answer("Hm, Paris.", "Paris"), answer("Hm, Rom.", "Rome")];
+    let options = Options::default();
+    let translator = Translator::new(client, kimi, &options);
+    for (told, thought) in conversations.iter().zip(["Hm, Paris.", "Hm, Rom."]) {
+        let mut request = translator.read(next(client, told, Shown::Forgotten)).unwrap();
+        request.model = Some("kimi-k2.6".into());
+        translator.recall(&mut request, |call| {
+            conversations.iter().find_map(|told| find(told.kept.as_ref())(call))
+        });
+        let body = translator.send(request).unwrap().value.body;
+        let echoed = body.pointer("/messages/1/reasoning_content");
+        assert_eq!(echoed, Some(&thought.into()), "{}", body.pretty());
+    }
+}
+
+#[test]
+fn nothing_returns_to_a_turn_that_is_not_the_same() {
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let wire = next(client, &told, Shown::Forgotten);
+    let text = wire.body.compact();
+    let calls: Vec<&Call> = told.message.calls().collect();
+    let [first, second] = calls.as_slice() else { panic!("{calls:?}") };
+    let damages = [
+        (first.id.clone().unwrap(), "other".to_owned()),
+        (format!(r#""name":"{}""#, second.name), r#""name":"other""#.to_owned()),
+        ("Paris".to_owned(), "Rome".to_owned()),
+    ];
+    for (from, to) in damages {
+        let other = text.replace(&from, &to);
+        assert_ne!(other, text);
+        let wire = WireRequest { body: Json::parse(&other).unwrap(), ..wire.clone() };
+        // Whoever looks up by less than the key must be told apart here.
+        let kept = told.kept.clone();
+        let options = Options::default();
+        let translator = Translator::new(client, vendor, &options);
+        let mut request = translator.read(wire).unwrap();
+        let before = request.clone();
+        translator.recall(&mut request, |_| kept.clone());
+        assert_eq!(request, before, "{to}");
+    }
+}
+
+#[test]
+fn a_turn_in_several_messages_is_one_turn() {
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let options = Options::default();
+    let translator = Translator::new(client, vendor, &options);
+    let mut request = translator.read(next(client, &told, Shown::Forgotten)).unwrap();
+    let calls = request.messages[1].parts.split_off(1);
+    let hello =
+        vec![Message::assistant("Hello."), Message::user("Hi."), Message::assistant("Yes?")];
+    request.messages.splice(0..0, hello);
+    request.messages.remove(3);
+    request.messages.insert(4, Message::new(Role::Assistant, calls));
+    translator.recall(&mut request, find(told.kept.as_ref()));
+    let kinds = |message: &Message| {
+        let kind = |part: &Part| match &part.body {
+            Body::Text(_) => "text",
+            Body::Reasoning(_) => "thinking",
+            Body::Call(_) => "call",
+            _ => "other",
+        };
+        message.parts.iter().map(kind).collect::<Vec<_>>()
+    };
+    let turn: Vec<_> = request.messages[2..5].iter().map(kinds).collect();
+    assert_eq!(turn, [vec!["text"], vec!["thinking", "text"], vec!["call", "call"]]);
+}
+
+#[test]
+fn a_client_that_brings_its_own_signature_keeps_it() {
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let own = vendor.decode_response(WireReply::ok(reply(Dialect::Anthropic))).unwrap();
+    let mut request = Request { messages: vec![own.message()], ..Request::default() };
+    let before = request.clone();
+    let options = Options::default();
+    Translator::new(vendor, vendor, &options).recall(&mut request, find(told.kept.as_ref()));
+    assert_eq!(request, before);
+}
+
+#[test]
+fn nothing_is_kept_where_nothing_is_lost() {
+    let kept = |vendor: Dialect, client: Dialect| {
+        told(vendor, codec(client)).map(|told| told.kept.is_some())
+    };
+    for dialect in fixtures::codecs().iter().map(|own| own.dialect()) {
+        assert_eq!(kept(dialect, dialect), [false; 2], "{dialect}");
+    }
+    assert_eq!(kept(Dialect::Anthropic, Dialect::Bedrock), [false; 2]);
+    assert_eq!(kept(Dialect::Bedrock, Dialect::Anthropic), [false; 2]);
+    for vendor in [Dialect::OpenaiChat, Dialect::Ollama, Dialect::Cohere] {
+        assert_eq!(kept(vendor, Dialect::Anthropic), [false; 2], "{vendor}");
+    }
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    for thoughtless in ["accepted/anthropic_final.json", "accepted/anthropic_refusal.json"] {
+        let body = fixtures::json(Dialect::Anthropic, thoughtless);
+        assert!(told_whole(vendor, client, body).kept.is_none(), "{thoughtless}");
+    }
+}
+
+#[test]
+fn a_broken_answer_is_not_kept() {
+    let options = options();
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    let mut writer = Translator::new(vendor, client, &options).writer();
+    let mut events = fixtures::events(vendor, &stream(Dialect::Anthropic));
+    assert_eq!(events.pop(), Some(Event::End));
+    let mut out = Vec::new();
+    writer.write(events.clone(), &mut out);
+    assert!(writer.report().kept.is_none());
+    events.push(Event::Fault(Fault::new(FaultClass::Internal, "gone")));
+    let mut writer = Translator::new(vendor, client, &options).writer();
+    writer.write(events, &mut out);
+    assert!(writer.report().kept.is_none());
+}
+
+#[test]
+fn what_is_kept_is_not_printed() {
+    for vendor in VENDORS {
+        let client = codec(Dialect::Cohere);
+        let [whole, stream] = told(vendor, client).map(|told| told.kept.unwrap());
+        assert!(!format!("{whole:?}").contains("天气"), "{whole:?}");
+        assert!(whole.size() > 100 && stream.size() > 100);
+    }
+}
