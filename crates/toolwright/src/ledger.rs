@@ -1,6 +1,7 @@
 //! Who called what, when, with what outcome: append-only, each entry chained to the one before.
 //!
-//! The last step of a call. An entry is a JSON document:
+//! The last step of a call, and of an exchange with a model through the gateway. Both stand in one
+//! chain. An entry is a JSON document. Of a call:
 //!
 //! | field | what it says |
 //! |---|---|
@@ -16,11 +17,32 @@
 //! | `losses` | what could not be said in a dialect: `{path, what, why, severity}` |
 //! | `data` | the arguments and the outcome, secrets redacted, if data is on |
 //!
+//! Of an exchange, with `kind` in front, which a call does not have:
+//!
+//! | field | what it says |
+//! |---|---|
+//! | `kind` | `exchange` |
+//! | `time`, `run`, `caller`, `tenant` | as above; `run` is the request's id, which calls that were made within it have too |
+//! | `dialect`, `endpoint`, `model` | how and what the client asked |
+//! | `upstream`, `upstream_dialect` | who answered, or was asked last |
+//! | `answered`, `answer_id` | the model that answered, and the upstream's id of the answer |
+//! | `stream`, `untouched` | whether it was a stream; whether bytes passed as they were |
+//! | `status`, `error`, `left` | the HTTP status, the class of the fault, whether the client left |
+//! | `attempts` | every attempt at an upstream: `{upstream, error, duration_us}` |
+//! | `duration_us`, `first_byte_us`, `added_us` | how long it took, and what the gateway added |
+//! | `usage`, `stop` | what the answer cost and why it ended |
+//! | `calls`, `ran` | tools that the model called; tools that the gateway ran: `{tool, error, duration_us}` |
+//! | `bytes_in`, `bytes_out` | the sizes of the two bodies |
+//! | `losses`, `response_losses`, `more_losses` | what was lost on both ways, and how many more were |
+//! | `data` | the bodies, secrets redacted, if data is on |
+//!
 //! Data is off unless a ledger is told to take it: then no argument and no result is in it.
 
 mod admit;
 mod chain;
 mod document;
+mod entry;
+mod exchange;
 mod memory;
 mod query;
 pub mod redact;
@@ -31,55 +53,16 @@ mod time;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
-
-use toolwright_core::Json;
-use toolwright_core::args::Change;
-use toolwright_core::fit::Loss;
-
-use crate::call::Source;
-use crate::error::CallErrorKind;
-use crate::session::Caller;
 
 pub use chain::{Broken, Damage, Head, Link, Verified};
 pub use document::NotAnEntry;
+pub use entry::{CallEntry, Entry, Kind};
+pub use exchange::{ExchangeEntry, Tried};
 pub use memory::MemoryLedger;
 pub use query::{Order, Query};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{LedgerError, SqliteLedger};
-
-/// One call, as the ledger has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// When the call came
-    pub time: SystemTime,
-    /// The run that it belongs to
-    pub run: Arc<str>,
-    /// Who called
-    pub caller: Caller,
-    /// The call's id
-    pub call_id: Arc<str>,
-    /// The tool's name, as it was called
-    pub tool: Arc<str>,
-    /// The idempotency key, if it came so far
-    pub key: Option<Arc<str>>,
-    /// Why it failed, if it did
-    pub error: Option<CallErrorKind>,
-    /// Where the result is from; none while it waits for a person
-    pub source: Option<Source>,
-    /// How often it was tried
-    pub attempts: u32,
-    /// How long it took
-    pub duration: Duration,
-    /// What was changed in the arguments, values left out unless data is switched on
-    pub changes: Vec<Change>,
-    /// What could not be said in a dialect
-    pub losses: Vec<Loss>,
-    /// The arguments and the outcome, secrets redacted, if data is switched on
-    pub data: Option<Json>,
-}
 
 /// An entry in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 
 pub(crate) use file::{Kind, Safety, open, reopen};
-pub(crate) use writer::{Desk, Writer};
+pub(crate) use writer::{Desk, Urgency, Writer};
 
 /// A file could not be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ use super::{Done, Source, find};
 use crate::error::CallErrorKind;
 use crate::handle;
 use crate::ledger::redact::Redactor;
-use crate::ledger::{Entry, Ledger};
+use crate::ledger::{CallEntry, Ledger};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 use crate::toolbox::item::Item;
@@ -33,7 +33,7 @@ pub(crate) fn done(toolbox: &Toolbox, session: &Session, made: &Made<'_>, done: 
             done.outcome.content.iter().map(|part| shown(part, redactor)).collect();
         data.insert("outcome", content);
     }
-    ledger.record(Entry {
+    let entry = CallEntry {
         error: done.error.as_ref().map(|error| error.kind),
         source: Some(done.source),
         attempts: done.attempts,
@@ -41,18 +41,20 @@ pub(crate) fn done(toolbox: &Toolbox, session: &Session, made: &Made<'_>, done: 
         changes: changes(ledger, made, &done.changes),
         data: data.map(Json::Object),
         ..entry(session, made)
-    });
+    };
+    ledger.record(entry.into());
 }
 
 /// Notes a call that waits for a person.
 pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, made: &Made<'_>) {
     let Some(ledger) = toolbox.ledger() else { return };
-    ledger.record(Entry {
+    let entry = CallEntry {
         duration: made.start.elapsed(),
         changes: changes(ledger, made, &made.changes),
         data: data(made, &made.changes).map(Json::Object),
         ..entry(session, made)
-    });
+    };
+    ledger.record(entry.into());
 }
 
 /// Sees to it that a call which nobody waits for any more is noted all the same.
@@ -77,19 +79,20 @@ impl<'w> Witness<'w> {
 impl Drop for Witness<'_> {
     fn drop(&mut self) {
         let (false, Some(ledger)) = (self.left, self.toolbox.ledger()) else { return };
-        ledger.record(Entry {
+        let entry = CallEntry {
             error: Some(CallErrorKind::Cancelled),
             source: Some(Source::Executed),
             duration: self.made.start.elapsed(),
             changes: changes(ledger, self.made, &self.made.changes),
             data: data(self.made, &self.made.changes).map(Json::Object),
             ..entry(self.session, self.made)
-        });
+        };
+        ledger.record(entry.into());
     }
 }
 
-fn entry(session: &Session, made: &Made<'_>) -> Entry {
-    Entry {
+fn entry(session: &Session, made: &Made<'_>) -> CallEntry {
+    CallEntry {
         time: made.time,
         run: session.run.clone(),
         caller: session.caller.clone(),

@@ -2,8 +2,11 @@
 
 use toolwright_core::Json;
 
-use super::Entry;
 use super::redact::Redactor;
+use super::{CallEntry, Entry};
+
+/// Nothing is known of the values.
+const ANY: &Json = &Json::Bool(true);
 
 /// Whether a ledger takes arguments and outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,21 +18,27 @@ pub(super) enum Data {
 impl Data {
     /// The entry with no more in it than the ledger may have.
     pub(super) fn admit(self, mut entry: Entry) -> Entry {
-        match self {
-            Data::Off => {
-                entry.data = None;
-                for change in &mut entry.changes {
-                    (change.from, change.to) = (None, None);
-                }
-            }
-            Data::On => {
-                let redactor = Redactor::new(&Json::Bool(true));
-                entry.data = entry.data.map(|data| redactor.json(&data));
-                for change in &mut entry.changes {
-                    *change = redactor.change(change);
-                }
-            }
+        match &mut entry {
+            Entry::Call(call) => self.call(call),
+            Entry::Exchange(exchange) => self.data(&mut exchange.data),
         }
         entry
+    }
+
+    fn call(self, call: &mut CallEntry) {
+        self.data(&mut call.data);
+        for change in &mut call.changes {
+            match self {
+                Data::Off => (change.from, change.to) = (None, None),
+                Data::On => *change = Redactor::new(ANY).change(change),
+            }
+        }
+    }
+
+    fn data(self, data: &mut Option<Json>) {
+        *data = match self {
+            Data::Off => None,
+            Data::On => data.take().map(|data| Redactor::new(ANY).json(&data)),
+        };
     }
 }

@@ -1,17 +1,16 @@
 //! An entry as a JSON document and back. The text of the document is what the chain covers.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod call;
+mod exchange;
 
-use toolwright_core::args::{Change, Op};
+use std::time::{Duration, SystemTime};
+
+use toolwright_core::Json;
 use toolwright_core::fit::{Loss, Severity, Site};
 use toolwright_core::json::Object;
 use toolwright_core::origin::Origin;
-use toolwright_core::{Json, object};
 
-use super::{Entry, time};
-use crate::call::Source;
-use crate::error::CallErrorKind;
+use super::{CallEntry, Entry, ExchangeEntry, Kind, time};
 use crate::session::Caller;
 
 /// A document is no entry of a ledger.
@@ -20,40 +19,12 @@ use crate::session::Caller;
 pub struct NotAnEntry(pub &'static str);
 
 impl Entry {
-    /// What came of the call in a word: `ok`, `failed` or `waiting`.
-    pub fn outcome(&self) -> &'static str {
-        match (self.error, self.source) {
-            (Some(_), _) => "failed",
-            (None, None) => "waiting",
-            (None, Some(_)) => "ok",
-        }
-    }
-
     /// The document, with the fields that the [ledger](super) names.
     pub fn to_json(&self) -> Object {
-        let mut out = object! {
-            "time": time::write(self.time),
-            "run": &*self.run,
-            "caller": &*self.caller.id,
-            "tenant": &*self.caller.tenant,
-            "call_id": &*self.call_id,
-            "tool": &*self.tool,
-        };
-        out.insert_some("key", self.key.as_deref());
-        out.push("outcome", self.outcome());
-        out.insert_some("error", self.error.map(CallErrorKind::as_str));
-        out.insert_some("source", self.source.map(Source::as_str));
-        out.push("attempts", u64::from(self.attempts));
-        out.push("duration_us", u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX));
-        if !self.changes.is_empty() {
-            out.push("changes", self.changes.iter().map(Change::to_json).collect::<Vec<_>>());
+        match self {
+            Entry::Call(call) => call.to_json(),
+            Entry::Exchange(exchange) => exchange.to_json(),
         }
-        if !self.losses.is_empty() {
-            let losses = self.losses.iter().map(|loss| loss.to_json(&[]));
-            out.push("losses", losses.collect::<Vec<_>>());
-        }
-        out.insert_some("data", self.data.clone());
-        out
     }
 
     /// The text of the document.
@@ -64,28 +35,35 @@ impl Entry {
     /// Reads the document. A loss comes back with its path, no longer with its origin; a change with
     /// the cost of its kind.
     pub fn from_json(document: &Json) -> Result<Entry, NotAnEntry> {
-        let text = |name| document.get(name).and_then(Json::as_str).ok_or(NotAnEntry(name));
-        let count = |name| document.get(name).and_then(Json::as_u64).ok_or(NotAnEntry(name));
-        let entry = Entry {
-            time: time::read(text("time")?).ok_or(NotAnEntry("time"))?,
-            run: text("run")?.into(),
-            caller: Caller::new(text("caller")?).with_tenant(text("tenant")?),
-            call_id: text("call_id")?.into(),
-            tool: text("tool")?.into(),
-            key: word(document, "key", |key| Some(Arc::from(key)))?,
-            error: word(document, "error", CallErrorKind::from_word)?,
-            source: word(document, "source", Source::from_word)?,
-            attempts: u32::try_from(count("attempts")?).map_err(|_| NotAnEntry("attempts"))?,
-            duration: Duration::from_micros(count("duration_us")?),
-            changes: list(document, "changes", change)?,
-            losses: list(document, "losses", loss)?,
-            data: document.get("data").cloned(),
-        };
-        if entry.outcome() != text("outcome")? {
-            return Err(NotAnEntry("outcome"));
+        // Ledgers had calls before they had kinds.
+        match document.get("kind") {
+            None => CallEntry::from_json(document).map(Entry::from),
+            Some(kind) if kind.as_str() == Some(Kind::Exchange.word()) => {
+                ExchangeEntry::from_json(document).map(Entry::from)
+            }
+            Some(_) => Err(NotAnEntry("kind")),
         }
-        Ok(entry)
     }
+}
+
+fn text<'d>(document: &'d Json, name: &'static str) -> Result<&'d str, NotAnEntry> {
+    document.get(name).and_then(Json::as_str).ok_or(NotAnEntry(name))
+}
+
+fn count(document: &Json, name: &'static str) -> Result<u64, NotAnEntry> {
+    document.get(name).and_then(Json::as_u64).ok_or(NotAnEntry(name))
+}
+
+fn time_of(document: &Json) -> Result<SystemTime, NotAnEntry> {
+    time::read(text(document, "time")?).ok_or(NotAnEntry("time"))
+}
+
+fn caller(document: &Json) -> Result<Caller, NotAnEntry> {
+    Ok(Caller::new(text(document, "caller")?).with_tenant(text(document, "tenant")?))
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// An optional field by its word.
@@ -109,13 +87,15 @@ fn list<T>(
     items.iter().map(|item| read(item).ok_or(NotAnEntry(name))).collect()
 }
 
-fn change(document: &Json) -> Option<Change> {
-    let word = document.get("op")?.as_str()?;
-    let op = Op::ALL.iter().copied().find(|op| op.as_str() == word)?;
-    let mut change = Change::new(document.get("path")?.as_str()?, op);
-    change.from = document.get("from").cloned();
-    change.to = document.get("to").cloned();
-    Some(change)
+/// Adds a list unless it is empty.
+fn push_list<T>(out: &mut Object, name: &'static str, items: &[T], write: impl Fn(&T) -> Json) {
+    if !items.is_empty() {
+        out.push(name, items.iter().map(write).collect::<Vec<Json>>());
+    }
+}
+
+fn write_loss(loss: &Loss) -> Json {
+    Json::Object(loss.to_json(&[]))
 }
 
 fn loss(document: &Json) -> Option<Loss> {

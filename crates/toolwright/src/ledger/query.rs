@@ -1,13 +1,15 @@
 //! Which entries to read.
 
-use super::Entry;
+use super::{Entry, Kind};
 
 /// Which entries to read: all that fit, up to a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Of this run
+    /// Of this kind
+    pub kind: Option<Kind>,
+    /// Of this run, or of the request with this id
     pub run: Option<String>,
-    /// Of this tool
+    /// Of this tool: only calls have one
     pub tool: Option<String>,
     /// Of this caller
     pub caller: Option<String>,
@@ -35,6 +37,7 @@ impl Query {
     /// The first 100 entries.
     pub fn new() -> Query {
         Query {
+            kind: None,
             run: None,
             tool: None,
             caller: None,
@@ -45,7 +48,14 @@ impl Query {
         }
     }
 
-    /// Of a run.
+    /// Of a kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: Kind) -> Query {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Of a run, or of the request with this id.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<String>) -> Query {
         self.run = Some(run.into());
@@ -97,10 +107,12 @@ impl Query {
     /// Whether an entry at a place is asked for.
     pub(super) fn wants(&self, sequence: u64, entry: &Entry) -> bool {
         let is = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|w| w == own);
-        is(&self.run, &entry.run)
-            && is(&self.tool, &entry.tool)
-            && is(&self.caller, &entry.caller.id)
-            && is(&self.tenant, &entry.caller.tenant)
+        let tool = entry.as_call().map(|call| &*call.tool);
+        self.kind.is_none_or(|kind| kind == entry.kind())
+            && is(&self.run, entry.run())
+            && (self.tool.is_none() || self.tool.as_deref() == tool)
+            && is(&self.caller, &entry.caller().id)
+            && is(&self.tenant, &entry.caller().tenant)
             && self.after.is_none_or(|after| match self.order {
                 Order::OldestFirst => sequence > after,
                 Order::NewestFirst => sequence < after,

@@ -18,7 +18,7 @@ use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
 use super::{Entry, Ledger, Recorded, Room};
-use crate::store::{self, Desk, StoreError, Writer};
+use crate::store::{self, Desk, StoreError, Urgency, Writer};
 use rows::Row;
 
 /// A ledger in a SQLite file.
@@ -95,7 +95,7 @@ impl SqliteLedger {
     /// Waits until everything that was recorded is in the file. If that fails, nothing is lost, and
     /// it may be tried again.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        let written = self.backlog.write(self.writer.desk()?, self.data);
+        let written = self.backlog.write(self.writer.desk()?, self.data, Urgency::Now);
         written.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -156,7 +156,7 @@ impl Ledger for SqliteLedger {
         }
         drop(fresh);
         if let Ok(desk) = self.writer.desk() {
-            drop(self.backlog.write(desk, self.data));
+            drop(self.backlog.write(desk, self.data, Urgency::Soon));
         }
     }
 
@@ -176,7 +176,10 @@ impl Ledger for SqliteLedger {
 /// Ready when less than the limit waits, or the ledger is gone.
 async fn drained(desk: Weak<Desk>, backlog: Arc<Backlog>, data: Data, limit: usize) {
     while backlog.waiting.load(Ordering::Relaxed) >= limit {
-        let Some(written) = desk.upgrade().map(|desk| backlog.write(&desk, data)) else { return };
+        let Some(written) = desk.upgrade().map(|desk| backlog.write(&desk, data, Urgency::Now))
+        else {
+            return;
+        };
         if !matches!(written.await, Ok(Ok(()))) {
             tokio::time::sleep(PAUSE).await;
         }
@@ -189,6 +192,7 @@ impl Backlog {
         self: &Arc<Backlog>,
         desk: &Desk,
         data: Data,
+        urgency: Urgency,
     ) -> oneshot::Receiver<Result<(), StoreError>> {
         let (ack, written) = oneshot::channel();
         let (own, back) = (self.clone(), self.clone());
@@ -210,7 +214,7 @@ impl Backlog {
             // Most callers do not wait.
             drop(ack.send(committed));
         };
-        desk.post(apply, done);
+        desk.post(urgency, apply, done);
         written
     }
 }

@@ -1,9 +1,11 @@
 //! The one thread that writes a file. What arrives while it writes goes into the next transaction
-//! together, since a commit costs the same for one change as for many.
+//! together, since a commit costs the same for one change as for many. What is not urgent waits a
+//! little for company.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
@@ -12,6 +14,8 @@ use super::StoreError;
 
 /// The most jobs in one transaction.
 const MOST: usize = 512;
+/// How long a job that is not urgent waits for others.
+const LINGER: Duration = Duration::from_millis(20);
 
 /// A thread that writes a file. When it is dropped, what was asked for is done first.
 #[derive(Debug)]
@@ -22,7 +26,16 @@ pub(crate) struct Writer {
 
 /// Where jobs are handed in. The thread goes on while there is one.
 #[derive(Debug)]
-pub(crate) struct Desk(mpsc::Sender<Box<dyn Job>>);
+pub(crate) struct Desk(mpsc::Sender<(Urgency, Box<dyn Job>)>);
+
+/// Whether somebody waits for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// Somebody does
+    Now,
+    /// Nobody does: it is done with others
+    Soon,
+}
 
 /// A change, or a look at what is there.
 trait Job: Send {
@@ -60,12 +73,12 @@ impl Desk {
     /// Hands a job in. It is told of when it is committed, on the thread that writes.
     pub(crate) fn post<T: Send + 'static>(
         &self,
+        urgency: Urgency,
         apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) {
-        if let Err(mpsc::SendError(job)) =
-            self.0.send(Box::new(Posted { apply, done, answer: None }))
-        {
+        let job = Box::new(Posted { apply, done, answer: None });
+        if let Err(mpsc::SendError((_, job))) = self.0.send((urgency, job)) {
             job.done(Err(StoreError::Closed));
         }
     }
@@ -77,7 +90,7 @@ impl Desk {
     ) -> Result<T, StoreError> {
         let (ack, answer) = oneshot::channel();
         // Whoever stopped waiting needs no answer.
-        self.post(apply, |answer| drop(ack.send(answer)));
+        self.post(Urgency::Now, apply, |answer| drop(ack.send(answer)));
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -110,12 +123,29 @@ impl Drop for Writer {
     }
 }
 
-fn run(mut connection: Connection, path: &Path, queue: &mpsc::Receiver<Box<dyn Job>>) {
+type Queue = mpsc::Receiver<(Urgency, Box<dyn Job>)>;
+
+fn run(mut connection: Connection, path: &Path, queue: &Queue) {
     while let Ok(first) = queue.recv() {
-        let mut batch = vec![first];
-        batch.extend(queue.try_iter().take(MOST - 1));
+        let mut batch = gather(queue, first);
+        let room = MOST.saturating_sub(batch.len());
+        batch.extend(queue.try_iter().take(room).map(|(_, job)| job));
         write(&mut connection, path, batch);
     }
+}
+
+/// Waits for more to do, until something is urgent or the time is over.
+fn gather(queue: &Queue, (mut urgency, first): (Urgency, Box<dyn Job>)) -> Vec<Box<dyn Job>> {
+    let end = Instant::now() + LINGER;
+    let mut batch = vec![first];
+    while urgency == Urgency::Soon && batch.len() < MOST {
+        let left = end.saturating_duration_since(Instant::now());
+        // No more will come if all desks are gone.
+        let Ok((next, job)) = queue.recv_timeout(left) else { break };
+        urgency = next;
+        batch.push(job);
+    }
+    batch
 }
 
 /// Does a batch in one transaction. If that fails, each job gets a transaction of its own, so that

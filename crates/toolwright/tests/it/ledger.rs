@@ -1,10 +1,12 @@
 //! The ledger: what is in it, what is not, and that tampering shows.
 
+mod exchange;
+
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use toolwright::call::Source;
-use toolwright::ledger::{Entry, Head, Ledger, MemoryLedger, Query};
+use toolwright::ledger::{CallEntry, Entry, Head, Ledger, MemoryLedger, Query};
 use toolwright::{CallErrorKind, Caller, Json};
 use toolwright_core::args::{Change, Op};
 use toolwright_core::fit::{Loss, Severity, Site};
@@ -13,8 +15,12 @@ use toolwright_core::origin::Origin;
 
 /// An entry with everything in it, secrets included.
 fn entry(number: u64) -> Entry {
+    call(number).into()
+}
+
+fn call(number: u64) -> CallEntry {
     let secret = "hunter2";
-    Entry {
+    CallEntry {
         time: UNIX_EPOCH + Duration::from_micros(1_794_719_700_250_000 + number),
         run: format!("run {}", number % 2).into(),
         caller: Caller::new(format!("user {}", number % 3)).with_tenant("acme"),
@@ -96,19 +102,19 @@ fn an_entry_is_a_document_with_known_names() {
 
 #[test]
 fn an_entry_comes_back_from_its_document() {
-    let mut waiting = entry(2);
+    let mut waiting = call(2);
     (waiting.source, waiting.key, waiting.data) = (None, None, None);
     (waiting.changes, waiting.losses) = (Vec::new(), Vec::new());
     assert_eq!(waiting.outcome(), "waiting");
-    let mut nothing = entry(3);
+    let mut nothing = call(3);
     nothing.data = Some(Json::Null);
     nothing.changes[0].from = Some(Json::Null);
-    let mut entries = vec![entry(1), waiting, nothing];
+    let mut entries: Vec<Entry> = vec![entry(1), waiting.into(), nothing.into()];
     for &error in CallErrorKind::ALL {
         for &source in Source::ALL {
-            let failed = Entry { error: Some(error), source: Some(source), ..entry(4) };
+            let failed = CallEntry { error: Some(error), source: Some(source), ..call(4) };
             assert_eq!(failed.outcome(), "failed");
-            entries.push(failed);
+            entries.push(failed.into());
         }
     }
     for entry in entries {
@@ -152,8 +158,9 @@ fn without_data_no_value_is_in_the_ledger() {
     let entries = ledger.entries(&Query::new());
     let text = shown(&entries[0].entry);
     assert!(!text.contains("hunter2"), "{text}");
-    assert_eq!(entries[0].entry.data, None);
-    let changes = &entries[0].entry.changes;
+    let call = entries[0].entry.as_call().unwrap();
+    assert_eq!(call.data, None);
+    let changes = &call.changes;
     assert_eq!(*changes, [Change::new("/n", Op::Number), Change::new("/password", Op::Text)]);
 }
 
@@ -165,11 +172,12 @@ fn with_data_no_secret_is_in_the_ledger() {
     let entries = ledger.entries(&Query::new());
     let text = shown(&entries[0].entry);
     assert!(!text.contains("hunter2"), "{text}");
-    let data = entries[0].entry.data.as_ref().unwrap();
+    let call = entries[0].entry.as_call().unwrap();
+    let data = call.data.as_ref().unwrap();
     assert_eq!(data.pointer("/arguments/n"), Some(&Json::from(5_u64)));
     assert_eq!(data.pointer("/arguments/password"), Some(&Json::from("[redacted]")));
     assert_eq!(data.pointer("/outcome"), Some(&Json::from("set token=[redacted] for user")));
-    let changes = &entries[0].entry.changes;
+    let changes = &call.changes;
     assert_eq!(changes[0].to, Some(Json::from(5_u64)));
     assert_eq!(changes[1].to, Some(Json::from("[redacted]")));
 }
@@ -252,14 +260,14 @@ mod sqlite {
     use super::{entry, questions, sequences};
     use crate::process::{self, Player};
 
-    fn place() -> (TempDir, PathBuf) {
+    pub(super) fn place() -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
         (folder, path)
     }
 
     /// A ledger with some entries, closed.
-    async fn written(path: &Path, entries: u64) -> Head {
+    pub(super) async fn written(path: &Path, entries: u64) -> Head {
         let ledger = SqliteLedger::open(path).unwrap();
         (0..entries).for_each(|number| ledger.record(entry(number)));
         ledger.head().await.unwrap()
@@ -302,13 +310,14 @@ mod sqlite {
         let (_folder, path) = place();
         let without = SqliteLedger::open(&path).unwrap();
         without.record(entry(1));
-        assert_eq!(without.entries(&Query::new()).await.unwrap()[0].entry.data, None);
+        let entries = without.entries(&Query::new()).await.unwrap();
+        assert_eq!(entries[0].entry.as_call().unwrap().data, None);
         drop(without);
         let with = SqliteLedger::open(&path).unwrap().with_data();
         assert!(with.wants_data());
         with.record(entry(2));
         let entries = with.entries(&Query::new()).await.unwrap();
-        assert!(entries[1].entry.data.is_some());
+        assert!(entries[1].entry.as_call().unwrap().data.is_some());
         drop(with);
         for file in std::fs::read_dir(path.parent().unwrap()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
@@ -317,7 +326,7 @@ mod sqlite {
     }
 
     /// What somebody did to the file behind the ledger's back, and what is found.
-    async fn found(path: &Path, tampering: &str) -> Result<(), LedgerError> {
+    pub(super) async fn found(path: &Path, tampering: &str) -> Result<(), LedgerError> {
         Connection::open(path).unwrap().execute_batch(tampering).unwrap();
         SqliteLedger::open(path).unwrap().verify().await.map(drop)
     }
@@ -330,7 +339,7 @@ mod sqlite {
             UPDATE entry SET sequence = 5 WHERE sequence = -1;";
         let insert = "
             UPDATE entry SET sequence = -sequence WHERE sequence > 5;
-            INSERT INTO entry SELECT 6, time, run, caller, tenant, tool, text, link
+            INSERT INTO entry SELECT 6, time, run, caller, tenant, tool, text, link, kind
                 FROM entry WHERE sequence = 2;
             UPDATE entry SET sequence = 1 - sequence WHERE sequence < 0;";
         for (tampering, sequence, why) in [
@@ -478,7 +487,8 @@ mod sqlite {
         assert_eq!(ledger.backlog(), 0);
         assert!(ledger.room().is_none());
         let entries = ledger.entries(&Query::new()).await.unwrap();
-        let ids: Vec<_> = entries.iter().map(|each| each.entry.call_id.to_string()).collect();
+        let ids: Vec<_> =
+            entries.iter().map(|each| each.entry.as_call().unwrap().call_id.to_string()).collect();
         let expected: Vec<_> = (0..22).map(|number| format!("call_{number}")).collect();
         assert_eq!(ids, expected, "each once, in order");
         assert_eq!(ledger.verify().await.unwrap().entries, 22);

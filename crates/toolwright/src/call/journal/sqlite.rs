@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};
-use crate::store::{self, Desk, Kind, Safety, StoreError, Writer};
+use crate::store::{self, Desk, Kind, Safety, StoreError, Urgency, Writer};
 
 const JOURNAL: Kind = Kind {
     name: "journal",
@@ -105,7 +105,7 @@ impl Journal for SqliteJournal {
             // If nobody waits any more, the grant comes back and is undone.
             drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, desk: back })));
         };
-        desk.post(move |change| begin(change, &intent), done);
+        desk.post(Urgency::Now, move |change| begin(change, &intent), done);
         let mut grant = answer.await.map_err(|_| StoreError::Closed)??;
         grant.begun.take().ok_or_else(|| StoreError::Closed.into())
     }
@@ -135,7 +135,7 @@ impl Drop for Grant {
     fn drop(&mut self) {
         if let Some(Begun::New | Begun::Unfinished(_)) = self.begun {
             let key = self.key.clone();
-            self.desk.post(move |change| withdraw(change, &key), drop);
+            self.desk.post(Urgency::Now, move |change| withdraw(change, &key), drop);
         }
     }
 }

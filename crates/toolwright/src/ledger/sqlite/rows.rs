@@ -8,13 +8,14 @@ use toolwright_core::Json;
 
 use super::super::chain::{Broken, Damage, Follower, Head, Link, Verified};
 use super::super::query::{Order, Query};
-use super::super::{Entry, Recorded};
-use crate::store::{Kind, Safety};
+use super::super::{Entry, Kind, Recorded};
+use crate::store::{self, Safety};
 
-pub(super) const LEDGER: Kind = Kind {
+pub(super) const LEDGER: store::Kind = store::Kind {
     name: "ledger",
     id: 0x7477_6c67,
-    migrations: &["
+    migrations: &[
+        "
         CREATE TABLE entry (
             sequence INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,
@@ -35,7 +36,14 @@ pub(super) const LEDGER: Kind = Kind {
             sequence INTEGER NOT NULL,
             link BLOB NOT NULL
         ) STRICT;
-    "],
+    ",
+        "
+        ALTER TABLE entry ADD COLUMN kind TEXT NOT NULL DEFAULT 'call';
+        -- Only calls have a tool.
+        DROP INDEX entry_tool;
+        CREATE INDEX entry_tool ON entry (tool) WHERE kind = 'call';
+    ",
+    ],
     safety: Safety::Process,
 };
 
@@ -64,8 +72,8 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
     let mut known =
         change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
     let mut insert = change.prepare_cached(
-        "INSERT INTO entry (sequence, time, run, caller, tenant, tool, text, link)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO entry (sequence, time, run, caller, tenant, tool, text, link, kind)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     for row in rows {
         if let Some(place) = row.place
@@ -75,16 +83,17 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
         }
         head = head.next(&row.text);
         row.place = Some(head);
-        let Entry { time, run, caller, tool, .. } = &row.entry;
+        let entry = &row.entry;
         insert.execute(params![
             head.sequence,
-            micros(*time),
-            run,
-            caller.id,
-            caller.tenant,
-            tool,
+            micros(entry.time()),
+            entry.run(),
+            entry.caller().id,
+            entry.caller().tenant,
+            tool(entry),
             row.text,
             head.link.as_bytes(),
+            entry.kind().word(),
         ])?;
     }
     change
@@ -109,12 +118,15 @@ pub(super) fn find(
 ) -> rusqlite::Result<Result<Vec<Recorded>, Broken>> {
     let mut conditions = vec!["true".to_owned()];
     let mut values: Vec<&dyn ToSql> = Vec::new();
-    let columns = [
-        ("run", &query.run),
-        ("tool", &query.tool),
-        ("caller", &query.caller),
-        ("tenant", &query.tenant),
-    ];
+    let columns = [("run", &query.run), ("caller", &query.caller), ("tenant", &query.tenant)];
+    if let Some(kind) = query.kind {
+        conditions.push(format!("kind = '{}'", kind.word()));
+    }
+    if let Some(tool) = &query.tool {
+        // As its index says it.
+        conditions.push(format!("kind = '{}' AND tool = ?", Kind::Call.word()));
+        values.push(tool);
+    }
     for (column, value) in columns {
         if let Some(value) = value {
             conditions.push(format!("{column} = ?"));
@@ -156,7 +168,8 @@ pub(super) fn verify(
     let end = head(change)?;
     let mut chain = Follower::new(Head::start(), kept);
     let mut statement = change.prepare(
-        "SELECT sequence, link, text, time, run, caller, tenant, tool FROM entry ORDER BY sequence",
+        "SELECT sequence, link, text, time, run, caller, tenant, tool, kind
+         FROM entry ORDER BY sequence",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -168,10 +181,11 @@ pub(super) fn verify(
         let Some(entry) = read(&text) else {
             return Ok(Err(Broken { sequence: at.sequence, why: Damage::Unreadable }));
         };
-        let mut filed = row.get::<_, i64>(3)? == micros(entry.time);
-        let columns = [&entry.run, &entry.caller.id, &entry.caller.tenant, &entry.tool];
+        let mut filed = row.get::<_, i64>(3)? == micros(entry.time());
+        let caller = entry.caller();
+        let columns = [entry.run(), &caller.id, &caller.tenant, tool(&entry), entry.kind().word()];
         for (column, own) in (4..).zip(columns) {
-            filed &= row.get::<_, String>(column)? == **own;
+            filed &= row.get::<_, String>(column)? == own;
         }
         if !filed {
             return Ok(Err(Broken { sequence: at.sequence, why: Damage::Misfiled }));
@@ -184,6 +198,11 @@ fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
     // Whatever is no link follows from nothing, as zeros do.
     let link = row.get_ref(1)?.as_blob().ok().and_then(|bytes| bytes.try_into().ok());
     Ok(Head { sequence: row.get(0)?, link: Link::from_bytes(link.unwrap_or_default()) })
+}
+
+/// The tool of a call; an exchange has none.
+fn tool(entry: &Entry) -> &str {
+    entry.as_call().map_or("", |call| &call.tool)
 }
 
 fn read(text: &str) -> Option<Entry> {

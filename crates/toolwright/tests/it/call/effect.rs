@@ -169,7 +169,7 @@ async fn an_id_of_any_length_tells_calls_apart() {
         assert_eq!(done.outcome.call_id, Some(id));
     }
     for recorded in ledger.entries(&Query::default()) {
-        assert!(recorded.entry.call_id.len() < 1000);
+        assert!(recorded.entry.as_call().unwrap().call_id.len() < 1000);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::support::{Counter, any, call, counting, echo, json, tool, toolbox};
 use tokio::sync::Notify;
 use toolwright::call::{Policy, Rule, Source, Verdict, Wholeness};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
-use toolwright::ledger::{Entry, Ledger, MemoryLedger, Query, Room};
+use toolwright::ledger::{CallEntry, Entry, Ledger, MemoryLedger, Query, Room};
 use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 
 #[tokio::test]
@@ -30,8 +30,9 @@ async fn every_call_is_noted_those_that_did_not_run_as_well() {
         call("7", "echo", r#"{"n":"cut off"#),
     ];
     toolbox.call_all(&session, &calls, Wholeness::Truncated).await;
-    let mut entries: Vec<Entry> =
-        ledger.entries(&Query::default()).into_iter().map(|recorded| recorded.entry).collect();
+    let recorded = ledger.entries(&Query::default());
+    let mut entries: Vec<&CallEntry> =
+        recorded.iter().map(|recorded| recorded.entry.as_call().unwrap()).collect();
     entries.sort_by(|one, other| one.call_id.cmp(&other.call_id));
     let noted: Vec<_> = entries
         .iter()
@@ -65,7 +66,7 @@ async fn a_call_that_nobody_waits_for_is_noted_too() {
     }
     let entries = ledger.entries(&Query::default());
     assert_eq!(entries.len(), 1);
-    assert_eq!(entries[0].entry.error, Some(CallErrorKind::Cancelled));
+    assert_eq!(entries[0].entry.as_call().unwrap().error, Some(CallErrorKind::Cancelled));
 }
 
 fn any_panic() -> Handler {
@@ -94,8 +95,9 @@ async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
         assert!(!written.contains("hunter2"), "{written}");
         assert_eq!(written.contains("ann\""), wanted, "{written}");
         assert_eq!(written.contains("welcome"), wanted, "{written}");
-        assert_eq!(entry.changes.len(), 1);
-        assert_eq!(entry.changes[0].from.is_some(), wanted);
+        let changes = &entry.as_call().unwrap().changes;
+        assert_eq!(changes.len(), 1);
+        assert_eq!(changes[0].from.is_some(), wanted);
     }
 }
 
