@@ -2,7 +2,7 @@
 //! metrics, an entry in the ledger, and a report of what was lost.
 //!
 //! ```text
-//! Telemetry::begin → Exchanging → (finished, or dropped) → Exchanged → line, metrics, losses, ledger
+//! Telemetry::begin → Exchanging → (finished, or dropped) → Exchanged → line, metrics, ledger, losses
 //! ```
 //!
 //! Nothing here waits: numbers are atomic, lines and entries are written by threads of their own.
@@ -10,18 +10,25 @@
 pub mod exchanged;
 mod exchanging;
 pub mod id;
+pub mod ledger;
 pub mod line;
+pub mod log;
 pub mod losses;
 pub mod metrics;
 
 use std::sync::Arc;
 
 use toolwright::Caller;
+use toolwright::ledger::{LedgerError, MemoryLedger};
+use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Json};
+
+use crate::config::{self, Config};
 
 pub use exchanged::Exchanged;
 pub use exchanging::Exchanging;
 pub use id::RequestId;
+pub use ledger::{Records, RecordsError};
 pub use losses::{Losses, Lost};
 pub use metrics::Metrics;
 
@@ -32,13 +39,25 @@ pub struct Telemetry(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     metrics: Metrics,
+    records: Records,
     losses: Losses,
+    log: config::Log,
 }
 
 impl Telemetry {
-    /// With room for the reports of so many exchanges.
-    pub fn new(losses: usize) -> Telemetry {
-        Telemetry(Arc::new(Inner { metrics: Metrics::new(), losses: Losses::new(losses) }))
+    /// With a ledger, as the configuration says for log and losses.
+    pub fn new(records: Records, config: &Config) -> Telemetry {
+        Telemetry(Arc::new(Inner {
+            metrics: Metrics::new(),
+            records,
+            losses: Losses::new(config.losses.keep),
+            log: config.log.clone(),
+        }))
+    }
+
+    /// With a ledger in the data folder.
+    pub fn open(config: &Config) -> Result<Telemetry, RecordsError> {
+        Ok(Telemetry::new(Records::open(&config.data, &config.ledger)?, config))
     }
 
     /// Begins an exchange: the request's head has been read, and it is known whose it is.
@@ -51,32 +70,63 @@ impl Telemetry {
         self.tell(&mut told);
     }
 
-    /// Keeps a report before its exchange is over, so that a client that has seen the header finds
-    /// it. At the end it is kept again, with the losses of the answer.
-    pub fn lost(&self, lost: Lost) {
-        self.0.losses.keep(lost);
+    /// Whether an exchange shall bring its bodies along.
+    pub fn wants_payloads(&self) -> bool {
+        self.0.log.payloads || self.0.records.wants_payloads()
     }
 
-    /// The report of an exchange, for the client that made it.
-    pub fn losses(&self, id: RequestId, client: &Caller) -> Option<Json> {
-        self.0.losses.find(id, client)
+    /// The report of an exchange, for the client that made it. What has left the memory is looked
+    /// for in the ledger.
+    pub async fn losses(
+        &self,
+        id: RequestId,
+        client: &Caller,
+    ) -> Result<Option<Json>, LedgerError> {
+        match self.0.losses.find(id, client) {
+            Some(found) => Ok(Some(found)),
+            None => self.0.records.losses(id, client).await,
+        }
     }
 
-    /// The metrics.
+    /// The numbers.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
+    /// The numbers as text for Prometheus.
+    pub fn prometheus(&self) -> String {
+        self.0.metrics.text(self.0.records.waiting())
+    }
+
+    /// The ledger.
+    pub fn records(&self) -> &Records {
+        &self.0.records
+    }
+
+    fn lost(&self, told: &Exchanged) {
+        self.keep(told, told.request.clone(), told.response.clone());
+    }
+
     fn tell(&self, told: &mut Exchanged) {
         line::write(told);
+        if self.0.log.payloads {
+            line::payloads(told);
+        }
         self.0.metrics.count(told);
-        self.0.losses.keep(Lost {
-            id: told.id,
-            client: told.client.clone(),
-            from: told.dialect,
-            to: told.upstream_dialect,
-            request: std::mem::take(&mut told.request),
-            response: std::mem::take(&mut told.response),
-        });
+        self.0.records.record(told);
+        let reports = (std::mem::take(&mut told.request), std::mem::take(&mut told.response));
+        self.keep(told, reports.0, reports.1);
+    }
+
+    fn keep(&self, told: &Exchanged, request: Report, response: Report) {
+        let Exchanged { id, dialect: from, upstream_dialect: to, .. } = *told;
+        self.0.losses.keep(Lost { id, client: told.client.clone(), from, to, request, response });
+    }
+}
+
+impl Default for Telemetry {
+    /// In memory only.
+    fn default() -> Telemetry {
+        Telemetry::new(Records::Memory(MemoryLedger::new()), &Config::default())
     }
 }

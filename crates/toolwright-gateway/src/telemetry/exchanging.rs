@@ -39,6 +39,12 @@ impl Exchanging {
         }
     }
 
+    /// Keeps the reports as they are now, so that a client that sees the header before the end finds
+    /// them. At the end they are kept again, whole.
+    pub fn lost(&self) {
+        self.telemetry.lost(&self.told);
+    }
+
     /// All was said, well or with a fault: the client is still there.
     pub fn finish(mut self) {
         self.end = End::Finished;

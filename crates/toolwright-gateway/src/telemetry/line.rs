@@ -2,13 +2,31 @@
 //! AI where they have one, and ours begin with `toolwright`.
 
 use toolwright::chat::response::finish_reason;
+use toolwright::ledger::redact::redact;
 use toolwright_core::fit::Severity;
-use toolwright_core::{Dialect, FaultClass};
+use toolwright_core::{Dialect, FaultClass, Json};
 
-use super::Exchanged;
+use super::exchanged::Payloads;
+use super::{Exchanged, ledger};
 
 /// The target of the lines, to filter them by.
 pub const TARGET: &str = "toolwright::exchange";
+/// The target of lines with bodies.
+pub const PAYLOADS: &str = "toolwright::payloads";
+
+/// Writes the bodies, secrets redacted. Only where the configuration says so.
+pub(super) fn payloads(told: &Exchanged) {
+    let Some(Payloads { request, response }) = &told.payloads else { return };
+    let shown = |bytes| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
+    tracing::event!(
+        target: PAYLOADS,
+        tracing::Level::INFO,
+        toolwright.request.id = %told.id,
+        toolwright.request.body = shown(request),
+        toolwright.response.body = shown(response),
+        "payloads"
+    );
+}
 
 /// Writes the line: a warning if the gateway or the upstream failed, else information.
 pub(super) fn write(told: &Exchanged) {

@@ -1,36 +1,182 @@
-//! Numbers for Prometheus, added up as exchanges end.
+//! Numbers for Prometheus, added up as exchanges end and read at `/metrics`.
+//!
+//! | metric | labels |
+//! |---|---|
+//! | `toolwright_requests_total` | `dialect`, `upstream`, `model`, `status` (`2xx`, …) |
+//! | `toolwright_requests_in_flight` | |
+//! | `toolwright_clients_left_total` | `dialect` |
+//! | `toolwright_request_duration_seconds` | `dialect`, `upstream`, `stream` |
+//! | `toolwright_first_byte_seconds` | `dialect`, `upstream`, `stream` |
+//! | `toolwright_added_seconds` | `dialect`, `upstream_dialect`, `way` (`untouched`, `translated`) |
+//! | `toolwright_upstream_attempts_total` | `upstream`, `outcome` (`ok` or a class of fault) |
+//! | `toolwright_tokens_total` | `upstream`, `model`, `direction`, `kind` |
+//! | `toolwright_losses_total` | `dialect`, `upstream_dialect`, `severity` |
+//! | `toolwright_tool_calls_total` | `by` (`model`, `gateway`), `outcome` |
+//! | `toolwright_body_bytes_total` | `direction` |
+//! | `toolwright_ledger_entries_waiting` | |
+//! | `toolwright_log_lines_dropped_total` | |
+//!
+//! Only names from the configuration become labels: a model that is not in it counts as `other`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod count;
+mod label;
 
-use super::Exchanged;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
 
 /// All numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Metrics {
-    open: AtomicU64,
-    done: AtomicU64,
+    registry: Registry,
+    models: RwLock<HashSet<Arc<str>>>,
+    other: Arc<str>,
+    none: Arc<str>,
+    open: Gauge,
+    requests: Family<Requests, Counter>,
+    left: Family<Left, Counter>,
+    total: Seconds<Times>,
+    first_byte: Seconds<Times>,
+    added: Seconds<Ways>,
+    attempts: Family<Attempts, Counter>,
+    tokens: Family<Tokens, Counter>,
+    losses: Family<Losses, Counter>,
+    calls: Family<Calls, Counter>,
+    bytes: Family<Bytes, Counter>,
+    waiting: Gauge,
+    dropped: Counter,
 }
+
+type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 
 impl Metrics {
     /// All at zero.
     pub fn new() -> Metrics {
-        Metrics::default()
+        let mut registry = Registry::with_prefix("toolwright");
+        let (open, waiting, dropped) = (Gauge::default(), Gauge::default(), Counter::default());
+        registry.register("requests_in_flight", "Exchanges under way", open.clone());
+        registry.register(
+            "ledger_entries_waiting",
+            "Entries that are not in the ledger's file yet",
+            waiting.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Lines that were not written because the log could not keep up",
+            dropped.clone(),
+        );
+        let counters = &mut registry;
+        Metrics {
+            requests: counter(counters, "requests", "Exchanges that are over"),
+            left: counter(counters, "clients_left", "Exchanges that the client did not wait for"),
+            attempts: counter(counters, "upstream_attempts", "Attempts at upstreams"),
+            tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
+            losses: counter(counters, "losses", "Things that could not be said in a dialect"),
+            calls: counter(counters, "tool_calls", "Tools that were called"),
+            bytes: counter(counters, "body_bytes", "Bytes of the bodies of clients and of replies"),
+            total: seconds(&mut registry, "request_duration", "How long exchanges took", slow),
+            first_byte: seconds(
+                &mut registry,
+                "first_byte",
+                "How long clients waited for the first byte of an answer",
+                slow,
+            ),
+            added: seconds(&mut registry, "added", "What the gateway itself added", fast),
+            registry,
+            models: RwLock::default(),
+            other: "other".into(),
+            none: "none".into(),
+            open,
+            waiting,
+            dropped,
+        }
+    }
+
+    /// The names of models that are labels of their own from now on.
+    pub fn know<N: Into<Arc<str>>>(&self, models: impl IntoIterator<Item = N>) {
+        let models = models.into_iter().map(Into::into).collect();
+        *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
     }
 
     /// How many exchanges are under way.
-    pub fn in_flight(&self) -> u64 {
-        self.open.load(Ordering::Relaxed)
+    pub fn in_flight(&self) -> i64 {
+        self.open.get()
     }
 
-    pub(super) fn begun(&self) {
-        self.open.fetch_add(1, Ordering::Relaxed);
+    /// Lines that the log dropped are counted here.
+    pub fn dropped_lines(&self) -> Counter {
+        self.dropped.clone()
     }
 
-    pub(super) fn ended(&self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
+    /// The text for Prometheus, as `OpenMetrics` has it, where so many entries wait for the
+    /// ledger.
+    pub(super) fn text(&self, waiting: usize) -> String {
+        self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _written: fmt::Result = encode(&mut text, &self.registry);
+        text
     }
 
-    pub(super) fn count(&self, _told: &Exchanged) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+    /// A model's label.
+    fn model(&self, asked: Option<&Arc<str>>) -> Arc<str> {
+        let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
+        asked.and_then(|asked| models.get(asked)).unwrap_or(&self.other).clone()
     }
 }
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+fn counter<L>(registry: &mut Registry, name: &str, help: &str) -> Family<L, Counter>
+where
+    Family<L, Counter>: prometheus_client::registry::Metric + Clone + Default,
+{
+    let family = Family::default();
+    registry.register(name, help, Clone::clone(&family));
+    family
+}
+
+fn seconds<L>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+    buckets: fn() -> Histogram,
+) -> Seconds<L>
+where
+    L: Clone + std::hash::Hash + Eq,
+    Seconds<L>: prometheus_client::registry::Metric,
+{
+    let family = Seconds::new_with_constructor(buckets);
+    registry.register_with_unit(name, help, Unit::Seconds, Clone::clone(&family));
+    family
+}
+
+/// From 25 µs to 0.1 s.
+fn fast() -> Histogram {
+    let buckets = [
+        25e-6, 50e-6, 75e-6, 100e-6, 150e-6, 200e-6, 300e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3,
+        25e-3, 100e-3,
+    ];
+    Histogram::new(buckets)
+}
+
+/// From 1 ms to more than half an hour.
+fn slow() -> Histogram {
+    Histogram::new(exponential_buckets(1e-3, 2.0, 22))
+}
+
+#[cfg(test)]
+mod tests;

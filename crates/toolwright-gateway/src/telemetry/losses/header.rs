@@ -13,11 +13,12 @@ const LONGEST: usize = 256;
 /// `…` in UTF-8, percent-encoded.
 const MORE: &str = "%E2%80%A6";
 
-/// The header's value, `3; first=/tools/0/strict`, if something is lost. What is not legal in a
-/// header, a semicolon and a percent sign are percent-encoded in the path.
-pub fn value(report: &Report) -> Option<HeaderValue> {
-    let first = report.losses.first()?;
-    let mut text = format!("{}; first=", report.losses.len());
+/// The header's value, `3; first=/tools/0/strict`, if something is lost on the way of the request or
+/// of the answer. What is not legal in a header, quotes, commas, semicolons and percent signs are
+/// percent-encoded in the path.
+pub fn value(request: &Report, response: &Report) -> Option<HeaderValue> {
+    let first = request.losses.first().or(response.losses.first())?;
+    let mut text = format!("{}; first=", request.losses.len() + response.losses.len());
     // The document as a whole has no name of its own.
     let path = if first.path.is_empty() { "/" } else { &first.path };
     encode(path, &mut text);

@@ -1,0 +1,215 @@
+//! Exchanges in the ledger, in one chain with the calls that the gateway makes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolwright::ledger::{
+    ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Query, Room, SqliteLedger, Tried,
+};
+use toolwright::store::StoreError;
+use toolwright::{CallErrorKind, Caller};
+use toolwright_core::fit::{Loss, Site};
+use toolwright_core::origin::Origin;
+use toolwright_core::translate::Report;
+use toolwright_core::{FaultClass, Json, object};
+
+use super::exchanged::{Attempt, Payloads, Ran};
+use super::{Exchanged, RequestId};
+use crate::config;
+
+/// The file in the data folder.
+pub const FILE: &str = "ledger.sqlite";
+
+/// The most losses of a request, or of an answer, that an entry lists.
+const MOST: usize = 1_000;
+
+/// Where exchanges and calls are written down.
+#[derive(Debug, Clone)]
+pub enum Records {
+    /// For as long as the process lives, the last ten thousand
+    Memory(MemoryLedger),
+    /// In a file
+    File(Arc<SqliteLedger>),
+}
+
+/// Why there is no ledger.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordsError {
+    /// The data folder cannot be made
+    #[error("the data folder {} cannot be created: {why}; choose another with --data", path.display())]
+    Folder {
+        /// The folder
+        path: PathBuf,
+        /// What the system says
+        why: io::Error,
+    },
+    /// The file cannot be used
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Records {
+    /// In a file of a data folder, which is created for its owner alone if it is not there.
+    pub fn open(folder: &Path, config: &config::Ledger) -> Result<Records, RecordsError> {
+        create(folder).map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
+        let ledger = SqliteLedger::open(folder.join(FILE))?;
+        let ledger = if config.payloads { ledger.with_data() } else { ledger };
+        Ok(Records::File(Arc::new(ledger)))
+    }
+
+    /// The ledger for the calls that the gateway makes itself.
+    pub fn shared(&self) -> Arc<dyn Ledger> {
+        match self {
+            Records::Memory(ledger) => Arc::new(ledger.clone()),
+            Records::File(ledger) => ledger.clone(),
+        }
+    }
+
+    /// What to wait for before the next exchange begins, if entries come faster than they are
+    /// written.
+    pub fn room(&self) -> Option<Room> {
+        self.ledger().room()
+    }
+
+    /// How many entries wait for the disk.
+    pub fn waiting(&self) -> usize {
+        match self {
+            Records::Memory(_) => 0,
+            Records::File(ledger) => ledger.backlog(),
+        }
+    }
+
+    /// Waits until everything is written.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        match self {
+            Records::Memory(_) => Ok(()),
+            Records::File(ledger) => ledger.flush().await,
+        }
+    }
+
+    /// Whether bodies shall be recorded too.
+    pub(super) fn wants_payloads(&self) -> bool {
+        self.ledger().wants_data()
+    }
+
+    /// What an exchange lost, for the client that made it.
+    pub(super) async fn losses(
+        &self,
+        id: RequestId,
+        client: &Caller,
+    ) -> Result<Option<Json>, LedgerError> {
+        let query = Query::new()
+            .with_kind(Kind::Exchange)
+            .with_run(id.to_string())
+            .with_caller(&*client.id)
+            .with_tenant(&*client.tenant)
+            .with_limit(1);
+        let entries = match self {
+            Records::Memory(ledger) => ledger.entries(&query),
+            Records::File(ledger) => ledger.entries(&query).await?,
+        };
+        Ok(entries.first().and_then(|found| found.entry.as_exchange()).map(document))
+    }
+
+    /// Records an exchange.
+    pub(super) fn record(&self, told: &mut Exchanged) {
+        self.ledger().record(entry(told).into());
+    }
+
+    fn ledger(&self) -> &dyn Ledger {
+        match self {
+            Records::Memory(ledger) => ledger,
+            Records::File(ledger) => &**ledger,
+        }
+    }
+}
+
+fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// The entry, for which an exchange gives away all but its reports.
+fn entry(told: &mut Exchanged) -> ExchangeEntry {
+    let listed = [&told.request, &told.response].map(|report| report.losses.len().min(MOST));
+    ExchangeEntry {
+        time: told.start,
+        run: told.id.to_string().into(),
+        caller: told.client.clone(),
+        dialect: told.dialect,
+        endpoint: told.endpoint.into(),
+        model: told.asked.take(),
+        upstream: told.upstream.take(),
+        upstream_dialect: told.upstream_dialect,
+        answered: told.model.take(),
+        answer_id: told.answer_id.take(),
+        stream: told.stream,
+        untouched: told.untouched,
+        status: told.status,
+        error: told.fault,
+        left: told.left,
+        attempts: std::mem::take(&mut told.attempts).into_iter().map(attempt).collect(),
+        duration: told.took.total,
+        first_byte: told.took.first_byte,
+        added: told.took.added,
+        usage: told.usage.take(),
+        stop: told.stop,
+        calls: std::mem::take(&mut told.calls),
+        ran: std::mem::take(&mut told.ran).into_iter().map(ran).collect(),
+        bytes_in: told.bytes_in,
+        bytes_out: told.bytes_out,
+        losses: losses(&told.request),
+        response_losses: losses(&told.response),
+        more_losses: (told.losses() - listed.iter().sum::<usize>()) as u64,
+        data: told.payloads.take().map(data),
+    }
+}
+
+fn attempt(Attempt { upstream, fault, took, .. }: Attempt) -> Tried<FaultClass> {
+    Tried { name: upstream, error: fault, duration: took }
+}
+
+fn ran(Ran { tool, error, took, .. }: Ran) -> Tried<CallErrorKind> {
+    Tried { name: tool, error, duration: took }
+}
+
+/// Losses by their spelled paths.
+fn losses(report: &Report) -> Vec<Loss> {
+    let losses = report.losses.iter().take(MOST);
+    let spelled = losses.map(|entry| {
+        let (what, why) = (entry.loss.what.clone(), entry.loss.why.clone());
+        Loss::new(entry.loss.severity, Site::of(&Origin::NONE).below(&*entry.path), what, why)
+    });
+    spelled.collect()
+}
+
+fn data(Payloads { request, response }: Payloads) -> Json {
+    Json::Object(object! {"request": body(&request), "response": body(&response)})
+}
+
+/// A body as JSON; as text if it is something else, such as a stream.
+pub(super) fn body(bytes: &Bytes) -> Json {
+    let text = String::from_utf8_lossy(bytes);
+    Json::parse(&text).unwrap_or_else(|_| Json::String(text.into_owned()))
+}
+
+/// What a client reads of its exchange when only the ledger has it: losses, no more.
+fn document(exchange: &ExchangeEntry) -> Json {
+    let list = |losses: &[Loss]| {
+        let losses = losses.iter().map(|loss| Json::Object(loss.to_json(&[])));
+        object! {"losses": losses.collect::<Vec<Json>>()}
+    };
+    let to = exchange.upstream_dialect;
+    Json::Object(object! {
+        "request_id": &*exchange.run,
+        "dialect": exchange.dialect.id(),
+        "upstream_dialect": to.map_or(Json::Null, |to| to.id().into()),
+        "request": list(&exchange.losses),
+        "response": list(&exchange.response_losses),
+    })
+}

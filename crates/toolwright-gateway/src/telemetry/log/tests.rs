@@ -1,0 +1,197 @@
+//! Lines are whole, in either form, and hold no more than they may.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, mpsc};
+
+use bytes::Bytes;
+use prometheus_client::metrics::counter::Counter;
+use toolwright::Caller;
+use toolwright::ledger::MemoryLedger;
+use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
+use tracing::level_filters::LevelFilter;
+
+use super::*;
+use crate::config::Config;
+use crate::telemetry::exchanged::Payloads;
+use crate::telemetry::{Exchanged, Records, Telemetry};
+
+/// A place for bytes that can be read later.
+#[derive(Debug, Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is written while something is done.
+fn written(log: &Log, work: impl FnOnce()) -> String {
+    let sink = Sink::default();
+    let (lines, rest) = Lines::new(sink.clone(), Counter::default());
+    tracing::subscriber::with_default(subscriber(log, lines), work);
+    drop(rest);
+    let bytes = sink.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn log(format: LogFormat) -> Log {
+    Log { format, ..Log::default() }
+}
+
+fn told() -> Exchanged {
+    let mut told = Exchanged::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
+    told.asked = Some("fast".into());
+    told.upstream = Some("claude".into());
+    told.upstream_dialect = Some(Dialect::Anthropic);
+    told.model = Some("claude-haiku-5".to_owned());
+    told.answer_id = Some("msg_1".to_owned());
+    told.status = 200;
+    told.stop = Some(StopReason::ToolUse);
+    told.usage =
+        Some(Usage { input: Some(7), cache_read: Some(3), output: Some(5), ..Usage::default() });
+    told.calls = vec!["read_csv".to_owned()];
+    told.payloads = Some(Payloads {
+        request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
+        response: Bytes::from_static(b"data: {\"delta\":\"private answer\"}\n\n"),
+    });
+    told
+}
+
+fn telemetry(payloads: bool) -> Telemetry {
+    let log = Log { payloads, ..Log::default() };
+    let config = Config { log, ..Config::default() };
+    Telemetry::new(Records::Memory(MemoryLedger::new()), &config)
+}
+
+#[test]
+fn an_exchange_is_one_line_of_json_with_conventional_names() {
+    let told = told();
+    let id = told.id.to_string();
+    let text = written(&log(LogFormat::Json), || telemetry(false).exchanged(told));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let line = Json::parse(text.trim()).unwrap();
+    for (name, value) in [
+        ("level", Json::from("INFO")),
+        ("target", Json::from("toolwright::exchange")),
+        ("toolwright.request.id", Json::from(id)),
+        ("gen_ai.operation.name", Json::from("chat")),
+        ("gen_ai.provider.name", Json::from("anthropic")),
+        ("gen_ai.request.model", Json::from("fast")),
+        ("gen_ai.response.model", Json::from("claude-haiku-5")),
+        ("gen_ai.response.id", Json::from("msg_1")),
+        ("gen_ai.response.finish_reasons", Json::from("tool_calls")),
+        ("gen_ai.usage.input_tokens", Json::from(10_u64)),
+        ("gen_ai.usage.output_tokens", Json::from(5_u64)),
+        ("http.response.status_code", Json::from(200_u64)),
+        ("toolwright.client", Json::from("alice")),
+        ("toolwright.dialect", Json::from("openai-chat")),
+        ("toolwright.upstream", Json::from("claude")),
+        ("toolwright.calls", Json::from(1_u64)),
+        ("toolwright.losses", Json::from(0_u64)),
+    ] {
+        assert_eq!(line.get(name), Some(&value), "{name}: {text}");
+    }
+    assert_eq!(line.get("error.type"), None);
+    assert_eq!(line.get("toolwright.first_byte_us"), None);
+}
+
+#[test]
+fn an_exchange_is_one_line_of_text() {
+    let text = written(&log(LogFormat::Text), || telemetry(false).exchanged(told()));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains(" INFO toolwright::exchange: exchange "), "{text}");
+    assert!(text.contains("gen_ai.request.model=\"fast\""), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours in a log");
+}
+
+#[test]
+fn what_failed_is_told_with_its_class() {
+    for (fault, left, level, word) in [
+        (Some(FaultClass::Overloaded), false, "WARN", Some("overloaded")),
+        (Some(FaultClass::Invalid), false, "INFO", Some("invalid")),
+        (None, true, "INFO", Some("client_left")),
+        (None, false, "INFO", None),
+    ] {
+        let told = Exchanged { fault, left, ..told() };
+        let text = written(&log(LogFormat::Json), || telemetry(false).exchanged(told));
+        let line = Json::parse(text.trim()).unwrap();
+        assert_eq!(line.get("level"), Some(&Json::from(level)));
+        assert_eq!(line.get("error.type").and_then(Json::as_str), word);
+    }
+}
+
+#[test]
+fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
+    for payloads in [false, true] {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let log = Log { payloads, level: LevelFilter::TRACE, format };
+            let text = written(&log, || telemetry(payloads).exchanged(told()));
+            assert_eq!(text.contains("private words"), payloads, "{text}");
+            assert_eq!(text.contains("private answer"), payloads, "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn other_crates_tell_no_more_than_warnings() {
+    let log = Log { level: LevelFilter::TRACE, ..Log::default() };
+    let text = written(&log, || {
+        tracing::trace!(target: "h2", "header: authorization: hunter2");
+        tracing::info!(target: "hyper", "body: hunter2");
+        tracing::warn!(target: "hyper", "it is late");
+        tracing::trace!(target: "toolwright::http", "hello");
+    });
+    assert!(!text.contains("hunter2"), "{text}");
+    assert!(text.contains("it is late") && text.contains("hello"), "{text}");
+}
+
+#[test]
+fn the_level_decides_what_is_written() {
+    for (level, lines) in [(LevelFilter::OFF, 0), (LevelFilter::WARN, 1), (LevelFilter::INFO, 2)] {
+        let log = Log { level, ..Log::default() };
+        let text = written(&log, || {
+            let telemetry = telemetry(false);
+            telemetry.exchanged(told());
+            telemetry.exchanged(Exchanged { fault: Some(FaultClass::Timeout), ..told() });
+        });
+        assert_eq!(text.lines().count(), lines, "{level} {text}");
+    }
+}
+
+/// A sink that nobody reads until it is told to go on.
+struct Stuck(mpsc::Receiver<()>);
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // It ends when the other side is gone.
+        let _gone = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nobody_up() {
+    let (go, wait) = mpsc::channel();
+    let dropped = Counter::default();
+    let (lines, rest) = Lines::new(Stuck(wait), dropped.clone());
+    let line = "a line of the log\n".repeat(100);
+    tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), lines), || {
+        for _ in 0..2_000 {
+            tracing::info!(target: "toolwright", "{line}");
+        }
+    });
+    assert!(dropped.get() > 0);
+    drop(go);
+    drop(rest);
+}

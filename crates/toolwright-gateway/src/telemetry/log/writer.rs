@@ -1,0 +1,130 @@
+//! The thread that writes lines. What comes within a few milliseconds leaves together.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The most bytes that wait.
+const MOST: usize = 1 << 20;
+/// How long lines wait for others.
+const LINGER: Duration = Duration::from_millis(5);
+/// How long the end waits for the last lines.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Lines on their way. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    shared: Arc<Shared>,
+    dropped: Counter,
+}
+
+/// The end of the lines: when it is dropped, what waits is written, and no more is taken.
+#[derive(Debug)]
+pub struct Rest(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: Vec<u8>,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Phase {
+    #[default]
+    Open,
+    Closing,
+    Closed,
+}
+
+impl Lines {
+    /// Lines to a sink, until the second is dropped. Those that find no room are counted.
+    pub fn new(sink: impl Write + Send + 'static, dropped: Counter) -> (Lines, Rest) {
+        let shared = Arc::new(Shared::default());
+        let own = shared.clone();
+        let thread = std::thread::Builder::new().name("toolwright-log".to_owned());
+        if thread.spawn(move || own.run(sink)).is_err() {
+            shared.lock().phase = Phase::Closed;
+        }
+        (Lines { shared: shared.clone(), dropped }, Rest(shared))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, mut sink: impl Write) {
+        let mut batch = Vec::new();
+        loop {
+            let idle = |state: &mut State| state.bytes.is_empty() && state.phase == Phase::Open;
+            let state = self.changed.wait_while(self.lock(), idle);
+            let closing = state.unwrap_or_else(PoisonError::into_inner).phase != Phase::Open;
+            if !closing {
+                std::thread::sleep(LINGER);
+            }
+            std::mem::swap(&mut batch, &mut self.lock().bytes);
+            // A log that nobody reads is no reason to stop.
+            let _written = sink.write_all(&batch).and_then(|()| sink.flush());
+            batch.clear();
+            let mut state = self.lock();
+            if state.phase != Phase::Open && state.bytes.is_empty() {
+                state.phase = Phase::Closed;
+                self.changed.notify_all();
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        if state.phase == Phase::Closed {
+            return;
+        }
+        state.phase = Phase::Closing;
+        self.0.changed.notify_all();
+        let open = |state: &mut State| state.phase != Phase::Closed;
+        drop(self.0.changed.wait_timeout_while(state, PATIENCE, open));
+    }
+}
+
+impl Write for &Lines {
+    /// Takes a line whole, or drops it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut state = self.shared.lock();
+        if state.phase == Phase::Closed || state.bytes.len() + line.len() > MOST {
+            self.dropped.inc();
+            return Ok(line.len());
+        }
+        let first = state.bytes.is_empty();
+        state.bytes.extend_from_slice(line);
+        drop(state);
+        if first {
+            self.shared.changed.notify_all();
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = &'a Lines;
+
+    fn make_writer(&'a self) -> &'a Lines {
+        self
+    }
+}

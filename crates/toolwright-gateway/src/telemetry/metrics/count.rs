@@ -1,0 +1,100 @@
+//! One exchange, added to the numbers.
+
+use toolwright::CallErrorKind;
+use toolwright_core::fit::Severity;
+use toolwright_core::{Dialect, FaultClass, Usage};
+
+use super::Metrics;
+use super::label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
+use crate::telemetry::Exchanged;
+
+impl Metrics {
+    pub(in crate::telemetry) fn begun(&self) {
+        self.open.inc();
+    }
+
+    pub(in crate::telemetry) fn ended(&self) {
+        self.open.dec();
+    }
+
+    /// Adds an exchange that is over.
+    pub(in crate::telemetry) fn count(&self, told: &Exchanged) {
+        let dialect = told.dialect.id();
+        let upstream = told.upstream.as_ref().unwrap_or(&self.none);
+        let upstream_dialect = told.upstream_dialect.map_or("none", Dialect::id);
+        let model = self.model(told.asked.as_ref());
+        let requests = Requests {
+            dialect,
+            upstream: upstream.clone(),
+            model: model.clone(),
+            status: class(told.status),
+        };
+        self.requests.get_or_create(&requests).inc();
+        if told.left {
+            self.left.get_or_create(&Left { dialect }).inc();
+        }
+        let times = Times { dialect, upstream: upstream.clone(), stream: told.stream };
+        self.total.get_or_create(&times).observe(told.took.total.as_secs_f64());
+        if let Some(first_byte) = told.took.first_byte {
+            self.first_byte.get_or_create(&times).observe(first_byte.as_secs_f64());
+        }
+        let way = if told.untouched { "untouched" } else { "translated" };
+        let ways = Ways { dialect, upstream_dialect, way };
+        self.added.get_or_create(&ways).observe(told.took.added.as_secs_f64());
+        for attempt in &told.attempts {
+            let outcome = attempt.fault.map_or("ok", FaultClass::word);
+            let attempts = Attempts { upstream: attempt.upstream.clone(), outcome };
+            self.attempts.get_or_create(&attempts).inc();
+        }
+        if let Some(usage) = &told.usage {
+            for (direction, kind, tokens) in tokens(usage) {
+                let (upstream, model) = (upstream.clone(), model.clone());
+                let labels = Tokens { upstream, model, direction, kind };
+                self.tokens.get_or_create(&labels).inc_by(tokens);
+            }
+        }
+        for severity in Severity::ALL {
+            let lost = told.lost(severity);
+            if lost > 0 {
+                let severity = severity.word();
+                let losses = Losses { dialect, upstream_dialect, severity };
+                self.losses.get_or_create(&losses).inc_by(lost);
+            }
+        }
+        if !told.calls.is_empty() {
+            let calls = Calls { by: "model", outcome: "asked" };
+            self.calls.get_or_create(&calls).inc_by(told.calls.len() as u64);
+        }
+        for ran in &told.ran {
+            let outcome = ran.error.map_or("ok", CallErrorKind::as_str);
+            self.calls.get_or_create(&Calls { by: "gateway", outcome }).inc();
+        }
+        self.bytes.get_or_create(&Bytes { direction: "in" }).inc_by(told.bytes_in);
+        self.bytes.get_or_create(&Bytes { direction: "out" }).inc_by(told.bytes_out);
+    }
+}
+
+/// A status by its first digit.
+fn class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        5 => "5xx",
+        _ => "none",
+    }
+}
+
+/// The counts that add up, without zeros.
+fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    let reasoning = usage.reasoning.unwrap_or(0);
+    let counts = [
+        ("input", "uncached", usage.input.unwrap_or(0)),
+        ("input", "cache_read", usage.cache_read.unwrap_or(0)),
+        ("input", "cache_write", usage.cache_write.unwrap_or(0)),
+        ("output", "reasoning", reasoning),
+        ("output", "answer", usage.output.unwrap_or(0).saturating_sub(reasoning)),
+    ];
+    counts.into_iter().filter(|(_, _, tokens)| *tokens > 0)
+}

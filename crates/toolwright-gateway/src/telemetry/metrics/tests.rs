@@ -1,0 +1,132 @@
+//! What Prometheus reads after a few exchanges.
+
+use std::time::Duration;
+
+use toolwright::{CallErrorKind, Caller};
+use toolwright_core::{Dialect, FaultClass, Usage};
+
+use crate::telemetry::exchanged::{Attempt, Ran, Took};
+use crate::telemetry::{Exchanged, Telemetry};
+
+fn told(asked: &str) -> Exchanged {
+    let mut told = Exchanged::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
+    told.asked = Some(asked.into());
+    told.upstream = Some("claude".into());
+    told.upstream_dialect = Some(Dialect::Anthropic);
+    told.status = 200;
+    told.took = Took {
+        total: Duration::from_millis(3),
+        first_byte: Some(Duration::from_millis(2)),
+        added: Duration::from_micros(60),
+    };
+    let attempt = |upstream: &str, fault| Attempt {
+        upstream: upstream.into(),
+        fault,
+        began: Duration::ZERO,
+        took: Duration::ZERO,
+    };
+    told.attempts = vec![attempt("openai", Some(FaultClass::RateLimited)), attempt("claude", None)];
+    told.usage = Some(Usage {
+        input: Some(7),
+        cache_read: Some(3),
+        output: Some(5),
+        reasoning: Some(2),
+        ..Usage::default()
+    });
+    told.calls = vec!["a".to_owned(), "b".to_owned()];
+    let ran = |tool: &str, error| Ran {
+        tool: tool.into(),
+        error,
+        began: Duration::ZERO,
+        took: Duration::ZERO,
+    };
+    told.ran = vec![ran("a", None), ran("b", Some(CallErrorKind::TimedOut))];
+    (told.bytes_in, told.bytes_out) = (1_000, 2_000);
+    told
+}
+
+#[test]
+fn every_number_is_where_it_belongs() {
+    let telemetry = Telemetry::default();
+    telemetry.metrics().know(["fast"]);
+    for asked in ["fast", "fast", "made up 1", "made up 2"] {
+        telemetry.exchanged(told(asked));
+    }
+    let failed = Exchanged {
+        status: 503,
+        left: true,
+        upstream: None,
+        upstream_dialect: None,
+        untouched: true,
+        ..told("fast")
+    };
+    telemetry.exchanged(failed);
+    let text = telemetry.prometheus();
+    for line in [
+        r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="fast",status="2xx"} 2"#,
+        r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="other",status="2xx"} 2"#,
+        r#"toolwright_requests_total{dialect="openai-chat",upstream="none",model="fast",status="5xx"} 1"#,
+        r#"toolwright_clients_left_total{dialect="openai-chat"} 1"#,
+        r#"toolwright_added_seconds_bucket{le="0.00005",dialect="openai-chat",upstream_dialect="anthropic",way="translated"} 0"#,
+        r#"toolwright_added_seconds_bucket{le="0.000075",dialect="openai-chat",upstream_dialect="anthropic",way="translated"} 4"#,
+        r#"toolwright_added_seconds_count{dialect="openai-chat",upstream_dialect="none",way="untouched"} 1"#,
+        r#"toolwright_request_duration_seconds_bucket{le="0.002",dialect="openai-chat",upstream="claude",stream="false"} 0"#,
+        r#"toolwright_request_duration_seconds_bucket{le="0.004",dialect="openai-chat",upstream="claude",stream="false"} 4"#,
+        r#"toolwright_first_byte_seconds_count{dialect="openai-chat",upstream="claude",stream="false"} 4"#,
+        r#"toolwright_upstream_attempts_total{upstream="openai",outcome="rate_limited"} 5"#,
+        r#"toolwright_upstream_attempts_total{upstream="claude",outcome="ok"} 5"#,
+        r#"toolwright_tokens_total{upstream="claude",model="fast",direction="input",kind="uncached"} 14"#,
+        r#"toolwright_tokens_total{upstream="claude",model="fast",direction="input",kind="cache_read"} 6"#,
+        r#"toolwright_tokens_total{upstream="claude",model="fast",direction="output",kind="reasoning"} 4"#,
+        r#"toolwright_tokens_total{upstream="claude",model="fast",direction="output",kind="answer"} 6"#,
+        r#"toolwright_tool_calls_total{by="model",outcome="asked"} 10"#,
+        r#"toolwright_tool_calls_total{by="gateway",outcome="ok"} 5"#,
+        r#"toolwright_tool_calls_total{by="gateway",outcome="timed_out"} 5"#,
+        r#"toolwright_body_bytes_total{direction="in"} 5000"#,
+        r#"toolwright_body_bytes_total{direction="out"} 10000"#,
+        "toolwright_requests_in_flight 0",
+        "toolwright_ledger_entries_waiting 0",
+        "toolwright_log_lines_dropped_total 0",
+    ] {
+        assert!(text.lines().any(|own| own == line), "{line} is not in\n{text}");
+    }
+    assert!(!text.contains("made up"), "a client's words are no label");
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn losses_are_counted_by_severity() {
+    use toolwright_core::dialect::{WireRequest, lookup};
+    use toolwright_core::translate::{Options, Translator};
+    let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],
+        "tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}"#;
+    let (from, to) = (lookup("anthropic").unwrap(), lookup("gemini").unwrap());
+    let body = toolwright_core::Json::parse(body).unwrap();
+    let wire = WireRequest { path: "/v1/messages".to_owned(), headers: Vec::new(), body };
+    let report = Translator::new(from, to, &Options::default()).request(wire).unwrap().report;
+    let telemetry = Telemetry::default();
+    let mut told = told("fast");
+    told.dialect = Dialect::Anthropic;
+    told.upstream_dialect = Some(Dialect::Gemini);
+    told.request = report;
+    let lost = told.lost(toolwright_core::fit::Severity::Minor);
+    assert!(lost > 0);
+    telemetry.exchanged(told);
+    let line = format!(
+        r#"toolwright_losses_total{{dialect="anthropic",upstream_dialect="gemini",severity="minor"}} {lost}"#
+    );
+    assert!(telemetry.prometheus().contains(&line), "{}", telemetry.prometheus());
+}
+
+#[test]
+fn exchanges_under_way_are_counted_until_they_end() {
+    let telemetry = Telemetry::default();
+    let begin = || telemetry.begin(Dialect::Gemini, "generate", Caller::new("alice"));
+    let (one, two) = (begin(), begin());
+    assert_eq!(telemetry.metrics().in_flight(), 2);
+    one.finish();
+    drop(two);
+    assert_eq!(telemetry.metrics().in_flight(), 0);
+    let text = telemetry.prometheus();
+    assert!(text.contains(r#"toolwright_clients_left_total{dialect="gemini"} 1"#), "{text}");
+}
