@@ -1,6 +1,8 @@
-"""Reads the streams of `golden/` without any SDK, to judge what the SDKs overlook."""
+"""Reads streams without any SDK, to judge what the SDKs overlook, and writes AWS frames."""
 
 import json
+import struct
+import zlib
 
 from strict import need
 
@@ -71,3 +73,23 @@ def ndjson(data):
     """Cuts bytes into JSON lines."""
     need(data.endswith(b"\n"), "NDJSON", "the last line is not closed")
     return [parse(line) for line in data.decode("utf-8").split("\n") if line]
+
+
+def aws(data):
+    """Cuts bytes into AWS frames: headers and payload of each, with both checksums checked."""
+    at = 0
+    while at < len(data):
+        total, length, check = struct.unpack_from(">III", data, at)
+        frame = data[at : at + total]
+        need(check == zlib.crc32(frame[:8]), "AWS frame", f"bad checksum of the prelude at {at}")
+        (whole,) = struct.unpack(">I", frame[-4:])
+        need(whole == zlib.crc32(frame[:-4]), "AWS frame", f"bad checksum at {at}")
+        yield frame[12 : 12 + length], frame[12 + length : -4]
+        at += total
+
+
+def aws_frame(headers, payload):
+    """An AWS frame with these headers, as `aws` gives them, and this payload."""
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    frame = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
+    return frame + struct.pack(">I", zlib.crc32(frame))

@@ -1,0 +1,58 @@
+"""Drives SDKs: a JSON line a cell on stdin, a JSON line with what the SDK gave on stdout.
+
+A cell is `{"cell", "dialect", "base", "key", "model", "stream"}`. `conformance/js/drive.mjs` is the
+same for JavaScript.
+"""
+
+import concurrent.futures
+import functools
+import json
+import os
+import sys
+import traceback
+import warnings
+
+# A proxy would come between the SDKs and the loopback server.
+for variable in ("http_proxy", "https_proxy", "all_proxy"):
+    os.environ.pop(variable, None)
+    os.environ.pop(variable.upper(), None)
+
+from gateway import clients
+
+warnings.filterwarnings("ignore")
+
+
+
+@functools.lru_cache(maxsize=None)
+def _client(dialect, base, key):
+    return clients.module(dialect).connect(base, key)
+
+
+def drive(asked):
+    """Both turns of a cell."""
+    seen = {"cell": asked["cell"]}
+    try:
+        driver = clients.module(asked["dialect"])
+        client = _client(asked["dialect"], asked["base"], asked["key"])
+        turn = driver.first(client, asked["model"], asked["stream"])
+        seen["first"] = turn.record()
+        seen["second"] = driver.second(client, asked["model"], asked["stream"], turn).record()
+    except Exception as error:  # what an SDK raises is its verdict, whatever its class
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        seen["error"] = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+    return seen
+
+
+def main():
+    """The command."""
+    asked = [json.loads(line) for line in sys.stdin if line.strip()]
+    # Before there are threads: not every SDK can be loaded or made by two at once.
+    for each in asked:
+        _client(each["dialect"], each["base"], each["key"])
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for seen in pool.map(drive, asked):
+            print(json.dumps(seen), flush=True)
+
+
+if __name__ == "__main__":
+    main()

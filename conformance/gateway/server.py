@@ -1,0 +1,127 @@
+"""The fake upstreams: one server a vendor, which judges what it gets and replays what was recorded."""
+
+import contextlib
+import http.server
+import json
+import random
+import re
+import socket
+import threading
+
+import dialects
+from gateway import expect, replay, upstreams
+from strict import Rejected
+
+_TAG = re.compile(r"c[0-9a-f]{8}")
+
+
+class Upstream:
+    """A vendor on a port of its own. `cells` maps tags to cells; `strays` came for none of them."""
+
+    def __init__(self, dialect, key):
+        self.vendor = upstreams.module(dialect)
+        self.judge = dialects.module(dialect)
+        self.key = key
+        self.cells = {}
+        self.strays = []
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.upstream = self
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def answer(self, path, headers, data):
+        """The cell that a request belongs to, and its reply's content type and bytes."""
+        body = json.loads(data)
+        found = _TAG.search(f"{path} {body.get('model', '')}")
+        cell = self.cells.get(found and found[0])
+        if cell is None:
+            self.strays.append(f"{path} for the model {body.get('model')!r}")
+            return None
+        path, headers, body = cell.spoil.request(cell, path, headers, body)
+        try:
+            seen = self.vendor.read(path, body)
+        except (Rejected, KeyError, TypeError, ValueError, IndexError) as error:
+            cell.complain("request", f"cannot be read: {type(error).__name__}: {error}")
+            seen = None
+        turn = 2 if seen and seen.results else 1
+        cell.asked(turn)
+        for judge in (
+            lambda: self.judge.request(path, body),
+            lambda: expect.request(self, cell, path, headers, body),
+            lambda: seen and expect.said(self.vendor, cell, seen, turn),
+        ):
+            with _complaints_of(cell, turn):
+                judge()
+        recorded = cell.spoil.recording(cell, turn)
+        if cell.stream:
+            return cell, self.vendor.CONTENT_TYPE, replay.stream(self.vendor, *recorded)
+        return cell, "application/json", replay.whole(self.vendor, *recorded)
+
+
+@contextlib.contextmanager
+def _complaints_of(cell, turn):
+    try:
+        yield
+    except Rejected as error:
+        cell.complain("request", f"turn {turn}: {error}")
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def do_POST(self):
+        data = self._body()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        headers |= {":path": self.path, ":body": data}
+        found = self.server.upstream.answer(self.path, headers, data)
+        if found is None:
+            return self.send_error(404)
+        cell, content_type, reply = found
+        self.send_response(200)
+        self.send_header("content-type", content_type)
+        if cell.stream:
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            self._trickle(cell, reply)
+        else:
+            self.send_header("content-length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(cell.spoil.cut(reply))
+        if cell.spoil.cuts:
+            self.close_connection = True
+
+    def _body(self):
+        if "chunked" not in self.headers.get("transfer-encoding", ""):
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        data = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            data += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return data
+
+    def _trickle(self, cell, reply):
+        """Small writes of odd lengths, through the middle of lines, frames and characters."""
+        lengths = random.Random(cell.tag)
+        reply = cell.spoil.cut(reply)
+        while reply:
+            piece, reply = reply[: (length := lengths.randint(1, 300))], reply[length:]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if not cell.spoil.cuts:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_):
+        pass

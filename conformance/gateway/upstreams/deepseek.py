@@ -1,0 +1,24 @@
+"""DeepSeek, which wants its reasoning back once tools are involved."""
+
+from gateway.upstreams import bearer, openai_chat
+
+DIALECT = "deepseek"
+TOOLS, FINAL = "deepseek_chat_tools.json", "deepseek_chat_final.json"
+TOOLS_STREAM, FINAL_STREAM = "deepseek_chat_stream.txt", "deepseek_chat_stream_text.txt"
+IDS = (("call_00_", "nK8a"), ("call_01_", "pQ2b"))
+OPAQUE = "两个工具"
+MODEL = "deepseek-v4-flash-{}"
+CONTENT_TYPE = "text/event-stream"
+
+credential = bearer
+read = openai_chat.read
+
+
+def opaque(tag):
+    """Reasoning that only this cell has."""
+    return f"两个工具（{tag}）"
+
+
+def paths(model, stream):
+    """Where requests may go."""
+    return ("/chat/completions",)
