@@ -2,58 +2,157 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use http::StatusCode;
+use tokio::runtime;
 
 use super::exit::{self, Failure};
-use super::tools;
+use crate::config::{Config, ConfigError, listen};
 use crate::http::{
-    Arrival, Ended, Health, Limits, Renewal, Reply, ReplyBody, Server, Service, Signals,
+    Arrival, Control, Ended, Health, Reload, Renewal, Reply, ReplyBody, Server, Service, Signals,
+    Tls,
 };
 
 /// What `serve` takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "\
+Everything is optional: without a configuration it listens on 127.0.0.1:8000, reaches the vendors
+whose usual key variables are set, and answers the model offline/rules by itself.
+
 SIGTERM or SIGINT stops accepting and finishes what is under way; a second one ends at once. SIGHUP
 reloads the configuration and the certificate: no request is dropped, and a bad file changes nothing.
 
 Examples:
   toolwright serve
-  toolwright serve --listen 127.0.0.1:0")]
+  toolwright serve --config gateway.toml
+  toolwright serve --listen 0.0.0.0:8000 --open")]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 takes any free one, and tells which
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
-    listen: String,
+    /// The configuration; without it toolwright.toml, if there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen, 127.0.0.1:8000 unless configured; port 0 takes any free one, and tells which
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// The folder for what must outlive the process
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Let everybody in, where it can be reached from other machines and there are no keys
+    #[arg(long)]
+    open: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    listen::parse(text).map_err(|error| match error.hint() {
+        Some(hint) => format!("{}; {hint}", error.what()),
+        None => error.what().to_owned(),
+    })
 }
 
 impl Serve {
     /// Serves until it is told to stop.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        tools::runtime()?.block_on(self.serve())
+        let config = self.load().map_err(refused)?;
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        let ended = runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config))?;
+        match ended {
+            Ended::Drained => Ok(()),
+            Ended::Cut(1) => Err(Failure::failed("stopped before a connection had ended")),
+            Ended::Cut(left) => {
+                Err(Failure::failed(format!("stopped before {left} connections had ended")))
+            }
+        }
     }
 
-    async fn serve(self) -> Result<(), Failure> {
-        let signals = Signals::new().map_err(exit::io("signals"))?;
-        let server = Server::bind(&self.listen)
-            .await
-            .map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
-        greet(server.address())?;
-        let reload = || Ok(Renewal { limits: Limits::default(), tls: None });
-        tokio::spawn(signals.obey(server.control(), reload));
-        let service = Arc::new(Bare { health: server.health() });
-        match server.run(service).await {
-            Ended::Drained => Ok(()),
-            Ended::Cut(left) => Err(Failure::failed(format!("{left} connections were cut"))),
+    /// The configuration, with what the command line says.
+    fn load(&self) -> Result<Config, ConfigError> {
+        let mut config = Config::load(self.config.as_deref(), &environment)?;
+        config.listen = self.listen.unwrap_or(config.listen);
+        if let Some(data) = &self.data {
+            config.data.clone_from(data);
         }
+        config.open |= self.open;
+        config.check_listen()?;
+        Ok(config)
+    }
+
+    async fn serve(self, config: &Config) -> Result<Ended, Failure> {
+        let signals = Signals::new().map_err(exit::io("signals"))?;
+        let renewal = renewal(config).map_err(Failure::failed)?;
+        let server = Server::bind(&config.listen.to_string()).await;
+        let server =
+            server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
+        let control = server.control();
+        control.renew(renewal);
+        greet(config, server.address()).map_err(exit::io("stderr"))?;
+        let reloading = Reloading { serve: self, listening: config.listen };
+        tokio::spawn(signals.obey(Control::clone(&control), reloading));
+        let service = Arc::new(Bare { health: server.health() });
+        Ok(server.run(service).await)
     }
 }
 
-/// Tells who started it where it is and how to try it.
-fn greet(address: SocketAddr) -> Result<(), Failure> {
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn refused(error: ConfigError) -> Failure {
+    let failure = Failure::failed(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// What the port takes from a configuration.
+fn renewal(config: &Config) -> Result<Renewal, String> {
+    let tls = config.tls.as_ref().map(|files| Tls::load(&files.cert, &files.key)).transpose();
+    Ok(Renewal { limits: config.limits.clone(), tls: tls.map_err(|error| error.to_string())? })
+}
+
+/// Reads the configuration again, all of it before any of it counts.
+struct Reloading {
+    serve: Serve,
+    listening: SocketAddr,
+}
+
+impl Reload for Reloading {
+    fn reload(&self) -> Result<Renewal, String> {
+        let config = self.serve.load().map_err(|error| match error.hint() {
+            Some(hint) => format!("{error} ({hint})"),
+            None => error.to_string(),
+        })?;
+        let renewal = renewal(&config)?;
+        if config.listen != self.listening {
+            tracing::warn!("listen has changed: a restart is needed to listen there");
+        }
+        Ok(renewal)
+    }
+}
+
+/// Tells who started it where it is, who answers, and how to try it.
+fn greet(config: &Config, address: SocketAddr) -> io::Result<()> {
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let insecure = if config.tls.is_some() { " -k" } else { "" };
+    let upstreams = match config.upstreams.len() {
+        0 => "no upstreams: the model offline/rules answers".to_owned(),
+        1 => "1 upstream, and the model offline/rules".to_owned(),
+        count => format!("{count} upstreams, and the model offline/rules"),
+    };
+    // An address that means all of them is none that a client can use.
+    let host = match address.ip() {
+        ip if ip.is_unspecified() => format!("localhost:{}", address.port()),
+        _ => address.to_string(),
+    };
     let mut stderr = io::stderr().lock();
-    writeln!(stderr, "listening on http://{address}").map_err(exit::io("stderr"))
+    writeln!(stderr, "listening on {scheme}://{address} ({upstreams})")?;
+    writeln!(
+        stderr,
+        "try: curl{insecure} {scheme}://{host}/v1/chat/completions -d '{{\"model\": \
+         \"offline/rules\", \"messages\": [{{\"role\": \"user\", \"content\": \"hello\"}}]}}'"
+    )
 }
 
 /// Tells how it is, and knows nothing else.

@@ -69,6 +69,7 @@ where
     let patience = Instant::now() + settings.limits.header_timeout;
     // A client that has said nothing when the server stops has nothing under way.
     let sniffed = tokio::select! {
+        biased;
         sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
         () = watch.reached(Phase::Draining) => return,
     };

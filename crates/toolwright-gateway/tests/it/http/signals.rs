@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
-use super::probe::Client;
+use super::probe::{Client, HANG};
 
 /// A gateway as a process. It ends with the test.
 struct Gateway {
@@ -61,4 +61,117 @@ async fn an_order_to_stop_ends_it_well() {
         assert_eq!(client.rest().await, "");
         assert_eq!(gateway.end().0.code(), Some(0));
     }
+}
+
+#[tokio::test]
+async fn what_was_begun_before_the_order_is_answered() {
+    let mut gateway = Gateway::start(&[]);
+    let mut client = Client::connect(gateway.address).await;
+    client.send("GET /readyz HTTP/1.1\r\nhost: a\r\n").await;
+    // Another request on another connection: the server has seen the first by then.
+    let mut other = Client::connect(gateway.address).await;
+    other.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(other.answer().await.text(), "ready\n");
+    gateway.signal("TERM");
+    assert_eq!(other.rest().await, "");
+    client.send("\r\n").await;
+    let answer = client.answer().await;
+    assert_eq!((answer.status, answer.text().as_str()), (503, "draining\n"));
+    assert_eq!(gateway.end().0.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_second_order_does_not_wait() {
+    let mut gateway = Gateway::start(&[]);
+    let mut client = Client::connect(gateway.address).await;
+    client.send("GET /readyz HTTP/1.1\r\nhost: a\r\n").await;
+    let mut other = Client::connect(gateway.address).await;
+    other.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    other.answer().await;
+    gateway.signal("TERM");
+    assert_eq!(other.rest().await, "");
+    gateway.signal("TERM");
+    assert_eq!(client.rest().await, "");
+    let (status, said) = gateway.end();
+    assert_eq!(status.code(), Some(1));
+    assert!(said.contains("stopped before"), "{said}");
+}
+
+#[tokio::test]
+async fn a_reload_drops_no_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    let write = |headers: usize| {
+        // In one step, so that no reload sees half a file.
+        let half = folder.path().join("half");
+        std::fs::write(&half, format!("[limits]\nheaders = {headers}\n")).unwrap();
+        std::fs::rename(&half, &file).unwrap();
+    };
+    write(5);
+    let gateway = Gateway::start(&["--config", file.to_str().unwrap()]);
+    let address = gateway.address;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let load: Vec<_> = (0..8)
+        .map(|_| {
+            let stopped = stopped.clone();
+            tokio::spawn(async move {
+                let mut answered = 0;
+                while !*stopped.borrow() {
+                    let mut client = Client::connect(address).await;
+                    for _ in 0..20 {
+                        client.send("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+                        assert_eq!(client.answer().await.status, 200);
+                        answered += 1;
+                    }
+                }
+                answered
+            })
+        })
+        .collect();
+    for _ in 0..5 {
+        write(20);
+        gateway.signal("HUP");
+        until_ten_headers_give(address, 200).await;
+        write(5);
+        gateway.signal("HUP");
+        until_ten_headers_give(address, 431).await;
+    }
+    stop.send(true).unwrap();
+    for clients in load {
+        assert!(clients.await.unwrap() > 0);
+    }
+}
+
+/// Asks on new connections until the answer is this.
+async fn until_ten_headers_give(address: SocketAddr, status: u16) {
+    let request = format!("GET /healthz HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(10));
+    let asking = async {
+        loop {
+            let mut client = Client::connect(address).await;
+            client.send(&request).await;
+            if client.head().await.status == status {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(HANG, asking).await.unwrap();
+}
+
+#[test]
+fn what_keeps_it_from_starting_is_told() {
+    let run = |arguments: &[&str]| crate::run::toolwright(arguments, b"");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let refused = run(&["serve", "--listen", &taken]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("in use") && refused.stderr.contains("hint: "));
+    let refused = run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("--open"), "{}", refused.stderr);
+    let refused = run(&["serve", "--listen", "nonsense"]);
+    assert_eq!(refused.code, 2);
+    let refused = run(&["serve", "--config", "/nowhere.toml"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("/nowhere.toml"));
 }
