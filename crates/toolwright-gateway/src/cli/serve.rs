@@ -54,7 +54,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 impl Serve {
     /// Serves until it is told to stop.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let config = self.load().map_err(refused)?;
+        let config = self.load()?;
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let ended = runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config))?;
         match ended {
@@ -96,14 +96,6 @@ impl Serve {
 
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-fn refused(error: ConfigError) -> Failure {
-    let failure = Failure::failed(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
 }
 
 /// What the port takes from a configuration.

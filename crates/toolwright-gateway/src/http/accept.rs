@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -12,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::arrival::Service;
 use super::budget::Budget;
-use super::connection::{self, Line};
+use super::connection::{self, Close, Line};
 use super::drain::{Control, Ended, Health, Phase};
 use super::limits::Limits;
 use super::listen::{ListenError, listen};
@@ -80,6 +81,7 @@ impl Server {
         let budget = Budget::new(first.limits.memory);
         drop(first);
         let slots = Arc::new(Semaphore::new(most));
+        let cuts = Arc::new(AtomicUsize::new(0));
         let mut watch = control.watch();
         loop {
             let (socket, peer, slot) = tokio::select! {
@@ -94,8 +96,11 @@ impl Server {
             let (budget, pulse) = (Arc::clone(&budget), Pulse::new());
             let line = Line { peer, secure, settings, budget, pulse };
             let (service, watch) = (Arc::clone(&service), control.watch());
+            let cuts = Arc::clone(&cuts);
             tokio::spawn(async move {
-                connection::open(socket, line, service, watch).await;
+                if connection::open(socket, line, service, watch).await == Close::Cut {
+                    cuts.fetch_add(1, Ordering::Relaxed);
+                }
                 drop(slot);
             });
         }
@@ -107,10 +112,13 @@ impl Server {
             () = sleep(patience) => {}
             () = watch.reached(Phase::Cut) => {}
         }
-        let left = most - slots.available_permits();
         control.cut();
-        let _gone = timeout(CUTTING, slots.acquire_many(all)).await;
-        Ended::Cut(left)
+        let gone = timeout(CUTTING, slots.acquire_many(all)).await.is_ok();
+        let stuck = if gone { 0 } else { most - slots.available_permits() };
+        match cuts.load(Ordering::Relaxed) + stuck {
+            0 => Ended::Drained,
+            cut => Ended::Cut(cut),
+        }
     }
 }
 

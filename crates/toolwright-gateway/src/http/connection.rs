@@ -38,13 +38,22 @@ pub(super) struct Line {
     pub(super) pulse: Arc<Pulse>,
 }
 
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    /// By itself, or for something that the client did
+    Own,
+    /// By order, with something under way
+    Cut,
+}
+
 /// Serves a connection until it ends, over TLS where there is a certificate.
 pub(super) async fn open<S: Service>(
     socket: TcpStream,
     line: Line,
     service: Arc<S>,
     mut watch: Watch,
-) {
+) -> Close {
     let settings = Arc::clone(&line.settings);
     let Some(tls) = &settings.tls else {
         return serve(socket, line, service, watch).await;
@@ -52,14 +61,15 @@ pub(super) async fn open<S: Service>(
     let patience = Instant::now() + settings.limits.header_timeout;
     let shaken = tokio::select! {
         shaken = timeout_at(patience, tls.acceptor().accept(socket)) => shaken,
-        () = watch.reached(Phase::Draining) => return,
+        () = watch.reached(Phase::Draining) => return Close::Own,
     };
-    if let Ok(Ok(socket)) = shaken {
-        serve(socket, line, service, watch).await;
+    match shaken {
+        Ok(Ok(socket)) => serve(socket, line, service, watch).await,
+        Ok(Err(_)) | Err(_) => Close::Own,
     }
 }
 
-async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch)
+async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch) -> Close
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service,
@@ -71,11 +81,11 @@ where
     let sniffed = tokio::select! {
         biased;
         sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
-        () = watch.reached(Phase::Draining) => return,
+        () = watch.reached(Phase::Draining) => return Close::Own,
     };
-    let Ok(Ok((spoken, first))) = sniffed else { return };
+    let Ok(Ok((spoken, first))) = sniffed else { return Close::Own };
     if first.is_empty() {
-        return;
+        return Close::Own;
     }
     pulse.heard();
     let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&pulse)));
@@ -87,11 +97,11 @@ where
     match spoken {
         Spoken::Http1 => {
             let connection = settings.http1.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, Heads::Timed, watch).await;
+            drive(connection, &settings, &pulse, Heads::Timed, watch).await
         }
         Spoken::Http2 => {
             let connection = settings.http2.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, Heads::Untimed, watch).await;
+            drive(connection, &settings, &pulse, Heads::Untimed, watch).await
         }
     }
 }
@@ -104,7 +114,7 @@ async fn drive<C: Polite>(
     pulse: &Pulse,
     heads: Heads,
     mut watch: Watch,
-) {
+) -> Close {
     let mut connection = pin!(connection);
     let mut patrol = pin!(sleep_until(Instant::now() + settings.limits.header_timeout));
     let mut closing = false;
@@ -116,10 +126,10 @@ async fn drive<C: Polite>(
             biased;
             // First, so that an answer that is ready says that the connection ends.
             phase = watch.changed() => match phase {
-                Phase::Cut => return,
+                Phase::Cut => return Close::Cut,
                 Phase::Open | Phase::Draining => connection.as_mut().close(),
             },
-            () = connection.as_mut().run() => return,
+            () = connection.as_mut().run() => return Close::Own,
             () = patrol.as_mut() => match pulse.inspect(&settings.limits, heads) {
                 Finding::Well(next) => patrol.as_mut().reset(next),
                 Finding::Idle if !closing => {
@@ -127,7 +137,7 @@ async fn drive<C: Polite>(
                     closing = true;
                     patrol.as_mut().reset(Instant::now() + settings.limits.header_timeout);
                 }
-                Finding::Idle | Finding::Stuck => return,
+                Finding::Idle | Finding::Stuck => return Close::Own,
             },
         }
     }
