@@ -44,7 +44,7 @@ use toolwright_core::{Json, Message, Usage};
 pub use agent::{Agent, Input};
 pub use error::RunError;
 pub use limit::{Limit, Limits};
-pub use model::{EventStream, Model, UnknownModel, Upstream};
+pub use model::{EventStream, Model, ModelError, UnknownModel, Upstream};
 pub use observe::{Finished, HostOutput, RunEvent};
 pub use offline::{OFFLINE, Offline};
 pub use scripted::ScriptedModel;

@@ -6,25 +6,37 @@
 //! outgoing → permit → credential (sigv4) → address → connect (trust) → deadline → incoming
 //! ```
 //!
-//! A [`Remote`] sends bytes and gives bytes back. What they say is its codec's matter.
+//! A [`Remote`] sends bytes and gives bytes back. What they say is its codec's matter: `respond` and
+//! `stream` ask in canonical words, `embed` for vectors, both through `ask`, which tries again by
+//! [`retry`]. Which upstreams there are without configuration is in [`known`].
 
 mod address;
+mod ask;
 mod connect;
 mod credential;
 mod deadline;
+mod embed;
 mod error;
 mod fault;
 mod incoming;
+pub mod known;
+mod losses;
 mod outgoing;
 mod permit;
 mod remote;
+mod respond;
+pub mod retry;
 mod sigv4;
+mod stream;
 mod trust;
 
 pub use credential::{AwsKeys, ClientCredential, Credential};
 pub use deadline::Deadlines;
 pub use error::RemoteError;
 pub use incoming::{Incoming, IncomingBody};
+pub use known::{Known, KnownError, discover};
+pub use losses::Losses;
 pub use outgoing::Outgoing;
 pub use remote::Remote;
+pub use toolwright_core::embed::{EmbedKind, EmbedRequest, Embeddings};
 pub use trust::Trust;

@@ -72,17 +72,66 @@ pub struct Model {
 /// No upstream is known for a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no upstream is known for the model '{0}'; one that needs neither key nor network is offline/rules"
+    "no upstream is known for the model '{model}'{}; one that needs neither key nor network is offline/rules",
+    near.as_ref().map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 )]
-pub struct UnknownModel(pub String);
+pub struct UnknownModel {
+    /// The name that was asked for
+    pub model: String,
+    /// One that may be meant
+    pub near: Option<String>,
+}
+
+impl UnknownModel {
+    /// No upstream is known for this model.
+    pub fn new(model: impl Into<String>) -> UnknownModel {
+        UnknownModel { model: model.into(), near: None }
+    }
+
+    /// With a name that may be meant.
+    #[must_use]
+    pub fn with_near(mut self, near: impl Into<String>) -> UnknownModel {
+        self.near = Some(near.into());
+        self
+    }
+}
+
+/// There is no model by a name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Nobody is known to have it
+    #[error(transparent)]
+    Unknown(#[from] UnknownModel),
+    /// Its upstream cannot be used
+    #[cfg(feature = "upstream")]
+    #[error(transparent)]
+    Upstream(#[from] crate::upstream::known::KnownError),
+}
 
 impl Model {
-    /// A model by its name: `upstream/model`.
-    pub fn new(name: &str) -> Result<Model, UnknownModel> {
+    /// A model by its name: `upstream/model`, such as `offline/rules`.
+    ///
+    /// With the feature `upstream` also `deepseek/deepseek-chat`, or a bare id such as `gpt-4o`,
+    /// whose key is in the variable that the vendor's own SDK reads.
+    pub fn new(name: &str) -> Result<Model, ModelError> {
         match name {
             OFFLINE | "offline" => Ok(Model::offline()),
-            _ => Err(UnknownModel(name.to_owned())),
+            #[cfg(feature = "upstream")]
+            _ => Model::found(name, &crate::upstream::known::process),
+            #[cfg(not(feature = "upstream"))]
+            _ => Err(UnknownModel::new(name).into()),
         }
+    }
+
+    /// A model of a known upstream, whose key is looked up in an environment.
+    #[cfg(feature = "upstream")]
+    pub fn found(
+        name: &str,
+        environment: crate::upstream::known::Environment<'_>,
+    ) -> Result<Model, ModelError> {
+        let (known, model) = crate::upstream::known::resolve(name)?;
+        Ok(Model::at(known.remote(environment)?, model))
     }
 
     /// A model by its upstream and the name that the upstream knows it by.

@@ -138,7 +138,8 @@ pub(super) fn answer(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_answer", format!("upstream `{id}` {what}"))
 }
 
-fn broken(id: &str, what: &str) -> Fault {
+/// The connection or the answer broke.
+pub(super) fn broken(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_broken", format!("upstream `{id}` {what}"))
 }
 

@@ -21,7 +21,7 @@ use super::deadline::Alarm;
 use super::incoming::Watch;
 use super::outgoing::{self, OutgoingBody, Sent};
 use super::permit::Permits;
-use super::{Credential, Deadlines, Incoming, Outgoing, RemoteError, Trust, fault};
+use super::{Credential, Deadlines, Incoming, Losses, Outgoing, RemoteError, Trust, fault};
 
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 /// Anthropic refuses a request without a version.
@@ -52,6 +52,7 @@ struct Setup {
     concurrency: usize,
     waiting: usize,
     retries: u32,
+    losses: Losses,
     version: Option<HeaderValue>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -81,6 +82,7 @@ impl Remote {
             concurrency: 1024,
             waiting: 1024,
             retries: 2,
+            losses: Losses::Noted,
             version,
             headers: Vec::new(),
         }))
@@ -121,6 +123,12 @@ impl Remote {
     #[must_use]
     pub fn with_retries(self, retries: u32) -> Remote {
         self.change(|setup| setup.retries = retries)
+    }
+
+    /// What is done about losses, where it is asked in canonical words.
+    #[must_use]
+    pub fn with_losses(self, losses: Losses) -> Remote {
+        self.change(|setup| setup.losses = losses)
     }
 
     /// The API version to fit requests for, sent to Anthropic as `anthropic-version` unless a
@@ -177,6 +185,10 @@ impl Remote {
     /// How often a request may be tried again.
     pub fn retries(&self) -> u32 {
         self.0.setup.retries
+    }
+
+    pub(super) fn losses(&self) -> &Losses {
+        &self.0.setup.losses
     }
 
     /// Whether it is asked with the client's own credential.

@@ -1,0 +1,48 @@
+//! Texts to vectors at an upstream, in as many requests as its bound on texts makes necessary.
+
+use toolwright_core::embed::{EmbedRequest, Embeddings, Form};
+use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_core::usage::Usage;
+
+use super::ask::{self, Failure};
+use super::{Outgoing, Remote};
+
+impl Remote {
+    /// Turns texts into vectors, one each and in order. No text makes no request.
+    pub async fn embed(&self, request: EmbedRequest) -> Result<Embeddings, Fault> {
+        let Some(form) = self.codec().embeds() else {
+            let message = format!("upstream `{}` has no embeddings; ask another", self.id());
+            return Err(Fault::new(FaultClass::NotFound, message));
+        };
+        let EmbedRequest { model, inputs, kind, dimensions } = request;
+        let mut whole = Embeddings::default();
+        for inputs in inputs.chunks(form.most()) {
+            let inputs = inputs.to_vec();
+            let part = EmbedRequest { model: model.clone(), inputs, kind, dimensions };
+            let outgoing = ask::outgoing(form.encode(&part));
+            let (sent, count) = (&outgoing, part.inputs.len());
+            let part = ask::persist(self, || attempt(self, form, sent, count)).await?;
+            let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
+            if lengths[0].is_some() && lengths[0] != lengths[1] {
+                let what = "answered with vectors of several lengths";
+                return Err(super::fault::answer(self.id(), what));
+            }
+            whole.vectors.extend(part.vectors);
+            if let Some(usage) = part.usage {
+                whole.usage.get_or_insert_with(Usage::default).add(&usage);
+            }
+        }
+        Ok(whole)
+    }
+}
+
+async fn attempt(
+    remote: &Remote,
+    form: Form,
+    outgoing: &Outgoing,
+    count: usize,
+) -> Result<Embeddings, Failure> {
+    let wire = ask::document(remote, ask::send(remote, outgoing).await?).await?;
+    let read = form.decode(remote.codec().dialect(), wire.body.clone(), count);
+    read.map_err(|error| ask::unreadable(remote, wire, &error))
+}

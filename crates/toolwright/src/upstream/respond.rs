@@ -1,0 +1,101 @@
+//! A canonical request to a vendor, and its answer in canonical words: what the library asks.
+//!
+//! ```text
+//! Request → fit → encode → send (again) → decode → restore → Response, or its events
+//! ```
+
+use std::future::Future;
+
+use toolwright_core::Response;
+use toolwright_core::dialect::WireReply;
+use toolwright_core::event::split;
+use toolwright_core::fault::Fault;
+use toolwright_core::frame::Framing;
+use toolwright_core::request::Request;
+use toolwright_core::translate::{Report, Speaker, TranslateError};
+
+use super::ask::{self, Failure};
+use super::stream::Answering;
+use super::{Incoming, Outgoing, Remote, fault};
+use crate::run::model::{EventStream, Upstream, ready};
+
+/// A request that was written, with what was lost of it.
+pub(super) struct Question {
+    outgoing: Outgoing,
+    pub(super) report: Report,
+}
+
+impl Upstream for Remote {
+    fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send {
+        let question = self.question(Request { stream: Some(false), ..request });
+        async move {
+            let question = question?;
+            ask::persist(self, || whole(self, &question)).await
+        }
+    }
+
+    fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
+        let question = self.question(Request { stream: Some(true), ..request });
+        async move {
+            let question = question?;
+            ask::persist(self, || begin(self, &question)).await
+        }
+    }
+}
+
+impl Remote {
+    /// Speaks the dialect by the version that requests are fitted for.
+    pub(super) fn speaker(&self) -> Speaker<'_> {
+        Speaker::new(self.codec()).with_version(self.version())
+    }
+
+    fn question(&self, request: Request) -> Result<Question, Fault> {
+        let spoken = self.speaker().request(request);
+        self.losses().of_request(&spoken.report)?;
+        Ok(Question { outgoing: ask::outgoing(spoken.value), report: spoken.report })
+    }
+}
+
+/// One attempt at a whole answer.
+async fn whole(remote: &Remote, question: &Question) -> Result<Response, Failure> {
+    let incoming = ask::send(remote, &question.outgoing).await?;
+    let wire = ask::document(remote, incoming).await?;
+    read(remote, question, wire)
+}
+
+/// Reads a whole answer.
+fn read(remote: &Remote, question: &Question, wire: WireReply) -> Result<Response, Failure> {
+    let read = remote.speaker().response(wire.clone(), &question.report.aliases);
+    let restored = match read {
+        Ok(restored) => restored,
+        Err(TranslateError::Decode(error)) => return Err(ask::unreadable(remote, wire, &error)),
+        Err(error) => return Err(fault::answer(remote.id(), &error.to_string()).into()),
+    };
+    remote.losses().tell(&restored.report);
+    let mut response = restored.value;
+    let mut report = restored.report;
+    report.losses.splice(..0, question.report.losses.iter().cloned());
+    report.note(remote.codec().dialect(), &mut response.extra);
+    Ok(response)
+}
+
+/// One attempt at a stream: it is given to the caller when its first event is there. Until then a
+/// fault may be tried again.
+async fn begin(remote: &Remote, question: &Question) -> Result<EventStream, Failure> {
+    let incoming = ask::send(remote, &question.outgoing).await?;
+    // Some servers know no streams and answer at once.
+    if is_document(&incoming) && remote.codec().framing() != Framing::Ndjson {
+        let wire = ask::document(remote, incoming).await?;
+        return Ok(ready(split::split(read(remote, question, wire)?)));
+    }
+    let mut answering = Answering::new(remote, question, incoming.body);
+    match answering.first().await {
+        Ok(()) => Ok(Box::pin(answering)),
+        Err(fault) => Err((*fault).into()),
+    }
+}
+
+fn is_document(incoming: &Incoming) -> bool {
+    let kind = incoming.headers.get(http::header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+}

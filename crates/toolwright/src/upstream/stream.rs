@@ -1,0 +1,121 @@
+//! An answer as it arrives: bytes are taken from the upstream when an event is wanted and none is
+//! there, so that a slow reader slows the upstream down. Dropping it cancels the request.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use http_body::Body;
+use toolwright_core::event::Event;
+use toolwright_core::fault::Fault;
+use toolwright_core::fit::Aliases;
+use toolwright_core::translate::{Report, StreamListener, TranslateError};
+
+use super::respond::Question;
+use super::{IncomingBody, Remote, fault};
+
+/// The events of an answer.
+pub(super) struct Answering {
+    remote: Remote,
+    /// `None` once the answer is over
+    body: Option<IncomingBody>,
+    listener: StreamListener,
+    /// What was lost of the request, noted on the start of the answer
+    lost: Report,
+    read: Vec<Event>,
+    events: VecDeque<Event>,
+}
+
+impl Answering {
+    pub(super) fn new(remote: &Remote, question: &Question, body: IncomingBody) -> Answering {
+        let aliases: &Aliases = &question.report.aliases;
+        Answering {
+            remote: remote.clone(),
+            body: Some(body),
+            listener: remote.speaker().stream(aliases),
+            lost: question.report.clone(),
+            read: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Waits for the first event. A fault there is no answer.
+    pub(super) async fn first(&mut self) -> Result<(), Box<Fault>> {
+        std::future::poll_fn(|context| self.poll_fill(context)).await;
+        match self.events.pop_front() {
+            Some(Event::Fault(fault)) => Err(Box::new(fault)),
+            Some(event) => {
+                self.events.push_front(event);
+                Ok(())
+            }
+            None => {
+                let what = "ended its answer before it began; try again";
+                Err(Box::new(fault::broken(self.remote.id(), what)))
+            }
+        }
+    }
+
+    /// Reads until an event is there or the answer is over.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.events.is_empty()
+            && let Some(body) = &mut self.body
+        {
+            let read = match ready!(Pin::new(body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => self.listener.push(&bytes, &mut self.read),
+                    // Trailers say nothing in any dialect.
+                    Err(_) => Ok(()),
+                },
+                Some(Err(fault)) => {
+                    self.body = None;
+                    self.events.push_back(Event::Fault(fault));
+                    break;
+                }
+                None => {
+                    self.body = None;
+                    self.listener.finish(&mut self.read)
+                }
+            };
+            self.take(read);
+        }
+        Poll::Ready(())
+    }
+
+    /// Takes the events that were read. Nothing follows the end of an answer.
+    fn take(&mut self, read: Result<(), TranslateError>) {
+        for mut event in std::mem::take(&mut self.read) {
+            let dialect = self.remote.codec().dialect();
+            match &mut event {
+                Event::Start(start) => self.lost.note(dialect, &mut start.extra),
+                Event::Stop(stop) => {
+                    let report = self.listener.report();
+                    self.remote.losses().tell(&report);
+                    report.note(dialect, &mut stop.extra);
+                }
+                _ => {}
+            }
+            let over = matches!(event, Event::End | Event::Fault(_));
+            self.events.push_back(event);
+            if over {
+                self.body = None;
+                return;
+            }
+        }
+        if read.is_err() {
+            self.body = None;
+            let what = "sent a stream that is damaged; try again";
+            self.events.push_back(Event::Fault(fault::broken(self.remote.id(), what)));
+        }
+    }
+}
+
+impl Stream for Answering {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let this = self.get_mut();
+        ready!(this.poll_fill(context));
+        Poll::Ready(this.events.pop_front())
+    }
+}
