@@ -41,21 +41,28 @@ pub(super) struct Connector {
     deadline: Duration,
 }
 
+impl Connector {
+    fn new(tls: Arc<ClientConfig>, deadline: Duration) -> Connector {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_keepalive(Some(PROBE_EVERY));
+        http.set_keepalive_interval(Some(PROBE_PATIENCE));
+        http.set_keepalive_retries(Some(3));
+        // It is shared out among the host's addresses, so that one that is dead does not take it
+        // all.
+        http.set_connect_timeout(Some(deadline));
+        Connector { https: HttpsConnector::from((http, tls)), deadline }
+    }
+}
+
 /// Opens a pool of connections.
 pub(super) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,
 ) -> Client<Connector, OutgoingBody> {
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_nodelay(true);
-    http.set_keepalive(Some(PROBE_EVERY));
-    http.set_keepalive_interval(Some(PROBE_PATIENCE));
-    http.set_keepalive_retries(Some(3));
-    // It is shared out among the host's addresses, so that one that is dead does not take it all.
-    http.set_connect_timeout(Some(deadline));
-    let connector = Connector { https: HttpsConnector::from((http, tls)), deadline };
+    let connector = Connector::new(tls, deadline);
     let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
     let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
     Client::builder(TokioExecutor::new())
@@ -86,5 +93,25 @@ impl Service<Uri> for Connector {
                 Err(_) => Err(TooSlow.into()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::upstream::Trust;
+
+    #[tokio::test]
+    async fn small_writes_are_not_held_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let tls = Trust::public().config().unwrap();
+        let mut connector = Connector::new(tls, Duration::from_secs(10));
+        match connector.call(url).await.unwrap() {
+            MaybeHttpsStream::Http(stream) => assert!(stream.inner().nodelay().unwrap()),
+            MaybeHttpsStream::Https(_) => panic!("no TLS was asked for"),
+        }
     }
 }

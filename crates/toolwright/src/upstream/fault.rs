@@ -80,7 +80,9 @@ pub(super) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) 
 }
 
 fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
-    let reason = find::<io::Error>(error).map(io::Error::kind);
+    // Outer ones only wrap.
+    let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
+    let reason = innermost.map(io::Error::kind);
     if find::<TooSlow>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
         return late(format!("upstream `{id}` could not be connected to within {wait} (connect)"));
@@ -154,16 +156,16 @@ fn ours(class: FaultClass, status: u16, code: &str, message: String) -> Fault {
 
 /// The first error of a type among an error and its causes.
 fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        // An I/O error that wraps another does not name it as its cause, but the other's cause.
+    causes(error).find_map(<dyn Error>::downcast_ref)
+}
+
+/// An error and its causes. An I/O error that wraps another does not name it as its cause, but the
+/// other's cause.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| error.source());
-    }
-    None
+        inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| error.source())
+    })
 }
 
 /// A time as it stands in the configuration: `600s`, `250ms`.

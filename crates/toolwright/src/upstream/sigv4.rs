@@ -62,3 +62,45 @@ impl Signer {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use http::{HeaderValue, Uri};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What botocore signed at 2026-11-15T12:34:56Z.
+    const SIGNED: &str = include_str!("../../../../fixtures/bedrock/signed/botocore.json");
+    const TIME: Duration = Duration::from_secs(1_794_746_096);
+
+    #[test]
+    fn signatures_are_botocores() {
+        let cases: Vec<Value> = serde_json::from_str(SIGNED).unwrap();
+        assert_eq!(cases.len(), 5);
+        for case in cases {
+            let text = |key: &str| case[key].as_str().unwrap();
+            let mut keys =
+                AwsKeys::new(text("access_key"), text("secret_key").into(), text("region"));
+            if let Some(token) = case["session_token"].as_str() {
+                keys = keys.with_session_token(token.into());
+            }
+            let url: Uri = text("url").parse().unwrap();
+            let host = url.authority().unwrap().as_str();
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            let body = text("body").as_bytes();
+            let time = UNIX_EPOCH + TIME;
+            Signer::new(keys).sign(text("url"), host, &mut headers, body, time).unwrap();
+            let wanted = case["headers"].as_object().unwrap();
+            assert_eq!(headers.len(), wanted.len(), "{}", text("name"));
+            for (name, value) in wanted {
+                let name = name.as_str();
+                assert_eq!(headers[name].to_str().ok(), value.as_str(), "{}", text("name"));
+                assert!(name == "content-type" || headers[name].is_sensitive());
+            }
+        }
+    }
+}

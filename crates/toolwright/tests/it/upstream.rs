@@ -1,12 +1,22 @@
 //! Upstreams over HTTP, against servers that write bytes by hand.
 
 mod body;
+mod cancel;
+mod credential;
 mod head;
+mod limit;
 mod server;
+mod tls;
+
+use std::time::Duration;
 
 use bytes::Bytes;
+use toolwright::Fault;
 use toolwright::dialect::{ChatCodec, lookup};
-use toolwright::upstream::{Credential, Outgoing, Remote};
+use toolwright::upstream::{Credential, Deadlines, Outgoing, Remote};
+
+/// Short enough to wait for, long enough to be kept by whoever means to.
+const SHORT: Duration = Duration::from_millis(200);
 
 /// A codec by its id.
 fn codec(id: &str) -> &'static dyn ChatCodec {
@@ -20,5 +30,19 @@ fn remote(base: &str) -> Remote {
 
 /// A small request.
 fn ask() -> Outgoing {
-    Outgoing::new("/v1/chat/completions", Bytes::from_static(b"{}"))
+    Outgoing::new("/v1/chat/completions?secret=hush", Bytes::from_static(b"{}"))
+}
+
+/// Deadlines that nothing reaches, but for what a test shortens.
+fn long() -> Deadlines {
+    let long = Duration::from_mins(1);
+    Deadlines::new().with_connect(long).with_first_byte(long).with_idle(long)
+}
+
+/// A fault's code and message, which never names an address or a query.
+fn told(fault: &Fault) -> (&str, &str) {
+    for hidden in ["127.0.0.1", "localhost", "hush", "secret="] {
+        assert!(!fault.message.contains(hidden), "{}", fault.message);
+    }
+    (fault.code.as_deref().unwrap_or_default(), &fault.message)
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
 /// A reply that is well.
@@ -47,6 +48,22 @@ impl Server {
             }
         })
         .await
+    }
+
+    /// A server that answers well, and tells which requests came.
+    pub async fn recording() -> (Server, UnboundedReceiver<(String, Vec<u8>)>) {
+        let (tell, told) = unbounded_channel();
+        let server = Server::new(move |mut stream| {
+            let tell = tell.clone();
+            async move {
+                while let Some(request) = read_request(&mut stream).await {
+                    tell.send(request).unwrap();
+                    stream.write_all(FINE).await.unwrap();
+                }
+            }
+        })
+        .await;
+        (server, told)
     }
 
     /// A server that answers a request with bytes, then closes.

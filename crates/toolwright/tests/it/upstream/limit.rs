@@ -1,0 +1,56 @@
+//! How many at once, and how many wait.
+
+use super::server::{FINE, Server};
+use super::{SHORT, ask, long, remote, told};
+
+#[tokio::test]
+async fn beyond_those_that_run_and_wait_there_is_a_fault() {
+    let server = Server::answering(FINE).await;
+    let remote = remote(&server.url()).with_concurrency(1).with_waiting(1);
+    let first = remote.send(ask()).await.unwrap();
+    let waiting = tokio::spawn({
+        let remote = remote.clone();
+        async move { remote.send(ask()).await }
+    });
+    // The task waits as soon as it has run once.
+    tokio::task::yield_now().await;
+    let fault = remote.send(ask()).await.unwrap_err();
+    let wanted = "upstream `there` has all the requests that it may have, and too many wait; try \
+                  again later";
+    assert_eq!(told(&fault), ("upstream_crowded", wanted));
+    assert_eq!(fault.status, Some(503));
+    assert!(!waiting.is_finished());
+    drop(first);
+    waiting.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_body_at_its_end_makes_room_while_it_is_still_held() {
+    let server = Server::answering(FINE).await;
+    let remote = remote(&server.url()).with_concurrency(1).with_waiting(0);
+    let mut body = remote.send(ask()).await.unwrap().body;
+    assert_eq!(body.next().await.unwrap().unwrap().len(), 13);
+    assert!(body.next().await.is_none());
+    remote.send(ask()).await.unwrap();
+    drop(body);
+}
+
+#[tokio::test]
+async fn who_waits_too_long_is_told() {
+    let server = Server::answering(FINE).await;
+    let deadlines = long().with_first_byte(SHORT);
+    let remote = remote(&server.url()).with_concurrency(1).with_deadlines(deadlines);
+    let _first = remote.send(ask()).await.unwrap();
+    let fault = remote.send(ask()).await.unwrap_err();
+    let wanted = "upstream `there` had no room for this request within 200ms; try again later";
+    assert_eq!(told(&fault), ("upstream_crowded", wanted));
+}
+
+#[tokio::test]
+async fn a_request_that_fails_makes_room() {
+    let server = Server::closing(b"").await;
+    let remote = remote(&server.url()).with_concurrency(1).with_waiting(0);
+    for _ in 0..3 {
+        assert_eq!(told(&remote.send(ask()).await.unwrap_err()).0, "upstream_broken");
+    }
+}
