@@ -18,6 +18,7 @@ mod drain;
 mod fence;
 mod limits;
 mod listen;
+pub mod openapi;
 mod pulse;
 mod reply;
 mod settings;

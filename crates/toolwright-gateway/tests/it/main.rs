@@ -9,4 +9,5 @@ mod config;
 mod http;
 mod key;
 mod run;
+mod telemetry;
 mod translate;

@@ -1,0 +1,18 @@
+//! `/openapi.json`: the gateway's own endpoints, described; the vendors' ones, with a pointer to
+//! their own documents.
+
+use bytes::Bytes;
+use http::{HeaderValue, header};
+
+use super::{Reply, ReplyBody};
+
+/// The document.
+pub const DOCUMENT: &str = include_str!("openapi.json");
+
+/// The document as a reply.
+pub fn reply() -> Reply {
+    let mut reply = Reply::new(ReplyBody::full(Bytes::from_static(DOCUMENT.as_bytes())));
+    let json = HeaderValue::from_static("application/json");
+    reply.headers_mut().insert(header::CONTENT_TYPE, json);
+    reply
+}

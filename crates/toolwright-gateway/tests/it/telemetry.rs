@@ -1,0 +1,239 @@
+//! What is told of exchanges, from their end to the ledger's file.
+
+mod openapi;
+
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use toolwright::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
+use toolwright::{CallErrorKind, Caller};
+use toolwright_core::dialect::{WireRequest, lookup};
+use toolwright_core::translate::{Options, Report, Translator};
+use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
+use toolwright_gateway::config::{self, Config};
+use toolwright_gateway::telemetry::exchanged::{Attempt, Payloads, Ran};
+use toolwright_gateway::telemetry::{Exchanged, Exchanging, Records, Telemetry, ledger};
+
+/// A configuration with its data in a folder.
+fn config(folder: &Path) -> Config {
+    Config { data: folder.join("data"), ..Config::default() }
+}
+
+fn begin(telemetry: &Telemetry) -> Exchanging {
+    telemetry.begin(Dialect::Anthropic, "messages", Caller::new("alice").with_tenant("acme"))
+}
+
+/// What a real translation reports.
+fn report() -> Report {
+    let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],
+        "tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}"#;
+    let (from, to) = (lookup("anthropic").unwrap(), lookup("gemini").unwrap());
+    let (path, body) = ("/v1/messages".to_owned(), Json::parse(body).unwrap());
+    let wire = WireRequest { path, headers: Vec::new(), body };
+    let report = Translator::new(from, to, &Options::default()).request(wire).unwrap().report;
+    assert!(!report.losses.is_empty());
+    report
+}
+
+/// Everything that can be told.
+fn fill(told: &mut Exchanged) {
+    told.asked = Some("fast".into());
+    told.upstream = Some("google".into());
+    told.upstream_dialect = Some(Dialect::Gemini);
+    told.model = Some("gemini-3".to_owned());
+    told.answer_id = Some("answer-1".to_owned());
+    told.stream = true;
+    told.status = 200;
+    told.fault = Some(FaultClass::Overloaded);
+    told.attempts = vec![Attempt {
+        upstream: "google".into(),
+        fault: None,
+        began: Duration::from_micros(3),
+        took: Duration::from_micros(5),
+    }];
+    told.took.first_byte = Some(Duration::from_micros(9));
+    told.took.added = Duration::from_micros(4);
+    told.usage = Some(Usage { input: Some(7), output: Some(5), ..Usage::default() });
+    told.stop = Some(StopReason::MaxTokens);
+    told.calls = vec!["a".to_owned()];
+    told.ran = vec![Ran {
+        tool: "b".into(),
+        error: Some(CallErrorKind::Failed),
+        began: Duration::ZERO,
+        took: Duration::from_micros(2),
+    }];
+    told.request = report();
+    (told.bytes_in, told.bytes_out) = (100, 200);
+    told.payloads = Some(Payloads {
+        request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
+        response: Bytes::from_static(b"data: {\"delta\":\"private answer\"}\n\n"),
+    });
+}
+
+/// The exchanges of a data folder.
+async fn exchanges(folder: &Path) -> Vec<ExchangeEntry> {
+    let ledger = SqliteLedger::open(folder.join("data").join(ledger::FILE)).unwrap();
+    ledger.verify().await.unwrap();
+    let entries = ledger.entries(&Query::new().with_kind(Kind::Exchange)).await.unwrap();
+    entries.into_iter().map(|each| each.entry.as_exchange().unwrap().clone()).collect()
+}
+
+#[tokio::test]
+async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    let mut one = begin(&telemetry);
+    fill(&mut one);
+    let id = one.id;
+    one.finish();
+    telemetry.records().flush().await.unwrap();
+    let entries = exchanges(folder.path()).await;
+    assert_eq!(entries.len(), 1);
+    let entry = &entries[0];
+    assert_eq!(*entry.run, id.to_string());
+    assert_eq!((&*entry.caller.id, &*entry.caller.tenant), ("alice", "acme"));
+    assert_eq!((entry.dialect, &*entry.endpoint), (Dialect::Anthropic, "messages"));
+    assert_eq!(entry.model.as_deref(), Some("fast"));
+    assert_eq!(entry.upstream.as_deref(), Some("google"));
+    assert_eq!(entry.upstream_dialect, Some(Dialect::Gemini));
+    assert_eq!(entry.answered.as_deref(), Some("gemini-3"));
+    assert_eq!(entry.answer_id.as_deref(), Some("answer-1"));
+    assert_eq!((entry.stream, entry.untouched, entry.left), (true, false, false));
+    assert_eq!((entry.status, entry.error), (200, Some(FaultClass::Overloaded)));
+    assert_eq!(entry.attempts.len(), 1);
+    assert_eq!(entry.attempts[0].duration, Duration::from_micros(5));
+    assert_eq!(entry.first_byte, Some(Duration::from_micros(9)));
+    assert_eq!(entry.added, Duration::from_micros(4));
+    assert_eq!(entry.usage.as_ref().unwrap().total(), 12);
+    assert_eq!(entry.stop, Some(StopReason::MaxTokens));
+    assert_eq!(entry.calls, ["a"]);
+    assert_eq!(entry.ran[0].error, Some(CallErrorKind::Failed));
+    assert_eq!((entry.bytes_in, entry.bytes_out), (100, 200));
+    let (told, kept) = (report(), &entry.losses);
+    let paths = |losses: &[toolwright_core::fit::Loss]| -> Vec<String> {
+        losses.iter().map(|loss| loss.site.pointer(&[])).collect()
+    };
+    let expected: Vec<String> = told.losses.iter().map(|entry| entry.path.clone()).collect();
+    assert_eq!(paths(kept), expected);
+    assert_eq!(entry.more_losses, 0);
+    assert_eq!(entry.data, None, "payloads are off");
+}
+
+#[tokio::test]
+async fn every_exchange_is_told_of_once_however_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    begin(&telemetry).finish();
+    drop(begin(&telemetry));
+    let held = begin(&telemetry);
+    let crashed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        let _held = held;
+        panic!("on purpose")
+    }));
+    assert!(crashed.is_err());
+    telemetry.records().flush().await.unwrap();
+    let left: Vec<bool> = exchanges(folder.path()).await.iter().map(|entry| entry.left).collect();
+    assert_eq!(left, [false, true, true]);
+    assert_eq!(telemetry.metrics().in_flight(), 0);
+}
+
+#[tokio::test]
+async fn exchanges_are_written_when_the_gateway_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    for _ in 0..100 {
+        begin(&telemetry).finish();
+    }
+    drop(telemetry);
+    assert_eq!(exchanges(folder.path()).await.len(), 100);
+}
+
+#[tokio::test]
+async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let losses = config::Losses { keep: 1 };
+    let config = Config { losses, ..config(folder.path()) };
+    let telemetry = Telemetry::open(&config).unwrap();
+    let ids: Vec<_> = (0..2)
+        .map(|_| {
+            let mut one = begin(&telemetry);
+            fill(&mut one);
+            let id = one.id;
+            one.finish();
+            id
+        })
+        .collect();
+    let alice = Caller::new("alice").with_tenant("acme");
+    let old = telemetry.losses(ids[0], &alice).await.unwrap().unwrap();
+    let new = telemetry.losses(ids[1], &alice).await.unwrap().unwrap();
+    assert_eq!(new.pointer("/request"), Some(&report().to_json()));
+    assert_eq!(old.pointer("/request/losses"), new.pointer("/request/losses"));
+    assert_eq!(old.pointer("/request/aliases"), None, "the ledger has losses only");
+    for name in ["dialect", "upstream_dialect", "response/losses"] {
+        let pointer = format!("/{name}");
+        assert_eq!(old.pointer(&pointer), new.pointer(&pointer), "{name}");
+    }
+    for other in [Caller::new("bob").with_tenant("acme"), Caller::new("alice")] {
+        for id in &ids {
+            assert_eq!(telemetry.losses(*id, &other).await.unwrap(), None, "{other:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn losses_can_be_read_before_the_answer_is_complete() {
+    let telemetry = Telemetry::default();
+    let mut one = begin(&telemetry);
+    one.request = report();
+    let caller = one.client.clone();
+    assert_eq!(telemetry.losses(one.id, &caller).await.unwrap(), None);
+    one.lost();
+    let found = telemetry.losses(one.id, &caller).await.unwrap().unwrap();
+    assert_eq!(found.pointer("/request"), Some(&report().to_json()));
+    let id = one.id;
+    one.response = report();
+    one.finish();
+    let found = telemetry.losses(id, &caller).await.unwrap().unwrap();
+    assert_eq!(found.pointer("/response"), Some(&report().to_json()));
+}
+
+#[tokio::test]
+async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
+    for payloads in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { ledger: config::Ledger { payloads }, ..config(folder.path()) };
+        let telemetry = Telemetry::open(&config).unwrap();
+        assert_eq!(telemetry.wants_payloads(), payloads);
+        let mut one = begin(&telemetry);
+        fill(&mut one);
+        one.finish();
+        drop(telemetry);
+        let text = format!("{:?}", exchanges(folder.path()).await);
+        assert_eq!(text.contains("private words"), payloads, "{text}");
+        assert_eq!(text.contains("private answer"), payloads, "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_made_is_told_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("data"), "a file").unwrap();
+    let error = Records::open(&folder.path().join("data/below"), &config::Ledger::default());
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("data/below") && text.contains("--data"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_data_folder_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path());
+    drop(Telemetry::open(&config).unwrap());
+    let mode = std::fs::metadata(&config.data).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let file = std::fs::metadata(config.data.join(ledger::FILE)).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+}

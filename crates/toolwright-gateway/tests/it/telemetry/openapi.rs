@@ -1,0 +1,122 @@
+//! The description of our endpoints: it is sound, and what we answer is as it says.
+
+use toolwright::Caller;
+use toolwright_core::schema::Check;
+use toolwright_core::{Dialect, Json, object};
+use toolwright_gateway::http::openapi;
+use toolwright_gateway::telemetry::{RequestId, Telemetry};
+
+use super::{begin, report};
+
+fn document() -> Json {
+    Json::parse(openapi::DOCUMENT).unwrap()
+}
+
+/// A schema of the document, with the others that it refers to.
+fn schema(name: &str) -> Check {
+    let mut schema = object! {"$ref": format!("#/components/schemas/{name}")};
+    schema.push("components", document().get("components").unwrap().clone());
+    Check::compile(&Json::Object(schema)).unwrap()
+}
+
+/// Every reference below a value.
+fn references(value: &Json, found: &mut Vec<String>) {
+    match value {
+        Json::Array(items) => items.iter().for_each(|item| references(item, found)),
+        Json::Object(object) => {
+            for (key, value) in object.iter() {
+                match value.as_str() {
+                    Some(text) if key == "$ref" => found.push(text.to_owned()),
+                    _ => references(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_everything_is_referred_to() {
+    let (document, mut found) = (document(), Vec::new());
+    references(&document, &mut found);
+    for reference in &found {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    let components = document.get("components").and_then(Json::as_object).unwrap();
+    for (kind, members) in components.iter().filter(|(kind, _)| *kind != "securitySchemes") {
+        for (name, _) in members.as_object().unwrap().iter() {
+            let reference = format!("#/components/{kind}/{name}");
+            assert!(found.contains(&reference), "nothing refers to {reference}");
+        }
+    }
+}
+
+#[test]
+fn every_schema_is_one() {
+    let document = document();
+    for (name, _) in document.pointer("/components/schemas").unwrap().as_object().unwrap().iter() {
+        schema(name);
+    }
+}
+
+#[test]
+fn the_document_is_of_this_version_and_names_its_operations() {
+    let document = document();
+    assert_eq!(document.get("openapi").and_then(Json::as_str), Some("3.1.0"));
+    let version = document.pointer("/info/version").and_then(Json::as_str);
+    assert_eq!(version, Some(env!("CARGO_PKG_VERSION")));
+    let mut names = Vec::new();
+    for (path, methods) in document.get("paths").and_then(Json::as_object).unwrap().iter() {
+        for (_, operation) in methods.as_object().unwrap().iter() {
+            let name = operation.get("operationId").and_then(Json::as_str).unwrap().to_owned();
+            assert!(!names.contains(&name), "{name}");
+            names.push(name);
+            let parameters = operation.get("parameters").and_then(Json::as_array);
+            let in_path = parameters
+                .into_iter()
+                .flatten()
+                .any(|own| own.get("in").and_then(Json::as_str) == Some("path"));
+            assert_eq!(in_path, path.contains('{'), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn losses_are_as_described_from_memory_and_from_the_ledger() {
+    let check = schema("Losses");
+    let folder = tempfile::tempdir().unwrap();
+    for keep in [0, 10] {
+        let losses = toolwright_gateway::config::Losses { keep };
+        let config = toolwright_gateway::config::Config { losses, ..super::config(folder.path()) };
+        let telemetry = Telemetry::open(&config).unwrap();
+        let mut one = begin(&telemetry);
+        one.request = report();
+        one.upstream_dialect = Some(Dialect::Gemini);
+        let (id, alice) = (one.id, Caller::new("alice").with_tenant("acme"));
+        one.finish();
+        let found = telemetry.losses(id, &alice).await.unwrap().unwrap();
+        assert_eq!(check.violations(&found), []);
+        let none = begin(&telemetry);
+        let id = none.id;
+        none.finish();
+        let found = telemetry.losses(id, &alice).await.unwrap().unwrap();
+        assert_eq!(check.violations(&found), []);
+    }
+    assert!(!check.accepts(&Json::Object(object! {"request_id": "req_1"})));
+}
+
+#[test]
+fn ids_are_as_described() {
+    let check = schema("RequestId");
+    for _ in 0..100 {
+        assert!(check.accepts(&Json::from(RequestId::random().to_string())));
+    }
+    assert!(!check.accepts(&Json::from("req_1")));
+}
+
+#[test]
+fn dialects_are_as_described() {
+    let check = schema("Dialect");
+    assert!(Dialect::ALL.iter().all(|dialect| check.accepts(&Json::from(dialect.id()))));
+}
