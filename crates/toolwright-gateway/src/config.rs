@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! file (text, places) → table (keys taken one by one) → value (kinds) → one file for each table
+//!                                       Config and environment → remote (upstreams to ask)
 //! ```
 //!
 //! What nobody asked for is an error with a did-you-mean, and every error says where it is.
@@ -18,6 +19,7 @@ pub mod listen;
 pub(crate) mod name;
 mod record;
 mod refer;
+mod remote;
 mod secret;
 mod size;
 mod table;

@@ -7,7 +7,7 @@ use http::HeaderName;
 use toolwright::SecretString;
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Place};
 use super::table::Table;
 use super::value::Value;
 use super::{name, secret};
@@ -44,6 +44,8 @@ pub struct Upstream {
     pub headers: Vec<(HeaderName, SecretString)>,
     /// Models to list
     pub models: Vec<String>,
+    /// Where in the file it is
+    pub place: Option<Place>,
 }
 
 /// Who we are to an upstream.
@@ -83,6 +85,7 @@ impl Upstream {
             ca: None,
             headers: Vec::new(),
             models: Vec::new(),
+            place: None,
         }
     }
 }
@@ -94,8 +97,9 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
         let what = "`offline` is always there and takes no configuration";
         return Err(entry.error(what).with_hint("choose another name"));
     }
+    let place = entry.error("").place();
     let mut table = entry.table()?;
-    let mut upstream = Upstream::new(dialect(id, &mut table)?);
+    let mut upstream = Upstream { place, ..Upstream::new(dialect(id, &mut table)?) };
     let own = upstream.dialect.clone();
     upstream.base_url = table.take_some("base_url", base_url)?;
     upstream.access = access(&own, &mut table)?;

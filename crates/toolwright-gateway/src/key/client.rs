@@ -93,7 +93,7 @@ impl Client {
             let message = format!(
                 "The key `{}` has used its {rate} {unit} per minute. Try again in {} s.",
                 self.name,
-                full.wait.as_secs() + 1
+                full.wait.as_millis().div_ceil(1000).max(1)
             );
             let wait = u64::try_from(full.wait.as_millis()).unwrap_or(u64::MAX);
             let mut fault = Fault::new(FaultClass::RateLimited, message);

@@ -1,8 +1,10 @@
 //! `toolwright.toml`: what it means, and what is said about mistakes in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolwright::upstream::Remote;
 use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
 
 /// What every secret of these tests is.
@@ -99,6 +101,17 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(alice.rates.tokens_per_minute.unwrap().get(), 100_000);
     assert_eq!(config.tls.unwrap().cert, folder.path().join("cert.pem"));
     assert_eq!(config.tools.unwrap().allow, ["write_file"]);
+}
+
+#[test]
+fn half_a_file_is_read_or_refused() {
+    let example = example();
+    for (end, _) in example.char_indices() {
+        if let Err(error) = parse(&example[..end]) {
+            let place = error.place().unwrap();
+            assert!(place.line <= example[..end].matches('\n').count() + 1, "{error}");
+        }
+    }
 }
 
 #[test]
@@ -320,4 +333,74 @@ fn the_log_is_as_it_is_told() {
     let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true").unwrap().log;
     assert_eq!(log.level.to_string(), "debug");
     assert_eq!((log.format, log.payloads), (LogFormat::Json, true));
+}
+
+/// The upstreams of a text, in an environment.
+fn remotes(text: &str, variables: &[(&str, &str)]) -> Result<BTreeMap<String, Remote>, ConfigError> {
+    let env = |name: &str| {
+        let found = variables.iter().find(|(own, _)| *own == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    Config::parse(text, Path::new("."), &env).unwrap().remotes(&env)
+}
+
+fn names(remotes: &BTreeMap<String, Remote>) -> Vec<&str> {
+    remotes.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn upstreams_are_found_in_the_environment() {
+    assert!(remotes("", &[]).unwrap().is_empty());
+    let found = remotes("", &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]).unwrap();
+    assert!(names(&found).contains(&"anthropic") && names(&found).contains(&"openai"));
+    let error = remotes("", &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "nonsense")]).unwrap_err();
+    assert!(error.to_string().contains("OPENAI_BASE_URL"), "{error}");
+}
+
+#[test]
+fn the_configuration_wins_over_the_environment() {
+    let text = "[upstreams.openai]\nbase_url = \"http://127.0.0.1:1\"\nretries = 7\nidle = \"3s\"";
+    let variables = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "nonsense")];
+    let found = remotes(text, &variables);
+    // Another upstream of the same vendor is still found, and refused for its address.
+    assert!(found.is_err());
+    let found = remotes(text, &[("OPENAI_API_KEY", "k")]).unwrap();
+    let openai = &found["openai"];
+    assert_eq!((openai.id(), openai.retries()), ("openai", 7));
+    assert_eq!(openai.deadlines().idle, Duration::from_secs(3));
+}
+
+#[test]
+fn a_table_leaves_out_what_is_usual() {
+    let variables = [("ANTHROPIC_API_KEY", "k"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
+    let text = "[upstreams.claude]\ndialect = \"anthropic\"\nversion = \"2026-10-21\"\n\
+        [upstreams.aws]\ndialect = \"bedrock\"\nregion = \"eu-west-1\"\n\
+        [upstreams.mine]\ndialect = \"anthropic\"\nkey = \"client\"\n\
+        [upstreams.local]\ndialect = \"ollama\"";
+    let found = remotes(text, &variables).unwrap();
+    assert_eq!(names(&found), ["anthropic", "aws", "claude", "local", "mine"]);
+    assert_eq!(found["claude"].version(), Some("2026-10-21"));
+    assert!(found["mine"].wants_client_credential() && !found["claude"].wants_client_credential());
+}
+
+#[test]
+fn an_upstream_that_cannot_be_asked_is_told_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(folder.path().join("corp.pem"), "nonsense").unwrap();
+    for (text, expected) in [
+        ("[upstreams.claude]\ndialect = \"anthropic\"", "set ANTHROPIC_API_KEY"),
+        ("[upstreams.bedrock]\nkey = \"env:KEY\"", "region"),
+        ("[upstreams.bedrock]\naccess_key = \"env:KEY\"\nsecret_key = \"env:KEY\"", "region"),
+        ("[upstreams.openai-flat]", "the key `base_url` is missing"),
+        ("[upstreams.ollama]\nca = \"corp.pem\"", "no PEM certificate"),
+    ] {
+        std::fs::write(&path, format!("\n{text}")).unwrap();
+        let env = |name: &str| (name == "KEY").then(|| SECRET.to_owned());
+        let config = Config::load(Some(&path), &env).unwrap();
+        let error = config.remotes(&env).unwrap_err().to_string();
+        let start = format!("{}:2:12: upstreams.", path.display());
+        assert!(error.starts_with(&start) && error.contains(expected), "{text}: {error}");
+        assert!(!error.contains(SECRET));
+    }
 }

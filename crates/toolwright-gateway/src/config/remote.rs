@@ -1,0 +1,123 @@
+//! From the configuration and the environment to upstreams that can be asked. Last step of reading.
+//!
+//! An upstream of the configuration wins over one that the environment tells of. What it leaves out
+//! is as usual for its dialect, with one exception: the usual key goes to the usual address. An
+//! upstream elsewhere gets the key that its table names, or none.
+
+use std::collections::BTreeMap;
+
+use toolwright::upstream::known::{self, Known};
+use toolwright::upstream::{AwsKeys, Credential, Deadlines, Remote, RemoteError, Trust};
+use toolwright_core::dialect::lookup;
+
+use super::error::ConfigError;
+use super::upstream::{Access, Upstream};
+use super::{Config, Env};
+
+impl Config {
+    /// Every upstream over HTTP, by the name that models begin with.
+    pub fn remotes(&self, env: Env<'_>) -> Result<BTreeMap<String, Remote>, ConfigError> {
+        let mut remotes = BTreeMap::new();
+        for (name, upstream) in &self.upstreams {
+            let remote = remote(name, upstream, env).map_err(|what| self.refused(name, what))?;
+            remotes.insert(name.clone(), remote);
+        }
+        let fresh = known::all().filter(|known| !self.upstreams.contains_key(known.id));
+        for known in fresh.filter(|known| known.is_there(env)) {
+            let remote = known.remote(env).map_err(|error| {
+                ConfigError::new("", format!("found in the environment: {error}"))
+            })?;
+            remotes.insert(known.id.to_owned(), remote);
+        }
+        Ok(remotes)
+    }
+
+    fn refused(&self, name: &str, what: String) -> ConfigError {
+        let key = format!("upstreams.{}", super::name::quoted(name));
+        let mut error = ConfigError::new(key, what);
+        if let Some(place) = self.upstreams.get(name).and_then(|upstream| upstream.place) {
+            error = error.with_place(place);
+        }
+        match &self.file {
+            Some(file) => error.with_file(file),
+            None => error,
+        }
+    }
+}
+
+fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, String> {
+    let Some(codec) = lookup(&upstream.dialect) else {
+        return Err(format!("there is no dialect `{}`", upstream.dialect));
+    };
+    let known = known::of_dialect(&upstream.dialect);
+    // A region of the configuration wins over one of the environment.
+    let env = &|variable: &str| match &upstream.region {
+        Some(region) if known::REGIONS.contains(&variable) => Some(region.clone()),
+        _ => env(variable),
+    };
+    let remote = match (&upstream.access, &upstream.base_url, known) {
+        (Access::Usual, None, Some(known)) => known.remote_as(name, env).map_err(text)?,
+        (_, None, None) => return Err("the key `base_url` is missing".to_owned()),
+        (_, Some(base_url), known) => {
+            let credential = credential(upstream, known.as_ref(), env)?;
+            Remote::new(name, codec, base_url, credential).map_err(text)?
+        }
+        (_, None, Some(known)) => {
+            let credential = credential(upstream, Some(&known), env)?;
+            let base_url = known.address(env).map_err(text)?;
+            Remote::new(name, codec, &base_url, credential).map_err(text)?
+        }
+    };
+    set_up(remote, upstream).map_err(text)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn set_up(remote: Remote, upstream: &Upstream) -> Result<Remote, RemoteError> {
+    let deadlines = Deadlines::new()
+        .with_connect(upstream.connect)
+        .with_first_byte(upstream.first_byte)
+        .with_idle(upstream.idle);
+    let mut remote = remote
+        .with_deadlines(deadlines)
+        .with_concurrency(upstream.concurrency)
+        .with_retries(upstream.retries);
+    if let Some(version) = &upstream.version {
+        remote = remote.with_version(version)?;
+    }
+    for (header, value) in &upstream.headers {
+        remote = remote.with_header(header.as_str(), value.expose())?;
+    }
+    match &upstream.ca {
+        Some(file) => remote.with_trust(&Trust::with_ca_file(file)?),
+        None => Ok(remote),
+    }
+}
+
+/// Who we are to an upstream whose table says it, or that is elsewhere.
+fn credential(
+    upstream: &Upstream,
+    known: Option<&Known>,
+    env: Env<'_>,
+) -> Result<Credential, String> {
+    Ok(match &upstream.access {
+        Access::Usual => Credential::None,
+        Access::Client => Credential::Client,
+        Access::Key(key) => match known {
+            Some(known) => known.credential(key.clone()),
+            None => Credential::Bearer(key.clone()),
+        },
+        Access::Aws { access_key, secret_key, session_token } => {
+            let Some(region) = known::region(env) else {
+                return Err("the key `region` is missing: signatures are for one".to_owned());
+            };
+            let keys = AwsKeys::new(access_key.expose().as_str(), secret_key.clone(), region);
+            Credential::SigV4(match session_token {
+                Some(token) => keys.with_session_token(token.clone()),
+                None => keys,
+            })
+        }
+    })
+}
