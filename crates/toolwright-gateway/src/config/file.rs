@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
+use toolwright::upstream::known;
 
 use super::error::{ConfigError, Place};
 use super::table::Table;
 
-/// Looks up a variable of the environment.
-pub type Env<'e> = &'e dyn Fn(&str) -> Option<String>;
+/// Where variables of the environment are looked up.
+pub type Env<'e> = known::Environment<'e>;
 
 /// A file that is being read.
 pub(super) struct File<'f> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toolwright_core::dialect::{Dialect, vendors::VENDORS};
+use toolwright::upstream::known;
 
 use super::error::ConfigError;
 use super::upstream::{OFFLINE, Upstream};
@@ -21,10 +21,8 @@ impl<'n> Names<'n> {
         upstreams: &'n BTreeMap<String, Upstream>,
         tools: Option<Vec<String>>,
     ) -> Names<'n> {
-        let known = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
-        let known = known.map(Dialect::id).chain(VENDORS.iter().map(|vendor| vendor.id));
         let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-        for id in known.chain(["openai", OFFLINE]) {
+        for id in known::all().map(|known| known.id).chain([OFFLINE]) {
             if !upstreams.contains_key(id) {
                 names.push(id);
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::HeaderName;
 use toolwright::SecretString;
+use toolwright::upstream::known;
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
 
 use super::error::{ConfigError, Place};
@@ -142,10 +143,7 @@ fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
 
 /// The dialect of an upstream whose name says it.
 fn usual_dialect(id: &str) -> Option<&str> {
-    match id {
-        "openai" => Some(Dialect::OpenaiChat.id()),
-        id => lookup(id).map(|_| id),
-    }
+    known::find(id).map(|known| known.dialect).or_else(|| lookup(id).map(|_| id))
 }
 
 /// The ids of dialects and rows that an upstream can speak.

@@ -336,7 +336,10 @@ fn the_log_is_as_it_is_told() {
 }
 
 /// The upstreams of a text, in an environment.
-fn remotes(text: &str, variables: &[(&str, &str)]) -> Result<BTreeMap<String, Remote>, ConfigError> {
+fn remotes(
+    text: &str,
+    variables: &[(&str, &str)],
+) -> Result<BTreeMap<String, Remote>, ConfigError> {
     let env = |name: &str| {
         let found = variables.iter().find(|(own, _)| *own == name);
         found.map(|(_, value)| (*value).to_owned())
@@ -353,7 +356,8 @@ fn upstreams_are_found_in_the_environment() {
     assert!(remotes("", &[]).unwrap().is_empty());
     let found = remotes("", &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]).unwrap();
     assert!(names(&found).contains(&"anthropic") && names(&found).contains(&"openai"));
-    let error = remotes("", &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "nonsense")]).unwrap_err();
+    let error =
+        remotes("", &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "nonsense")]).unwrap_err();
     assert!(error.to_string().contains("OPENAI_BASE_URL"), "{error}");
 }
 
@@ -372,7 +376,8 @@ fn the_configuration_wins_over_the_environment() {
 
 #[test]
 fn a_table_leaves_out_what_is_usual() {
-    let variables = [("ANTHROPIC_API_KEY", "k"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
+    let variables =
+        [("ANTHROPIC_API_KEY", "k"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
     let text = "[upstreams.claude]\ndialect = \"anthropic\"\nversion = \"2026-10-21\"\n\
         [upstreams.aws]\ndialect = \"bedrock\"\nregion = \"eu-west-1\"\n\
         [upstreams.mine]\ndialect = \"anthropic\"\nkey = \"client\"\n\

@@ -13,6 +13,7 @@ mod error;
 mod models;
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::HeaderName;
 use toolwright_core::dialect::vendors::{self, VENDORS, Vendor};
@@ -80,7 +81,8 @@ enum Way {
 const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
 const SECRET_KEY: &str = "AWS_SECRET_ACCESS_KEY";
 const SESSION_TOKEN: &str = "AWS_SESSION_TOKEN";
-const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
+/// The variables that name a region of AWS, the first one that is set counts.
+pub const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 
 const OPENAI: Known = Known {
     id: "openai",
@@ -242,21 +244,33 @@ impl Known {
         }
     }
 
+    /// Where it is: as a variable says, or else at its usual address.
+    pub fn address(&self, environment: Environment<'_>) -> Result<String, KnownError> {
+        match first(self.addresses, environment) {
+            Some((_, address)) => Ok(address),
+            None => self.base_url(region(environment).as_deref()),
+        }
+    }
+
     /// The upstream, by what the environment says of it.
     pub fn remote(&self, environment: Environment<'_>) -> Result<Remote, KnownError> {
+        self.remote_as(self.id, environment)
+    }
+
+    /// The upstream, under another id.
+    pub fn remote_as(
+        &self,
+        id: impl Into<Arc<str>>,
+        environment: Environment<'_>,
+    ) -> Result<Remote, KnownError> {
         let credential = match self.shown(environment)? {
             Some(credential) => credential,
             None if self.keyless => Credential::None,
             None => return Err(KnownError::NoKey { id: self.id, variables: self.variables() }),
         };
-        let address = first(self.addresses, environment);
-        let region = region(environment);
-        let base_url = match &address {
-            Some((_, address)) => address.clone(),
-            None => self.base_url(region.as_deref())?,
-        };
-        let remote = Remote::new(self.id, self.codec, &base_url, credential);
-        let mut remote = remote.map_err(|source| match address {
+        let base_url = self.address(environment)?;
+        let remote = Remote::new(id, self.codec, &base_url, credential);
+        let mut remote = remote.map_err(|source| match first(self.addresses, environment) {
             Some((variable, _)) => KnownError::Variable { variable, source },
             None => KnownError::Remote(source),
         })?;
@@ -270,7 +284,7 @@ impl Known {
     }
 
     /// Whether the environment says enough of it.
-    fn is_there(&self, environment: Environment<'_>) -> bool {
+    pub fn is_there(&self, environment: Environment<'_>) -> bool {
         let addressed = first(self.addresses, environment).is_some();
         let placed = matches!(self.place, Place::At(_)) || addressed;
         match self.shown(environment) {
@@ -338,7 +352,8 @@ fn aws(environment: Environment<'_>) -> Result<Option<AwsKeys>, KnownError> {
     }))
 }
 
-fn region(environment: Environment<'_>) -> Option<String> {
+/// The region of AWS that the environment names.
+pub fn region(environment: Environment<'_>) -> Option<String> {
     first(&REGIONS, environment).map(|(_, region)| region)
 }
 
