@@ -87,6 +87,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     if headers.is_empty() {
         return;
     }
+    // A hop may name more headers that are only its own.
+    if let Some(connection) = headers.remove(header::CONNECTION) {
+        for name in connection.to_str().unwrap_or_default().split(',') {
+            headers.remove(name.trim());
+        }
+    }
     for name in &NOT_SENT_ON {
         headers.remove(name);
     }
