@@ -58,6 +58,11 @@ impl Site {
         self.folder.join("gateway.log")
     }
 
+    /// The file of the gateway's ledger.
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.folder.join("data/ledger.sqlite")
+    }
+
     /// Starts the bare proxy before an upstream.
     pub(crate) fn floor(&self, upstream: SocketAddr) -> Outcome<Serving> {
         self.cores.enter_measured();

@@ -1,13 +1,16 @@
 //! After the soak: whether the gateway is as it was, forgot nothing and still answers.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
 
 use super::visit::Kind;
 use super::watch::Watch;
 use super::worker::Tally;
 use crate::failure::{Failure, Outcome};
-use crate::load::{Connection, next_nonce};
+use crate::load::{self, next_nonce};
 use crate::process::{Serving, Site, get};
 use crate::table::Table;
 
@@ -49,19 +52,19 @@ impl<'a> Aftermath<'a> {
 
     fn nothing_under_way(&mut self) {
         let address = self.gateway.address;
-        let gauge = || number(&get(address, "/metrics").ok()?, "toolwright_exchanges_in_flight");
+        let gauge = || number(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
         let last = until(gauge, |number| *number == Some(0.0));
         self.find("nothing is under way", last == Some(0.0), format!("gauge at {last:?}"));
     }
 
     fn ledger(&mut self, tally: &Tally) {
-        let address = self.gateway.address;
         let asked = tally.reached..=tally.reached + tally.unknown;
-        let recorded =
-            || number(&get(address, "/metrics").ok()?, "toolwright_ledger_exchanges_total");
-        let fits = |count: &Option<f64>| count.is_some_and(|count| asked.contains(&(count as u64)));
-        let last = until(recorded, fits);
-        let detail = format!("{last:?} recorded, {} to {} asked", asked.start(), asked.end());
+        let fits = |count: &Outcome<u64>| count.as_ref().is_ok_and(|count| asked.contains(count));
+        let last = until(|| recorded(&self.site.ledger()), fits);
+        let detail = match &last {
+            Ok(last) => format!("{last} recorded, {} to {} asked", asked.start(), asked.end()),
+            Err(failure) => failure.to_string(),
+        };
         self.find("every exchange is in the ledger", fits(&last), detail);
     }
 
@@ -89,7 +92,7 @@ impl<'a> Aftermath<'a> {
         for kind in Kind::ALL {
             let address = self.gateway.address;
             let answer = runtime.block_on(async {
-                let mut connection = Connection::open(address).await?;
+                let mut connection = load::Connection::open(address).await?;
                 connection.read(&kind.question("mock"), next_nonce()).await
             });
             let detail = match answer {
@@ -130,6 +133,16 @@ fn until<T>(mut read: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// How many exchanges are in the ledger's file, which the gateway goes on writing.
+fn recorded(file: &Path) -> Outcome<u64> {
+    let ask = || {
+        let ledger = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let query = "SELECT count(*) FROM entry WHERE kind = 'exchange'";
+        ledger.query_row(query, [], |row| row.get(0))
+    };
+    ask().map_err(|error| Failure(format!("{}: {error}", file.display())))
 }
 
 /// The sum of a metric over its labels.
