@@ -100,6 +100,11 @@ impl Kept {
         self.calls().map(|(id, name, sum)| Key::new(id, name, sum))
     }
 
+    /// The ids of its calls, by which most other calls can be told apart before any key is made.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.calls().map(|(id, ..)| id)
+    }
+
     /// The calls, by id, name and what their arguments come to.
     fn calls(&self) -> impl Iterator<Item = (&str, &str, u64)> {
         self.pieces.iter().filter_map(|piece| match piece {

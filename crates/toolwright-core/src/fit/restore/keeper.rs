@@ -93,6 +93,7 @@ impl Keeper {
     /// A part is there whole.
     pub(super) fn whole(&mut self, part: &Part) {
         let (signature, extra) = (part.signature.clone(), part.extra.clone());
+        self.thinks |= matches!(part.body, Body::Reasoning(_));
         self.parts.push(match &part.body {
             Body::Text(text) | Body::Refusal(text) => {
                 Following::Words { words: Some(Words::of(text)), signature, extra }

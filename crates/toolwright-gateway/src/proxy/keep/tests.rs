@@ -1,0 +1,146 @@
+//! What is remembered, for whom, how much and how long.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use toolwright_core::dialect::{Dialect, WireReply};
+use toolwright_core::keep::Kept;
+use toolwright_core::translate::{Options, Translator};
+use toolwright_core::{Arguments, Call, Json, Message, Request, Role, object};
+
+use super::{Bounds, Keep};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn call(id: &str) -> Call {
+    Call::new(id, "now", Arguments::from_text(r#"{"zone":"UTC"}"#))
+}
+
+/// What a client of Chat Completions leaves of Claude's answer that calls a tool once.
+fn kept(id: &str, signature: &str) -> Arc<Kept> {
+    let (from, to) = (Dialect::Anthropic.codec().unwrap(), Dialect::OpenaiChat.codec().unwrap());
+    let thinking = object! {"type": "thinking", "thinking": "Hm.", "signature": signature};
+    let input = object! {"zone": "UTC"};
+    let call = object! {"type": "tool_use", "id": id, "name": "now", "input": input};
+    let body = object! {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "stop_reason": "tool_use", "content": vec![thinking, call],
+    };
+    let options = Options::default();
+    let translator = Translator::new(from, to, &options);
+    translator.response(WireReply::ok(Json::Object(body))).unwrap().report.kept.unwrap()
+}
+
+fn has(keep: &Keep, client: &str, id: &str, now: Instant) -> bool {
+    keep.find(client, &call(id), now).is_some()
+}
+
+#[test]
+fn case_07_a_client_finds_its_own_and_nobody_elses() {
+    let (keep, now) = (Keep::default(), Instant::now());
+    assert!(keep.is_empty() && !has(&keep, "alice", "a", now));
+    keep.remember("alice", kept("a", "AA=="), now);
+    assert!(has(&keep, "alice", "a", now));
+    assert!(!has(&keep, "bob", "a", now) && !has(&keep, "", "a", now));
+    assert!(!has(&keep, "alice", "b", now));
+    let other = Call { arguments: Arguments::none(), ..call("a") };
+    assert!(keep.find("alice", &other, now).is_none());
+    assert!(keep.find("alice", &Call { id: None, ..call("a") }, now).is_none());
+}
+
+#[test]
+fn case_07_a_request_gets_back_what_its_client_left() {
+    let (keep, now) = (Keep::default(), Instant::now());
+    keep.remember("alice", kept("a", "AA=="), now);
+    let (from, to) = (Dialect::OpenaiChat.codec().unwrap(), Dialect::Anthropic.codec().unwrap());
+    let options = Options::default();
+    let translator = Translator::new(from, to, &options);
+    let turn = Message::new(Role::Assistant, vec![toolwright_core::Part::call(call("a"))]);
+    let request = Request { messages: vec![turn], ..Request::default() };
+    let recalled = |client| {
+        let mut request = request.clone();
+        keep.recall(client, &translator, &mut request, now);
+        request
+    };
+    assert_eq!(recalled("bob"), request);
+    let body = translator.send(recalled("alice")).unwrap().value.body;
+    assert_eq!(body.pointer("/messages/0/content/0/signature"), Some(&"AA==".into()), "{body}");
+}
+
+#[test]
+fn a_later_answer_replaces_an_earlier_one_of_the_same_call() {
+    let (keep, now) = (Keep::default(), Instant::now());
+    keep.remember("alice", kept("a", "AA=="), now);
+    let bytes = keep.bytes();
+    let later = kept("a", "BB==");
+    keep.remember("alice", Arc::clone(&later), now);
+    assert_eq!((keep.len(), keep.bytes()), (1, bytes));
+    assert_eq!(keep.find("alice", &call("a"), now), Some(later));
+}
+
+#[test]
+fn what_nobody_asks_for_is_forgotten() {
+    let bounds = Bounds { age: 80 * SECOND, ..Bounds::default() };
+    let (keep, start) = (Keep::new(bounds), Instant::now());
+    keep.remember("alice", kept("a", "AA=="), start);
+    keep.remember("alice", kept("b", "AA=="), start);
+    assert!(has(&keep, "alice", "a", start + 60 * SECOND));
+    // The one that was asked for lives on.
+    let later = start + 100 * SECOND;
+    assert!(has(&keep, "alice", "a", later) && !has(&keep, "alice", "b", later));
+    assert_eq!(keep.len(), 2);
+    keep.remember("bob", kept("c", "AA=="), later);
+    assert_eq!(keep.len(), 2);
+    keep.remember("bob", kept("d", "AA=="), later + 200 * SECOND);
+    assert_eq!(keep.len(), 1);
+}
+
+#[test]
+fn the_number_of_answers_is_bounded() {
+    let bounds = Bounds { answers: 3, ..Bounds::default() };
+    let (keep, now) = (Keep::new(bounds), Instant::now());
+    for id in ["a", "b", "c"] {
+        keep.remember("alice", kept(id, "AA=="), now);
+    }
+    // The first was asked for since, the second is the oldest.
+    assert!(has(&keep, "alice", "a", now + SECOND));
+    keep.remember("alice", kept("d", "AA=="), now + 2 * SECOND);
+    let left = ["a", "b", "c", "d"].map(|id| has(&keep, "alice", id, now + 2 * SECOND));
+    assert_eq!(left, [true, false, true, true]);
+    assert_eq!(keep.len(), 3);
+}
+
+#[test]
+fn bytes_are_bounded_and_the_greediest_pays() {
+    let bounds = Bounds { bytes: 20_000, ..Bounds::default() };
+    let (keep, now) = (Keep::new(bounds), Instant::now());
+    keep.remember("bob", kept("b", "AA=="), now);
+    for id in 0..10_000 {
+        keep.remember("alice", kept(&format!("a{id}"), &"A".repeat(1000)), now);
+        assert!(keep.bytes() <= 20_000);
+    }
+    assert!(has(&keep, "bob", "b", now) && has(&keep, "alice", "a9999", now));
+    assert!(!has(&keep, "alice", "a0", now));
+    assert!((5..20).contains(&keep.len()), "{}", keep.len());
+    // One answer that would displace most others is not remembered, and displaces none.
+    keep.remember("alice", kept("huge", &"A".repeat(19_000)), now);
+    assert!(!has(&keep, "alice", "huge", now) && has(&keep, "alice", "a9999", now));
+}
+
+#[test]
+fn many_threads_remember_and_find() {
+    let (keep, now) = (Keep::new(Bounds { answers: 50, ..Bounds::default() }), Instant::now());
+    std::thread::scope(|scope| {
+        for client in ["alice", "bob", "carol"] {
+            let keep = &keep;
+            scope.spawn(move || {
+                for id in 0..200 {
+                    let id = format!("{client}{id}");
+                    keep.remember(client, kept(&id, "AA=="), now);
+                    assert!(!has(keep, "nobody", &id, now));
+                }
+            });
+        }
+    });
+    assert_eq!(keep.len(), 50);
+}
