@@ -7,6 +7,8 @@ use std::time::Duration;
 use toolwright::upstream::Remote;
 use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
 
+use crate::run::toolwright;
+
 /// What every secret of these tests is.
 const SECRET: &str = "sk-hunter2";
 
@@ -407,5 +409,29 @@ fn an_upstream_that_cannot_be_asked_is_told_with_its_place() {
         let start = format!("{}:2:12: upstreams.", path.display());
         assert!(error.starts_with(&start) && error.contains(expected), "{text}: {error}");
         assert!(!error.contains(SECRET));
+    }
+}
+
+#[test]
+fn the_command_says_where_a_file_is_wrong_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let file = path.to_str().unwrap();
+    for (text, expected) in [
+        ("\nlisen = \"127.0.0.1:0\"\n", "mine.toml:2:1: lisen: there is no such key; accepted: "),
+        ("\nlisen = \"127.0.0.1:0\"\n", "\nhint: did you mean `listen`?\n"),
+        ("[upstreams.openai]\nkey = \"sk-hunter2\"", "mine.toml:2:7: upstreams.openai.key: "),
+        ("[upstreams.openai]\nkey = \"env:TOOLWRIGHT_NO_SUCH\"", "TOOLWRIGHT_NO_SUCH is not set"),
+        ("listen = \"0.0.0.0:0\"", "hint: make a key with `toolwright key NAME`"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let ran = toolwright(&["serve", "--config", file], b"");
+        assert_eq!((ran.code, ran.text().as_str()), (1, ""), "{text}");
+        assert!(
+            ran.stderr.starts_with("error: ") && ran.stderr.contains(expected),
+            "{}",
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains(SECRET), "{}", ran.stderr);
     }
 }
