@@ -130,6 +130,16 @@ impl FrameReader {
         })
     }
 
+    /// Whether the bytes so far end where a frame ends, so that a frame of somebody else may follow.
+    pub fn is_between(&self) -> bool {
+        self.failed.is_none()
+            && match &self.cutter {
+                Cutter::Sse(reader) => reader.is_between(),
+                Cutter::Aws(reader) => reader.is_between(),
+                Cutter::Ndjson(reader) => reader.is_between(),
+            }
+    }
+
     fn guarded(
         &mut self,
         step: impl FnOnce(&mut Cutter) -> Result<(), FrameError>,

@@ -6,8 +6,8 @@
 //!                            pulse watches each connection; drain and signal end them
 //! ```
 //!
-//! Nothing here knows what is asked: paths, dialects and keys are the service's. What is decided
-//! here is how much one client may take: bytes, headers, connections, time ([`Limits`]).
+//! Nothing before the service knows what is asked: paths, dialects and keys are the concern of the
+//! [`Router`]. What is decided before it is how much one client may take: bytes, headers, connections, time ([`Limits`]).
 
 mod accept;
 mod arrival;
@@ -18,9 +18,11 @@ mod drain;
 mod fence;
 mod limits;
 mod listen;
+mod models;
 pub mod openapi;
 mod pulse;
 mod reply;
+mod router;
 mod settings;
 mod signal;
 mod sniff;
@@ -34,6 +36,8 @@ pub use drain::{Control, Ended, Health};
 pub use fence::{Panicked, fenced};
 pub use limits::Limits;
 pub use listen::ListenError;
+pub use models::Listing;
 pub use reply::{BrokenOff, Reply, ReplyBody};
+pub use router::Router;
 pub use signal::{Reload, Renewal, Signals};
 pub use tls::{Tls, TlsError};

@@ -5,6 +5,7 @@
 //! ```
 //!
 //! - [`config`] reads `toolwright.toml` and what the environment tells.
+//! - [`gateway`] is its state, which a reload replaces.
 //! - [`http`] listens, reads requests within limits, drains and reloads.
 //! - [`key`] knows the clients: their keys, what each may use and how much of it.
 //! - [`proxy`] is the exchange: decode, fit, encode, send, and the way back.
@@ -13,6 +14,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod gateway;
 pub mod http;
 pub mod key;
 pub mod proxy;

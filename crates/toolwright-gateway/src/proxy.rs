@@ -1,3 +1,33 @@
 //! The exchange: a request in the client's dialect, an answer from any vendor.
+//!
+//! ```text
+//! endpoint → ask → route → prepare → send → pass | whole | relay → close
+//! ```
+//!
+//! | file | step |
+//! |---|---|
+//! | [`endpoint`] | which dialect a path belongs to |
+//! | [`ask`] | the request as it came, and what routing needs of it |
+//! | [`route`] | whom to ask for a model, in order |
+//! | [`prepare`] | its bytes untouched, or fitted and written in the upstream's words |
+//! | [`send`] | to the upstream, as often as it takes |
+//! | [`pass`] | an answer that passes as it is |
+//! | [`whole`] | an answer that is translated when it is whole |
+//! | [`relay`] | an answer that is translated as it arrives |
+//! | [`keep`] | opaque reasoning that the client cannot carry |
+//! | [`close`] | what is left to do at the end |
+//! | [`fault`] | a failure in the client's own dialect |
 
+pub mod ask;
+pub mod close;
+pub mod endpoint;
+pub mod exchange;
+pub mod fault;
+pub mod headers;
 pub mod keep;
+pub mod pass;
+pub mod prepare;
+pub mod relay;
+pub mod route;
+pub mod send;
+pub mod whole;

@@ -57,7 +57,11 @@ impl Reader {
     }
 
     pub(super) fn finish(&mut self) -> Result<(), FrameError> {
-        if self.partial.is_empty() { Ok(()) } else { Err(FrameError::Truncated) }
+        if self.is_between() { Ok(()) } else { Err(FrameError::Truncated) }
+    }
+
+    pub(super) fn is_between(&self) -> bool {
+        self.partial.is_empty()
     }
 }
 

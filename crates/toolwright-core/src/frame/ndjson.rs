@@ -37,6 +37,10 @@ impl Reader {
         deliver(&line, frames).map_err(|error| cut_off(&line, error))
     }
 
+    pub(super) fn is_between(&self) -> bool {
+        self.partial.is_empty()
+    }
+
     fn check_room(&self, more: usize) -> Result<(), FrameError> {
         if self.partial.len() + more > MAX_FRAME { Err(FrameError::TooLarge) } else { Ok(()) }
     }

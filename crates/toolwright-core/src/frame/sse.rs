@@ -63,6 +63,10 @@ impl Reader {
         Ok(())
     }
 
+    pub(super) fn is_between(&self) -> bool {
+        self.partial.is_empty() && self.data.is_none() && self.name.is_empty()
+    }
+
     /// Takes a line without its terminator.
     fn line(&mut self, line: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
         let line = if std::mem::replace(&mut self.started, true) {

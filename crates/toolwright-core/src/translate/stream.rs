@@ -93,6 +93,11 @@ impl StreamReader {
         Ok(read?)
     }
 
+    /// Whether the bytes so far end where a frame ends.
+    pub fn is_between(&self) -> bool {
+        self.frames.is_between()
+    }
+
     /// Takes the end of the bytes.
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
         let read = self.frames.finish(&mut self.whole);

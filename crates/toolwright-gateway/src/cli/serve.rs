@@ -6,15 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use http::StatusCode;
 use tokio::runtime;
 
 use super::exit::{self, Failure};
 use crate::config::{Config, ConfigError, listen};
-use crate::http::{
-    Arrival, Control, Ended, Health, Reload, Renewal, Reply, ReplyBody, Server, Service, Signals,
-    Tls,
-};
+use crate::gateway::Gateway;
+use crate::http::{Control, Ended, Reload, Renewal, Router, Server, Signals, Tls};
+use crate::telemetry::{Telemetry, log};
 
 /// What `serve` takes.
 #[derive(Debug, Clone, Args)]
@@ -55,8 +53,13 @@ impl Serve {
     /// Serves until it is told to stop.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.load()?;
+        let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+        let telemetry = Telemetry::open(&config).map_err(|error| failed(&error))?;
+        let _lines =
+            log::start(&config.log, telemetry.metrics()).map_err(|error| failed(&error))?;
+        let gateway = Arc::new(Gateway::new(&config, &environment, telemetry)?);
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-        let ended = runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config))?;
+        let ended = runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway))?;
         match ended {
             Ended::Drained => Ok(()),
             Ended::Cut(1) => Err(Failure::failed("stopped before a connection had ended")),
@@ -78,7 +81,7 @@ impl Serve {
         Ok(config)
     }
 
-    async fn serve(self, config: &Config) -> Result<Ended, Failure> {
+    async fn serve(self, config: &Config, gateway: Arc<Gateway>) -> Result<Ended, Failure> {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string()).await;
@@ -86,10 +89,12 @@ impl Serve {
             server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
         let control = server.control();
         control.renew(renewal);
-        greet(config, server.address()).map_err(exit::io("stderr"))?;
-        let reloading = Reloading { serve: self, listening: config.listen };
+        let upstreams = gateway.live().routes.len();
+        greet(config, upstreams, server.address()).map_err(exit::io("stderr"))?;
+        let listening = config.listen;
+        let reloading = Reloading { serve: self, listening, gateway: Arc::clone(&gateway) };
         tokio::spawn(signals.obey(Control::clone(&control), reloading));
-        let service = Arc::new(Bare { health: server.health() });
+        let service = Arc::new(Router::new(gateway, server.health()));
         Ok(server.run(service).await)
     }
 }
@@ -108,15 +113,18 @@ fn renewal(config: &Config) -> Result<Renewal, String> {
 struct Reloading {
     serve: Serve,
     listening: SocketAddr,
+    gateway: Arc<Gateway>,
 }
 
 impl Reload for Reloading {
     fn reload(&self) -> Result<Renewal, String> {
-        let config = self.serve.load().map_err(|error| match error.hint() {
+        let told = |error: ConfigError| match error.hint() {
             Some(hint) => format!("{error} ({hint})"),
             None => error.to_string(),
-        })?;
+        };
+        let config = self.serve.load().map_err(told)?;
         let renewal = renewal(&config)?;
+        self.gateway.reload(&config, &environment).map_err(told)?;
         if config.listen != self.listening {
             tracing::warn!("listen has changed: a restart is needed to listen there");
         }
@@ -125,10 +133,10 @@ impl Reload for Reloading {
 }
 
 /// Tells who started it where it is, who answers, and how to try it.
-fn greet(config: &Config, address: SocketAddr) -> io::Result<()> {
+fn greet(config: &Config, upstreams: usize, address: SocketAddr) -> io::Result<()> {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let insecure = if config.tls.is_some() { " -k" } else { "" };
-    let upstreams = match config.upstreams.len() {
+    let upstreams = match upstreams {
         0 => "no upstreams: the model offline/rules answers".to_owned(),
         1 => "1 upstream, and the model offline/rules".to_owned(),
         count => format!("{count} upstreams, and the model offline/rules"),
@@ -145,23 +153,4 @@ fn greet(config: &Config, address: SocketAddr) -> io::Result<()> {
         "try: curl{insecure} {scheme}://{host}/v1/chat/completions -d '{{\"model\": \
          \"offline/rules\", \"messages\": [{{\"role\": \"user\", \"content\": \"hello\"}}]}}'"
     )
-}
-
-/// Tells how it is, and knows nothing else.
-struct Bare {
-    health: Health,
-}
-
-impl Service for Bare {
-    async fn answer(&self, arrival: Arrival) -> Reply {
-        match arrival.uri.path() {
-            "/healthz" => self.health.healthz(),
-            "/readyz" => self.health.readyz(),
-            _ => {
-                let mut reply = Reply::new(ReplyBody::empty());
-                *reply.status_mut() = StatusCode::NOT_FOUND;
-                reply
-            }
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use toolwright::Caller;
 use toolwright_core::{Fault, FaultClass};
 
 use super::allow::Allow;
@@ -60,6 +61,11 @@ impl Client {
     /// Whose data it sees.
     pub fn tenant(&self) -> &str {
         &self.tenant
+    }
+
+    /// It as the ledger, the policies and the handles know it.
+    pub fn caller(&self) -> Caller {
+        Caller { id: Arc::clone(&self.name), tenant: Arc::clone(&self.tenant) }
     }
 
     /// Whether it may use a model: by the name that it said, an alias maybe, or by the

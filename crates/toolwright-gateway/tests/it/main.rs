@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod call;
 mod config;
+mod endpoint;
 mod http;
 mod key;
 mod run;

@@ -24,7 +24,7 @@ use super::permit::Permits;
 use super::{Credential, Deadlines, Incoming, Losses, Outgoing, RemoteError, Trust, fault};
 
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
-/// Anthropic refuses a request without a version.
+/// Anthropic refuses a request without a version. This one takes all that is fitted for none.
 const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -71,7 +71,6 @@ impl Remote {
             .map_err(|why| RemoteError::Address { id: id.to_string(), why })?;
         let credential = Prepared::new(credential)
             .ok_or_else(|| RemoteError::Credential { id: id.to_string() })?;
-        let version = (codec.dialect() == Dialect::Anthropic).then_some(ANTHROPIC_DEFAULT);
         Ok(Remote::build(Setup {
             id,
             codec,
@@ -83,7 +82,7 @@ impl Remote {
             waiting: 1024,
             retries: 2,
             losses: Losses::Noted,
-            version,
+            version: None,
             headers: Vec::new(),
         }))
     }
@@ -172,7 +171,7 @@ impl Remote {
         self.0.setup.codec
     }
 
-    /// The API version to fit requests for.
+    /// The API version to fit requests for, if it was said.
     pub fn version(&self) -> Option<&str> {
         self.0.setup.version.as_ref().and_then(|version| version.to_str().ok())
     }
@@ -254,10 +253,9 @@ impl Setup {
         headers.insert(ACCEPT_ENCODING, IDENTITY);
         headers.entry(CONTENT_TYPE).or_insert(JSON);
         headers.entry(USER_AGENT).or_insert(AGENT);
-        if self.codec.dialect() == Dialect::Anthropic
-            && let Some(version) = &self.version
-        {
-            headers.entry(ANTHROPIC_VERSION).or_insert_with(|| version.clone());
+        if self.codec.dialect() == Dialect::Anthropic {
+            let version = || self.version.clone().unwrap_or(ANTHROPIC_DEFAULT);
+            headers.entry(ANTHROPIC_VERSION).or_insert_with(version);
         }
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());

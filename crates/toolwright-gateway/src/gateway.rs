@@ -1,0 +1,62 @@
+//! The state of a running gateway: what the configuration says, which a reload replaces, and what
+//! outlives it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use crate::config::{Config, ConfigError, Env};
+use crate::key::Keys;
+use crate::proxy::route::Routes;
+use crate::telemetry::Telemetry;
+
+/// A gateway.
+pub struct Gateway {
+    live: RwLock<Arc<Live>>,
+    /// What happened
+    pub telemetry: Telemetry,
+}
+
+/// What the configuration says, made ready. A request keeps the one that it began with.
+pub struct Live {
+    /// Whom to ask for which model
+    pub routes: Arc<Routes>,
+    /// Who may ask
+    pub keys: Keys,
+}
+
+impl Gateway {
+    /// By a configuration.
+    pub fn new(
+        config: &Config,
+        env: Env<'_>,
+        telemetry: Telemetry,
+    ) -> Result<Gateway, ConfigError> {
+        let live = Live { routes: Arc::new(routes(config, env)?), keys: Keys::new(&config.keys) };
+        let live = RwLock::new(Arc::new(live));
+        Ok(Gateway { live, telemetry })
+    }
+
+    /// By another configuration from now on. Requests under way go on as they began.
+    pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
+        let routes = Arc::new(routes(config, env)?);
+        let keys = self.live().keys.renew(&config.keys, Instant::now());
+        let live = Arc::new(Live { routes, keys });
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
+        Ok(())
+    }
+
+    /// What the configuration says now.
+    pub fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn routes(config: &Config, env: Env<'_>) -> Result<Routes, ConfigError> {
+    let remotes = config.remotes(env)?.into_values();
+    let aliases = config.models.iter();
+    let aliases = aliases.map(|(name, alias)| (name.clone(), alias.targets.clone()));
+    let listed = config.upstreams.iter().flat_map(|(name, upstream)| {
+        upstream.models.iter().map(move |model| format!("{name}/{model}"))
+    });
+    Ok(Routes::new(remotes, aliases).with_listed(listed))
+}

@@ -1,0 +1,167 @@
+//! A path to whoever answers there: a vendor's endpoint to the exchange, the rest to our own.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderValue, Method, StatusCode, header};
+use toolwright::Caller;
+use toolwright_core::dialect::{ChatCodec, openai_chat};
+use toolwright_core::{Fault, FaultClass};
+
+use super::models::Listing;
+use super::{Arrival, Health, Reply, ReplyBody, Service, openapi};
+use crate::gateway::Gateway;
+use crate::key::{Client, Found};
+use crate::proxy::ask::Ask;
+use crate::proxy::endpoint::Endpoint;
+use crate::proxy::exchange::Exchange;
+use crate::proxy::fault;
+use crate::telemetry::{Exchanging, RequestId};
+
+/// Answers every path.
+pub struct Router {
+    gateway: Arc<Gateway>,
+    health: Health,
+}
+
+impl Service for Router {
+    async fn answer(&self, arrival: Arrival) -> Reply {
+        match Endpoint::find(arrival.uri.path(), arrival.uri.query()) {
+            Some(endpoint) if arrival.method == Method::POST => {
+                self.exchange(endpoint, arrival).await
+            }
+            Some(endpoint) => {
+                fault::reply(endpoint.codec, RequestId::random(), wrong_method("POST"))
+            }
+            None => self.own(&arrival).await,
+        }
+    }
+}
+
+impl Router {
+    /// Of a gateway, whose health is known.
+    pub fn new(gateway: Arc<Gateway>, health: Health) -> Router {
+        Router { gateway, health }
+    }
+
+    async fn exchange(&self, endpoint: Endpoint, arrival: Arrival) -> Reply {
+        let live = self.gateway.live();
+        let found = live.keys.find(&arrival.headers, &arrival.uri);
+        let caller = found.as_ref().map_or_else(|_| nobody(), |found| found.client.caller());
+        let note = self.gateway.telemetry.begin(endpoint.dialect, endpoint.name(), caller);
+        let codec = endpoint.codec;
+        match self.ask(found, endpoint, arrival, note.id).await {
+            Ok((ask, busy)) => {
+                let routes = Arc::clone(&live.routes);
+                Exchange::new(ask, routes, note, busy).run().await
+            }
+            Err(fault) => refuse(codec, note, fault),
+        }
+    }
+
+    /// Reads a request of a client that may make one.
+    async fn ask(
+        &self,
+        found: Result<Found, Fault>,
+        endpoint: Endpoint,
+        arrival: Arrival,
+        id: RequestId,
+    ) -> Result<(Ask, Instant), Fault> {
+        let found = found?;
+        found.client.admit(arrival.started)?;
+        let Arrival { headers, body, .. } = arrival;
+        let body = body.read().await?;
+        let busy = Instant::now();
+        Ok((Ask::new(id, endpoint, headers, body, found)?, busy))
+    }
+
+    /// Our own endpoints.
+    async fn own(&self, arrival: &Arrival) -> Reply {
+        let path = arrival.uri.path();
+        let answered = match (&arrival.method, path) {
+            (&Method::GET | &Method::HEAD, "/healthz") => Ok(self.health.healthz()),
+            (&Method::GET | &Method::HEAD, "/readyz") => Ok(self.health.readyz()),
+            (&Method::GET | &Method::HEAD, "/openapi.json") => Ok(openapi::reply()),
+            (&Method::GET | &Method::HEAD, "/metrics") => self.metrics(arrival),
+            (&Method::GET | &Method::HEAD, _) => match path.strip_prefix(LOSSES) {
+                Some(id) => self.losses(id, arrival).await,
+                None => self.models(arrival),
+            },
+            _ => Err(wrong_method("GET")),
+        };
+        answered.unwrap_or_else(|fault| {
+            let codec = Endpoint::nearest(path).codec().unwrap_or(&openai_chat::CODEC);
+            fault::reply(codec, RequestId::random(), fault)
+        })
+    }
+
+    fn metrics(&self, arrival: &Arrival) -> Result<Reply, Fault> {
+        self.client(arrival)?;
+        let mut reply = Reply::new(ReplyBody::full(self.gateway.telemetry.prometheus()));
+        let kind = HeaderValue::from_static(METRICS);
+        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+        Ok(reply)
+    }
+
+    async fn losses(&self, id: &str, arrival: &Arrival) -> Result<Reply, Fault> {
+        let client = self.client(arrival)?;
+        let found = match id.parse() {
+            Ok(id) => self.gateway.telemetry.losses(id, &client.caller()).await,
+            Err(_) => Ok(None),
+        };
+        let found = found.map_err(|_| {
+            let message = "The ledger cannot be read now. The gateway's log says why.";
+            Fault::new(FaultClass::Internal, message)
+        })?;
+        found.map(|document| fault::document(&document)).ok_or_else(|| {
+            let message = "No report for this request id. It is in the header \
+                           `toolwright-request-id` of a reply, and only whoever made the request \
+                           may read it.";
+            Fault::new(FaultClass::NotFound, message)
+        })
+    }
+
+    fn models(&self, arrival: &Arrival) -> Result<Reply, Fault> {
+        let path = arrival.uri.path();
+        let Some(listing) = Listing::find(path, &arrival.headers) else { return Err(nowhere()) };
+        let client = self.client(arrival)?;
+        let mut names = self.gateway.live().routes.names();
+        names.retain(|name| client.may_use(name, name));
+        Ok(fault::document(&listing.document(&names)?))
+    }
+
+    fn client(&self, arrival: &Arrival) -> Result<Arc<Client>, Fault> {
+        Ok(self.gateway.live().keys.find(&arrival.headers, &arrival.uri)?.client)
+    }
+}
+
+/// Where reports of losses are.
+const LOSSES: &str = "/v1/losses/";
+
+/// The media type of metrics.
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Who sent a request without a key that is known.
+fn nobody() -> Caller {
+    Caller::new("nobody").with_tenant("nobody")
+}
+
+/// A request that came to nothing, told in its dialect.
+fn refuse(codec: &dyn ChatCodec, mut note: Exchanging, fault: Fault) -> Reply {
+    note.fault = Some(fault.class);
+    let reply = fault::reply(codec, note.id, fault);
+    note.status = reply.status().as_u16();
+    note.finish();
+    reply
+}
+
+fn wrong_method(allowed: &str) -> Fault {
+    let mut fault = Fault::new(FaultClass::Invalid, format!("Use the method {allowed} here."));
+    fault.status = Some(StatusCode::METHOD_NOT_ALLOWED.as_u16());
+    fault
+}
+
+fn nowhere() -> Fault {
+    let message = "There is nothing at this path. /openapi.json lists what there is.";
+    Fault::new(FaultClass::NotFound, message)
+}

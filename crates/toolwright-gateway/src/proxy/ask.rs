@@ -1,0 +1,157 @@
+//! A request as it came, and as much of it as routing needs. It is read as a whole only if somebody
+//! must change it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, header};
+use toolwright::upstream::ClientCredential;
+use toolwright_core::dialect::{Dialect, WireRequest};
+use toolwright_core::json::{Member, peek};
+use toolwright_core::{Fault, FaultClass, Json, Request};
+
+use super::endpoint::Endpoint;
+use super::headers;
+use crate::key::{Carrier, Client, Found};
+use crate::telemetry::RequestId;
+
+/// One request of a client.
+pub struct Ask {
+    /// Our id of it
+    pub id: RequestId,
+    /// Where it was posted to
+    pub endpoint: Endpoint,
+    /// Its headers
+    pub headers: HeaderMap,
+    /// Its body, whole
+    pub body: Bytes,
+    /// Whose it is
+    pub client: Arc<Client>,
+    /// What it showed for it, for upstreams that are asked in the client's own name
+    pub credential: Option<ClientCredential>,
+    /// Which model it names
+    pub model: String,
+    /// Whether it wants a stream
+    pub stream: bool,
+    /// Whether it would rather be refused than lose anything
+    pub strict: bool,
+    /// Where the body names the model, if it does so once
+    model_place: Option<Range<usize>>,
+}
+
+impl Ask {
+    /// Looks at a request. The body must be one JSON object; more of it is not read here.
+    pub fn new(
+        id: RequestId,
+        endpoint: Endpoint,
+        headers: HeaderMap,
+        body: Bytes,
+        found: Found,
+    ) -> Result<Ask, Fault> {
+        let [named, streamed] = peek(&body, &["model", "stream"]).map_err(|error| {
+            invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
+        })?;
+        let (model, stream) = match &endpoint.said {
+            Some(said) => (said.model.clone(), said.stream),
+            None => (model(named.as_ref())?, stream(streamed.as_ref(), endpoint.dialect)?),
+        };
+        let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
+        let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
+        let Found { client, carrier } = found;
+        let credential = credential(&headers, carrier);
+        Ok(Ask {
+            id,
+            endpoint,
+            headers,
+            body,
+            client,
+            credential,
+            model,
+            stream,
+            strict,
+            model_place,
+        })
+    }
+
+    /// Reads it whole. The wish for a stream is said, whatever the dialect's default is.
+    pub fn read(&self) -> Result<Request, Fault> {
+        let body = Json::parse_bytes(&self.body)
+            .map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
+        let wire = WireRequest {
+            path: self.endpoint.address(),
+            headers: headers::meant(&self.headers),
+            body,
+        };
+        let mut request = self.endpoint.codec.decode_request(wire).map_err(|error| {
+            let mut fault = invalid(error.to_string());
+            fault.param = Some(error.pointer);
+            fault
+        })?;
+        request.stream = Some(self.stream);
+        Ok(request)
+    }
+
+    /// The body with another model where it names one, otherwise untouched.
+    pub fn body_for(&self, model: &str) -> Bytes {
+        match &self.model_place {
+            Some(place) if self.endpoint.said.is_none() && self.model != model => {
+                let name = Json::from(model).compact();
+                let (before, after) = (&self.body[..place.start], &self.body[place.end..]);
+                let parts = [before, name.as_bytes(), after];
+                Bytes::from(parts.concat())
+            }
+            _ => self.body.clone(),
+        }
+    }
+
+    /// Whether the model can be replaced without reading the whole body.
+    pub fn can_rename(&self) -> bool {
+        self.endpoint.said.is_some() || self.model_place.is_some()
+    }
+}
+
+/// What a client showed besides the key that is for us.
+fn credential(headers: &HeaderMap, carrier: Option<Carrier>) -> Option<ClientCredential> {
+    let ours = match carrier {
+        Some(Carrier::Bearer | Carrier::AccessKey) => Some(header::AUTHORIZATION),
+        Some(Carrier::ApiKey) => Some(HeaderName::from_static("x-api-key")),
+        Some(Carrier::GoogApiKey) => Some(HeaderName::from_static("x-goog-api-key")),
+        Some(Carrier::Own | Carrier::Query) | None => None,
+    };
+    match ours {
+        None => ClientCredential::from_headers(headers),
+        Some(ours) => {
+            let mut rest = headers.clone();
+            rest.remove(ours);
+            ClientCredential::from_headers(&rest)
+        }
+    }
+}
+
+fn model(member: Option<&Member<'_>>) -> Result<String, Fault> {
+    let named = member.and_then(Member::as_str).filter(|model| !model.is_empty());
+    named.map(Cow::into_owned).ok_or_else(|| {
+        let mut fault = invalid("The body names no model. Set `model` to a text.".to_owned());
+        fault.param = Some("model".to_owned());
+        fault
+    })
+}
+
+/// Ollama streams unless told otherwise, all others only if told.
+fn stream(member: Option<&Member<'_>>, dialect: Dialect) -> Result<bool, Fault> {
+    match member.map(|own| (own.text(), own.as_bool())) {
+        None | Some(("null", _)) => Ok(dialect == Dialect::Ollama),
+        Some((_, Some(stream))) => Ok(stream),
+        Some((_, None)) => {
+            let mut fault = invalid("`stream` must be true or false.".to_owned());
+            fault.param = Some("stream".to_owned());
+            Err(fault)
+        }
+    }
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::new(FaultClass::Invalid, message)
+}

@@ -1,0 +1,173 @@
+//! The first step of an exchange: which dialect a path belongs to, and what the path itself says.
+//!
+//! Every dialect is under its vendor's own path, and under `/{dialect}` before that path. Where two
+//! vendors share a path, the bare one is the better known's, and the other needs its prefix.
+
+use toolwright_core::dialect::{ChatCodec, Dialect, percent};
+
+/// Where a request is posted to.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Whose words the client speaks
+    pub dialect: Dialect,
+    /// Speaks them
+    pub codec: &'static dyn ChatCodec,
+    /// The vendor's own path, without our prefix and without the query
+    pub path: String,
+    /// The query without a credential, if the vendor's path has one
+    pub query: Option<String>,
+    /// The model and the wish for a stream, where the path says them
+    pub said: Option<Said>,
+}
+
+/// What a path says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The model, unescaped
+    pub model: String,
+    /// Whether a stream is wanted
+    pub stream: bool,
+    /// Where the model stands in the path
+    place: (usize, usize),
+}
+
+/// Paths that say nothing but the dialect, and whether they stand without a prefix too.
+const FIXED: &[(&str, Dialect, Alone)] = &[
+    ("/v1/chat/completions", Dialect::OpenaiChat, Alone::Yes),
+    ("/v1/responses", Dialect::OpenaiResponses, Alone::Yes),
+    ("/v1/messages", Dialect::Anthropic, Alone::Yes),
+    ("/api/chat", Dialect::Ollama, Alone::Yes),
+    ("/v2/chat", Dialect::Cohere, Alone::Yes),
+    ("/v1/chat/completions", Dialect::Mistral, Alone::No),
+    ("/chat/completions", Dialect::Deepseek, Alone::No),
+    ("/v1/chat/completions", Dialect::Deepseek, Alone::No),
+    ("/beta/chat/completions", Dialect::Deepseek, Alone::No),
+    ("/chat/completions", Dialect::OpenaiChat, Alone::No),
+    ("/responses", Dialect::OpenaiResponses, Alone::No),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    Yes,
+    No,
+}
+
+impl Endpoint {
+    /// The endpoint of a path, with the query that came with it; `None` if no dialect has it.
+    pub fn find(path: &str, query: Option<&str>) -> Option<Endpoint> {
+        let (prefix, own) = split(path);
+        let fixed = FIXED.iter().find(|(fixed, dialect, alone)| {
+            *fixed == own && prefix.map_or(*alone == Alone::Yes, |prefix| prefix == *dialect)
+        });
+        let (dialect, said) = if let Some((_, dialect, _)) = fixed {
+            (*dialect, None)
+        } else {
+            let (dialect, said) = bedrock(own).or_else(|| gemini(own))?;
+            (dialect, Some(said))
+        };
+        if prefix.is_some_and(|prefix| prefix != dialect) {
+            return None;
+        }
+        let query = query.map(without_key).filter(|query| !query.is_empty());
+        Some(Endpoint { dialect, codec: dialect.codec()?, path: own.to_owned(), query, said })
+    }
+
+    /// The dialect in whose words to say that there is nothing at a path: the one that is meant by
+    /// its prefix or its beginning.
+    pub fn nearest(path: &str) -> Dialect {
+        let (prefix, own) = split(path);
+        let near = [
+            ("/model/", Dialect::Bedrock),
+            ("/v1beta", Dialect::Gemini),
+            ("/v1/models/", Dialect::Gemini),
+            ("/v1/messages", Dialect::Anthropic),
+            ("/v1/responses", Dialect::OpenaiResponses),
+            ("/api/", Dialect::Ollama),
+            ("/v2/", Dialect::Cohere),
+        ];
+        let by_path = near.iter().find(|(start, _)| own.starts_with(start));
+        prefix.or(by_path.map(|(_, dialect)| *dialect)).unwrap_or(Dialect::OpenaiChat)
+    }
+
+    /// Its name, in logs and metrics.
+    pub fn name(&self) -> &'static str {
+        match self.dialect {
+            Dialect::OpenaiResponses => "responses",
+            Dialect::Anthropic => "messages",
+            Dialect::Bedrock => "converse",
+            Dialect::Gemini => "generate_content",
+            _ => "chat",
+        }
+    }
+
+    /// The path with its query.
+    pub fn address(&self) -> String {
+        self.with_query(self.path.clone())
+    }
+
+    /// The path with its query, with another model where the path names one.
+    pub fn address_for(&self, model: &str) -> String {
+        match &self.said {
+            Some(said) if said.model != model => {
+                let (start, end) = said.place;
+                let (before, after) = (&self.path[..start], &self.path[end..]);
+                self.with_query(format!("{before}{}{after}", percent::encode(model)))
+            }
+            _ => self.address(),
+        }
+    }
+
+    fn with_query(&self, path: String) -> String {
+        match &self.query {
+            Some(query) => format!("{path}?{query}"),
+            None => path,
+        }
+    }
+}
+
+/// A path's dialect, where it begins with one, and the rest.
+fn split(path: &str) -> (Option<Dialect>, &str) {
+    let first = path.strip_prefix('/').and_then(|rest| rest.split_once('/'));
+    match first.and_then(|(first, _)| Some((first, first.parse::<Dialect>().ok()?))) {
+        Some((first, dialect)) => (Some(dialect), &path[first.len() + 1..]),
+        None => (None, path),
+    }
+}
+
+/// `/model/{model}/converse[-stream]`
+fn bedrock(path: &str) -> Option<(Dialect, Said)> {
+    const START: &str = "/model/";
+    let (model, verb) = path.strip_prefix(START)?.rsplit_once('/')?;
+    let stream = match verb {
+        "converse" => false,
+        "converse-stream" => true,
+        _ => return None,
+    };
+    Some((Dialect::Bedrock, said(model, START.len(), stream)?))
+}
+
+/// `/{version}/…models/{model}:generateContent`, or `:streamGenerateContent`
+fn gemini(path: &str) -> Option<(Dialect, Said)> {
+    const BEFORE: &str = "models/";
+    const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1beta1/"];
+    VERSIONS.iter().find(|version| path.starts_with(**version))?;
+    let (rest, verb) = path.rsplit_once(':')?;
+    let stream = match verb {
+        "generateContent" => false,
+        "streamGenerateContent" => true,
+        _ => return None,
+    };
+    let start = rest.find(BEFORE)? + BEFORE.len();
+    Some((Dialect::Gemini, said(&rest[start..], start, stream)?))
+}
+
+fn said(model: &str, start: usize, stream: bool) -> Option<Said> {
+    let place = (start, start + model.len());
+    (!model.is_empty()).then(|| Said { model: percent::decode(model), stream, place })
+}
+
+/// A query without the credential that Google's clients may put there.
+fn without_key(query: &str) -> String {
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("key=")).collect();
+    kept.join("&")
+}

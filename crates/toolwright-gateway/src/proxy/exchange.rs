@@ -1,0 +1,277 @@
+//! One exchange: a request in the client's dialect, an answer from whoever can give it.
+//!
+//! ```text
+//! ask → route → prepare (untouched, or fitted and written) → send → pass | whole | relay → close
+//! ```
+//!
+//! Whatever fails leaves as a fault in the client's own dialect.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderName, HeaderValue, header};
+use http_body::Body;
+use toolwright::run::Model;
+use toolwright::run::model::ready;
+use toolwright::upstream::{Incoming, Remote};
+use toolwright_core::event::split::split;
+use toolwright_core::translate::{Options, StreamReader};
+use toolwright_core::{Fault, FaultClass, Request, Response};
+
+use super::ask::Ask;
+use super::close::Close;
+use super::pass::{Pass, Tap};
+use super::prepare::{self, Prepared, Translation, Way};
+use super::relay::{Relay, Source, Strictness};
+use super::route::{Candidate, Place, Routes};
+use super::send::{self, Failure, Said};
+use super::{fault, headers, whole};
+use crate::http::{Reply, ReplyBody};
+use crate::telemetry::{Exchanging, losses};
+
+/// The header that says who answered, or was asked last.
+const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
+
+/// An exchange under way.
+pub struct Exchange {
+    ask: Ask,
+    routes: Arc<Routes>,
+    note: Exchanging,
+    /// The request, once somebody had to read it whole
+    request: Option<Request>,
+    /// Since when we are at work, and not waiting for somebody
+    busy: Instant,
+}
+
+/// Who answers, and how.
+enum Answer {
+    /// A vendor who speaks the client's dialect
+    Untouched(Incoming),
+    /// A vendor who does not
+    Translated(Remote, Incoming, Box<Translation>),
+    /// We ourselves
+    Local(Model, Box<Request>),
+}
+
+impl Exchange {
+    /// A request, on which we are at work since a moment, and who may answer it.
+    pub fn new(ask: Ask, routes: Arc<Routes>, mut note: Exchanging, busy: Instant) -> Exchange {
+        note.asked = Some(ask.model.as_str().into());
+        note.stream = ask.stream;
+        note.bytes_in = ask.body.len() as u64;
+        Exchange { ask, routes, note, request: None, busy }
+    }
+
+    /// Answers it.
+    pub async fn run(mut self) -> Reply {
+        let answer = match self.answer().await {
+            Ok(answer) => answer,
+            Err(failure) => return self.fail(failure),
+        };
+        match answer {
+            Answer::Untouched(incoming) => self.untouched(incoming),
+            Answer::Translated(remote, incoming, translation) => {
+                self.translated(&remote, incoming, &translation).await
+            }
+            Answer::Local(model, request) => self.local(&model, *request).await,
+        }
+    }
+
+    /// Asks one after another until somebody answers.
+    async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
+        let (client, said) = (&self.ask.client, &self.ask.model);
+        let mut candidates = self.routes.find(said)?;
+        candidates.retain(|candidate| client.may_use(said, &candidate.name()));
+        if candidates.is_empty() {
+            return Err(client.forbidden(said).into());
+        }
+        let mut last = None;
+        for candidate in candidates {
+            match self.ask_one(candidate).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) if failure.is_final() => return Err(failure),
+                Err(failure) => last = Some(failure),
+            }
+        }
+        Err(last.unwrap_or_else(|| Fault::new(FaultClass::Internal, "Nobody was asked.").into()))
+    }
+
+    async fn ask_one(&mut self, candidate: Candidate) -> Result<Answer, Box<Failure>> {
+        self.note.upstream = Some(candidate.upstream().into());
+        let Candidate { place, model } = candidate;
+        let remote = match place {
+            Place::Offline => return Ok(Answer::Local(Model::offline(), Box::new(self.read()?))),
+            Place::Remote(remote) => remote,
+        };
+        self.note.upstream_dialect = Some(remote.codec().dialect());
+        let prepared = self.prepare(&remote, &model)?;
+        self.rest();
+        let sent = send::send(&self.ask, &remote, &prepared, &mut self.note).await;
+        self.busy = Instant::now();
+        Ok(match prepared.way {
+            Way::Untouched => Answer::Untouched(sent?),
+            Way::Translated(translation) => {
+                self.note.request = translation.report.clone();
+                Answer::Translated(remote, sent?, translation)
+            }
+        })
+    }
+
+    fn prepare(&mut self, remote: &Remote, model: &str) -> Result<Prepared, Box<Failure>> {
+        self.note.untouched = prepare::is_native(&self.ask, remote, model);
+        if self.note.untouched {
+            return Ok(prepare::untouched(&self.ask, model));
+        }
+        let request = self.read()?;
+        Ok(prepare::translated(&self.ask, request, remote, model)?)
+    }
+
+    /// The request, read whole.
+    fn read(&mut self) -> Result<Request, Fault> {
+        if self.request.is_none() {
+            self.request = Some(self.ask.read()?);
+        }
+        self.request.clone().ok_or_else(|| Fault::new(FaultClass::Internal, "No request."))
+    }
+
+    /// The vendor's bytes, as they come.
+    fn untouched(mut self, incoming: Incoming) -> Reply {
+        let Incoming { status, headers, body } = incoming;
+        let codec = self.ask.endpoint.codec;
+        let streams = self.ask.stream && whole::is_stream(codec, &headers);
+        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec) };
+        let mut reply = Reply::new(ReplyBody::empty());
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers::back(headers);
+        self.head(&mut reply);
+        let close = self.close(&reply);
+        *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close));
+        reply
+    }
+
+    /// The vendor's answer in the client's words.
+    async fn translated(
+        mut self,
+        remote: &Remote,
+        incoming: Incoming,
+        translation: &Translation,
+    ) -> Reply {
+        if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
+            let reader = StreamReader::new(translation.upstream);
+            return self.relay(Source::Bytes(Box::new((incoming.body, reader))), translation);
+        }
+        self.rest();
+        let collected = whole::collect(incoming).await;
+        self.busy = Instant::now();
+        let response = collected.and_then(|wire| whole::read(remote, wire));
+        match response {
+            Ok(response) => self.whole(response, translation),
+            Err(fault) => self.fail(fault.into()),
+        }
+    }
+
+    /// The answer of a model of our own.
+    async fn local(mut self, model: &Model, request: Request) -> Reply {
+        let asked = prepare::asked(&self.ask, &request);
+        let codec = self.ask.endpoint.codec;
+        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
+        let translation = Translation::local(codec, options);
+        self.rest();
+        if self.ask.stream {
+            let events = model.stream(request).await;
+            self.busy = Instant::now();
+            return match events {
+                Ok(events) => self.relay(Source::Events(events), &translation),
+                Err(fault) => self.fail(fault.into()),
+            };
+        }
+        let response = model.respond(request).await;
+        self.busy = Instant::now();
+        match response {
+            Ok(response) => self.whole(response, &translation),
+            Err(fault) => self.fail(fault.into()),
+        }
+    }
+
+    /// A whole answer to the client, who may have asked for a stream nevertheless.
+    fn whole(mut self, response: Response, translation: &Translation) -> Reply {
+        if self.ask.stream {
+            let events = ready(split(response));
+            return self.relay(Source::Events(events), translation);
+        }
+        let whole = match whole::answer(translation, response) {
+            Ok(whole) => whole,
+            Err(fault) => return self.fail(fault.into()),
+        };
+        self.note.saw(whole.watch);
+        self.note.response = whole.report;
+        let mut reply = fault::wire(whole.reply);
+        self.head(&mut reply);
+        let mut close = self.close(&reply);
+        close.note.bytes_out = reply.body().size_hint().exact().unwrap_or(0);
+        close.note.first_byte();
+        close.done();
+        reply
+    }
+
+    /// An answer to the client as it is being made.
+    fn relay(mut self, source: Source, translation: &Translation) -> Reply {
+        let mut reply = Reply::new(ReplyBody::empty());
+        let kind = HeaderValue::from_static(translation.client.framing().content_type());
+        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+        reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        self.head(&mut reply);
+        let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
+        if !self.note.request.losses.is_empty() {
+            self.note.lost();
+        }
+        let close = self.close(&reply);
+        let relay = Relay::new(source, translation.back().writer(), strictness, close);
+        *reply.body_mut() = ReplyBody::stream(relay);
+        reply
+    }
+
+    /// A failure: the upstream's own words where it speaks the client's dialect.
+    fn fail(mut self, failure: Box<Failure>) -> Reply {
+        let Failure { fault, said } = *failure;
+        self.note.fault = Some(fault.class);
+        let mut reply = match said {
+            Some(Said { status, headers, body }) if self.note.untouched => {
+                let mut reply = Reply::new(ReplyBody::full(body));
+                *reply.status_mut() = status;
+                *reply.headers_mut() = headers::back(headers);
+                reply
+            }
+            _ => fault::reply(self.ask.endpoint.codec, self.note.id, fault),
+        };
+        self.head(&mut reply);
+        let close = self.close(&reply);
+        close.done();
+        reply
+    }
+
+    /// What every reply says in its head.
+    fn head(&mut self, reply: &mut Reply) {
+        let headers = reply.headers_mut();
+        fault::name(headers, self.ask.endpoint.dialect, self.note.id);
+        let upstream = self.note.upstream.as_deref().map(HeaderValue::try_from);
+        if let Some(Ok(upstream)) = upstream {
+            headers.insert(UPSTREAM, upstream);
+        }
+        if let Some(lost) = losses::value(&self.note.request, &self.note.response) {
+            headers.insert(losses::HEADER, lost);
+        }
+    }
+
+    /// Nothing is left for us but the body.
+    fn close(mut self, reply: &Reply) -> Close {
+        self.note.status = reply.status().as_u16();
+        self.rest();
+        Close::new(self.note, self.ask.client)
+    }
+
+    /// Notes the work since the last wait.
+    fn rest(&mut self) {
+        self.note.took.added += self.busy.elapsed();
+    }
+}

@@ -1,0 +1,68 @@
+//! Which headers of a client go on to the vendor, and which of the vendor's come back.
+//!
+//! By name, never all but a few: a header that nobody thought of stays here.
+
+use http::header::{self, HeaderMap, HeaderName};
+
+/// Headers of a client that mean something to the vendor whose dialect it speaks.
+const ONWARD: &[&str] = &[
+    "accept",
+    "anthropic-beta",
+    "anthropic-version",
+    "idempotency-key",
+    "openai-beta",
+    "openai-organization",
+    "openai-project",
+    "user-agent",
+    "x-amzn-bedrock-trace",
+    "x-goog-api-client",
+    "x-goog-user-project",
+];
+
+/// Headers of a client that mean something to a codec.
+const MEANT: &[&str] = &["anthropic-beta", "anthropic-version"];
+
+/// Headers that belong to one connection, and those that are written anew.
+const BY_HOP: &[HeaderName] = &[
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::DATE,
+    header::PROXY_AUTHENTICATE,
+    header::SET_COOKIE,
+    header::SERVER,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// What goes on to a vendor of the client's own dialect.
+pub fn onward(client: &HeaderMap) -> HeaderMap {
+    let mut out = HeaderMap::with_capacity(4);
+    for name in ONWARD {
+        if let Some(value) = client.get(*name) {
+            out.insert(HeaderName::from_static(name), value.clone());
+        }
+    }
+    out
+}
+
+/// What a codec reads beside the body.
+pub fn meant(client: &HeaderMap) -> Vec<(String, String)> {
+    let said = MEANT.iter().filter_map(|name| Some((name, client.get(*name)?.to_str().ok()?)));
+    said.map(|(name, value)| ((*name).to_owned(), value.to_owned())).collect()
+}
+
+/// What a codec reads of a vendor's reply.
+pub fn told(reply: &HeaderMap) -> Vec<(String, String)> {
+    let said = reply.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
+    said.map(|(name, value)| (name.as_str().to_owned(), value.to_owned())).collect()
+}
+
+/// What comes back from a vendor of the client's own dialect.
+pub fn back(mut reply: HeaderMap) -> HeaderMap {
+    for name in BY_HOP {
+        reply.remove(name);
+    }
+    reply
+}

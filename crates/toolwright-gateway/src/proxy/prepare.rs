@@ -1,0 +1,141 @@
+//! A client's request made ready for one upstream: as the bytes that it came in where the upstream
+//! speaks the client's dialect, otherwise fitted and written anew.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use toolwright::upstream::Remote;
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect};
+use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
+use toolwright_core::{Fault, FaultClass, Request};
+
+use super::ask::Ask;
+use super::headers;
+use crate::telemetry::RequestId;
+
+/// What is sent to an upstream, and how its answer is to be read.
+pub struct Prepared {
+    /// The path with its query
+    pub path: String,
+    /// Headers that mean something there
+    pub headers: HeaderMap,
+    /// The body
+    pub body: Bytes,
+    /// How its answer becomes the client's
+    pub way: Way,
+}
+
+/// How an answer becomes the client's.
+pub enum Way {
+    /// As it is
+    Untouched,
+    /// Word by word
+    Translated(Box<Translation>),
+}
+
+/// One translation, both ways.
+pub struct Translation {
+    /// The upstream's codec
+    pub upstream: &'static dyn ChatCodec,
+    /// The client's codec
+    pub client: &'static dyn ChatCodec,
+    /// What the way back must know
+    pub options: Options,
+    /// What the way out lost
+    pub report: Report,
+}
+
+impl Translation {
+    /// Of an answer that is our own.
+    pub fn local(client: &'static dyn ChatCodec, options: Options) -> Translation {
+        Translation { upstream: client, client, options, report: Report::default() }
+    }
+
+    /// From the upstream to the client.
+    pub fn back(&self) -> Translator<'_> {
+        Translator::new(self.upstream, self.client, &self.options)
+    }
+}
+
+/// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
+pub fn is_native(ask: &Ask, remote: &Remote, model: &str) -> bool {
+    let spoken = remote.codec();
+    let same = std::ptr::addr_eq(ask.endpoint.codec, spoken);
+    same && speaks_version(ask, remote) && (ask.model == model || ask.can_rename())
+}
+
+/// The bytes as they came.
+pub fn untouched(ask: &Ask, model: &str) -> Prepared {
+    Prepared {
+        path: ask.endpoint.address_for(model),
+        headers: headers::onward(&ask.headers),
+        body: ask.body_for(model),
+        way: Way::Untouched,
+    }
+}
+
+/// A request fitted to an upstream and written in its words.
+pub fn translated(
+    ask: &Ask,
+    mut request: Request,
+    remote: &Remote,
+    model: &str,
+) -> Result<Prepared, Fault> {
+    let client = ask.endpoint.codec;
+    let asked = asked(ask, &request);
+    request.model = Some(model.to_owned());
+    let version = remote.version().map(str::to_owned);
+    let mut options = Options { strict: ask.strict, version, asked, ..Options::default() };
+    let upstream = remote.codec();
+    let sent = Translator::new(client, upstream, &options).send(request);
+    let Translated { mut value, report } = sent.map_err(refused)?;
+    upstream.ask_for_usage(&mut value);
+    options.aliases = report.aliases.clone();
+    let headers = value.headers.iter().filter_map(|(name, value)| {
+        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+    });
+    Ok(Prepared {
+        path: value.path,
+        headers: headers.collect(),
+        body: Bytes::from(value.body.compact()),
+        way: Way::Translated(Box::new(Translation { upstream, client, options, report })),
+    })
+}
+
+/// What the reply must know of a request.
+pub fn asked(ask: &Ask, request: &Request) -> Asked {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Asked {
+        model: Some(ask.model.clone()),
+        created: since.as_secs(),
+        id: Some(reply_id(ask.endpoint.dialect, ask.id)),
+        ..ask.endpoint.codec.asked(request)
+    }
+}
+
+/// What a client reads where something would be lost that must not be, or cannot be read.
+pub fn refused(error: TranslateError) -> Fault {
+    Fault::new(FaultClass::Invalid, error.to_string())
+}
+
+/// The id of a reply that has none of its vendor's, by the dialect's fashion. Ids of calls that a
+/// vendor does not give are made from it, so no two exchanges may share one.
+fn reply_id(dialect: Dialect, id: RequestId) -> String {
+    let start = match dialect {
+        Dialect::OpenaiChat | Dialect::Deepseek => "chatcmpl-",
+        Dialect::OpenaiResponses => "resp_",
+        Dialect::Anthropic => "msg_",
+        _ => "",
+    };
+    format!("{start}{:032x}", id.bits())
+}
+
+/// Whether an upstream takes the version that the client speaks.
+fn speaks_version(ask: &Ask, remote: &Remote) -> bool {
+    let spoken = ask.headers.get("anthropic-version").and_then(|value| value.to_str().ok());
+    match (spoken, remote.version()) {
+        (Some(spoken), Some(own)) => spoken == own,
+        _ => true,
+    }
+}

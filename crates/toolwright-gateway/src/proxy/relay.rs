@@ -1,0 +1,206 @@
+//! An answer in the client's dialect as it is being made: bytes of a vendor or events of our own in,
+//! bytes of the client's dialect out, no more than a frame behind.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use toolwright::run::EventStream;
+use toolwright::upstream::IncomingBody;
+use toolwright_core::event::Event;
+use toolwright_core::translate::{StreamReader, StreamWriter};
+use toolwright_core::{Fault, FaultClass};
+
+use super::close::Close;
+
+/// Where the events of an answer come from.
+pub enum Source {
+    /// A vendor's stream
+    Bytes(Box<(IncomingBody, StreamReader)>),
+    /// A model or a run of our own
+    Events(EventStream),
+    /// Nowhere: all was said
+    Over,
+}
+
+/// How long the rest of a vendor's stream may take after its end was said. What is read to its end
+/// leaves a connection that can be used again.
+const REST: Duration = Duration::from_secs(1);
+
+/// The body of an answer that is translated as it arrives.
+pub struct Relay {
+    source: Source,
+    writer: StreamWriter,
+    /// What was read and not yet written
+    events: Vec<Event>,
+    out: Vec<u8>,
+    strictness: Strictness,
+    /// What is left to do at the end; none when it is done
+    close: Option<Close>,
+}
+
+/// Whether a loss ends an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// Losses are reported
+    Reports,
+    /// The first loss breaks the answer off
+    Refuses,
+}
+
+impl Relay {
+    /// An answer from a source through a writer.
+    pub fn new(
+        source: Source,
+        writer: StreamWriter,
+        strictness: Strictness,
+        close: Close,
+    ) -> Relay {
+        let (events, out) = (Vec::new(), Vec::new());
+        Relay { source, writer, events, out, strictness, close: Some(close) }
+    }
+
+    /// Takes what has arrived; whether there may be more.
+    fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        match &mut self.source {
+            Source::Bytes(stream) => {
+                let (body, reader) = stream.as_mut();
+                let frame = ready!(Pin::new(body).poll_frame(context));
+                let began = Instant::now();
+                let more = read(frame, reader, &mut self.events);
+                self.write(began);
+                Poll::Ready(more)
+            }
+            Source::Events(events) => {
+                let event = ready!(events.as_mut().poll_next(context));
+                let began = Instant::now();
+                let more = event.is_some();
+                self.events.extend(event);
+                if !more && !self.writer.watch().is_over() {
+                    self.events.push(Event::Fault(broken_off()));
+                }
+                self.write(began);
+                Poll::Ready(more)
+            }
+            Source::Over => Poll::Ready(false),
+        }
+    }
+
+    /// Writes what was read, and adds the time that it took.
+    fn write(&mut self, began: Instant) {
+        self.writer.write(self.events.drain(..), &mut self.out);
+        if self.strictness == Strictness::Refuses && self.writer.losses() > 0 {
+            let message = "Refused: the answer holds something that this dialect cannot say. \
+                           Ask without `toolwright-strict` to get the rest of it.";
+            let fault = Fault::new(FaultClass::Invalid, message);
+            self.writer.write([Event::Fault(fault)], &mut self.out);
+        }
+        if let Some(close) = &mut self.close {
+            close.note.took.added += began.elapsed();
+        }
+    }
+
+    /// All was said to the client; what a vendor still sends is nobody's concern.
+    fn end(&mut self, context: &mut Context<'_>) {
+        if let Source::Bytes(mut stream) = std::mem::replace(&mut self.source, Source::Over)
+            && !matches!(Pin::new(&mut stream.0).poll_frame(context), Poll::Ready(None))
+        {
+            tokio::spawn(tokio::time::timeout(REST, drain(stream.0)));
+        }
+        if let Some(close) = self.noted() {
+            close.done();
+        }
+    }
+
+    /// What is left to do, with all that was seen.
+    fn noted(&mut self) -> Option<Close> {
+        let mut close = self.close.take()?;
+        close.note.response = self.writer.report();
+        close.note.saw(self.writer.watch().clone());
+        Some(close)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        if let Some(close) = self.noted() {
+            close.left();
+        }
+    }
+}
+
+async fn drain(mut body: IncomingBody) {
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+/// Reads a frame of a vendor's body into events; whether there may be more.
+fn read(
+    frame: Option<Result<Frame<Bytes>, Fault>>,
+    reader: &mut StreamReader,
+    events: &mut Vec<Event>,
+) -> bool {
+    let read = match frame {
+        Some(Ok(frame)) => match frame.into_data() {
+            Ok(bytes) => reader.push(&bytes, events),
+            Err(_trailers) => return true,
+        },
+        Some(Err(fault)) => {
+            events.push(Event::Fault(fault));
+            return false;
+        }
+        None => {
+            if let Err(error) = reader.finish(events) {
+                events.push(Event::Fault(damaged(&error)));
+            }
+            return false;
+        }
+    };
+    if let Err(error) = &read {
+        events.push(Event::Fault(damaged(error)));
+    }
+    read.is_ok()
+}
+
+fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
+    Fault::new(FaultClass::Internal, format!("The upstream's stream is damaged: {error}."))
+}
+
+fn broken_off() -> Fault {
+    Fault::new(FaultClass::Internal, "The answer broke off.")
+}
+
+impl Body for Relay {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let relay = self.get_mut();
+        loop {
+            if relay.close.is_none() {
+                return Poll::Ready(None);
+            }
+            let more = ready!(relay.poll_source(context)) && !relay.writer.watch().is_over();
+            let bytes = Bytes::from(std::mem::take(&mut relay.out));
+            if let Some(close) = relay.close.as_mut().filter(|_| !bytes.is_empty()) {
+                close.note.first_byte();
+                close.note.bytes_out += bytes.len() as u64;
+            }
+            if !more {
+                relay.end(context);
+            }
+            if !bytes.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.close.is_none()
+    }
+}

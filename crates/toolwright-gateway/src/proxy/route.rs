@@ -1,0 +1,163 @@
+//! A model's name to whom it is asked of, in order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolwright::upstream::{Remote, known};
+use toolwright_core::near;
+use toolwright_core::{Fault, FaultClass};
+
+/// Somebody who may answer, and the model's name there.
+#[derive(Clone)]
+pub struct Candidate {
+    /// Where
+    pub place: Place,
+    /// The name of the model there
+    pub model: String,
+}
+
+/// Where a model is.
+#[derive(Clone)]
+pub enum Place {
+    /// Here: the rules that need no network
+    Offline,
+    /// At a vendor
+    Remote(Remote),
+}
+
+impl Candidate {
+    /// Its whole name, `upstream/model`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.upstream(), self.model)
+    }
+
+    /// The upstream's id.
+    pub fn upstream(&self) -> &str {
+        match &self.place {
+            Place::Offline => OFFLINE,
+            Place::Remote(remote) => remote.id(),
+        }
+    }
+}
+
+/// The id of the upstream that is always there.
+pub const OFFLINE: &str = "offline";
+
+/// What the rules are called there.
+const RULES: &str = "rules";
+
+/// All upstreams, and other names for models.
+#[derive(Default)]
+pub struct Routes {
+    remotes: BTreeMap<Arc<str>, Remote>,
+    aliases: BTreeMap<String, Vec<String>>,
+    listed: Vec<String>,
+}
+
+/// How many aliases may lead from one to the next. The configuration has no cycles; this bounds
+/// what a mistake there could cost.
+const LONGEST: usize = 16;
+
+impl Routes {
+    /// Upstreams by their ids, and aliases with what they stand for.
+    pub fn new(
+        remotes: impl IntoIterator<Item = Remote>,
+        aliases: impl IntoIterator<Item = (String, Vec<String>)>,
+    ) -> Routes {
+        let remotes = remotes.into_iter().map(|remote| (Arc::from(remote.id()), remote));
+        let aliases = aliases.into_iter().collect();
+        Routes { remotes: remotes.collect(), aliases, listed: Vec::new() }
+    }
+
+    /// With models, as `upstream/model`, that are listed to whoever asks what there is.
+    #[must_use]
+    pub fn with_listed(mut self, models: impl IntoIterator<Item = String>) -> Routes {
+        self.listed = models.into_iter().collect();
+        self
+    }
+
+    /// Who is asked for a model, in order. Never empty.
+    pub fn find(&self, name: &str) -> Result<Vec<Candidate>, Fault> {
+        let mut found = Vec::new();
+        self.follow(name, LONGEST, &mut found)?;
+        Ok(found)
+    }
+
+    fn follow(&self, name: &str, left: usize, found: &mut Vec<Candidate>) -> Result<(), Fault> {
+        if let Some(targets) = self.aliases.get(name).filter(|_| left > 0) {
+            return targets.iter().try_for_each(|target| self.follow(target, left - 1, found));
+        }
+        found.push(self.one(name)?);
+        Ok(())
+    }
+
+    /// How many upstreams there are besides the offline rules.
+    pub fn len(&self) -> usize {
+        self.remotes.len()
+    }
+
+    /// Whether there are only the offline rules.
+    pub fn is_empty(&self) -> bool {
+        self.remotes.is_empty()
+    }
+
+    /// The names by which models can be asked for, as far as they are known.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.aliases.keys().chain(&self.listed).cloned().collect();
+        names.push(format!("{OFFLINE}/{RULES}"));
+        names
+    }
+
+    fn one(&self, name: &str) -> Result<Candidate, Fault> {
+        if name == OFFLINE {
+            return Ok(Candidate { place: Place::Offline, model: RULES.to_owned() });
+        }
+        if let Some((upstream, model)) = name.split_once('/') {
+            if upstream == OFFLINE && model == RULES {
+                return Ok(Candidate { place: Place::Offline, model: model.to_owned() });
+            }
+            if let Some(remote) = self.remotes.get(upstream).filter(|_| !model.is_empty()) {
+                return Ok(at(remote, model));
+            }
+        }
+        // A bare id may hold a slash of its own.
+        let remote = known::of_model(name).and_then(|known| self.remotes.get(known.id));
+        remote.map(|remote| at(remote, name)).ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> Fault {
+        let hint = match (name.split_once('/'), known::of_model(name)) {
+            (_, Some(known)) => format!(
+                "It belongs to '{}', which is not configured: {}.",
+                known.id,
+                known.advice()
+            ),
+            (Some((upstream, _)), None) => {
+                let ids = self.remotes.keys().map(AsRef::as_ref).chain([OFFLINE]);
+                let close = near::nearest(upstream, ids);
+                let close = close.map(|id| format!(" Did you mean '{id}'?")).unwrap_or_default();
+                format!("There is no upstream '{}'.{close}", printable(upstream))
+            }
+            (None, None) => {
+                "Name it as 'upstream/model', or give it an alias in the configuration.".to_owned()
+            }
+        };
+        let message = format!(
+            "No model '{}'. {hint} '{OFFLINE}/{RULES}' needs neither key nor network.",
+            printable(name)
+        );
+        let mut fault = Fault::new(FaultClass::NotFound, message);
+        fault.code = Some("model_not_found".to_owned());
+        fault.param = Some("model".to_owned());
+        fault
+    }
+}
+
+fn at(remote: &Remote, model: &str) -> Candidate {
+    Candidate { place: Place::Remote(remote.clone()), model: model.to_owned() }
+}
+
+/// A name for a message: not too long, on one line.
+fn printable(name: &str) -> String {
+    name.chars().filter(|own| !own.is_control()).take(100).collect()
+}

@@ -1,0 +1,97 @@
+//! A prepared request to its upstream, as often as it takes and may.
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use toolwright::upstream::retry::{Retry, Verdict};
+use toolwright::upstream::{Incoming, Outgoing, Remote};
+use toolwright_core::dialect::WireReply;
+use toolwright_core::{Fault, FaultClass, Json};
+
+use super::ask::Ask;
+use super::headers;
+use super::prepare::Prepared;
+use super::whole;
+use crate::telemetry::Exchanging;
+use crate::telemetry::exchanged::Attempt;
+
+/// Why an upstream gave no answer.
+pub struct Failure {
+    /// What it said, or what went wrong on the way
+    pub fault: Fault,
+    /// Its own words, if it said something
+    pub said: Option<Said>,
+}
+
+/// A reply that is no answer, as it came.
+pub struct Said {
+    /// Its status
+    pub status: StatusCode,
+    /// Its headers
+    pub headers: HeaderMap,
+    /// Its body
+    pub body: Bytes,
+}
+
+impl Failure {
+    /// Whether nobody else needs to be asked: the request itself is at fault.
+    pub fn is_final(&self) -> bool {
+        matches!(self.fault.class, FaultClass::Invalid | FaultClass::TooLarge)
+    }
+}
+
+impl From<Fault> for Box<Failure> {
+    fn from(fault: Fault) -> Box<Failure> {
+        Box::new(Failure { fault, said: None })
+    }
+}
+
+/// The longest failure that is read.
+const LONGEST: usize = 1 << 20;
+
+/// Sends until there is an answer, or a failure that is not to be tried again.
+pub async fn send(
+    ask: &Ask,
+    remote: &Remote,
+    prepared: &Prepared,
+    note: &mut Exchanging,
+) -> Result<Incoming, Box<Failure>> {
+    let mut retry = Retry::new(remote.retries());
+    loop {
+        let began = note.elapsed();
+        let sent = once(ask, remote, prepared).await;
+        let fault = sent.as_ref().err().map(|failure| failure.fault.class);
+        let took = note.elapsed().saturating_sub(began);
+        note.attempts.push(Attempt { upstream: remote.id().into(), fault, began, took });
+        let failure = match sent {
+            Ok(incoming) => return Ok(incoming),
+            Err(failure) => failure,
+        };
+        match retry.after(&failure.fault) {
+            Verdict::Wait(wait) => tokio::time::sleep(wait).await,
+            Verdict::GiveUp => return Err(failure),
+        }
+    }
+}
+
+async fn once(ask: &Ask, remote: &Remote, prepared: &Prepared) -> Result<Incoming, Box<Failure>> {
+    let outgoing = Outgoing {
+        path: prepared.path.clone(),
+        headers: prepared.headers.clone(),
+        body: prepared.body.clone(),
+        client: ask.credential.clone(),
+    };
+    let incoming = remote.send(outgoing).await?;
+    if incoming.status.is_success() {
+        if whole::is_page(&incoming.headers) {
+            return Err(whole::not_json(remote.id(), "text/html").into());
+        }
+        return Ok(incoming);
+    }
+    let Incoming { status, headers, body } = incoming;
+    let body = body.collect(LONGEST).await?;
+    let parsed = Json::parse_bytes(&body).unwrap_or(Json::Null);
+    let told = headers::told(&headers);
+    let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
+    let fault = remote.codec().decode_fault(wire);
+    Err(Box::new(Failure { fault, said: Some(Said { status, headers, body }) }))
+}

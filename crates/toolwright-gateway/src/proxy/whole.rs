@@ -1,0 +1,81 @@
+//! A whole answer of a vendor, translated.
+
+use http::HeaderMap;
+use toolwright::upstream::{Incoming, Remote};
+use toolwright_core::dialect::{ChatCodec, WireReply};
+use toolwright_core::event::watch::Watch;
+use toolwright_core::translate::{Report, Translated};
+use toolwright_core::{Fault, FaultClass, Json, Response};
+
+use super::headers;
+use super::prepare::{Translation, refused};
+
+/// The longest answer that is translated.
+pub const LONGEST: usize = 64 << 20;
+
+/// An answer in the client's words, and what is to be noted of it.
+pub struct Whole {
+    /// The reply
+    pub reply: WireReply,
+    /// What was seen of it, before it was fitted to the client
+    pub watch: Watch,
+    /// What it lost
+    pub report: Report,
+}
+
+/// Reads the rest of a reply.
+pub async fn collect(incoming: Incoming) -> Result<WireReply, Fault> {
+    let Incoming { status, headers, body } = incoming;
+    let bytes = body.collect(LONGEST).await?;
+    let body = Json::parse_bytes(&bytes).unwrap_or(Json::Null);
+    Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
+}
+
+/// Reads an answer in a vendor's words.
+pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
+    let upstream = remote.id();
+    if wire.body.is_null() {
+        let kind = wire.header("content-type").unwrap_or("something");
+        return Err(not_json(upstream, kind));
+    }
+    remote.codec().decode_response(wire).map_err(|error| {
+        let message =
+            format!("Upstream '{upstream}' answered something that cannot be read: {error}.");
+        Fault::new(FaultClass::Internal, message)
+    })
+}
+
+/// Says an answer in the client's words.
+pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fault> {
+    let watch = Watch::of(&response);
+    let Translated { value, report } = translation.back().answer(response).map_err(refused)?;
+    Ok(Whole { reply: value, watch, report })
+}
+
+/// What came instead of JSON, by its own account.
+pub fn not_json(upstream: &str, kind: &str) -> Fault {
+    let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
+    let message = format!(
+        "Upstream '{upstream}' answered with {kind} instead of JSON. \
+         Check its base_url: something else may be listening there."
+    );
+    Fault::new(FaultClass::Internal, message)
+}
+
+/// Whether a reply comes in the framing in which its dialect streams.
+pub fn is_stream(codec: &dyn ChatCodec, headers: &HeaderMap) -> bool {
+    // Servers of little ambition call a stream plain text, or nothing at all.
+    const LAX: [&str; 3] = ["", "text/plain", "application/octet-stream"];
+    let kind = content_type(headers);
+    kind.eq_ignore_ascii_case(codec.framing().content_type()) || LAX.contains(&kind)
+}
+
+/// What a successful reply is, if it cannot be an answer: a page for people.
+pub fn is_page(headers: &HeaderMap) -> bool {
+    content_type(headers).eq_ignore_ascii_case("text/html")
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    let kind = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}
