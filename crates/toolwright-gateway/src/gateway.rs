@@ -6,12 +6,15 @@ use std::time::Instant;
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
+use crate::proxy::keep::Keep;
 use crate::proxy::route::Routes;
 use crate::telemetry::Telemetry;
 
 /// A gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
+    /// Opaque reasoning that clients cannot carry
+    pub keep: Arc<Keep>,
     /// What happened
     pub telemetry: Telemetry,
 }
@@ -33,7 +36,7 @@ impl Gateway {
     ) -> Result<Gateway, ConfigError> {
         let live = Live { routes: Arc::new(routes(config, env)?), keys: Keys::new(&config.keys) };
         let live = RwLock::new(Arc::new(live));
-        Ok(Gateway { live, telemetry })
+        Ok(Gateway { live, keep: Arc::default(), telemetry })
     }
 
     /// By another configuration from now on. Requests under way go on as they began.

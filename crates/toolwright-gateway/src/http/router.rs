@@ -53,7 +53,8 @@ impl Router {
         match self.ask(found, endpoint, arrival, note.id).await {
             Ok((ask, busy)) => {
                 let routes = Arc::clone(&live.routes);
-                Exchange::new(ask, routes, note, busy).run().await
+                let keep = Arc::clone(&self.gateway.keep);
+                Exchange::new(ask, routes, keep, note, busy).run().await
             }
             Err(fault) => refuse(codec, note, fault),
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::keep::Keep;
 use crate::key::Client;
 use crate::telemetry::Exchanging;
 
@@ -12,16 +13,20 @@ pub struct Close {
     /// What is known of the exchange
     pub note: Exchanging,
     client: Arc<Client>,
+    keep: Arc<Keep>,
 }
 
 impl Close {
     /// Of an exchange with a client.
-    pub fn new(note: Exchanging, client: Arc<Client>) -> Close {
-        Close { note, client }
+    pub fn new(note: Exchanging, client: Arc<Client>, keep: Arc<Keep>) -> Close {
+        Close { note, client, keep }
     }
 
     /// The answer is complete.
-    pub fn done(self) {
+    pub fn done(mut self) {
+        if let Some(kept) = self.note.response.kept.take() {
+            self.keep.remember(self.client.name(), kept, Instant::now());
+        }
         self.charge();
         self.note.finish();
     }

@@ -20,6 +20,7 @@ use toolwright_core::{Fault, FaultClass, Request, Response};
 
 use super::ask::Ask;
 use super::close::Close;
+use super::keep::Keep;
 use super::pass::{Pass, Tap};
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::{Relay, Source, Strictness};
@@ -36,6 +37,7 @@ const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
 pub struct Exchange {
     ask: Ask,
     routes: Arc<Routes>,
+    keep: Arc<Keep>,
     note: Exchanging,
     /// The request, once somebody had to read it whole
     request: Option<Request>,
@@ -55,11 +57,17 @@ enum Answer {
 
 impl Exchange {
     /// A request, on which we are at work since a moment, and who may answer it.
-    pub fn new(ask: Ask, routes: Arc<Routes>, mut note: Exchanging, busy: Instant) -> Exchange {
+    pub fn new(
+        ask: Ask,
+        routes: Arc<Routes>,
+        keep: Arc<Keep>,
+        mut note: Exchanging,
+        busy: Instant,
+    ) -> Exchange {
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
         note.bytes_in = ask.body.len() as u64;
-        Exchange { ask, routes, note, request: None, busy }
+        Exchange { ask, routes, keep, note, request: None, busy }
     }
 
     /// Answers it.
@@ -123,7 +131,7 @@ impl Exchange {
             return Ok(prepare::untouched(&self.ask, model));
         }
         let request = self.read()?;
-        Ok(prepare::translated(&self.ask, request, remote, model)?)
+        Ok(prepare::translated(&self.ask, request, remote, model, &self.keep)?)
     }
 
     /// The request, read whole.
@@ -267,7 +275,7 @@ impl Exchange {
     fn close(mut self, reply: &Reply) -> Close {
         self.note.status = reply.status().as_u16();
         self.rest();
-        Close::new(self.note, self.ask.client)
+        Close::new(self.note, self.ask.client, self.keep)
     }
 
     /// Notes the work since the last wait.

@@ -1,7 +1,7 @@
 //! A client's request made ready for one upstream: as the bytes that it came in where the upstream
 //! speaks the client's dialect, otherwise fitted and written anew.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -12,6 +12,7 @@ use toolwright_core::{Fault, FaultClass, Request};
 
 use super::ask::Ask;
 use super::headers;
+use super::keep::Keep;
 use crate::telemetry::RequestId;
 
 /// What is sent to an upstream, and how its answer is to be read.
@@ -81,6 +82,7 @@ pub fn translated(
     mut request: Request,
     remote: &Remote,
     model: &str,
+    keep: &Keep,
 ) -> Result<Prepared, Fault> {
     let client = ask.endpoint.codec;
     let asked = asked(ask, &request);
@@ -88,8 +90,9 @@ pub fn translated(
     let version = remote.version().map(str::to_owned);
     let mut options = Options { strict: ask.strict, version, asked, ..Options::default() };
     let upstream = remote.codec();
-    let sent = Translator::new(client, upstream, &options).send(request);
-    let Translated { mut value, report } = sent.map_err(refused)?;
+    let translator = Translator::new(client, upstream, &options);
+    keep.recall(ask.client.name(), &translator, &mut request, Instant::now());
+    let Translated { mut value, report } = translator.send(request).map_err(refused)?;
     upstream.ask_for_usage(&mut value);
     options.aliases = report.aliases.clone();
     let headers = value.headers.iter().filter_map(|(name, value)| {
