@@ -15,11 +15,16 @@ pub mod line;
 pub mod log;
 pub mod losses;
 pub mod metrics;
+#[cfg(feature = "otel")]
+pub mod otel;
+pub mod trace;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use toolwright::Caller;
 use toolwright::ledger::{LedgerError, MemoryLedger};
+use toolwright::store::StoreError;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Json};
 
@@ -42,6 +47,10 @@ struct Inner {
     records: Records,
     losses: Losses,
     log: config::Log,
+    /// Whether spans go to a collector
+    traces: AtomicBool,
+    #[cfg(feature = "otel")]
+    exporter: std::sync::OnceLock<otel::Exporter>,
 }
 
 impl Telemetry {
@@ -52,6 +61,9 @@ impl Telemetry {
             records,
             losses: Losses::new(config.losses.keep),
             log: config.log.clone(),
+            traces: AtomicBool::new(false),
+            #[cfg(feature = "otel")]
+            exporter: std::sync::OnceLock::new(),
         }))
     }
 
@@ -88,6 +100,27 @@ impl Telemetry {
         }
     }
 
+    /// Sends traces from now on. Only the first exporter counts.
+    #[cfg(feature = "otel")]
+    pub fn export(&self, exporter: otel::Exporter) -> &otel::Exporter {
+        self.0.traces.store(true, Ordering::Relaxed);
+        self.0.exporter.get_or_init(|| exporter)
+    }
+
+    /// Waits until everything that was told is written and sent.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        #[cfg(feature = "otel")]
+        if let Some(exporter) = self.0.exporter.get() {
+            exporter.flush().await;
+        }
+        self.0.records.flush().await
+    }
+
+    /// Whether exchanges become spans that somebody records.
+    fn traces(&self) -> bool {
+        self.0.traces.load(Ordering::Relaxed)
+    }
+
     /// The numbers.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
@@ -113,6 +146,10 @@ impl Telemetry {
             line::payloads(told);
         }
         self.0.metrics.count(told);
+        #[cfg(feature = "otel")]
+        if let Some(exporter) = self.0.exporter.get() {
+            exporter.exchanged(told);
+        }
         self.0.records.record(told);
         let reports = (std::mem::take(&mut told.request), std::mem::take(&mut told.response));
         self.keep(told, reports.0, reports.1);

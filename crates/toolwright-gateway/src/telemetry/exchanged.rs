@@ -11,6 +11,7 @@ use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
 
 use super::RequestId;
+use super::trace::Trace;
 
 /// One exchange: who asked what, who answered, what it took, what was lost.
 #[derive(Debug, Clone)]
@@ -67,6 +68,8 @@ pub struct Exchanged {
     pub bytes_out: u64,
     /// The bodies, where [`Telemetry::wants_payloads`](super::Telemetry::wants_payloads)
     pub payloads: Option<Payloads>,
+    /// Its place in a trace, if it is in one
+    pub trace: Option<Trace>,
 }
 
 /// How long an exchange took.
@@ -145,6 +148,7 @@ impl Exchanged {
             bytes_in: 0,
             bytes_out: 0,
             payloads: None,
+            trace: None,
         }
     }
 

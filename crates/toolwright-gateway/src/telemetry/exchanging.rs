@@ -4,6 +4,9 @@
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
+use http::{HeaderMap, HeaderValue};
+
+use super::trace::Trace;
 use super::{Exchanged, Telemetry};
 
 /// What is known of an exchange so far. It reads and writes as an [`Exchanged`].
@@ -36,6 +39,22 @@ impl Exchanging {
     pub fn first_byte(&mut self) {
         if self.told.took.first_byte.is_none() {
             self.told.took.first_byte = Some(self.elapsed());
+        }
+    }
+
+    /// Takes the place in a trace that the client's headers give it.
+    pub fn traced(&mut self, headers: &HeaderMap) {
+        self.told.trace = Some(Trace::of(headers, self.told.id));
+    }
+
+    /// The header `traceparent` for the next attempt at an upstream. It names the attempt's own span
+    /// if spans are recorded here, else the client's.
+    pub fn traceparent(&self) -> Option<HeaderValue> {
+        let trace = self.told.trace?;
+        if self.telemetry.traces() {
+            trace.child(self.told.attempts.len()).header()
+        } else {
+            trace.parent?.header()
         }
     }
 

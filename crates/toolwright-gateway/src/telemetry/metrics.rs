@@ -15,6 +15,7 @@
 //! | `toolwright_body_bytes_total` | `direction` |
 //! | `toolwright_ledger_entries_waiting` | |
 //! | `toolwright_log_lines_dropped_total` | |
+//! | `toolwright_spans_dropped_total` | |
 //!
 //! Only names from the configuration become labels: a model that is not in it counts as `other`.
 
@@ -54,6 +55,8 @@ pub struct Metrics {
     bytes: Family<Bytes, Counter>,
     waiting: Gauge,
     dropped: Counter,
+    #[cfg(feature = "otel")]
+    dropped_spans: Counter,
 }
 
 type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
@@ -74,6 +77,10 @@ impl Metrics {
             "Lines that were not written because the log could not keep up",
             dropped.clone(),
         );
+        #[cfg(feature = "otel")]
+        let dropped_spans = Counter::default();
+        #[cfg(feature = "otel")]
+        registry.register("spans_dropped", "Spans that no collector took", dropped_spans.clone());
         let counters = &mut registry;
         Metrics {
             requests: counter(counters, "requests", "Exchanges that are over"),
@@ -98,6 +105,8 @@ impl Metrics {
             open,
             waiting,
             dropped,
+            #[cfg(feature = "otel")]
+            dropped_spans,
         }
     }
 
@@ -115,6 +124,12 @@ impl Metrics {
     /// Lines that the log dropped are counted here.
     pub fn dropped_lines(&self) -> Counter {
         self.dropped.clone()
+    }
+
+    /// Spans that no collector took are counted here.
+    #[cfg(feature = "otel")]
+    pub fn dropped_spans(&self) -> Counter {
+        self.dropped_spans.clone()
     }
 
     /// The text for Prometheus, as `OpenMetrics` has it, where so many entries wait for the

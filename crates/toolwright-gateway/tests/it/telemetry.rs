@@ -1,6 +1,8 @@
 //! What is told of exchanges, from their end to the ledger's file.
 
 mod openapi;
+#[cfg(feature = "otel")]
+mod otel;
 
 use std::path::Path;
 use std::time::Duration;

@@ -18,7 +18,7 @@ impl Metrics {
     }
 
     /// Adds an exchange that is over.
-    pub(in crate::telemetry) fn count(&self, told: &Exchanged) {
+    pub fn count(&self, told: &Exchanged) {
         let dialect = told.dialect.id();
         let upstream = told.upstream.as_ref().unwrap_or(&self.none);
         let upstream_dialect = told.upstream_dialect.map_or("none", Dialect::id);

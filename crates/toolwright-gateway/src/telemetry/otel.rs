@@ -1,0 +1,142 @@
+//! Traces for OpenTelemetry, behind the feature `otel`: a span for each exchange, and below it one
+//! for each attempt at an upstream and each call that the gateway made.
+//!
+//! ```text
+//! Exchanged → span (OTLP's JSON) → queue → batch → POST {endpoint}/v1/traces
+//! ```
+//!
+//! An exchange never waits for a collector: what finds no room in the queue, and what the collector
+//! does not take, is counted in `toolwright_spans_dropped_total`.
+
+mod settings;
+mod span;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::{mpsc, oneshot};
+use toolwright::upstream::{Credential, Deadlines, Outgoing, Remote, RemoteError};
+use toolwright_core::Json;
+use toolwright_core::dialect::openai_chat;
+
+use super::{Exchanged, Metrics};
+
+pub use settings::{Settings, SettingsError};
+
+/// How many exchanges may wait.
+const QUEUE: usize = 2_048;
+/// How many exchanges are sent at once.
+const BATCH: usize = 256;
+/// How long exchanges wait for others.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long a collector may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sends spans to a collector.
+#[derive(Debug)]
+pub struct Exporter {
+    queue: mpsc::Sender<Item>,
+    dropped: Counter,
+}
+
+#[derive(Debug)]
+enum Item {
+    /// The spans of one exchange
+    Spans(Vec<Json>),
+    /// Somebody waits until everything before is sent
+    Flush(oneshot::Sender<()>),
+}
+
+/// The task that sends.
+struct Sender {
+    collector: Remote,
+    settings: Settings,
+    dropped: Counter,
+}
+
+impl Exporter {
+    /// Sends to the collector of the settings from now on. It runs on the runtime that calls this.
+    pub fn start(settings: Settings, metrics: &Metrics) -> Result<Exporter, RemoteError> {
+        let deadlines = Deadlines::new().with_connect(PATIENCE).with_first_byte(PATIENCE);
+        // A remote sends bytes; its codec is not asked here.
+        let codec = &openai_chat::CODEC;
+        let mut collector =
+            Remote::new("otlp", codec, &settings.base, Credential::None)?.with_deadlines(deadlines);
+        for (name, value) in &settings.headers {
+            collector = collector.with_header(name, value)?;
+        }
+        let dropped = metrics.dropped_spans();
+        let (queue, items) = mpsc::channel(QUEUE);
+        let sender = Sender { collector, settings, dropped: dropped.clone() };
+        tokio::spawn(sender.run(items));
+        Ok(Exporter { queue, dropped })
+    }
+
+    /// Waits until everything that was told is sent, or could not be.
+    pub async fn flush(&self) {
+        let (ack, sent) = oneshot::channel();
+        if self.queue.send(Item::Flush(ack)).await.is_ok() {
+            // It is gone only with the runtime.
+            let _sent = sent.await;
+        }
+    }
+
+    /// Takes an exchange, if its trace is recorded.
+    pub(super) fn exchanged(&self, told: &Exchanged) {
+        let Some(trace) = told.trace.filter(super::trace::Trace::is_recorded) else { return };
+        let spans = span::spans(told, &trace);
+        let count = spans.len() as u64;
+        if self.queue.try_send(Item::Spans(spans)).is_err() {
+            self.dropped.inc_by(count);
+        }
+    }
+}
+
+impl Sender {
+    async fn run(self, mut items: mpsc::Receiver<Item>) {
+        while let Some(first) = items.recv().await {
+            let (mut spans, mut waiting) = (Vec::new(), Vec::new());
+            let mut exchanges = 0;
+            let end = tokio::time::Instant::now() + LINGER;
+            let mut next = Some(first);
+            while let Some(item) = next {
+                match item {
+                    Item::Spans(own) => spans.extend(own),
+                    Item::Flush(ack) => waiting.push(ack),
+                }
+                exchanges += 1;
+                next = if exchanges == BATCH || !waiting.is_empty() {
+                    None
+                } else {
+                    tokio::time::timeout_at(end, items.recv()).await.ok().flatten()
+                };
+            }
+            self.send(spans).await;
+            for ack in waiting {
+                // Whoever stopped waiting need not know.
+                let _told = ack.send(());
+            }
+        }
+    }
+
+    async fn send(&self, spans: Vec<Json>) {
+        if spans.is_empty() {
+            return;
+        }
+        let count = spans.len() as u64;
+        let body = span::document(spans, &self.settings).compact();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let path = self.settings.path.clone();
+        let outgoing = Outgoing { path, headers, body: Bytes::from(body), client: None };
+        let why = match self.collector.send(outgoing).await {
+            Ok(reply) if reply.status.is_success() => return,
+            Ok(reply) => reply.status.to_string(),
+            Err(fault) => fault.message,
+        };
+        self.dropped.inc_by(count);
+        tracing::warn!(target: "toolwright::otel", spans = count, "traces were not sent: {why}");
+    }
+}

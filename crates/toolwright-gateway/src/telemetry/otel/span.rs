@@ -1,0 +1,179 @@
+//! One exchange as spans, in OTLP's JSON. Names are those of OpenTelemetry's conventions for
+//! generative AI where they have one.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use toolwright::CallErrorKind;
+use toolwright::chat::response::finish_reason;
+use toolwright_core::json::Object;
+use toolwright_core::{Dialect, FaultClass, Json, object};
+
+use super::settings::Settings;
+use crate::telemetry::Exchanged;
+use crate::telemetry::line::{operation, provider};
+use crate::telemetry::trace::{Trace, TraceParent};
+
+/// OTLP's numbers for kinds of span.
+const INTERNAL: u64 = 1;
+const SERVER: u64 = 2;
+const CLIENT: u64 = 3;
+/// OTLP's number for a span that failed.
+const ERROR: u64 = 2;
+
+/// What is sent to a collector.
+pub(super) fn document(spans: Vec<Json>, settings: &Settings) -> Json {
+    let mut resource = Attributes::default();
+    for (name, value) in &settings.resource {
+        resource.text(name, Some(value));
+    }
+    let scope = object! {"name": "toolwright", "version": env!("CARGO_PKG_VERSION")};
+    let scopes = vec![Json::Object(object! {"scope": scope, "spans": spans})];
+    let resources = object! {
+        "resource": object! {"attributes": resource.0},
+        "scopeSpans": scopes,
+    };
+    Json::Object(object! {"resourceSpans": vec![Json::Object(resources)]})
+}
+
+/// The exchange, its attempts and its calls.
+pub(super) fn spans(told: &Exchanged, trace: &Trace) -> Vec<Json> {
+    let mut spans = vec![exchange(told, trace)];
+    let operation = operation(told.endpoint);
+    for (number, attempt) in told.attempts.iter().enumerate() {
+        let mut attributes = Attributes::default();
+        attributes.text("gen_ai.operation.name", Some(operation));
+        attributes.text("toolwright.upstream", Some(&attempt.upstream));
+        attributes.text("error.type", attempt.fault.map(FaultClass::word));
+        spans.push(span(&Span {
+            name: format!("{operation} {}", attempt.upstream),
+            kind: CLIENT,
+            own: trace.child(number),
+            parent: Some(trace.own),
+            start: told.start + attempt.began,
+            took: attempt.took,
+            error: attempt.fault.map(FaultClass::word),
+            attributes,
+        }));
+    }
+    for (number, ran) in told.ran.iter().enumerate() {
+        let mut attributes = Attributes::default();
+        attributes.text("gen_ai.operation.name", Some("execute_tool"));
+        attributes.text("gen_ai.tool.name", Some(&ran.tool));
+        attributes.text("error.type", ran.error.map(CallErrorKind::as_str));
+        spans.push(span(&Span {
+            name: format!("execute_tool {}", ran.tool),
+            kind: INTERNAL,
+            own: trace.child(told.attempts.len() + number),
+            parent: Some(trace.own),
+            start: told.start + ran.began,
+            took: ran.took,
+            error: ran.error.map(CallErrorKind::as_str),
+            attributes,
+        }));
+    }
+    spans
+}
+
+fn exchange(told: &Exchanged, trace: &Trace) -> Json {
+    let operation = operation(told.endpoint);
+    let mut all = Attributes::default();
+    all.text("gen_ai.operation.name", Some(operation));
+    all.text("gen_ai.provider.name", told.upstream_dialect.map(provider));
+    all.text("gen_ai.request.model", told.asked.as_deref());
+    all.text("gen_ai.response.model", told.model.as_deref());
+    all.text("gen_ai.response.id", told.answer_id.as_deref());
+    if let Some(stop) = told.stop {
+        let reasons = vec![Json::Object(object! {"stringValue": finish_reason(stop)})];
+        let reasons = object! {"arrayValue": object! {"values": reasons}};
+        all.push("gen_ai.response.finish_reasons", reasons);
+    }
+    if let Some(usage) = &told.usage {
+        all.number("gen_ai.usage.input_tokens", Some(usage.input_total()));
+        all.number("gen_ai.usage.output_tokens", usage.output);
+    }
+    all.text("error.type", told.error());
+    all.number("http.response.status_code", Some(u64::from(told.status)));
+    all.text("toolwright.request.id", Some(&told.id.to_string()));
+    all.text("toolwright.client", Some(&told.client.id));
+    all.text("toolwright.tenant", Some(&told.client.tenant));
+    all.text("toolwright.dialect", Some(told.dialect.id()));
+    all.text("toolwright.endpoint", Some(told.endpoint));
+    all.text("toolwright.upstream", told.upstream.as_deref());
+    all.text("toolwright.upstream.dialect", told.upstream_dialect.map(Dialect::id));
+    all.flag("toolwright.stream", told.stream);
+    all.flag("toolwright.untouched", told.untouched);
+    all.number("toolwright.losses", Some(told.losses() as u64));
+    let name = match &told.asked {
+        Some(model) => format!("{operation} {model}"),
+        None => operation.to_owned(),
+    };
+    span(&Span {
+        name,
+        kind: SERVER,
+        own: trace.own,
+        parent: trace.parent,
+        start: told.start,
+        took: told.took.total,
+        error: told.error(),
+        attributes: all,
+    })
+}
+
+struct Span {
+    name: String,
+    kind: u64,
+    own: TraceParent,
+    parent: Option<TraceParent>,
+    start: SystemTime,
+    took: Duration,
+    error: Option<&'static str>,
+    attributes: Attributes,
+}
+
+fn span(span: &Span) -> Json {
+    let mut out = object! {
+        "traceId": format!("{:032x}", span.own.trace),
+        "spanId": format!("{:016x}", span.own.span),
+    };
+    if let Some(parent) = span.parent {
+        out.push("parentSpanId", format!("{:016x}", parent.span));
+    }
+    out.push("name", span.name.as_str());
+    out.push("kind", span.kind);
+    // Numbers of 64 bits are text in protobuf's JSON.
+    out.push("startTimeUnixNano", nanos(span.start));
+    out.push("endTimeUnixNano", nanos(span.start + span.took));
+    out.push("attributes", span.attributes.0.clone());
+    let status = span.error.map_or_else(Object::new, |_| object! {"code": ERROR});
+    out.push("status", status);
+    Json::Object(out)
+}
+
+fn nanos(time: SystemTime) -> String {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
+}
+
+#[derive(Default)]
+struct Attributes(Vec<Json>);
+
+impl Attributes {
+    fn push(&mut self, name: &str, value: Object) {
+        self.0.push(Json::Object(object! {"key": name, "value": value}));
+    }
+
+    fn text(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.push(name, object! {"stringValue": value});
+        }
+    }
+
+    fn number(&mut self, name: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.push(name, object! {"intValue": value.to_string()});
+        }
+    }
+
+    fn flag(&mut self, name: &str, value: bool) {
+        self.push(name, object! {"boolValue": value});
+    }
+}
