@@ -39,8 +39,6 @@ pub struct Exchange {
     routes: Arc<Routes>,
     keep: Arc<Keep>,
     note: Exchanging,
-    /// The request, once somebody had to read it whole
-    request: Option<Request>,
     /// Since when we are at work, and not waiting for somebody
     busy: Instant,
 }
@@ -67,7 +65,7 @@ impl Exchange {
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
         note.bytes_in = ask.body.len() as u64;
-        Exchange { ask, routes, keep, note, request: None, busy }
+        Exchange { ask, routes, keep, note, busy }
     }
 
     /// Answers it.
@@ -108,7 +106,7 @@ impl Exchange {
         self.note.upstream = Some(candidate.upstream().into());
         let Candidate { place, model } = candidate;
         let remote = match place {
-            Place::Offline => return Ok(Answer::Local(Model::offline(), Box::new(self.read()?))),
+            Place::Offline => return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?))),
             Place::Remote(remote) => remote,
         };
         self.note.upstream_dialect = Some(remote.codec().dialect());
@@ -118,8 +116,8 @@ impl Exchange {
         self.busy = Instant::now();
         Ok(match prepared.way {
             Way::Untouched => Answer::Untouched(sent?),
-            Way::Translated(translation) => {
-                self.note.request = translation.report.clone();
+            Way::Translated(mut translation) => {
+                self.note.request = std::mem::take(&mut translation.report);
                 Answer::Translated(remote, sent?, translation)
             }
         })
@@ -130,16 +128,8 @@ impl Exchange {
         if self.note.untouched {
             return Ok(prepare::untouched(&self.ask, model));
         }
-        let request = self.read()?;
+        let request = self.ask.read()?;
         Ok(prepare::translated(&self.ask, request, remote, model, &self.keep)?)
-    }
-
-    /// The request, read whole.
-    fn read(&mut self) -> Result<Request, Fault> {
-        if self.request.is_none() {
-            self.request = Some(self.ask.read()?);
-        }
-        self.request.clone().ok_or_else(|| Fault::new(FaultClass::Internal, "No request."))
     }
 
     /// The vendor's bytes, as they come.
