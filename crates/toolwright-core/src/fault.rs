@@ -1,5 +1,7 @@
 //! A failure, for an API client: each dialect says it in its own status and body.
 
+use std::fmt;
+
 use crate::extra::Extra;
 
 /// What went wrong, in words that every dialect has a form for.
@@ -63,6 +65,14 @@ impl Fault {
         }
     }
 }
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
 
 impl FaultClass {
     /// Every class.

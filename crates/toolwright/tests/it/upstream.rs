@@ -1,10 +1,15 @@
 //! Upstreams over HTTP, against servers that write bytes by hand.
 
+mod again;
+mod answer;
 mod body;
 mod cancel;
 mod credential;
+mod embed;
 mod head;
+mod known;
 mod limit;
+mod replay;
 mod server;
 mod tls;
 
