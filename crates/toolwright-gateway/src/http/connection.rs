@@ -88,7 +88,11 @@ where
         return Close::Own;
     }
     pulse.heard();
-    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&pulse)));
+    let heads = match spoken {
+        Spoken::Http1 => Heads::Timed,
+        Spoken::Http2 => Heads::Untimed,
+    };
+    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&pulse), heads));
     let line = Arc::new(line);
     let answers = service_fn(move |request| {
         let (service, line) = (Arc::clone(&service), Arc::clone(&line));
@@ -97,11 +101,11 @@ where
     match spoken {
         Spoken::Http1 => {
             let connection = settings.http1.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, Heads::Timed, watch).await
+            drive(connection, &settings, &pulse, heads, watch).await
         }
         Spoken::Http2 => {
             let connection = settings.http2.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, Heads::Untimed, watch).await
+            drive(connection, &settings, &pulse, heads, watch).await
         }
     }
 }

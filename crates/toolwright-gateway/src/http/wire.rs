@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pulse::Pulse;
+use super::pulse::{Heads, Pulse};
 
 /// A socket whose first bytes may have been read already.
 #[derive(Debug)]
@@ -16,12 +16,13 @@ pub(super) struct Wire<I> {
     io: I,
     first: Bytes,
     pulse: Arc<Pulse>,
+    heads: Heads,
     closed: bool,
 }
 
 impl<I> Wire<I> {
-    pub(super) fn new(io: I, first: Bytes, pulse: Arc<Pulse>) -> Wire<I> {
-        Wire { io, first, pulse, closed: false }
+    pub(super) fn new(io: I, first: Bytes, pulse: Arc<Pulse>, heads: Heads) -> Wire<I> {
+        Wire { io, first, pulse, heads, closed: false }
     }
 
     fn noted<T>(&self, polled: Poll<T>) -> Poll<T> {
@@ -93,7 +94,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
         if !this.closed {
             ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
             this.closed = true;
-            if !this.pulse.is_owed_a_hearing() {
+            // HTTP/2 ends streams one by one, and says goodbye before it closes.
+            if this.heads == Heads::Untimed || !this.pulse.is_owed_a_hearing() {
                 return Poll::Ready(Ok(()));
             }
             this.pulse.linger();

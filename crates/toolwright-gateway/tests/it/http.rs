@@ -79,6 +79,18 @@ async fn http2_is_spoken_without_asking() {
 }
 
 #[tokio::test]
+async fn a_client_that_leaves_over_http2_ends_what_was_made_for_it() {
+    let server = start(Limits::default()).await;
+    for path in ["/wait", "/stream"] {
+        let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let asking = tokio::spawn(probe::over_http2(socket, "GET", path, ""));
+        server.probe.until_under_way(1).await;
+        asking.abort();
+        server.probe.until_under_way(0).await;
+    }
+}
+
+#[tokio::test]
 async fn a_port_in_use_is_told_with_what_to_do() {
     let server = start(Limits::default()).await;
     let bind = |address: String| async move {

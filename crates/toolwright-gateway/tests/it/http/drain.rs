@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use toolwright_gateway::http::{Ended, Limits};
 
-use super::probe::{Client, start};
+use super::probe::{Client, over_http2, start};
 
 #[tokio::test]
 async fn what_is_under_way_is_finished() {
@@ -67,4 +67,16 @@ async fn a_second_order_ends_it_at_once() {
     server.control.cut();
     assert_eq!(client.rest().await, "");
     assert_eq!(server.ended.await.unwrap(), Ended::Cut(1));
+}
+
+#[tokio::test]
+async fn an_answer_over_http2_is_finished_too() {
+    let server = start(Limits::default()).await;
+    let socket = TcpStream::connect(server.address).await.unwrap();
+    let asking = tokio::spawn(over_http2(socket, "GET", "/slow", ""));
+    server.probe.until_under_way(1).await;
+    server.control.drain();
+    server.probe.pieces.send("go".to_owned()).await.unwrap();
+    assert_eq!(asking.await.unwrap(), (200, "slow".to_owned()));
+    assert_eq!(server.ended.await.unwrap(), Ended::Drained);
 }
