@@ -155,6 +155,12 @@ pub fn lookup(id: &str) -> Option<&'static dyn ChatCodec> {
     dialect.or_else(|| vendors::find(id).map(|vendor| &vendor.codec as &dyn ChatCodec))
 }
 
+/// Whether two codecs are one: codecs without fields may lie at the same address, and rows share a
+/// dialect, so it takes both to tell.
+pub fn is_same(one: &dyn ChatCodec, other: &dyn ChatCodec) -> bool {
+    one.dialect() == other.dialect() && std::ptr::addr_eq(one, other)
+}
+
 /// For whom a request is fitted: rules differ by model and API version.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Target<'t> {

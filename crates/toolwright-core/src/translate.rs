@@ -20,6 +20,7 @@ pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 use crate::call::Call;
 use crate::dialect::{
     Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
+    is_same,
 };
 use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, fit};
@@ -87,9 +88,7 @@ impl<'c> Translator<'c> {
 
     /// Whether there is nothing to change but what was asked for.
     fn is_same(&self) -> bool {
-        self.options.version.is_none()
-            && self.from.dialect() == self.to.dialect()
-            && std::ptr::addr_eq(self.from, self.to)
+        self.options.version.is_none() && is_same(self.from, self.to)
     }
 
     fn target<'t>(&'t self, model: Option<&'t str>) -> Target<'t> {

@@ -2,7 +2,7 @@
 
 use toolwright_core::dialect::vendors::{VENDORS, find};
 use toolwright_core::dialect::{
-    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, lookup,
+    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, is_same, lookup,
 };
 use toolwright_core::event::split::split;
 use toolwright_core::request::Thinking;
@@ -18,6 +18,18 @@ fn json(text: &str) -> Json {
 /// Reads a request with a row and makes sure that it returns.
 fn request(codec: &dyn ChatCodec, text: &str) -> Request {
     fixtures::request(codec, &json(text))
+}
+
+#[test]
+fn a_codec_is_the_same_as_no_other() {
+    let dialects = Dialect::ALL.into_iter().filter(|each| each.codec().is_some()).map(Dialect::id);
+    let ids: Vec<&str> = dialects.chain(VENDORS.iter().map(|vendor| vendor.id)).collect();
+    for one in &ids {
+        for other in &ids {
+            let same = is_same(lookup(one).unwrap(), lookup(other).unwrap());
+            assert_eq!(same, one == other, "{one} and {other}");
+        }
+    }
 }
 
 #[test]

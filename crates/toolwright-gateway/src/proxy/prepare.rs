@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect};
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, is_same};
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
@@ -61,8 +61,7 @@ impl Translation {
 
 /// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
 pub fn is_native(ask: &Ask, remote: &Remote, model: &str) -> bool {
-    let spoken = remote.codec();
-    let same = std::ptr::addr_eq(ask.endpoint.codec, spoken);
+    let same = is_same(ask.endpoint.codec, remote.codec());
     same && speaks_version(ask, remote) && (ask.model == model || ask.can_rename())
 }
 
