@@ -104,7 +104,7 @@ impl Form {
     pub fn most(self) -> usize {
         match self {
             Form::Listed { most, .. } => most,
-            // "At most 100 requests can be in one batch", says the vendor's 400.
+            // Known of old; the SDK has no bound of its own.
             Form::Batched => 100,
             // "Maximum number of texts per call is 96", says the SDK.
             Form::Typed => 96,

@@ -7,13 +7,13 @@
 //! Whatever fails leaves as a fault in the client's own dialect.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, header};
 use http_body::Body;
 use toolwright::run::Model;
 use toolwright::run::model::ready;
-use toolwright::upstream::{Incoming, Remote};
+use toolwright::upstream::{Incoming, Remote, retry};
 use toolwright_core::event::split::split;
 use toolwright_core::translate::{Options, StreamReader};
 use toolwright_core::{Fault, FaultClass, Request, Response};
@@ -32,6 +32,9 @@ use crate::telemetry::{Exchanging, losses};
 
 /// The header that says who answered, or was asked last.
 const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
+
+/// How long to wait for another attempt while there is somebody else to ask.
+const IMPATIENT: Duration = Duration::from_secs(1);
 
 /// An exchange under way.
 pub struct Exchange {
@@ -92,8 +95,10 @@ impl Exchange {
             return Err(client.forbidden(said).into());
         }
         let mut last = None;
-        for candidate in candidates {
-            match self.ask_one(candidate).await {
+        let mut candidates = candidates.into_iter().peekable();
+        while let Some(candidate) = candidates.next() {
+            let patience = if candidates.peek().is_some() { IMPATIENT } else { retry::PATIENCE };
+            match self.ask_one(candidate, patience).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) if failure.is_final() => return Err(failure),
                 Err(failure) => last = Some(failure),
@@ -102,17 +107,23 @@ impl Exchange {
         Err(last.unwrap_or_else(|| Fault::new(FaultClass::Internal, "Nobody was asked.").into()))
     }
 
-    async fn ask_one(&mut self, candidate: Candidate) -> Result<Answer, Box<Failure>> {
+    async fn ask_one(
+        &mut self,
+        candidate: Candidate,
+        patience: Duration,
+    ) -> Result<Answer, Box<Failure>> {
         self.note.upstream = Some(candidate.upstream().into());
         let Candidate { place, model } = candidate;
         let remote = match place {
-            Place::Offline => return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?))),
+            Place::Offline => {
+                return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
+            }
             Place::Remote(remote) => remote,
         };
         self.note.upstream_dialect = Some(remote.codec().dialect());
         let prepared = self.prepare(&remote, &model)?;
         self.rest();
-        let sent = send::send(&self.ask, &remote, &prepared, &mut self.note).await;
+        let sent = send::send(&self.ask, &remote, &prepared, patience, &mut self.note).await;
         self.busy = Instant::now();
         Ok(match prepared.way {
             Way::Untouched => Answer::Untouched(sent?),

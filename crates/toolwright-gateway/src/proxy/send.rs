@@ -1,8 +1,10 @@
 //! A prepared request to its upstream, as often as it takes and may.
 
+use std::time::{Duration, SystemTime};
+
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use toolwright::upstream::retry::{Retry, Verdict};
+use toolwright::upstream::retry::{Hint, Retry, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
 use toolwright_core::{Fault, FaultClass, Json};
@@ -10,7 +12,6 @@ use toolwright_core::{Fault, FaultClass, Json};
 use super::ask::Ask;
 use super::headers;
 use super::prepare::Prepared;
-use super::whole;
 use crate::telemetry::Exchanging;
 use crate::telemetry::exchanged::Attempt;
 
@@ -48,11 +49,13 @@ impl From<Fault> for Box<Failure> {
 /// The longest failure that is read.
 const LONGEST: usize = 1 << 20;
 
-/// Sends until there is an answer, or a failure that is not to be tried again.
+/// Sends until there is an answer, or a failure that is not to be tried again: at once, or after a
+/// wait for which there is patience.
 pub async fn send(
     ask: &Ask,
     remote: &Remote,
     prepared: &Prepared,
+    patience: Duration,
     note: &mut Exchanging,
 ) -> Result<Incoming, Box<Failure>> {
     let mut retry = Retry::new(remote.retries());
@@ -66,9 +69,11 @@ pub async fn send(
             Ok(incoming) => return Ok(incoming),
             Err(failure) => failure,
         };
-        match retry.after(&failure.fault) {
-            Verdict::Wait(wait) => tokio::time::sleep(wait).await,
-            Verdict::GiveUp => return Err(failure),
+        let headers = failure.said.as_ref().map(|said| &said.headers);
+        let hint = headers.map(|headers| Hint::of(headers, SystemTime::now()));
+        match retry.after_reply(&failure.fault, hint.unwrap_or_default()) {
+            Verdict::Wait(wait) if wait <= patience => tokio::time::sleep(wait).await,
+            Verdict::Wait(_) | Verdict::GiveUp => return Err(failure),
         }
     }
 }
@@ -82,9 +87,6 @@ async fn once(ask: &Ask, remote: &Remote, prepared: &Prepared) -> Result<Incomin
     };
     let incoming = remote.send(outgoing).await?;
     if incoming.status.is_success() {
-        if whole::is_page(&incoming.headers) {
-            return Err(whole::not_json(remote.id(), "text/html").into());
-        }
         return Ok(incoming);
     }
     let Incoming { status, headers, body } = incoming;

@@ -53,7 +53,7 @@ pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fa
 }
 
 /// What came instead of JSON, by its own account.
-pub fn not_json(upstream: &str, kind: &str) -> Fault {
+fn not_json(upstream: &str, kind: &str) -> Fault {
     let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
     let message = format!(
         "Upstream '{upstream}' answered with {kind} instead of JSON. \
@@ -68,11 +68,6 @@ pub fn is_stream(codec: &dyn ChatCodec, headers: &HeaderMap) -> bool {
     const LAX: [&str; 3] = ["", "text/plain", "application/octet-stream"];
     let kind = content_type(headers);
     kind.eq_ignore_ascii_case(codec.framing().content_type()) || LAX.contains(&kind)
-}
-
-/// What a successful reply is, if it cannot be an answer: a page for people.
-pub fn is_page(headers: &HeaderMap) -> bool {
-    content_type(headers).eq_ignore_ascii_case("text/html")
 }
 
 fn content_type(headers: &HeaderMap) -> &str {
