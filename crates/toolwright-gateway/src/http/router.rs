@@ -88,10 +88,13 @@ impl Router {
                 Some(id) => self.losses(id, arrival).await,
                 None => self.models(arrival),
             },
-            _ => Err(wrong_method("GET")),
+            _ if is_own(arrival) => Err(wrong_method("GET")),
+            _ => Err(nowhere()),
         };
         answered.unwrap_or_else(|fault| {
-            let codec = Endpoint::nearest(path).codec().unwrap_or(&openai_chat::CODEC);
+            let listing = Listing::find(path, &arrival.headers);
+            let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
+            let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
             fault::reply(codec, RequestId::random(), fault)
         })
     }
@@ -134,6 +137,14 @@ impl Router {
     fn client(&self, arrival: &Arrival) -> Result<Arc<Client>, Fault> {
         Ok(self.gateway.live().keys.find(&arrival.headers, &arrival.uri)?.client)
     }
+}
+
+/// Whether there is something at a path, if it is asked for by the right method.
+fn is_own(arrival: &Arrival) -> bool {
+    let path = arrival.uri.path();
+    matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics")
+        || path.starts_with(LOSSES)
+        || Listing::find(path, &arrival.headers).is_some()
 }
 
 /// Where reports of losses are.
