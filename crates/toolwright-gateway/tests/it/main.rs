@@ -7,6 +7,8 @@ mod ask;
 mod call;
 mod config;
 mod endpoint;
+mod exchange;
+mod gateway;
 mod http;
 mod key;
 mod run;

@@ -1,0 +1,133 @@
+//! What is lost on the way is told: in the header, in the report, in the ledger. Strict requests
+//! are refused instead.
+
+use toolwright_core::Json;
+use toolwright_gateway::key::KeyHash;
+
+use crate::gateway::vendor::{Recorded, vendor};
+use crate::gateway::{Gateway, Upstream, at, items_at, table, text_at};
+
+/// Two clients.
+fn clients() -> String {
+    let table =
+        |name: &str| format!("[keys.{name}]\nhash = \"{}\"\n", KeyHash::of(&format!("key-{name}")));
+    table("alice") + &table("bob")
+}
+
+const ALICE: (&str, &str) = ("toolwright-key", "key-alice");
+const BOB: (&str, &str) = ("toolwright-key", "key-bob");
+const STRICT: (&str, &str) = ("toolwright-strict", "true");
+
+/// A recorded request with something that only its own vendor has a word for.
+fn lossy(id: &str, stream: bool) -> Recorded {
+    let own = vendor(id);
+    let mut sent = own.request(stream).with_model(&own, "up/m");
+    let more = match id {
+        "anthropic" => "\"container\": \"c_1\",",
+        "gemini" => "\"labels\": {\"team\": \"a\"},",
+        "bedrock" => "\"requestMetadata\": {\"team\": \"a\"},",
+        _ => {
+            "\"logit_bias\": {\"50256\": -100}, \"prediction\": {\"type\": \"content\", \"content\": \"x\"},"
+        }
+    };
+    sent.body = sent.body.replacen('{', &format!("{{{more}"), 1);
+    sent
+}
+
+#[test]
+fn losses_are_told_in_the_header_the_report_and_the_ledger() {
+    let pairs = [
+        ("openai-chat", "anthropic"),
+        ("openai-chat", "gemini"),
+        ("openai-chat", "ollama"),
+        ("anthropic", "openai-chat"),
+        ("anthropic", "cohere"),
+        ("gemini", "mistral"),
+        ("bedrock", "openai-responses"),
+        ("deepseek", "bedrock"),
+    ];
+    for (from, to) in pairs {
+        for stream in [false, true] {
+            let pair = format!("{from} {to} {stream}");
+            let target = vendor(to);
+            let upstream = Upstream::start([target.reply(stream)]);
+            let gateway = Gateway::start(&(table("up", to, &upstream) + &clients()));
+            let sent = lossy(from, stream);
+            let answer = gateway.post(&sent.path, &[ALICE], sent.body.as_bytes()).ok();
+            let header = answer.header("toolwright-losses").expect(&pair).to_owned();
+            let (count, first) = header.split_once("; first=").expect(&header);
+            let id = answer.header("toolwright-request-id").unwrap();
+            let path = format!("/v1/losses/{id}");
+            let report = gateway.get(&path, &[ALICE]).ok().json();
+            assert_eq!(text_at(&report, "/request_id"), id);
+            assert_eq!(text_at(&report, "/dialect"), from);
+            assert_eq!(text_at(&report, "/upstream_dialect"), to);
+            let losses = items_at(&report, "/request/losses");
+            let back = items_at(&report, "/response/losses");
+            // The head of a stream is sent before the answer is there.
+            let told = if stream { losses.len() } else { losses.len() + back.len() };
+            assert_eq!(count.parse::<usize>().unwrap(), told, "{pair} {}", report.compact());
+            assert_eq!(text_at(&losses[0], "/path"), first, "{pair}");
+            for loss in losses.iter().chain(&back) {
+                for word in ["/what", "/why", "/severity"] {
+                    assert!(!text_at(loss, word).is_empty(), "{pair}");
+                }
+            }
+            assert_eq!(gateway.get(&path, &[BOB]).status, 404, "{pair}");
+            assert_eq!(gateway.get(&path, &[]).status, 401, "{pair}");
+            let entries = gateway.end();
+            assert_eq!(entries.len(), 1, "{pair}");
+            assert_eq!(&*entries[0].run, id);
+            assert_eq!(
+                (entries[0].losses.len(), entries[0].response_losses.len()),
+                (losses.len(), back.len())
+            );
+            assert_eq!(&*entries[0].caller.id, "alice");
+            assert_eq!(entries[0].calls, ["get_weather", "search_flights"], "{pair}");
+        }
+    }
+}
+
+#[test]
+fn a_strict_request_is_refused_before_anybody_is_asked() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&table("up", "cohere", &upstream));
+    for (id, pointer, word) in [
+        ("openai-chat", "/error/type", "invalid_request_error"),
+        ("anthropic", "/error/type", "invalid_request_error"),
+        ("gemini", "/error/status", "INVALID_ARGUMENT"),
+    ] {
+        for stream in [false, true] {
+            let sent = lossy(id, stream);
+            let answer = gateway.post(&sent.path, &[STRICT], sent.body.as_bytes());
+            assert_eq!(answer.status, 400, "{id} {}", answer.text());
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            assert_eq!(text_at(&answer.json(), pointer), word, "{}", answer.text());
+        }
+    }
+    assert_eq!(upstream.received().len(), 0);
+}
+
+/// A request that any dialect can say, so that only the answer loses something.
+const PLAIN: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}],"max_tokens":9,"max_completion_tokens":9}"#;
+
+#[test]
+fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
+    let own = vendor("anthropic");
+    let upstream = Upstream::start([own.reply(true), own.reply(false), own.reply(true)]);
+    let gateway = Gateway::start(&table("up", own.id, &upstream));
+    let plain = PLAIN.replace("\"max_tokens\":9,", "");
+    let streamed = plain.replacen('{', "{\"stream\":true,", 1);
+    let answer = gateway.post("/v1/chat/completions", &[STRICT], streamed.as_bytes()).ok();
+    let last = answer.events().pop().unwrap();
+    assert!(text_at(&last, "/error/message").contains("toolwright-strict"), "{}", answer.text());
+    assert!(!answer.text().contains("finish_reason\":\"tool_calls"), "{}", answer.text());
+    let answer = gateway.post("/v1/chat/completions", &[STRICT], plain.as_bytes());
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    // The same without strictness: all of it, and what is lost.
+    let answer = gateway.post("/v1/chat/completions", &[], streamed.as_bytes()).ok();
+    assert!(answer.text().contains("finish_reason\":\"tool_calls"), "{}", answer.text());
+    let id = answer.header("toolwright-request-id").unwrap();
+    let report = gateway.get(&format!("/v1/losses/{id}"), &[]).ok().json();
+    assert_ne!(at(&report, "/response/losses/0"), Json::Null, "{}", report.compact());
+}

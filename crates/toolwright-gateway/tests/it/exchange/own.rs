@@ -1,0 +1,152 @@
+//! Our own endpoints, and the reload.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use toolwright_core::Json;
+
+use crate::gateway::vendor::vendor;
+use crate::gateway::{Gateway, Upstream, at, items_at, table, text_at, until};
+
+const CHAT: &str = r#"{"model":"fast","messages":[{"role":"user","content":"hi"}]}"#;
+
+#[test]
+fn models_are_listed_in_every_vendor_s_form() {
+    let upstream = Upstream::start([]);
+    let config = format!(
+        "[models]\nfast = [\"up/m\"]\n{}models = [\"gpt-6-astra\"]\n",
+        table("up", "openai-chat", &upstream)
+    );
+    let gateway = Gateway::start(&config);
+    let names = ["fast", "up/gpt-6-astra", "offline/rules"];
+    let anthropic = [("anthropic-version", "2023-06-01")];
+    let google = [("x-goog-api-key", "any")];
+    let none = &anthropic[..0];
+    let lists = [
+        ("/v1/models", none, "/data", "/id", ""),
+        ("/openai-chat/v1/models", none, "/data", "/id", ""),
+        ("/openai-responses/v1/models", none, "/data", "/id", ""),
+        ("/mistral/v1/models", none, "/data", "/id", ""),
+        ("/deepseek/models", none, "/data", "/id", ""),
+        ("/v1/models", &anthropic[..], "/data", "/id", ""),
+        ("/anthropic/v1/models", none, "/data", "/id", ""),
+        ("/v1beta/models", none, "/models", "/name", "models/"),
+        ("/v1/models", &google[..], "/models", "/name", "models/"),
+        ("/gemini/v1beta/models", none, "/models", "/name", "models/"),
+        ("/api/tags", none, "/models", "/model", ""),
+        ("/ollama/api/tags", none, "/models", "/name", ""),
+        ("/cohere/v1/models", none, "/models", "/name", ""),
+    ];
+    for (path, headers, list, name, before) in lists {
+        let answer = gateway.get(path, headers).ok();
+        let found = items_at(&answer.json(), list);
+        let found: Vec<String> = found.iter().map(|one| text_at(one, name)).collect();
+        let expected = names.map(|name| format!("{before}{name}"));
+        assert_eq!(found, expected, "{path}");
+    }
+    assert_eq!(at(&gateway.get("/v1/models", &anthropic).json(), "/has_more"), Json::Bool(false));
+    // One of them by its name, whose slash may be escaped or not.
+    for path in ["/v1/models/up/gpt-6-astra", "/v1/models/up%2Fgpt-6-astra"] {
+        let answer = gateway.get(path, &[]).ok();
+        assert_eq!(text_at(&answer.json(), "/id"), "up/gpt-6-astra");
+        assert_eq!(text_at(&answer.json(), "/owned_by"), "up");
+    }
+    let answer = gateway.get("/v1/models/nowhere", &anthropic);
+    assert_eq!(answer.status, 404);
+    assert_eq!(text_at(&answer.json(), "/error/type"), "not_found_error", "{}", answer.text());
+}
+
+#[test]
+fn the_process_tells_of_itself() {
+    let own = vendor("anthropic");
+    let upstream = Upstream::start([own.reply(true)]);
+    let config = format!("[models]\nfast = [\"up/m\"]\n{}", table("up", own.id, &upstream));
+    let gateway = Gateway::start(&config);
+    assert_eq!(gateway.get("/healthz", &[]).status, 200);
+    assert_eq!(gateway.get("/readyz", &[]).ok().text(), "ready\n");
+    let description = gateway.get("/openapi.json", &[]).ok().json();
+    assert!(text_at(&description, "/openapi").starts_with("3."));
+    let streamed = CHAT.replacen('{', "{\"stream\":true,", 1);
+    gateway.ask_json("/v1/chat/completions", &streamed).ok();
+    // The exchange is told of when its connection is done with it.
+    let metrics = until("the exchange in the metrics", || {
+        let metrics = gateway.get("/metrics", &[]).ok().text();
+        metrics.contains("upstream=\"up\"").then_some(metrics)
+    });
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    for name in ["get_weather", "search_flights"] {
+        assert!(!metrics.contains(name), "a client could make endless labels: {metrics}");
+    }
+}
+
+#[test]
+fn paths_and_methods_that_are_not_there_are_told() {
+    let gateway = Gateway::start("");
+    let answer = gateway.get("/v1/chat/completions", &[]);
+    assert_eq!(answer.status, 405);
+    assert_eq!(gateway.get("/nothing", &[]).status, 404);
+    let answer = gateway.ask_json("/v1/messages/batches", "{}");
+    assert_eq!((answer.status, text_at(&answer.json(), "/type").as_str()), (404, "error"));
+    let answer = gateway.ask_json("/healthz", "{}");
+    assert_eq!(answer.status, 405);
+}
+
+#[test]
+fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
+    let own = vendor("openai-chat");
+    let first = Upstream::start((0..20_000).map(|_| own.final_reply(true)));
+    let second = Upstream::start((0..20_000).map(|_| own.final_reply(true)));
+    let with = |upstream: &Upstream, alias: &str| {
+        format!(
+            "[models]\n{alias} = [\"up/m\"]\nfast = [\"up/m\"]\n{}",
+            table("up", own.id, upstream)
+        )
+    };
+    let gateway = Arc::new(Gateway::start(&with(&first, "old")));
+    let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let load: Vec<_> = (0..4)
+        .map(|_| {
+            let (gateway, over) = (Arc::clone(&gateway), Arc::clone(&over));
+            let answered = Arc::clone(&answered);
+            let expected = own.last_stream();
+            std::thread::spawn(move || {
+                let streamed = CHAT.replacen('{', "{\"stream\":true,", 1);
+                while !over.load(Ordering::Relaxed) {
+                    let answer = gateway.ask_json("/v1/chat/completions", &streamed).ok();
+                    assert_eq!(answer.body, expected);
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    let more = |what: &str| {
+        let before = answered.load(Ordering::Relaxed);
+        until(what, || (answered.load(Ordering::Relaxed) > before + 8).then_some(()));
+    };
+    let listed = |name: &str| {
+        let names = gateway.get("/v1/models", &[]).ok().text();
+        names.contains(&format!("\"{name}\""))
+    };
+    more("load");
+    assert!(listed("old") && !listed("new"));
+    gateway.reload(&with(&second, "new"));
+    until("the new alias", || listed("new").then_some(()));
+    assert!(!listed("old"));
+    let before = first.received().len();
+    more("load after the reload");
+    // Requests that were under way when it came may still have been on their way.
+    assert!(first.received().len() <= before + 4, "the old upstream is asked no more");
+    assert!(!second.received().is_empty());
+    for bad in ["listen = 7", "[models]\nfast = [\"nowhere/m\"]", "[upstreams.x]\ndialect = \"no\""]
+    {
+        let log = gateway.log().len();
+        gateway.reload(bad);
+        until("the reason in the log", || gateway.log()[log..].contains("reload").then_some(()));
+        more("load after a bad file");
+        assert!(listed("new"));
+    }
+    over.store(true, Ordering::Relaxed);
+    for clients in load {
+        clients.join().unwrap();
+    }
+}

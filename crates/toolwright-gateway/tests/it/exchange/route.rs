@@ -1,0 +1,233 @@
+//! Whom a model's name leads to, and who is asked when the first cannot.
+
+use std::time::{Duration, Instant};
+
+use toolwright_core::Json;
+
+use crate::gateway::vendor::{VENDORS, vendor};
+use crate::gateway::{Gateway, Reply, Upstream, at, fixture, table, text_at};
+
+/// An address at which nobody listens.
+fn nobody() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+/// A question in OpenAI's dialect.
+fn chat(model: &str) -> String {
+    format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#)
+}
+
+#[test]
+fn an_unknown_model_is_not_found_in_every_dialect_s_own_words() {
+    let gateway = Gateway::start("");
+    for vendor in VENDORS {
+        for stream in [false, true] {
+            let sent = vendor.request(stream).with_model(&vendor, "nowhere/model");
+            let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
+            let (document, text) = (answer.json(), answer.text());
+            assert_eq!(answer.status, 404, "{} {text}", vendor.id);
+            assert!(text.contains("no upstream 'nowhere'"), "{text}");
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            let (pointer, value) = match vendor.id {
+                "openai-chat" | "openai-responses" | "deepseek" => {
+                    ("/error/code", "model_not_found")
+                }
+                "anthropic" => ("/error/type", "not_found_error"),
+                "gemini" => ("/error/status", "NOT_FOUND"),
+                "mistral" => ("/object", "error"),
+                "bedrock" => {
+                    let kind = answer.header("x-amzn-errortype").unwrap();
+                    assert!(kind.starts_with("ResourceNotFoundException"), "{kind}");
+                    continue;
+                }
+                "ollama" => {
+                    text_at(&document, "/error");
+                    continue;
+                }
+                _ => {
+                    text_at(&document, "/message");
+                    continue;
+                }
+            };
+            assert_eq!(text_at(&document, pointer), value, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_bare_id_leads_to_whoever_makes_such_models() {
+    let names = ["openai", "anthropic", "gemini", "deepseek", "mistral", "cohere", "bedrock"];
+    let dialect = |name: &'static str| if name == "openai" { "openai-chat" } else { name };
+    let upstreams = names.map(|name| Upstream::start([vendor(dialect(name)).final_reply(false)]));
+    let tables = names.iter().zip(&upstreams).map(|(name, up)| table(name, dialect(name), up));
+    let gateway = Gateway::start(&tables.collect::<String>());
+    let models = [
+        "gpt-6-astra",
+        "claude-opus-5",
+        "gemini-3.8-flash",
+        "deepseek-chat",
+        "mistral-large-latest",
+        "command-a-03-2025",
+        "us.anthropic.claude-opus-5-v1:0",
+    ];
+    for ((name, upstream), model) in names.iter().zip(&upstreams).zip(models) {
+        let answer = gateway.ask_json("/v1/chat/completions", &chat(model)).ok();
+        assert_eq!(answer.header("toolwright-upstream"), Some(*name));
+        assert_eq!(upstream.received().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_model_in_a_path_may_be_escaped_or_not() {
+    let own = vendor("bedrock");
+    let upstream = Upstream::start((0..4).map(|_| own.reply(false)));
+    let gateway = Gateway::start(&table("aws", "bedrock", &upstream));
+    let sent = own.request(false);
+    for model in [
+        "aws/anthropic.claude-opus-5-v1:0",
+        "aws%2Fanthropic.claude-opus-5-v1%3A0",
+        "aws/anthropic.claude-opus-5-v1%3A0",
+        "aws%2fanthropic.claude-opus-5-v1%3a0",
+    ] {
+        let path = format!("/model/{model}/converse");
+        gateway.post(&path, &[], sent.body.as_bytes()).ok();
+        let received = upstream.last();
+        assert_eq!(received.path, "/model/anthropic.claude-opus-5-v1%3A0/converse");
+        assert_eq!(received.text(), sent.body);
+    }
+}
+
+#[test]
+fn an_alias_is_spliced_in_and_nothing_else_changes() {
+    let own = vendor("openai-chat");
+    let upstream = Upstream::start([own.reply(false)]);
+    let config =
+        format!("[models]\nfast = [\"gpt/gpt-6-astra\"]\n{}", table("gpt", own.id, &upstream));
+    let gateway = Gateway::start(&config);
+    // A body that no encoder would write so.
+    let before = "\n{ \"messages\" :[{\"content\":\"\\u0068\\/\",\"role\":\"user\"}],\t\"seed\":0.10e1,\"model\"  :  ";
+    let after = " ,\"x\":{\"model\":\"fast\"},\"seed\":1E400 }\n ";
+    let answer =
+        gateway.ask_json("/v1/chat/completions", &format!("{before}\"\\u0066ast\"{after}"));
+    assert_eq!(answer.ok().body, own.calls());
+    assert_eq!(upstream.last().text(), format!("{before}\"gpt-6-astra\"{after}"));
+}
+
+#[test]
+fn fallbacks_are_asked_in_order_until_one_answers() {
+    let limited = fixture("anthropic/accepted/anthropic_error_429.json");
+    let first = Upstream::start([Reply::json(429, limited).with("retry-after", "600")]);
+    let second = Upstream::start([Reply::json(500, "oops"), Reply::json(503, "")]);
+    let third = Upstream::start([
+        Reply::Raw(Vec::new()),
+        Reply::Whole {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+            body: b"<html>login</html>".to_vec(),
+        },
+    ]);
+    let last = Upstream::start([]);
+    last.then(vendor("gemini").final_reply(false));
+    last.then(vendor("gemini").final_reply(true));
+    let gone = nobody();
+    let config = format!(
+        "[models]\nsafe = [\"first/a\", \"gone/b\", \"second/c\", \"third/d\", \"last/e\", \"offline/rules\"]\n\
+         [upstreams.gone]\ndialect = \"mistral\"\nbase_url = \"{gone}\"\nretries = 0\n{}{}{}{}",
+        table("first", "anthropic", &first),
+        table("second", "openai-chat", &second),
+        table("third", "cohere", &third),
+        table("last", "gemini", &last),
+    );
+    let gateway = Gateway::start(&config);
+    let answer = gateway.ask_json("/v1/chat/completions", &chat("safe")).ok();
+    assert_eq!(answer.header("toolwright-upstream"), Some("last"));
+    let asked = [&first, &second, &third, &last].map(|upstream| upstream.received().len());
+    assert_eq!(asked, [1, 1, 1, 1]);
+    assert_eq!(at(&second.last().json(), "/model"), Json::from("c"));
+    // The same with a stream, for whose head nobody has to wait.
+    let streamed = chat("safe").replacen('{', "{\"stream\":true,", 1);
+    let answer = gateway.ask_json("/v1/chat/completions", &streamed).ok();
+    assert_eq!(answer.header("toolwright-upstream"), Some("last"));
+    assert!(answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
+}
+
+#[test]
+fn when_nobody_answers_the_last_one_s_reason_is_told() {
+    let gone = nobody();
+    let limited = fixture("gemini/accepted/gemini_error_429.json");
+    let upstream = Upstream::start([Reply::json(429, limited)]);
+    let config = format!(
+        "[models]\nsafe = [\"gone/b\", \"google/e\"]\n\
+         [upstreams.gone]\ndialect = \"mistral\"\nbase_url = \"{gone}\"\nretries = 0\n{}",
+        table("google", "gemini", &upstream),
+    );
+    let gateway = Gateway::start(&config);
+    let answer = gateway.ask_json("/v1/chat/completions", &chat("safe"));
+    assert_eq!(answer.status, 429);
+    assert_eq!(answer.header("retry-after"), Some("17"));
+    assert_eq!(answer.header("toolwright-upstream"), Some("google"));
+    assert!(answer.text().contains("exceeded your current quota"), "{}", answer.text());
+}
+
+#[test]
+fn a_request_that_is_itself_at_fault_asks_nobody_else() {
+    let (status, body) = vendor("anthropic").fault();
+    let first = Upstream::start([Reply::json(status, body)]);
+    let second = Upstream::start([]);
+    let config = format!(
+        "[models]\nsafe = [\"first/a\", \"second/b\"]\n{}{}",
+        table("first", "anthropic", &first),
+        table("second", "gemini", &second),
+    );
+    let gateway = Gateway::start(&config);
+    let answer = gateway.ask_json("/v1/chat/completions", &chat("safe"));
+    assert_eq!(answer.status, 400);
+    assert_eq!(text_at(&answer.json(), "/error/type"), "invalid_request_error");
+    assert_eq!((first.received().len(), second.received().len()), (1, 0));
+}
+
+#[test]
+fn what_may_pass_is_tried_again_when_the_vendor_says() {
+    let own = vendor("openai-chat");
+    let limited = fixture("openai-chat/accepted/openai_error_429.json");
+    let limited = |after: &str| Reply::json(429, limited.clone()).with("retry-after", after);
+    let upstream = Upstream::start([limited("1"), own.reply(false), limited("3600")]);
+    let config = table("gpt", own.id, &upstream).replace("retries = 0", "retries = 2");
+    let gateway = Gateway::start(&config);
+    let began = Instant::now();
+    let answer = gateway.ask_json("/v1/chat/completions", &chat("gpt/m")).ok();
+    assert!(began.elapsed() >= Duration::from_secs(1), "earlier than the vendor said");
+    assert_eq!(answer.body, own.calls());
+    assert_eq!(upstream.received().len(), 2);
+    // Nobody waits an hour: whoever asked is told.
+    let answer = gateway.ask_json("/v1/chat/completions", &chat("gpt/m"));
+    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("3600")));
+    assert_eq!(upstream.received().len(), 3);
+}
+
+#[test]
+fn nothing_is_tried_again_once_something_was_sent() {
+    let own = vendor("anthropic");
+    let stream = own.calls_stream();
+    let head = "HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\n\
+                transfer-encoding: chunked\r\n\r\n";
+    let part = &stream[..stream.len() / 2];
+    let chunk = format!("{:x}\r\n{}\r\n", part.len(), String::from_utf8_lossy(part));
+    let broken = || Reply::Raw([head, &chunk].concat().into_bytes());
+    let upstream = Upstream::start([broken(), broken(), own.reply(true), own.reply(true)]);
+    let config = table("claude", own.id, &upstream).replace("retries = 0", "retries = 2");
+    let gateway = Gateway::start(&config);
+    let streamed = chat("claude/m").replacen('{', "{\"stream\":true,", 1);
+    let answer = gateway.ask_json("/v1/chat/completions", &streamed).ok();
+    let last = answer.events().pop().unwrap();
+    assert!(at(&last, "/error/message").as_str().is_some(), "{}", answer.text());
+    assert!(!answer.text().contains("\"finish_reason\":\"tool_calls\""), "{}", answer.text());
+    assert_eq!(upstream.received().len(), 1);
+    // The same where the bytes pass untouched: what came, came.
+    let sent = own.request(true).with_model(&own, "claude/m");
+    let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
+    assert!(answer.body.starts_with(part), "{}", answer.text());
+    assert!(!answer.text().contains("message_stop"));
+    assert_eq!(upstream.received().len(), 2);
+}

@@ -1,0 +1,193 @@
+//! The gateway as people run it: the binary as a process, with a configuration in a folder of its
+//! own, upstreams that replay recorded bytes, and a client that speaks plain HTTP.
+//!
+//! Nothing here uses the project's own encoders, so what is wrong in them shows.
+
+pub mod client;
+pub mod upstream;
+pub mod vendor;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use toolwright::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
+use toolwright_core::Json;
+
+pub use client::{Answer, Asking};
+pub use upstream::{Reply, Upstream};
+
+/// Longer than anything here takes.
+pub const HANG: Duration = Duration::from_secs(30);
+
+/// The key that upstreams of these tests are configured with.
+pub const UPSTREAM_KEY: &str = "sk-upstream-secret";
+
+/// A gateway as a process. It ends with the test.
+pub struct Gateway {
+    child: Child,
+    /// Where it listens
+    pub address: SocketAddr,
+    folder: TempDir,
+    log: Arc<Mutex<String>>,
+}
+
+impl Gateway {
+    /// Starts one with a configuration. In its environment is nothing but `UPSTREAM_KEY`.
+    pub fn start(config: &str) -> Gateway {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("toolwright.toml");
+        std::fs::write(&file, config).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()])
+            .args(["--data", folder.path().join("data").to_str().unwrap()])
+            .env_clear()
+            .env("UPSTREAM_KEY", UPSTREAM_KEY)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let address = line.split_once("http://").map(|(_, rest)| rest);
+        let address = address.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        let log = Arc::new(Mutex::new(String::new()));
+        let lines = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let mut log = lines.lock().unwrap();
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
+        let Some(address) = address else {
+            child.wait().unwrap();
+            panic!("does not start: {line}{}", log.lock().unwrap());
+        };
+        Gateway { child, address, folder, log }
+    }
+
+    /// Posts a body and takes the whole answer.
+    pub fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.ask("POST", path, headers, body).answer()
+    }
+
+    /// Posts to a path with no headers but the usual ones.
+    pub fn ask_json(&self, path: &str, body: &str) -> Answer {
+        self.post(path, &[], body.as_bytes())
+    }
+
+    /// Gets a path.
+    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask("GET", path, headers, b"").answer()
+    }
+
+    /// Sends a request on a connection of its own, and lets the caller read the answer.
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Asking {
+        Asking::send(self.address, method, path, headers, body)
+    }
+
+    /// What it has written to its log so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Writes another configuration in one step, and tells it so.
+    pub fn reload(&self, config: &str) {
+        let half = self.folder.path().join("half");
+        std::fs::write(&half, config).unwrap();
+        std::fs::rename(&half, self.folder.path().join("toolwright.toml")).unwrap();
+        self.signal("HUP");
+    }
+
+    /// Ends it in peace, and reads what its ledger has of exchanges, in their order.
+    pub fn end(mut self) -> Vec<ExchangeEntry> {
+        self.signal("TERM");
+        self.child.wait().unwrap();
+        let ledger = SqliteLedger::open(self.folder.path().join("data/ledger.sqlite")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let query = Query::new().with_kind(Kind::Exchange);
+        let mut entries = runtime.block_on(ledger.entries(&query)).unwrap();
+        entries.sort_by_key(|found| found.sequence);
+        entries.iter().map(|found| found.entry.as_exchange().unwrap().clone()).collect()
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+        if std::thread::panicking() {
+            // What it said may tell why the test fails.
+            let _told = writeln!(std::io::stderr(), "the gateway's log:\n{}", self.log());
+        }
+    }
+}
+
+/// Waits until there is something, for as long as nothing hangs.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < HANG, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A table for the configuration: an upstream in a dialect, reached with [`UPSTREAM_KEY`].
+pub fn table(name: &str, dialect: &str, upstream: &Upstream) -> String {
+    let url = upstream.url();
+    format!(
+        "[upstreams.{name}]\ndialect = \"{dialect}\"\nbase_url = \"{url}\"\n\
+         key = \"env:UPSTREAM_KEY\"\nretries = 0\n"
+    )
+}
+
+/// A file of the repository's fixtures.
+pub fn fixture(relative: &str) -> Vec<u8> {
+    let path = crate::run::fixture(relative);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What is at a pointer of a document, `null` if nothing is.
+pub fn at(document: &Json, pointer: &str) -> Json {
+    let mut found = document.clone();
+    for step in pointer.split('/').skip(1) {
+        let next = match &found {
+            Json::Object(object) => object.get(step).cloned(),
+            Json::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get(at).cloned()),
+            _ => None,
+        };
+        found = next.unwrap_or(Json::Null);
+    }
+    found
+}
+
+/// The text at a pointer of a document.
+pub fn text_at(document: &Json, pointer: &str) -> String {
+    match at(document, pointer) {
+        Json::String(text) => text,
+        other => panic!("no text at {pointer}: {} in {}", other.compact(), document.compact()),
+    }
+}
+
+/// The items at a pointer of a document.
+pub fn items_at(document: &Json, pointer: &str) -> Vec<Json> {
+    match at(document, pointer) {
+        Json::Array(items) => items,
+        other => panic!("no list at {pointer}: {} in {}", other.compact(), document.compact()),
+    }
+}

@@ -1,0 +1,148 @@
+//! A client that speaks HTTP/1.1 over a bare socket, one request on a connection.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use toolwright_core::Json;
+
+use super::HANG;
+
+/// A reply, whole.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    /// Whether the body ended as it said it would
+    pub complete: bool,
+}
+
+impl Answer {
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Json {
+        Json::parse_bytes(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// A header by its name in small letters.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body, if the status is 200.
+    pub fn ok(self) -> Answer {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        assert!(self.complete, "cut off: {}", String::from_utf8_lossy(&self.body));
+        self
+    }
+
+    /// The data of each frame of a stream of server-sent events, but for `[DONE]`.
+    pub fn events(&self) -> Vec<Json> {
+        let text = self.text();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+        data.filter(|data| *data != "[DONE]").map(|data| Json::parse(data).unwrap()).collect()
+    }
+}
+
+/// A request that was sent, and its reply as far as it was read.
+pub struct Asking {
+    socket: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Asking {
+    /// Sends a request. The connection is closed by the server after the answer.
+    pub fn send(
+        address: SocketAddr,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Asking {
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.set_nodelay(true).unwrap();
+        socket.set_read_timeout(Some(HANG)).unwrap();
+        let mut head =
+            format!("{method} {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n");
+        if method == "POST" {
+            let size = body.len().to_string();
+            head += &["content-type: application/json\r\ncontent-length: ", &size, "\r\n"].concat();
+        }
+        for (name, value) in headers {
+            head += &[name, ": ", value, "\r\n"].concat();
+        }
+        head += "\r\n";
+        // A server may answer and close before it has read all.
+        let _sent = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
+        Asking { socket, read: Vec::new() }
+    }
+
+    /// Reads on until what was read so far, head and all, holds something.
+    pub fn until(&mut self, text: &str) -> String {
+        loop {
+            let so_far = String::from_utf8_lossy(&self.read).into_owned();
+            if so_far.contains(text) {
+                return so_far;
+            }
+            assert!(self.more() > 0, "ended without {text:?}: {so_far:?}");
+        }
+    }
+
+    /// Reads the rest of the answer.
+    pub fn answer(mut self) -> Answer {
+        while self.more() > 0 {}
+        let end = self.read.windows(4).position(|window| window == b"\r\n\r\n");
+        let end = end.unwrap_or_else(|| panic!("no head: {:?}", self.read.escape_ascii()));
+        let head = String::from_utf8(self.read[..end].to_vec()).unwrap();
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = lines.filter_map(|line| line.split_once(": "));
+        let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+        let headers: Vec<(String, String)> = headers.collect();
+        let rest = &self.read[end + 4..];
+        let header = |name: &str| headers.iter().find(|(known, _)| known == name);
+        let (body, complete) = match header("content-length") {
+            Some((_, size)) => (rest.to_vec(), rest.len() == size.parse::<usize>().unwrap()),
+            None => unchunk(rest),
+        };
+        Answer { status, headers, body, complete }
+    }
+
+    fn more(&mut self) -> usize {
+        let mut buffer = [0; 16 * 1024];
+        match self.socket.read(&mut buffer) {
+            Ok(read) => {
+                self.read.extend_from_slice(&buffer[..read]);
+                read
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => 0,
+            Err(error) => panic!("{error} after {:?}", self.read.escape_ascii().to_string()),
+        }
+    }
+}
+
+/// A chunked body put together, and whether its end was there.
+pub fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
+    let mut body = Vec::new();
+    loop {
+        let Some(end) = rest.windows(2).position(|window| window == b"\r\n") else {
+            return (body, false);
+        };
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        rest = &rest[end + 2..];
+        if size == 0 {
+            return (body, true);
+        }
+        if rest.len() < size + 2 {
+            body.extend_from_slice(&rest[..rest.len().min(size)]);
+            return (body, false);
+        }
+        body.extend_from_slice(&rest[..size]);
+        rest = &rest[size + 2..];
+    }
+}
