@@ -9,14 +9,16 @@ use super::probe::{Client, HANG};
 /// A gateway as a process. It ends with the test.
 struct Gateway {
     child: Child,
+    _data: tempfile::TempDir,
     stderr: BufReader<ChildStderr>,
     address: SocketAddr,
 }
 
 impl Gateway {
     fn start(arguments: &[&str]) -> Gateway {
+        let data = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--data", data.path().to_str().unwrap()])
             .args(arguments)
             .stderr(Stdio::piped())
             .spawn()
@@ -26,7 +28,7 @@ impl Gateway {
         stderr.read_line(&mut line).unwrap();
         let (_, address) = line.split_once("http://").unwrap();
         let address = address.split_whitespace().next().unwrap().parse().unwrap();
-        Gateway { child, stderr, address }
+        Gateway { child, _data: data, stderr, address }
     }
 
     fn signal(&self, name: &str) {
@@ -163,7 +165,9 @@ fn what_keeps_it_from_starting_is_told() {
     let run = |arguments: &[&str]| crate::run::toolwright(arguments, b"");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let refused = run(&["serve", "--listen", &taken]);
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    let refused = run(&["serve", "--listen", &taken, "--data", data]);
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("in use") && refused.stderr.contains("hint: "));
     let refused = run(&["serve", "--listen", "0.0.0.0:0"]);
