@@ -32,6 +32,8 @@ def request(upstream, cell, path, headers, body):
     need(body.get("model", model) == model, "model", f"{body.get('model')!r}, not {model!r}")
     wrong = vendor.credential(headers, upstream.key)
     need(wrong is None, "credential", wrong)
+    version = headers.get("anthropic-version")
+    need(upstream.version in (None, version), "version", f"{version!r}, not {upstream.version!r}")
     kind = headers.get("content-type", "")
     need(kind.split(";")[0] == "application/json", "content-type", f"{kind!r}")
     if cell.secret:

@@ -1,25 +1,53 @@
 """The rows of the matrix: which SDK drives which dialect, and where it is pointed."""
 
+import json
+import pathlib
+import re
+
 from gateway import DIALECTS
+
+_HOME = pathlib.Path(__file__).parents[1]
+
+
+def _pins(name):
+    """The versions that a file of requirements pins."""
+    return dict(re.findall(r"(?m)^([\w-]+)==(\S+)$", (_HOME / name).read_text("utf-8")))
+
+
+_JAVASCRIPT = json.loads((_HOME / "js" / "package.json").read_text("utf-8"))["dependencies"]
+# By driver: what the SDKs are written in, and their versions.
+_DRIVERS = {
+    "python": ("Python", _pins("requirements.txt")),
+    "bearer": ("Python", _pins("requirements.txt")),
+    "previous": ("Python", _pins("previous.txt")),
+    "js": ("JavaScript", _JAVASCRIPT),
+}
 
 
 class Row:
     """An SDK. `driver` says which process runs it."""
 
-    def __init__(self, dialect, driver, name):
+    def __init__(self, dialect, driver, package, note=None):
         self.dialect = dialect
         self.driver = driver
-        self.name = name
+        self.language, pins = _DRIVERS[driver]
+        version = ".".join(pins[package].split(".")[:2])
+        self.sdk = f"{package} {version}" + (f" ({note})" if note else "")
+
+    @property
+    def name(self):
+        """Language and SDK."""
+        return f"{self.language} {self.sdk}"
+
+    @property
+    def keeps_no_ids(self):
+        """The Ollama SDKs send no ids of calls back, and that of Python shows none."""
+        return self.dialect == "ollama"
 
     @property
     def speaks_http2(self):
         """The AWS SDK of JavaScript does, without asking; the fake upstreams do not."""
         return (self.dialect, self.driver) == ("bedrock", "js")
-
-    @property
-    def keeps_no_ids(self):
-        """The Ollama SDK of Python shows no ids of calls."""
-        return self.dialect == "ollama"
 
     def base(self, root):
         """What the SDK gets as its base address, where the gateway is at `root`."""
@@ -39,17 +67,30 @@ _GATEWAY = {
 }
 _VENDOR = {"openai-chat": "/v1", "openai-responses": "/v1"}
 
-CURRENT = [Row(dialect, "python", dialect) for dialect in DIALECTS]
+CURRENT = [
+    Row("openai-chat", "python", "openai", "chat"),
+    Row("openai-responses", "python", "openai", "responses"),
+    Row("anthropic", "python", "anthropic"),
+    Row("bedrock", "python", "boto3"),
+    Row("deepseek", "python", "openai", "DeepSeek"),
+    Row("gemini", "python", "google-genai"),
+    Row("ollama", "python", "ollama"),
+    Row("mistral", "python", "mistralai"),
+    Row("cohere", "python", "cohere"),
+]
+assert [row.dialect for row in CURRENT] == list(DIALECTS)
+# botocore sends a bearer key over TLS only.
+BEARER = [Row("bedrock", "bearer", "boto3", "bearer key, TLS")]
 PREVIOUS = [
-    Row("openai-chat", "previous", "openai 1 (chat)"),
-    Row("openai-responses", "previous", "openai 1 (responses)"),
-    Row("anthropic", "previous", "anthropic 0"),
-    Row("gemini", "previous", "google-genai 1"),
-    Row("mistral", "previous", "mistralai 1"),
+    Row("openai-chat", "previous", "openai", "chat"),
+    Row("openai-responses", "previous", "openai", "responses"),
+    Row("anthropic", "previous", "anthropic"),
+    Row("gemini", "previous", "google-genai"),
+    Row("mistral", "previous", "mistralai"),
 ]
 JAVASCRIPT = [
-    Row("openai-chat", "js", "openai (chat)"),
-    Row("openai-responses", "js", "openai (responses)"),
+    Row("openai-chat", "js", "openai", "chat"),
+    Row("openai-responses", "js", "openai", "responses"),
     Row("anthropic", "js", "@anthropic-ai/sdk"),
     Row("bedrock", "js", "@aws-sdk/client-bedrock-runtime"),
     Row("gemini", "js", "@google/genai"),
@@ -57,3 +98,4 @@ JAVASCRIPT = [
     Row("mistral", "js", "@mistralai/mistralai"),
     Row("cohere", "js", "cohere-ai"),
 ]
+ALL = CURRENT + BEARER + PREVIOUS + JAVASCRIPT

@@ -104,8 +104,7 @@ def run(upstreams, drivers, numbers, report, verbose):
 
     drivers.run(cells, address)
     for cell in good:
-        name = f"{cell.row.driver}: {cell.row.name}, {'stream' if cell.stream else 'whole'}, no gateway"
-        report.run(name, lambda: sound(cell))
+        report.run(f"{cell.name}, no gateway", lambda: sound(cell))
     for name, cell in broken:
         title = f"broken: {name}: {cell.name}"
         report.run(title, lambda: _refused(cell, title, verbose))

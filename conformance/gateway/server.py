@@ -6,6 +6,7 @@ import json
 import random
 import re
 import socket
+import sys
 import threading
 
 import dialects
@@ -16,12 +17,16 @@ _TAG = re.compile(r"c[0-9a-f]{8}")
 
 
 class Upstream:
-    """A vendor on a port of its own. `cells` maps tags to cells; `strays` came for none of them."""
+    """A vendor on a port of its own. `cells` maps tags to cells; `strays` came for none of them.
 
-    def __init__(self, dialect, key):
+    `version` is the only one of its interface that it speaks, where there is more than one.
+    """
+
+    def __init__(self, dialect, key, version=None):
         self.vendor = upstreams.module(dialect)
         self.judge = dialects.module(dialect)
         self.key = key
+        self.version = version
         self.cells = {}
         self.strays = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -73,6 +78,12 @@ def _complaints_of(cell, turn):
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def handle_error(self, request, client_address):
+        """A client that leaves is none of our business; what else went wrong is told at the end."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError):
+            self.upstream.strays.append(f"{type(error).__name__}: {error}")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

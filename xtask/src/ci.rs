@@ -45,7 +45,7 @@ const QUICK: &[Step] = &[
     Step {
         name: "conformance",
         again: "cargo xtask conformance",
-        run: || conformance::run(conformance::Talk::Brief),
+        run: || conformance::run(conformance::Plan::default()),
     },
 ];
 

@@ -10,26 +10,61 @@ const CURRENT: Venv =
     Venv { folder: "target/conformance-venv", requirements: "conformance/requirements.txt" };
 const PREVIOUS: Venv =
     Venv { folder: "target/conformance-previous-venv", requirements: "conformance/previous.txt" };
+const BINARY: &str = "target/debug/toolwright";
 const JS: &str = "conformance/js";
 const JS_HOME: &str = "target/conformance-js";
 /// What the driver of JavaScript reads beside its own files.
 const TASK: &str = "conformance/gateway/task.json";
 
+/// How the task runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    talk: Talk,
+    readme: Readme,
+}
+
 /// How much is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Talk {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Talk {
     /// What failed
+    #[default]
     Brief,
     /// Also why each broken variant was refused
     Verbose,
 }
 
+/// What is done with the matrix that was measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Readme {
+    /// It must be the one in the READMEs
+    #[default]
+    Check,
+    /// It is written there
+    Write,
+}
+
+impl Plan {
+    /// Reads the arguments of the command.
+    pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
+        let mut plan = Plan::default();
+        for word in words {
+            match *word {
+                "--verbose" => plan.talk = Talk::Verbose,
+                "--write" => plan.readme = Readme::Write,
+                other => return Err(Failure(format!("unknown option {other}"))),
+            }
+        }
+        Ok(plan)
+    }
+}
+
 /// Shows that the judges can tell good from broken, then has them judge `golden/` and the gateway.
-pub(crate) fn run(talk: Talk) -> Outcome {
+pub(crate) fn run(plan: Plan) -> Outcome {
+    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
     CURRENT.make()?;
     PREVIOUS.make()?;
     javascript()?;
-    let verbose: &[&str] = if talk == Talk::Verbose { &["--verbose"] } else { &[] };
+    let verbose: &[&str] = if plan.talk == Talk::Verbose { &["--verbose"] } else { &[] };
     CURRENT
         .python("conformance/validate.py")
         .with(&["--self-test"])
@@ -37,16 +72,18 @@ pub(crate) fn run(talk: Talk) -> Outcome {
         .with(&["."])
         .run()?;
     CURRENT.python("conformance/validate.py").with(&["."]).run()?;
-    matrix().with(&["--self-test"]).with(verbose).with(&["."]).run()
+    let write: &[&str] = if plan.readme == Readme::Write { &["--write"] } else { &[] };
+    matrix().with(verbose).with(write).with(&["."]).run()
 }
 
 /// The gateway between the SDKs and fake upstreams.
 fn matrix() -> Program {
     let previous = format!("{}/bin/python", PREVIOUS.folder);
-    let (node, driver) =
-        (format!("{JS_HOME}/node_modules/.bin/node"), format!("{JS_HOME}/drive.mjs"));
+    let node = format!("{JS_HOME}/node_modules/.bin/node");
+    let driver = format!("{JS_HOME}/drive.mjs");
     CURRENT
         .python("conformance/matrix.py")
+        .with(&["--binary", BINARY])
         .with(&["--previous", &previous])
         .with(&["--node", &node, &driver])
 }

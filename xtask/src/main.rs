@@ -19,7 +19,9 @@ Usage: cargo xtask <task>
   ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
                            --full adds fuzz, bench, bench-gateway and soak
   tidy                     the rules of the source tree
-  conformance [--verbose]  what we emit, judged by the vendors' own SDKs
+  conformance [--verbose] [--write]
+                           what we emit, judged by the vendors' own SDKs, and the gateway, driven
+                           by them; --write puts the matrix into the READMEs
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
@@ -38,8 +40,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(ci::Extent::Quick),
         ["ci", "--full"] => ci::run(ci::Extent::Full),
         ["tidy"] => tidy::run(),
-        ["conformance"] => conformance::run(conformance::Talk::Brief),
-        ["conformance", "--verbose"] => conformance::run(conformance::Talk::Verbose),
+        ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
         ["examples"] => examples::run(),
