@@ -22,7 +22,6 @@ from gateway import clients
 warnings.filterwarnings("ignore")
 
 
-
 @functools.lru_cache(maxsize=None)
 def _client(dialect, base, key):
     return clients.module(dialect).connect(base, key)

@@ -92,9 +92,13 @@ def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verbose", action="store_true", help="say why broken cells were refused")
-    parser.add_argument("--binary", help="the toolwright to drive; without it, judge the judges only")
+    parser.add_argument(
+        "--binary", help="the toolwright to drive; without it, judge the judges only"
+    )
     parser.add_argument("--previous", help="the Python that has the SDK majors before")
-    parser.add_argument("--node", nargs=2, metavar=("NODE", "DRIVER"), help="the SDKs of JavaScript")
+    parser.add_argument(
+        "--node", nargs=2, metavar=("NODE", "DRIVER"), help="the SDKs of JavaScript"
+    )
     parser.add_argument("--only", help="a word that the names of cells must have; no READMEs then")
     parser.add_argument("--write", action="store_true", help="write the matrix into the READMEs")
     parser.add_argument("root", type=pathlib.Path, help="the repository")
@@ -102,7 +106,10 @@ def main():
     certificate = serve.certify(asked.root.resolve() / "target" / "conformance-gateway")
     drive = str(asked.root / "conformance" / "drive.py")
     bearer = {"AWS_BEARER_TOKEN_BEDROCK": _CLIENT_KEY, "AWS_CA_BUNDLE": str(certificate[0])}
-    commands = {"python": ([sys.executable, drive], {}), "bearer": ([sys.executable, drive], bearer)}
+    commands = {
+        "python": ([sys.executable, drive], {}),
+        "bearer": ([sys.executable, drive], bearer),
+    }
     if asked.previous:
         commands["previous"] = ([asked.previous, drive], {})
     if asked.node:

@@ -37,7 +37,9 @@ def request(upstream, cell, path, headers, body):
     kind = headers.get("content-type", "")
     need(kind.split(";")[0] == "application/json", "content-type", f"{kind!r}")
     if cell.secret:
-        shown = [name for name, value in headers.items() if name != ":body" and cell.secret in value]
+        shown = [
+            name for name, value in headers.items() if name != ":body" and cell.secret in value
+        ]
         need(not shown, "credential", f"the client's own key is in {shown}")
 
 
@@ -59,7 +61,9 @@ def _tools(found):
         need(name in found, "tools", f"no {name}, only {sorted(found)}")
         description, schema = found[name]
         need(description == tool["description"], name, f"description {description!r}")
-        need(set(schema.get("properties", {})) == set(wanted["properties"]), name, "other properties")
+        need(
+            set(schema.get("properties", {})) == set(wanted["properties"]), name, "other properties"
+        )
         need(set(schema.get("required", [])) == set(wanted["required"]), name, "another `required`")
         for key, rule in wanted["properties"].items():
             kind = schema["properties"][key].get("type")
@@ -86,7 +90,9 @@ def _history(vendor, cell, seen):
     for (id, name, _), (to, named, text), letter in zip(seen.calls, seen.results, "wf"):
         need(to == id or (to is None and named), "results", f"to {to!r}, not to {id!r}")
         need(named in (None, name), "results", f"of {named!r}, not of {name!r}")
-        need(cell.word(letter) in _unescaped(text), "results", f"of {name} lacks its nonce: {text!r}")
+        need(
+            cell.word(letter) in _unescaped(text), "results", f"of {name} lacks its nonce: {text!r}"
+        )
     _opaque(vendor, cell, seen)
 
 
@@ -94,11 +100,14 @@ def _opaque(vendor, cell, seen):
     """Reasoning that only the vendor can read came back, and no other vendor's."""
     if not vendor.OPAQUE:
         return
-    tag = vendor.opaque(cell.tag)
-    skipped = cell.row.dialect in _WITHOUT_IDS and seen.opaque in ([], [_SKIPPED_SIGNATURE])
-    mine = [found for found in seen.opaque if tag in found]
-    need(mine or skipped, "reasoning", f"{tag!r} did not come back, only {seen.opaque}")
-    need(mine == seen.opaque or skipped, "reasoning", f"foreign, too: {seen.opaque}")
+    if cell.row.dialect in _WITHOUT_IDS and seen.opaque in ([], [_SKIPPED_SIGNATURE]):
+        return
+    mine = vendor.opaque(cell.tag)
+    for word in mine:
+        back = any(word in found for found in seen.opaque)
+        need(back, "reasoning", f"{word!r} did not come back, only {seen.opaque}")
+    foreign = [found for found in seen.opaque if not any(word in found for word in mine)]
+    need(not foreign, "reasoning", f"not the vendor's own: {foreign}")
 
 
 def _unescaped(text):
@@ -126,7 +135,9 @@ def client(cell, seen):
             told(False, f"turn {number}: {seen.get('error', 'nothing came')}")
             break
         finish = FINISH[cell.row.dialect][number - 1]
-        told(found["finish"] == finish, f"turn {number}: finish {found['finish']!r}, not {finish!r}")
+        told(
+            found["finish"] == finish, f"turn {number}: finish {found['finish']!r}, not {finish!r}"
+        )
         usage = found["usage"]
         counted = usage and all(isinstance(count, (int, float)) and count > 0 for count in usage)
         told(counted, f"turn {number}: usage {usage}")

@@ -48,7 +48,8 @@ def _edited(text, vendor, cell, turn, name):
             *ids,
         ]
         if vendor.OPAQUE:
-            edits.append(("opaque", re.escape(vendor.OPAQUE), vendor.opaque(cell.tag)))
+            words = zip(vendor.OPAQUE, vendor.opaque(cell.tag), strict=True)
+            edits += [("opaque", re.escape(old), new) for old, new in words]
     else:
         edits = [("text", "再试。", "再试。" + cell.word("t"))]
     for what, pattern, new in edits:

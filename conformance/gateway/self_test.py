@@ -34,7 +34,11 @@ class _Path(Spoil):
 class _Credential(Spoil):
     def request(self, cell, path, headers, body):
         names = ("authorization", "x-api-key", "x-goog-api-key")
-        return path, {name: "Bearer other" if name in names else value for name, value in headers.items()}, body
+        return (
+            path,
+            {name: "Bearer other" if name in names else value for name, value in headers.items()},
+            body,
+        )
 
 
 class _Recording(Spoil):

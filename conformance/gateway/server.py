@@ -49,7 +49,7 @@ class Upstream:
         path, headers, body = cell.spoil.request(cell, path, headers, body)
         try:
             seen = self.vendor.read(path, body)
-        except (Rejected, KeyError, TypeError, ValueError, IndexError) as error:
+        except (Rejected, LookupError, TypeError, ValueError, AttributeError) as error:
             cell.complain("request", f"cannot be read: {type(error).__name__}: {error}")
             seen = None
         turn = 2 if seen and seen.results else 1

@@ -33,7 +33,9 @@ class Turn:
     def record(self):
         """The turn as JSON."""
         return {
-            "calls": [{"id": id, "name": name, "arguments": found} for id, name, found in self.calls],
+            "calls": [
+                {"id": id, "name": name, "arguments": found} for id, name, found in self.calls
+            ],
             "text": self.text or "",
             "finish": self.finish and str(self.finish),
             "usage": self.usage,

@@ -73,7 +73,9 @@ def _chunks(content):
     """Content is text, or chunks of text and thinking."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return [chunk.model_dump(mode="json", exclude_none=True, by_alias=True) for chunk in content or []]
+    return [
+        chunk.model_dump(mode="json", exclude_none=True, by_alias=True) for chunk in content or []
+    ]
 
 
 def _merged(content):
@@ -85,5 +87,9 @@ def _merged(content):
         elif chunk["type"] == "text":
             merged[-1] = {**merged[-1], "text": merged[-1]["text"] + chunk["text"]}
         else:
-            merged[-1] = {**merged[-1], **chunk, "thinking": merged[-1]["thinking"] + chunk["thinking"]}
+            merged[-1] = {
+                **merged[-1],
+                **chunk,
+                "thinking": merged[-1]["thinking"] + chunk["thinking"],
+            }
     return merged

@@ -1,8 +1,8 @@
 """One module a dialect: the vendor's recordings, and how to read what the gateway sent.
 
 Each has `DIALECT`; `TOOLS`, `FINAL` and their streams, files of `fixtures/<dialect>/accepted`; `IDS`,
-the recorded ids as prefix and tail; `OPAQUE`, what must come back in the second turn, and
-`opaque(tag)` to replace it; `MODEL`, a pattern for names; `paths(model, stream)`; `CONTENT_TYPE` of a
+the recorded ids as prefix and tail; `OPAQUE`, words that must come back in the second turn, and
+`opaque(tag)`, those of a cell; `MODEL`, a pattern for names; `paths(model, stream)`; `CONTENT_TYPE` of a
 stream; `credential(headers, key)`, which says what is wrong, or nothing; and `read(path, body)`, which
 gives a `Request`. What the SDK's types say of a request is told by `conformance/dialects`.
 """
@@ -38,7 +38,9 @@ class Request:
 
 def bearer(headers, key):
     """A key as a bearer token."""
-    return None if headers.get("authorization") == f"Bearer {key}" else "authorization is not the key"
+    return (
+        None if headers.get("authorization") == f"Bearer {key}" else "authorization is not the key"
+    )
 
 
 def text(content, kinds=("text", "input_text")):
@@ -59,7 +61,10 @@ def arguments(text):
 def nested(tools):
     """Tools in the nested form that most vendors have."""
     return {
-        tool["function"]["name"]: (tool["function"].get("description"), tool["function"]["parameters"])
+        tool["function"]["name"]: (
+            tool["function"].get("description"),
+            tool["function"]["parameters"],
+        )
         for tool in tools or []
     }
 

@@ -1,5 +1,7 @@
 """Anthropic Messages."""
 
+import base64
+
 from gateway.upstreams import Request, follows, text
 from strict import need
 
@@ -7,15 +9,16 @@ DIALECT = "anthropic"
 TOOLS, FINAL = "anthropic_tools.json", "anthropic_final.json"
 TOOLS_STREAM, FINAL_STREAM = "anthropic_stream.txt", "anthropic_stream_text.txt"
 IDS = (("toolu_01A09q90qw90lq", "917835lq9"), ("toolu_01B19r91rx91mr", "928946mr0"))
-OPAQUE = "EqQBCgIYAhIkOpaqueSignature=="
+OPAQUE = ("EqQBCgIYAhIkOpaqueSignature==", "EmwKAhgBEgyRedacted==")
 MODEL = "claude-opus-5-{}"
 CONTENT_TYPE = "text/event-stream"
 VERSIONS = ("2023-06-01", "2026-10-21")
 
 
 def opaque(tag):
-    """A signature that only this cell has."""
-    return f"EqQBCgIYAhIk{tag}=="
+    """A signature and encrypted thinking that only this cell has."""
+    redacted = base64.b64encode(f"redacted-{tag}".encode()).decode()
+    return f"EqQBCgIYAhIk{tag}==", redacted
 
 
 def credential(headers, key):
@@ -35,9 +38,7 @@ def paths(model, stream):
 
 def read(path, body):
     """What a request says."""
-    messages = [
-        (message["role"], _blocks(message["content"])) for message in body["messages"]
-    ]
+    messages = [(message["role"], _blocks(message["content"])) for message in body["messages"]]
     follows(
         messages,
         lambda each: any(block["type"] == "tool_use" for block in each[1]),
@@ -54,7 +55,9 @@ def read(path, body):
         stream=body.get("stream") or False,
         system="\n".join([text(body.get("system")), *system]),
         prompt="\n".join(text(blocks) for role, blocks in messages if role == "user"),
-        tools={tool["name"]: (tool.get("description"), tool["input_schema"]) for tool in body["tools"]},
+        tools={
+            tool["name"]: (tool.get("description"), tool["input_schema"]) for tool in body["tools"]
+        },
         calls=[
             (block["id"], block["name"], block["input"])
             for block in blocks
@@ -65,7 +68,11 @@ def read(path, body):
             for block in blocks
             if block["type"] == "tool_result"
         ],
-        opaque=[block["signature"] for block in blocks if block["type"] == "thinking"],
+        opaque=[
+            block.get("signature") or block.get("data")
+            for block in blocks
+            if block["type"] in ("thinking", "redacted_thinking")
+        ],
     )
 
 

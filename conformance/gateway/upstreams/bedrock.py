@@ -16,7 +16,7 @@ TOOLS, FINAL = "bedrock_converse_tools.json", "bedrock_converse_final.json"
 TOOLS_STREAM = "bedrock_converse_stream.bin"
 FINAL_STREAM = "bedrock_converse_stream_text.bin"
 IDS = (("tooluse_", "hbTgdi0CSLq_hM4P8csZJA"), ("tooluse_", "kZJMlvQmRJ6eAyJE5GIl7Q"))
-OPAQUE = "EqQBOpaque=="
+OPAQUE = ("EqQBOpaque==",)
 # The colon must be percent-encoded in the path.
 MODEL = "us.anthropic.claude-opus-5-{}-v1:0"
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
@@ -25,7 +25,7 @@ REGION = "us-east-1"
 
 def opaque(tag):
     """A signature that only this cell has."""
-    return f"EqQB{tag}=="
+    return (f"EqQB{tag}==",)
 
 
 def paths(model, stream):

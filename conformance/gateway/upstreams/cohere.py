@@ -8,7 +8,7 @@ DIALECT = "cohere"
 TOOLS, FINAL = "cohere_tools.json", "cohere_final.json"
 TOOLS_STREAM, FINAL_STREAM = "cohere_stream.txt", "cohere_stream_text.txt"
 IDS = (("get_weather_", "k8rn3"), ("search_flights_", "p2vw1"))
-OPAQUE = None
+OPAQUE = ()
 MODEL = "command-a-{}"
 CONTENT_TYPE = "text/event-stream"
 
@@ -23,7 +23,9 @@ def paths(model, stream):
 def read(path, body):
     """What a request says."""
     messages = body["messages"]
-    follows(messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order")
+    follows(
+        messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order"
+    )
     calls = [call for message in messages for call in message.get("tool_calls") or []]
     return Request(
         stream=body.get("stream") or False,

@@ -6,7 +6,7 @@ DIALECT = "deepseek"
 TOOLS, FINAL = "deepseek_chat_tools.json", "deepseek_chat_final.json"
 TOOLS_STREAM, FINAL_STREAM = "deepseek_chat_stream.txt", "deepseek_chat_stream_text.txt"
 IDS = (("call_00_", "nK8a"), ("call_01_", "pQ2b"))
-OPAQUE = "两个工具"
+OPAQUE = ("两个工具",)
 MODEL = "deepseek-v4-flash-{}"
 CONTENT_TYPE = "text/event-stream"
 
@@ -16,7 +16,7 @@ read = openai_chat.read
 
 def opaque(tag):
     """Reasoning that only this cell has."""
-    return f"两个工具（{tag}）"
+    return (f"两个工具（{tag}）",)
 
 
 def paths(model, stream):

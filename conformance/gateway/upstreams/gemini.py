@@ -10,14 +10,14 @@ DIALECT = "gemini"
 TOOLS, FINAL = "gemini_tools.json", "gemini_final.json"
 TOOLS_STREAM, FINAL_STREAM = "gemini_stream.txt", "gemini_stream_text.txt"
 IDS = (("fc-", "7f3a"), ("fc-", "7f3b"))
-OPAQUE = "b3BhcXVlLXRob3VnaHQtc2lnbmF0dXJl"
+OPAQUE = ("b3BhcXVlLXRob3VnaHQtc2lnbmF0dXJl",)
 MODEL = "gemini-3.8-flash-{}"
 CONTENT_TYPE = "text/event-stream"
 
 
 def opaque(tag):
     """A signature that only this cell has."""
-    return base64.b64encode(f"opaque-{tag}".encode()).decode()
+    return (base64.b64encode(f"opaque-{tag}".encode()).decode(),)
 
 
 def paths(model, stream):
@@ -29,14 +29,14 @@ def paths(model, stream):
 def credential(headers, key):
     """The key, in Google's own header."""
     found = headers.get("x-goog-api-key")
-    return None if found == key and "authorization" not in headers else "x-goog-api-key is not the key"
+    return (
+        None if found == key and "authorization" not in headers else "x-goog-api-key is not the key"
+    )
 
 
 def read(path, body):
     """What a request says; the API takes camel and snake case."""
-    contents = [
-        (content.get("role", "user"), content["parts"]) for content in body["contents"]
-    ]
+    contents = [(content.get("role", "user"), content["parts"]) for content in body["contents"]]
     follows(
         contents,
         lambda each: any(_get(part, "functionCall") for part in each[1]),
@@ -49,9 +49,7 @@ def read(path, body):
     need(len(calls) == len(responses), "count", f"{len(responses)} responses to {len(calls)} calls")
     signed = [bool(_get(part, "thoughtSignature")) for part in calls]
     need(not calls or signed[0], "thoughtSignature", "missing on the first functionCall")
-    declared = [
-        each for tool in body["tools"] for each in _get(tool, "functionDeclarations") or []
-    ]
+    declared = [each for tool in body["tools"] for each in _get(tool, "functionDeclarations") or []]
     system = _get(body, "systemInstruction") or {"parts": []}
     return Request(
         stream="streamGenerateContent" in path,

@@ -7,7 +7,7 @@ DIALECT = "mistral"
 TOOLS, FINAL = "mistral_tools.json", "mistral_final.json"
 TOOLS_STREAM, FINAL_STREAM = "mistral_stream.txt", "mistral_stream_text.txt"
 IDS = (("", "D681PevKs"), ("", "a1B2c3D4e"))
-OPAQUE = None
+OPAQUE = ()
 MODEL = "mistral-large-{}"
 CONTENT_TYPE = "text/event-stream"
 

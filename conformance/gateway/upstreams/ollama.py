@@ -7,7 +7,7 @@ DIALECT = "ollama"
 TOOLS, FINAL = "ollama_tools.json", "ollama_final.json"
 TOOLS_STREAM, FINAL_STREAM = "ollama_stream.ndjson.txt", "ollama_stream_text.ndjson.txt"
 IDS = (("call_", "w1"), ("call_", "f2"))
-OPAQUE = None
+OPAQUE = ()
 MODEL = "qwen3:8b-{}"
 CONTENT_TYPE = "application/x-ndjson"
 
@@ -22,7 +22,9 @@ def paths(model, stream):
 def read(path, body):
     """What a request says."""
     messages = body["messages"]
-    follows(messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order")
+    follows(
+        messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order"
+    )
     calls = [call for message in messages for call in message.get("tool_calls") or []]
     results = [message for message in messages if message["role"] == "tool"]
     for message in results:

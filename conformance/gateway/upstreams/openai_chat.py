@@ -6,7 +6,7 @@ DIALECT = "openai-chat"
 TOOLS, FINAL = "openai_chat_tools.json", "openai_chat_final.json"
 TOOLS_STREAM, FINAL_STREAM = "openai_chat_stream.txt", "openai_chat_stream_text.txt"
 IDS = (("call_", "W8xw01aZ"), ("call_", "F9yq02bY"))
-OPAQUE = None
+OPAQUE = ()
 MODEL = "gpt-6-astra-{}"
 CONTENT_TYPE = "text/event-stream"
 
@@ -21,7 +21,9 @@ def paths(model, stream):
 def read(path, body):
     """What a request says."""
     messages = body["messages"]
-    follows(messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order")
+    follows(
+        messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order"
+    )
     said = [call for message in messages for call in message.get("tool_calls") or []]
     return Request(
         stream=body.get("stream") or False,

@@ -7,7 +7,7 @@ DIALECT = "openai-responses"
 TOOLS, FINAL = "openai_responses_tools.json", "openai_responses_final.json"
 TOOLS_STREAM, FINAL_STREAM = "openai_responses_stream.txt", "openai_responses_stream_text.txt"
 IDS = (("call_", "W8xw01aZ"), ("call_", "F9yq02bY"))
-OPAQUE = "gAAAAABo-ENCRYPTED-opaque=="
+OPAQUE = ("gAAAAABo-ENCRYPTED-opaque==",)
 MODEL = "gpt-6-astra-{}"
 CONTENT_TYPE = "text/event-stream"
 
@@ -16,7 +16,7 @@ credential = bearer
 
 def opaque(tag):
     """Reasoning that only this cell has."""
-    return f"gAAAAABo-{tag}=="
+    return (f"gAAAAABo-{tag}==",)
 
 
 def paths(model, stream):
@@ -33,7 +33,9 @@ def read(path, body):
     results = [item for item in items if item.get("type") == "function_call_output"]
     for item in calls:
         need(item.get("id", "fc_").startswith("fc_"), "function_call", f"id {item.get('id')!r}")
-    system = [text(item["content"]) for item in items if item.get("role") in ("system", "developer")]
+    system = [
+        text(item["content"]) for item in items if item.get("role") in ("system", "developer")
+    ]
     return Request(
         stream=body.get("stream") or False,
         system="\n".join([body.get("instructions") or "", *system]),
