@@ -125,7 +125,7 @@ fn a_message_item_keeps_the_form_of_its_content() {
     for content in
         [r#""x""#, r#"[{"type":"output_text","text":"x","annotations":[],"logprobs":[]}]"#]
     {
-        for own in [r#""id":"msg_1""#, r#""phase":"final_answer""#] {
+        for own in [r#""id":"msg_1","status":"completed""#, r#""phase":"final_answer""#] {
             let text = format!(
                 r#"{{"input":[{{"type":"message","role":"assistant",{own},"content":{content}}}]}}"#
             );

@@ -321,6 +321,22 @@ fn case_07_reasoning_stands_before_what_it_led_to_by_their_ids() {
 }
 
 #[test]
+fn case_07_a_message_that_returns_by_its_id_has_its_status() {
+    let body = after(
+        Dialect::OpenaiResponses,
+        r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
+            {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"AA=="},
+            {"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[
+             {"type":"output_text","text":"Moment.","annotations":[],"logprobs":[]}]},
+            {"type":"function_call","id":"fc_1","call_id":"call_1","name":"a","arguments":"{}"}]}"#,
+    );
+    let items = body.get("input").and_then(Json::as_array).unwrap();
+    let by_id = |id: &str| items.iter().find(|item| item.get("id") == Some(&Json::from(id)));
+    let message = by_id("msg_1").unwrap_or_else(|| panic!("{}", body.pretty()));
+    assert_eq!(message.get("status"), Some(&Json::from("completed")));
+}
+
+#[test]
 fn case_08_vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
     let kimi = lookup("moonshot").unwrap();
     let client = codec(Dialect::Anthropic);

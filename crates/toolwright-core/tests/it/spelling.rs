@@ -61,6 +61,11 @@ fn members(dialect: Dialect, object: &Object) -> Object {
     if dialect == Dialect::OpenaiResponses && !out.contains_key("type") {
         one_message(&mut out);
     }
+    // A message of the model that does not say so is done.
+    let done = out.get("status").and_then(Json::as_str) == Some("completed");
+    if dialect == Dialect::OpenaiResponses && out.contains_key("role") && done {
+        out.remove("status");
+    }
     out
 }
 

@@ -83,6 +83,11 @@ fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), 
     let mut fields = Fields::new(item, path, DIALECT)?;
     let content = fields.need("content")?;
     let mut outer = own_fields(fields);
+    // A message with an id is done unless it says otherwise; what a writer adds is no extra field.
+    let done = outer.get("status").and_then(Json::as_str) == Some(write::COMPLETED);
+    if done && outer.contains_key("id") {
+        outer.remove("status");
+    }
     if content.as_array().is_some() {
         outer = step_out(outer);
     }

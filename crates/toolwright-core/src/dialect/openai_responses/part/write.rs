@@ -87,6 +87,9 @@ impl<'w> Writer<'w> {
                     if let Some(own) = own {
                         item.merge(own);
                     }
+                    if role == Role::Assistant && is_unsaid(&item) {
+                        item.insert("status", COMPLETED);
+                    }
                     items.push(Json::Object(item));
                     open = true;
                 }
@@ -172,6 +175,11 @@ pub(super) fn prefix(kind: &str) -> Option<&'static str> {
         "function_call_output" | "custom_tool_call_output" => Some("fco"),
         _ => None,
     }
+}
+
+/// Whether a model's message does not say that it is done. With an id it must, by the SDK's types.
+fn is_unsaid(item: &Object) -> bool {
+    item.contains_key("id") && !item.contains_key("status")
 }
 
 /// The kinds of items whose status the SDK's types require.
