@@ -135,7 +135,7 @@ def main():
     print(f"\n{measured.terminal()}\n")
     if not asked.only:
         _readme(asked, report, measured)
-    return report.close("gateway")
+    return report.close()
 
 
 if __name__ == "__main__":

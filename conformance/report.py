@@ -25,7 +25,8 @@ class Report:
         self.failed += 1
         print(f"FAILED {name}\n{error.summary()}")
 
-    def close(self, title):
+    def close(self, title=None):
         """Prints the sum and says whether all passed."""
-        print(f"{title}: {self.passed} passed, {self.failed} failed")
+        name = f"{title}: " if title else ""
+        print(f"{name}{self.passed} passed, {self.failed} failed")
         return self.failed == 0
