@@ -35,6 +35,7 @@ impl Gateway {
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
         let live = Live { routes: Arc::new(routes(config, env)?), keys: Keys::new(&config.keys) };
+        telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
         Ok(Gateway { live, keep: Arc::default(), telemetry })
     }
@@ -44,6 +45,7 @@ impl Gateway {
         let routes = Arc::new(routes(config, env)?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let live = Arc::new(Live { routes, keys });
+        self.telemetry.metrics().know(live.routes.names());
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
         Ok(())
     }

@@ -83,6 +83,9 @@ impl Serve {
 
     async fn serve(self, config: &Config, gateway: Arc<Gateway>) -> Result<Ended, Failure> {
         let signals = Signals::new().map_err(exit::io("signals"))?;
+        #[cfg(feature = "otel")]
+        export(&gateway.telemetry)?;
+        let telemetry = gateway.telemetry.clone();
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string()).await;
         let server =
@@ -95,8 +98,22 @@ impl Serve {
         let reloading = Reloading { serve: self, listening, gateway: Arc::clone(&gateway) };
         tokio::spawn(signals.obey(Control::clone(&control), reloading));
         let service = Arc::new(Router::new(gateway, server.health()));
-        Ok(server.run(service).await)
+        let ended = server.run(service).await;
+        telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
+        Ok(ended)
     }
+}
+
+/// Sends traces, if the environment names a collector.
+#[cfg(feature = "otel")]
+fn export(telemetry: &Telemetry) -> Result<(), Failure> {
+    use crate::telemetry::otel::{Exporter, Settings};
+    let settings = Settings::of(&environment);
+    if let Some(settings) = settings.map_err(|error| Failure::failed(error.to_string()))? {
+        let exporter = Exporter::start(settings, telemetry.metrics());
+        telemetry.export(exporter.map_err(|error| Failure::failed(error.to_string()))?);
+    }
+    Ok(())
 }
 
 fn environment(name: &str) -> Option<String> {

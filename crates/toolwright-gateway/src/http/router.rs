@@ -48,7 +48,12 @@ impl Router {
         let live = self.gateway.live();
         let found = live.keys.find(&arrival.headers, &arrival.uri);
         let caller = found.as_ref().map_or_else(|_| nobody(), |found| found.client.caller());
-        let note = self.gateway.telemetry.begin(endpoint.dialect, endpoint.name(), caller);
+        let telemetry = &self.gateway.telemetry;
+        if let Some(room) = telemetry.records().room() {
+            room.await;
+        }
+        let mut note = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
+        note.traced(&arrival.headers);
         let codec = endpoint.codec;
         match self.ask(found, endpoint, arrival, note.id).await {
             Ok((ask, busy)) => {

@@ -12,8 +12,8 @@ use toolwright_core::{Fault, FaultClass, Json};
 use super::ask::Ask;
 use super::headers;
 use super::prepare::Prepared;
-use crate::telemetry::Exchanging;
 use crate::telemetry::exchanged::Attempt;
+use crate::telemetry::{Exchanging, trace};
 
 /// Why an upstream gave no answer.
 pub struct Failure {
@@ -61,7 +61,7 @@ pub async fn send(
     let mut retry = Retry::new(remote.retries());
     loop {
         let began = note.elapsed();
-        let sent = once(ask, remote, prepared).await;
+        let sent = once(ask, remote, prepared, note).await;
         let fault = sent.as_ref().err().map(|failure| failure.fault.class);
         let took = note.elapsed().saturating_sub(began);
         note.attempts.push(Attempt { upstream: remote.id().into(), fault, began, took });
@@ -78,13 +78,21 @@ pub async fn send(
     }
 }
 
-async fn once(ask: &Ask, remote: &Remote, prepared: &Prepared) -> Result<Incoming, Box<Failure>> {
-    let outgoing = Outgoing {
+async fn once(
+    ask: &Ask,
+    remote: &Remote,
+    prepared: &Prepared,
+    note: &Exchanging,
+) -> Result<Incoming, Box<Failure>> {
+    let mut outgoing = Outgoing {
         path: prepared.path.clone(),
         headers: prepared.headers.clone(),
         body: prepared.body.clone(),
         client: ask.credential.clone(),
     };
+    if let Some(parent) = note.traceparent() {
+        outgoing.headers.insert(trace::HEADER, parent);
+    }
     let incoming = remote.send(outgoing).await?;
     if incoming.status.is_success() {
         return Ok(incoming);

@@ -1,5 +1,6 @@
 //! What is told of exchanges, from their end to the ledger's file.
 
+mod gateway;
 mod openapi;
 #[cfg(feature = "otel")]
 mod otel;
