@@ -81,7 +81,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
     def handle_error(self, request, client_address):
         """A client that leaves is none of our business; what else went wrong is told at the end."""
-        error = sys.exception()
+        error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError):
             self.upstream.strays.append(f"{type(error).__name__}: {error}")
 
