@@ -16,8 +16,9 @@ use crate::response::StopReason;
 pub(super) enum Slot {
     /// It must be seen whole, or at least begun, before it can go out
     Held(Open),
-    /// It goes out under our own index; thinking knows how far it is
-    Live { index: usize, thinking: Option<Thinking> },
+    /// It goes out under our own index; thinking knows how far it is, and a call whether nothing
+    /// was said of its arguments yet
+    Live { index: usize, thinking: Option<Thinking>, silent: bool },
     /// The client does not see it
     Dropped,
 }
@@ -134,12 +135,14 @@ impl Restorer {
         let index = self.parts;
         self.parts += 1;
         let thinking = matches!(head, Head::Reasoning).then(Thinking::default);
+        let silent = matches!(head, Head::Call { free: false, .. });
         out.push(Event::PartStart { index, head, extra });
-        Slot::Live { index, thinking }
+        Slot::Live { index, thinking, silent }
     }
 
     fn part_delta(&mut self, at: usize, delta: Delta, out: &mut Vec<Event>) {
-        if let Some(Slot::Live { index, thinking: None }) = self.slots.get(&at) {
+        if let Some(Slot::Live { index, thinking: None, silent }) = self.slots.get_mut(&at) {
+            *silent &= matches!(&delta, Delta::Arguments(text) if text.is_empty());
             out.push(Event::PartDelta { index: *index, delta });
             return;
         }
@@ -154,7 +157,7 @@ impl Restorer {
         match (&mut slot, delta) {
             (Slot::Held(open), delta) => open.grow(&delta),
             (
-                Slot::Live { index, thinking: Some(own) },
+                Slot::Live { index, thinking: Some(own), .. },
                 Delta::Reasoning { section, kind, mut text },
             ) if !rule.sections => {
                 if section != own.section {
@@ -170,7 +173,7 @@ impl Restorer {
                 out.push(Event::PartDelta { index: *index, delta });
             }
             (
-                Slot::Live { index, thinking: Some(own) },
+                Slot::Live { index, thinking: Some(own), .. },
                 Delta::Reasoning { section, mut kind, text },
             ) => {
                 own.full |= kind == SectionKind::Full;
@@ -193,7 +196,14 @@ impl Restorer {
 
     fn part_end(&mut self, at: usize, mut tail: Tail, out: &mut Vec<Event>) {
         let (index, thinks) = match self.slots.remove(&at) {
-            Some(Slot::Live { index, thinking }) => (index, thinking.is_some()),
+            Some(Slot::Live { index, thinking, silent }) => {
+                if silent {
+                    // Clients read what was streamed as JSON, and nothing is none (case 2).
+                    let delta = Delta::Arguments("{}".to_owned());
+                    out.push(Event::PartDelta { index, delta });
+                }
+                (index, thinking.is_some())
+            }
             Some(Slot::Held(open)) => {
                 if let Some(part) = self.whole(at, open.close(tail)) {
                     split_part(self.parts, part, out);
