@@ -1,6 +1,6 @@
 //! Call ids: made where the source has none, mapped where the target refuses them (case 9).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
@@ -9,7 +9,7 @@ use crate::hash;
 use crate::part::Body;
 
 pub(super) fn pass(work: &mut Work<'_>) {
-    pair(work);
+    let twins = pair(work);
     let rule = work.profile.ids;
     let mut ids = Vec::new();
     for part in work.request.messages.iter().flat_map(|message| &message.parts) {
@@ -20,26 +20,34 @@ pub(super) fn pass(work: &mut Work<'_>) {
         }
     }
     work.aliases.ids = assign(ids, |id| is_legal_id(&rule, id), |id, round| made(&rule, id, round));
-    if work.aliases.ids.is_empty() {
-        return;
+    if !work.aliases.ids.is_empty() {
+        let aliases = by_original(&work.aliases.ids);
+        each_part(&mut work.request.messages, |part| match &mut part.body {
+            Body::Call(call) => call.id.iter_mut().for_each(|id| rename(&aliases, id)),
+            Body::Outcome(outcome) => {
+                outcome.call_id.iter_mut().for_each(|id| rename(&aliases, id));
+            }
+            _ => {}
+        });
     }
-    let aliases = by_original(&work.aliases.ids);
-    each_part(&mut work.request.messages, |part| match &mut part.body {
-        Body::Call(call) => call.id.iter_mut().for_each(|id| rename(&aliases, id)),
-        Body::Outcome(outcome) => outcome.call_id.iter_mut().for_each(|id| rename(&aliases, id)),
-        _ => {}
-    });
+    work.aliases.ids.extend(twins);
 }
 
-/// An id that waits for its outcome.
+/// A call that waits for its outcome.
 struct Pending {
+    /// Its id as it came
     id: Option<String>,
+    /// Its id as it is now
+    now: Option<String>,
     name: String,
 }
 
 /// Pairs calls and outcomes: by id where there is one, else by name and order. Gives both what
-/// the target requires: an id, a name.
-fn pair(work: &mut Work<'_>) {
+/// the target requires: an id, a name. A call whose id another had before gets one of its own, and
+/// so does its outcome; gives those, with what they were.
+fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
+    let mut twins = Vec::new();
+    let mut taken: BTreeSet<String> = BTreeSet::new();
     let rule = work.profile.ids;
     let needs_name = work.profile.outcome.name;
     let mut pending: VecDeque<Pending> = VecDeque::new();
@@ -51,7 +59,13 @@ fn pair(work: &mut Work<'_>) {
             if call.id.is_none() && rule.required {
                 call.id = Some(made(&rule, &format!("{}\u{0}{calls}", call.name), 0));
             }
-            pending.push_back(Pending { id: call.id.clone(), name: call.name.clone() });
+            let id = call.id.clone();
+            if let Some(own) = id.as_ref().filter(|own| !taken.insert((*own).clone())) {
+                let fresh = made(&rule, &format!("{own}\u{0}{calls}"), 0);
+                twins.push((fresh.clone(), own.clone()));
+                call.id = Some(fresh);
+            }
+            pending.push_back(Pending { id, now: call.id.clone(), name: call.name.clone() });
         }
         Body::Outcome(outcome) => {
             let at = pending.iter().position(|call| match (&outcome.call_id, &outcome.name) {
@@ -60,8 +74,14 @@ fn pair(work: &mut Work<'_>) {
                 (None, None) => true,
             });
             let call = at.and_then(|at| pending.remove(at));
+            if let Some(Pending { id, now, .. }) = &call
+                && outcome.call_id.is_some()
+                && id != now
+            {
+                outcome.call_id.clone_from(now);
+            }
             if outcome.call_id.is_none() && rule.required {
-                let own = call.as_ref().and_then(|call| call.id.clone());
+                let own = call.as_ref().and_then(|call| call.now.clone());
                 // One that answers no call still needs an id.
                 orphans += usize::from(own.is_none());
                 let seed = || format!("\u{0}{orphans}");
@@ -76,6 +96,7 @@ fn pair(work: &mut Work<'_>) {
         }
         _ => {}
     });
+    twins
 }
 
 /// An id that the rule allows, made of a hash.

@@ -6,7 +6,7 @@ mod ending;
 mod keeper;
 mod stream;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keeper::Keeper;
 use stream::Slot;
@@ -40,6 +40,8 @@ pub struct Restorer {
     seed: String,
     texts: usize,
     calls: usize,
+    /// The ids of its calls so far
+    ids: BTreeSet<String>,
     refused: bool,
     /// Whether counts were reported
     counted: bool,
@@ -64,6 +66,7 @@ impl Restorer {
             seed: String::new(),
             texts: 0,
             calls: 0,
+            ids: BTreeSet::new(),
             refused: false,
             counted: false,
             slots: BTreeMap::new(),
@@ -277,19 +280,22 @@ impl Restorer {
         }
     }
 
-    /// The original name, and an id where the client's dialect requires one.
-    fn identify(&self, id: &mut Option<String>, name: &mut String) {
+    /// The original name, and an id where the client's dialect requires one. Two calls of an answer
+    /// never share one: the outcome of either would be taken for the other's.
+    fn identify(&mut self, id: &mut Option<String>, name: &mut String) {
         let original = self.aliases.name(name).to_owned();
         *name = original;
-        *id = match id.take() {
-            Some(own) => Some(self.aliases.id(&own).to_owned()),
-            None if self.profile.ids.required => Some(ids::made(
-                &self.profile.ids,
-                &format!("{}\u{0}{name}\u{0}{}", self.seed, self.calls),
-                0,
-            )),
+        let own = id.take().map(|own| self.aliases.id(&own).to_owned());
+        let seed = |own: &str| format!("{}\u{0}{own}\u{0}{}", self.seed, self.calls);
+        *id = match own {
+            Some(own) if self.ids.contains(&own) => {
+                Some(ids::made(&self.profile.ids, &seed(&own), 0))
+            }
+            Some(own) => Some(own),
+            None if self.profile.ids.required => Some(ids::made(&self.profile.ids, &seed(name), 0)),
             None => None,
         };
+        self.ids.extend(id.clone());
     }
 }
 
