@@ -1,8 +1,12 @@
 //! Exchanges through the running gateway, with upstreams that replay what was recorded.
 
+mod fold;
 mod key;
 mod leave;
 mod loss;
+mod moves;
 mod own;
 mod pass;
+mod requests;
 mod route;
+mod streams;

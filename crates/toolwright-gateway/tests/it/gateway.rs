@@ -18,7 +18,7 @@ use toolwright::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
 use toolwright_core::Json;
 
 pub use client::{Answer, Asking};
-pub use upstream::{Reply, Upstream};
+pub use upstream::{Received, Reply, Upstream};
 
 /// Longer than anything here takes.
 pub const HANG: Duration = Duration::from_secs(30);

@@ -53,6 +53,8 @@ pub enum Reply {
     Raw(Vec<u8>),
     /// Answers when the test says so
     After(Receiver<()>, Box<Reply>),
+    /// Answers what the request makes of it
+    Made(Box<dyn FnOnce(&Received) -> Reply + Send>),
 }
 
 impl Reply {
@@ -81,6 +83,11 @@ impl Reply {
     pub fn fed(kind: &str) -> (Sender<Vec<u8>>, Reply) {
         let (feed, pieces) = mpsc::channel();
         (feed, Reply::Fed { kind: kind.to_owned(), pieces })
+    }
+
+    /// A reply with what the request said in it.
+    pub fn made(make: impl FnOnce(&Received) -> Reply + Send + 'static) -> Reply {
+        Reply::Made(Box::new(make))
     }
 
     /// A reply that waits for the test's word.
@@ -178,11 +185,15 @@ fn serve(socket: &TcpStream, shared: &Shared) {
         let (seen, change) = &**shared;
         let reply = {
             let mut seen = seen.lock().unwrap();
-            seen.received.push(received);
+            seen.received.push(received.clone());
             change.notify_all();
             seen.replies.pop_front()
         };
-        let reply = reply.unwrap_or_else(|| Reply::json(500, r#"{"message":"nothing to say"}"#));
+        let reply = match reply {
+            Some(Reply::Made(make)) => make(&received),
+            Some(reply) => reply,
+            None => Reply::json(500, r#"{"message":"nothing to say"}"#),
+        };
         let stays = matches!(write(socket, reply, shared), Some(true));
         if !stays {
             break;
@@ -237,6 +248,7 @@ fn write(mut socket: &TcpStream, reply: Reply, shared: &Shared) -> Option<bool> 
             let _said = word.recv();
             return write(socket, *reply, shared);
         }
+        Reply::Made(_) => Ok(false),
     };
     if written.is_err() {
         shared.0.lock().unwrap().cut += 1;
