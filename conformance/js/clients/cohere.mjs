@@ -1,19 +1,13 @@
 // Cohere v2, with cohere-ai.
 
 import { CohereClientV2 } from "cohere-ai";
-import { functions, prompt, result, system } from "./task.mjs";
+import { functions, opening, result } from "./task.mjs";
 
 const options = { maxRetries: 0, timeoutInSeconds: 60 };
 
 export const connect = (environment, token) => new CohereClientV2({ environment, token });
 
-export function first(client, model, stream) {
-  const messages = [
-    { role: "system", content: system },
-    { role: "user", content: prompt },
-  ];
-  return turn(client, model, stream, messages);
-}
+export const first = (client, model, stream) => turn(client, model, stream, opening);
 
 export function second(client, model, stream, { calls, history }) {
   const results = calls.map((call) => ({

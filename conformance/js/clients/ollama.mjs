@@ -1,17 +1,11 @@
 // Ollama, with the ollama SDK.
 
 import { Ollama } from "ollama";
-import { functions, prompt, result, system } from "./task.mjs";
+import { functions, opening, result } from "./task.mjs";
 
 export const connect = (host, key) => new Ollama({ host, headers: { authorization: `Bearer ${key}` } });
 
-export function first(client, model, stream) {
-  const messages = [
-    { role: "system", content: system },
-    { role: "user", content: prompt },
-  ];
-  return turn(client, model, stream, messages);
-}
+export const first = (client, model, stream) => turn(client, model, stream, opening);
 
 export function second(client, model, stream, { calls, history }) {
   const results = calls.map((call) => ({

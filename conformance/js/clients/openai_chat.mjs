@@ -1,17 +1,11 @@
 // OpenAI Chat Completions, with the openai SDK.
 
 import OpenAI from "openai";
-import { functions, prompt, result, system } from "./task.mjs";
+import { functions, opening, result } from "./task.mjs";
 
 export const connect = (baseURL, apiKey) => new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 60_000 });
 
-export function first(client, model, stream) {
-  const messages = [
-    { role: "system", content: system },
-    { role: "user", content: prompt },
-  ];
-  return turn(client, model, stream, messages);
-}
+export const first = (client, model, stream) => turn(client, model, stream, opening);
 
 export function second(client, model, stream, { calls, history }) {
   const results = calls.map((call) => ({

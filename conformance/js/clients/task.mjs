@@ -14,3 +14,9 @@ export function result({ name, arguments: found }) {
   if (name === "get_weather") return { city: found.city, temp_c: -2.5, condition: "晴" };
   return { passenger: found.passengers[0].name, flights: [] };
 }
+
+/** The first messages, where a dialect has them by role. */
+export const opening = [
+  { role: "system", content: system },
+  { role: "user", content: prompt },
+];

@@ -39,5 +39,5 @@ pub mod wholeness;
 
 pub use approve::{Answer, Approval};
 pub use called::{Called, Done, Source};
-pub use policy::{Policy, Rule, Verdict};
+pub use policy::{Glob, Policy, Rule, Verdict};
 pub use wholeness::Wholeness;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toolwright::call::Glob;
+
 /// The names that a client may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Allow {
@@ -22,7 +24,7 @@ impl Allow {
     }
 }
 
-/// A name in which `*` stands for any letters.
+/// A name in which `*` stands for any letters and `?` for one.
 ///
 /// A `*` before the first `/` does not reach over it: `gpt-*` means names of models, and not an
 /// upstream whose name happens to begin that way. `*` alone means everything.
@@ -47,9 +49,9 @@ impl Pattern {
             return true;
         }
         match (self.0.split_once('/'), name.split_once('/')) {
-            (None, None) => glob(&self.0, name),
+            (None, None) => Glob::new(&self.0).matches(name),
             (Some((upstream, model)), Some((own, rest))) => {
-                glob(upstream, own) && glob(model, rest)
+                Glob::new(upstream).matches(own) && Glob::new(model).matches(rest)
             }
             _ => false,
         }
@@ -60,22 +62,6 @@ impl fmt::Debug for Pattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, formatter)
     }
-}
-
-/// Whether a text is what a pattern says. It takes the first match of each piece between stars,
-/// which is never worse than a later one, so there is nothing to try again.
-fn glob(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first) else { return false };
-    let mut pieces = rest.split('*').peekable();
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return text.ends_with(piece);
-        }
-        let Some(at) = text.find(piece) else { return false };
-        text = &text[at + piece.len()..];
-    }
-    true
 }
 
 #[cfg(test)]
