@@ -1,6 +1,6 @@
 //! A whole answer of a vendor, translated.
 
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::watch::Watch;
@@ -38,11 +38,33 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
         let kind = wire.header("content-type").unwrap_or("something");
         return Err(not_json(upstream, kind));
     }
-    remote.codec().decode_response(wire).map_err(|error| {
+    // Some vendors report a failure under the status of a success.
+    let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
+    let failure = failed.then(|| wire.clone());
+    let response = remote.codec().decode_response(wire).map_err(|error| {
         let message =
             format!("Upstream '{upstream}' answered something that cannot be read: {error}.");
-        Fault::new(FaultClass::Internal, message)
+        no_answer(message)
+    })?;
+    if !is_empty(&response) {
+        return Ok(response);
+    }
+    Err(match failure {
+        Some(wire) => Fault {
+            status: Some(StatusCode::BAD_GATEWAY.as_u16()),
+            ..remote.codec().decode_fault(wire)
+        },
+        None => no_answer(format!(
+            "Upstream '{upstream}' answered with JSON that is no answer. Check its dialect and \
+             its base_url."
+        )),
     })
+}
+
+/// Whether nothing was found that an answer has.
+fn is_empty(response: &Response) -> bool {
+    let Response { id, model, parts, usage, .. } = response;
+    id.is_none() && model.is_none() && parts.is_empty() && usage.is_none()
 }
 
 /// Says an answer in the client's words.
@@ -59,7 +81,15 @@ fn not_json(upstream: &str, kind: &str) -> Fault {
         "Upstream '{upstream}' answered with {kind} instead of JSON. \
          Check its base_url: something else may be listening there."
     );
-    Fault::new(FaultClass::Internal, message)
+    no_answer(message)
+}
+
+/// The upstream is at fault and not we.
+fn no_answer(message: String) -> Fault {
+    let mut fault = Fault::new(FaultClass::Internal, message);
+    fault.status = Some(StatusCode::BAD_GATEWAY.as_u16());
+    fault.code = Some("upstream_answer".to_owned());
+    fault
 }
 
 /// Whether a reply comes in the framing in which its dialect streams.
