@@ -1,6 +1,7 @@
 //! Exchanges through the running gateway, with upstreams that replay what was recorded.
 
 mod fold;
+mod hostile;
 mod key;
 mod leave;
 mod loss;
