@@ -30,6 +30,14 @@ impl ReplyBody {
         ReplyBody(Kind::Full(bytes.into()))
     }
 
+    /// What is there already: all of a full body, nothing of one that is being made.
+    pub fn whole(&self) -> &[u8] {
+        match &self.0 {
+            Kind::Full(bytes) => bytes,
+            Kind::Stream(_) => &[],
+        }
+    }
+
     /// No body.
     pub fn empty() -> ReplyBody {
         ReplyBody(Kind::Full(Bytes::new()))

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, header};
-use http_body::Body;
 use toolwright::run::Model;
 use toolwright::run::model::ready;
 use toolwright::upstream::{Incoming, Remote, retry};
@@ -68,6 +67,7 @@ impl Exchange {
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
         note.bytes_in = ask.body.len() as u64;
+        note.bring(&ask.body);
         Exchange { ask, routes, keep, note, busy }
     }
 
@@ -217,8 +217,7 @@ impl Exchange {
         let mut reply = fault::wire(whole.reply);
         self.head(&mut reply);
         let mut close = self.close(&reply);
-        close.note.bytes_out = reply.body().size_hint().exact().unwrap_or(0);
-        close.note.first_byte();
+        close.note.sent(reply.body().whole());
         close.done();
         reply
     }
@@ -254,7 +253,8 @@ impl Exchange {
             _ => fault::reply(self.ask.endpoint.codec, self.note.id, fault),
         };
         self.head(&mut reply);
-        let close = self.close(&reply);
+        let mut close = self.close(&reply);
+        close.note.sent(reply.body().whole());
         close.done();
         reply
     }

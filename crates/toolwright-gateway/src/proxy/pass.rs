@@ -166,8 +166,7 @@ impl Body for Pass {
         match &frame {
             Some(Ok(frame)) => {
                 if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
-                    close.note.first_byte();
-                    close.note.bytes_out += bytes.len() as u64;
+                    close.note.sent(bytes);
                     pass.tap.take(bytes);
                 }
                 if pass.body.is_end_stream() {

@@ -188,8 +188,7 @@ impl Body for Relay {
             let more = ready!(relay.poll_source(context)) && !relay.writer.watch().is_over();
             let bytes = Bytes::from(std::mem::take(&mut relay.out));
             if let Some(close) = relay.close.as_mut().filter(|_| !bytes.is_empty()) {
-                close.note.first_byte();
-                close.note.bytes_out += bytes.len() as u64;
+                close.note.sent(&bytes);
             }
             if !more {
                 relay.end(context);

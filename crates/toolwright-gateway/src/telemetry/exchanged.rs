@@ -114,8 +114,8 @@ pub struct Ran {
 pub struct Payloads {
     /// The request's body
     pub request: Bytes,
-    /// The reply's body
-    pub response: Bytes,
+    /// The reply's body, or its beginning
+    pub response: Vec<u8>,
 }
 
 impl Exchanged {

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, HeaderValue};
 
 use super::trace::Trace;
+use bytes::Bytes;
+
+use super::exchanged::Payloads;
 use super::{Exchanged, Telemetry};
 
 /// What is known of an exchange so far. It reads and writes as an [`Exchanged`].
@@ -17,6 +20,9 @@ pub struct Exchanging {
     began: Instant,
     end: End,
 }
+
+/// The most bytes of a body that are told.
+const LONGEST: usize = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -35,10 +41,23 @@ impl Exchanging {
         self.began.elapsed()
     }
 
-    /// The first byte of the reply's body leaves now, unless one has left before.
-    pub fn first_byte(&mut self) {
+    /// Some of the reply's body leaves now.
+    pub fn sent(&mut self, bytes: &[u8]) {
         if self.told.took.first_byte.is_none() {
             self.told.took.first_byte = Some(self.elapsed());
+        }
+        self.told.bytes_out += bytes.len() as u64;
+        if let Some(Payloads { response, .. }) = &mut self.told.payloads {
+            let room = LONGEST.saturating_sub(response.len());
+            response.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// Brings the bodies along, where somebody wants them.
+    pub fn bring(&mut self, request: &Bytes) {
+        if self.telemetry.wants_payloads() {
+            let request = request.slice(..request.len().min(LONGEST));
+            self.told.payloads = Some(Payloads { request, response: Vec::new() });
         }
     }
 

@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use toolwright::ledger::{
     ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Query, Room, SqliteLedger, Tried,
 };
@@ -193,7 +192,7 @@ fn data(Payloads { request, response }: Payloads) -> Json {
 }
 
 /// A body as JSON; as text if it is something else, such as a stream.
-pub(super) fn body(bytes: &Bytes) -> Json {
+pub(super) fn body(bytes: &[u8]) -> Json {
     let text = String::from_utf8_lossy(bytes);
     Json::parse(&text).unwrap_or_else(|_| Json::String(text.into_owned()))
 }

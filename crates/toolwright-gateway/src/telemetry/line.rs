@@ -17,7 +17,7 @@ pub const PAYLOADS: &str = "toolwright::payloads";
 /// Writes the bodies, secrets redacted. Only where the configuration says so.
 pub(super) fn payloads(told: &Exchanged) {
     let Some(Payloads { request, response }) = &told.payloads else { return };
-    let shown = |bytes| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
+    let shown = |bytes: &[u8]| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
     tracing::event!(
         target: PAYLOADS,
         tracing::Level::INFO,

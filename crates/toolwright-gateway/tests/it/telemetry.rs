@@ -70,7 +70,7 @@ fn fill(told: &mut Exchanged) {
     (told.bytes_in, told.bytes_out) = (100, 200);
     told.payloads = Some(Payloads {
         request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
-        response: Bytes::from_static(b"data: {\"delta\":\"private answer\"}\n\n"),
+        response: b"data: {\"delta\":\"private answer\"}\n\n".to_vec(),
     });
 }
 

@@ -58,7 +58,7 @@ fn told() -> Exchanged {
     told.calls = vec!["read_csv".to_owned()];
     told.payloads = Some(Payloads {
         request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
-        response: Bytes::from_static(b"data: {\"delta\":\"private answer\"}\n\n"),
+        response: b"data: {\"delta\":\"private answer\"}\n\n".to_vec(),
     });
     told
 }

@@ -150,3 +150,22 @@ fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
         clients.join().unwrap();
     }
 }
+
+#[test]
+fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
+    for wanted in [true, false] {
+        let gateway = Gateway::start(&format!("[ledger]\npayloads = {wanted}\n"));
+        for stream in [false, true] {
+            let body = format!(
+                r#"{{"model": "offline/rules", "stream": {stream},
+                     "messages": [{{"role": "user", "content": "private words"}}]}}"#
+            );
+            assert_eq!(gateway.ask_json("/v1/chat/completions", &body).status, 200);
+        }
+        for entry in gateway.end() {
+            let data = entry.data.map(|data| data.compact()).unwrap_or_default();
+            assert_eq!(data.contains("private words"), wanted, "{data}");
+            assert_eq!(data.contains("rule-based stand-in"), wanted, "{data}");
+        }
+    }
+}
