@@ -14,7 +14,7 @@ use toolwright::run::Model;
 use toolwright::run::model::ready;
 use toolwright::upstream::{Incoming, Remote, retry};
 use toolwright_core::event::split::split;
-use toolwright_core::translate::{Options, StreamReader};
+use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, FaultClass, Request, Response};
 
 use super::ask::Ask;
@@ -49,8 +49,10 @@ pub struct Exchange {
 enum Answer {
     /// A vendor who speaks the client's dialect
     Untouched(Incoming),
-    /// A vendor who does not
-    Translated(Remote, Incoming, Box<Translation>),
+    /// A vendor who does not, as the answer arrives
+    Translated(Incoming, Box<Translation>),
+    /// A vendor who does not, when the answer is whole
+    Whole(Box<Response>, Box<Translation>),
     /// We ourselves
     Local(Model, Box<Request>),
 }
@@ -79,9 +81,11 @@ impl Exchange {
         };
         match answer {
             Answer::Untouched(incoming) => self.untouched(incoming),
-            Answer::Translated(remote, incoming, translation) => {
-                self.translated(&remote, incoming, &translation).await
+            Answer::Translated(incoming, translation) => {
+                let reader = StreamReader::new(translation.upstream);
+                self.relay(Source::Bytes(Box::new((incoming.body, reader))), &translation)
             }
+            Answer::Whole(response, translation) => self.whole(*response, &translation),
             Answer::Local(model, request) => self.local(&model, *request).await,
         }
     }
@@ -113,6 +117,9 @@ impl Exchange {
         patience: Duration,
     ) -> Result<Answer, Box<Failure>> {
         self.note.upstream = Some(candidate.upstream().into());
+        // What was noted of somebody who was asked before is not said of this one.
+        (self.note.upstream_dialect, self.note.untouched) = (None, false);
+        self.note.request = Report::default();
         let Candidate { place, model } = candidate;
         let remote = match place {
             Place::Offline => {
@@ -129,9 +136,26 @@ impl Exchange {
             Way::Untouched => Answer::Untouched(sent?),
             Way::Translated(mut translation) => {
                 self.note.request = std::mem::take(&mut translation.report);
-                Answer::Translated(remote, sent?, translation)
+                let incoming = sent?;
+                if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
+                    return Ok(Answer::Translated(incoming, translation));
+                }
+                Answer::Whole(Box::new(self.collect(&remote, incoming).await?), translation)
             }
         })
+    }
+
+    /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read
+    /// somebody else may be asked.
+    async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
+        self.rest();
+        let collected = whole::collect(incoming).await;
+        self.busy = Instant::now();
+        let read = collected.and_then(|wire| whole::read(remote, wire));
+        if let (Err(fault), Some(attempt)) = (&read, self.note.attempts.last_mut()) {
+            attempt.fault = Some(fault.class);
+        }
+        read
     }
 
     fn prepare(&mut self, remote: &Remote, model: &str) -> Result<Prepared, Box<Failure>> {
@@ -156,27 +180,6 @@ impl Exchange {
         let close = self.close(&reply);
         *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close));
         reply
-    }
-
-    /// The vendor's answer in the client's words.
-    async fn translated(
-        mut self,
-        remote: &Remote,
-        incoming: Incoming,
-        translation: &Translation,
-    ) -> Reply {
-        if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
-            let reader = StreamReader::new(translation.upstream);
-            return self.relay(Source::Bytes(Box::new((incoming.body, reader))), translation);
-        }
-        self.rest();
-        let collected = whole::collect(incoming).await;
-        self.busy = Instant::now();
-        let response = collected.and_then(|wire| whole::read(remote, wire));
-        match response {
-            Ok(response) => self.whole(response, translation),
-            Err(fault) => self.fail(fault.into()),
-        }
     }
 
     /// The answer of a model of our own.

@@ -153,6 +153,34 @@ fn fallbacks_are_asked_in_order_until_one_answers() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_read_is_asked_of_the_next_and_losses_are_the_last_one_s() {
+    let (own, cut) = (vendor("openai-chat"), vendor("anthropic").calls());
+    let head = format!(
+        "HTTP/1.1 200 -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        cut.len()
+    );
+    let first = Upstream::start([Reply::Raw([head.as_bytes(), &cut[..cut.len() / 2]].concat())]);
+    let second = Upstream::start([Reply::json(200, r#"{"error":{"message":"no"}}"#)]);
+    let last = Upstream::start([own.reply(false)]);
+    let config = format!(
+        "[models]\nsafe = [\"first/a\", \"second/b\", \"last/gpt-6-astra\"]\n{}{}{}",
+        table("first", "anthropic", &first),
+        table("second", "gemini", &second),
+        table("last", own.id, &last),
+    );
+    let gateway = Gateway::start(&config);
+    let body = chat("safe").replacen('{', "{\"logit_bias\":{\"1\":1},", 1);
+    let answer = gateway.ask_json("/v1/chat/completions", &body).ok();
+    assert_eq!(answer.header("toolwright-upstream"), Some("last"));
+    assert_eq!(answer.header("toolwright-losses"), None, "the others lost something, not the last");
+    assert_eq!(answer.body, own.calls());
+    let entries = gateway.end();
+    assert!(entries[0].untouched && entries[0].losses.is_empty());
+    let failed: Vec<bool> = entries[0].attempts.iter().map(|one| one.error.is_some()).collect();
+    assert_eq!(failed, [true, true, false]);
+}
+
+#[test]
 fn when_nobody_answers_the_last_one_s_reason_is_told() {
     let gone = nobody();
     let limited = fixture("gemini/accepted/gemini_error_429.json");
