@@ -35,6 +35,8 @@ use crate::response::Response;
 pub struct Options {
     /// Refuse instead of losing anything
     pub strict: bool,
+    /// Fit even to the source's own dialect: the request was changed since it was read
+    pub changed: bool,
     /// The model to name, instead of the one that was named
     pub model: Option<String>,
     /// The target's API version, where rules depend on it
@@ -88,7 +90,8 @@ impl<'c> Translator<'c> {
 
     /// Whether there is nothing to change but what was asked for.
     fn is_same(&self) -> bool {
-        self.options.version.is_none() && is_same(self.from, self.to)
+        let as_read = !self.options.changed && self.options.version.is_none();
+        as_read && is_same(self.from, self.to)
     }
 
     fn target<'t>(&'t self, model: Option<&'t str>) -> Target<'t> {

@@ -140,8 +140,9 @@ impl Run {
         Err(RunError::NotWaiting(approval_id.to_owned()))
     }
 
-    /// The conversation so far. Every call in it has exactly one outcome; an answer whose calls are
-    /// under way is not in it yet.
+    /// The conversation so far. Every call in it has exactly one outcome, but those with which the
+    /// run ended because they are for [somebody else](Agent::with_request); an answer whose calls
+    /// are under way is not in it yet.
     pub fn messages(&self) -> &[Message] {
         &self.state.messages
     }
@@ -171,7 +172,7 @@ impl Run {
     }
 
     fn finished(&self) -> Option<Finished> {
-        let response = self.state.end.clone()?;
+        let response = self.state.end.clone().filter(|_| self.state.pending.is_none())?;
         Some(Finished {
             text: response.text(),
             stop: response.stop.reason,

@@ -3,7 +3,7 @@
 mod error;
 pub(crate) mod item;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -91,6 +91,16 @@ impl Toolbox {
             items.push(Arc::new(item));
         }
         Ok(Toolbox { items: items.into(), names: Arc::new(names), ..Toolbox::default() })
+    }
+
+    /// The tools of these names alone. All the rest is shared with this box.
+    #[must_use]
+    pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
+        let wanted: HashSet<&str> = wanted.into_iter().collect();
+        let kept = self.items.iter().filter(|item| wanted.contains(&*item.name));
+        let items: Arc<[Arc<Item>]> = kept.cloned().collect();
+        let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
+        Toolbox { items, names: Arc::new(names), ..self.clone() }
     }
 
     /// With a policy: who may call what.

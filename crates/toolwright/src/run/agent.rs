@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolwright_core::request::Sampling;
-use toolwright_core::{Json, Message};
+use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 
 use super::error::RunError;
 use super::model::Model;
@@ -16,10 +16,10 @@ use crate::toolbox::Toolbox;
 #[derive(Debug, Clone)]
 pub struct Agent {
     pub(super) name: Arc<str>,
-    pub(super) instructions: Option<String>,
     pub(super) toolbox: Toolbox,
     pub(super) model: Option<Model>,
-    pub(super) sampling: Sampling,
+    /// All of each request but the conversation
+    pub(super) request: Request,
 }
 
 /// What a run begins with: words of the user, or a conversation.
@@ -31,17 +31,16 @@ impl Agent {
     pub fn new(name: impl Into<Arc<str>>) -> Agent {
         Agent {
             name: name.into(),
-            instructions: None,
             toolbox: Toolbox::default(),
             model: None,
-            sampling: Sampling::default(),
+            request: Request::default(),
         }
     }
 
     /// With instructions.
     #[must_use]
     pub fn with_instructions(mut self, text: impl Into<String>) -> Agent {
-        self.instructions = Some(text.into());
+        self.request.instructions = Some(Message::system(text));
         self
     }
 
@@ -62,8 +61,27 @@ impl Agent {
     /// With limits and sampling for each request.
     #[must_use]
     pub fn with_sampling(mut self, sampling: Sampling) -> Agent {
-        self.sampling = sampling;
+        self.request.sampling = sampling;
         self
+    }
+
+    /// With all that each request says besides the conversation: instructions, sampling, thinking,
+    /// the form of the answer, extra fields. Its messages are not used.
+    ///
+    /// Its tools are somebody else's: the model is shown them beside those of the toolbox. Once it
+    /// has called one, the calls of the toolbox's tools in that turn are made, and the run is done;
+    /// whoever made the request has the others to answer. A choice that forces a call counts until
+    /// a call was made, or the model would never be done.
+    #[must_use]
+    pub fn with_request(mut self, request: Request) -> Agent {
+        self.request = Request { messages: Vec::new(), ..request };
+        self
+    }
+
+    /// Whether a call is for whoever made the request.
+    pub(super) fn hands_over(&self, call: &Call) -> bool {
+        self.request.tools.iter().any(|tool| tool.name == call.name)
+            && self.toolbox.handler(&call.name).is_none()
     }
 
     /// Its name.
@@ -112,5 +130,14 @@ impl From<Message> for Input {
 impl From<Vec<Message>> for Input {
     fn from(messages: Vec<Message>) -> Input {
         Input(messages)
+    }
+}
+
+/// A choice of tools that leaves it to the model whether to call one.
+pub(super) fn unforced(choice: ToolChoice) -> ToolChoice {
+    match choice {
+        ToolChoice::Required | ToolChoice::Tool(_) => ToolChoice::Auto,
+        ToolChoice::Allowed { names, .. } => ToolChoice::Allowed { names, required: false },
+        choice => choice,
     }
 }

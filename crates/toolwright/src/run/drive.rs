@@ -9,12 +9,13 @@ use toolwright_core::event::join::Joiner;
 use toolwright_core::{Event, Fault, FaultClass, Request, Response};
 
 use super::Run;
+use super::agent;
 use super::error::RunError;
 use super::limit::Limit;
 use super::model::EventStream;
 use super::observe::RunEvent;
 use super::repeat::TooOften;
-use super::state::Stage;
+use super::state::{Slot, Stage};
 use super::turn::{self, Next};
 use crate::call::Called;
 use crate::session::Session;
@@ -101,7 +102,8 @@ impl Run {
             return self.interrupted(Interrupt::Cancelled);
         }
         if let Some(pending) = &self.state.pending {
-            let stages = || pending.slots.iter().map(|slot| &slot.stage);
+            let own = |slot: &&Slot| !self.agent.hands_over(&slot.call);
+            let stages = || pending.slots.iter().filter(own).map(|slot| &slot.stage);
             if stages().any(|stage| matches!(stage, Stage::Open | Stage::Answered(..))) {
                 return self.make_calls();
             }
@@ -112,9 +114,13 @@ impl Run {
             if waits {
                 return Ok(false);
             }
-            self.state.settle(LIMIT);
+            match self.state.end {
+                Some(_) => self.state.hand_over(),
+                None => self.state.settle(LIMIT),
+            }
             let turn = self.state.spent.turns;
             self.tell(|| RunEvent::TurnDone { turn });
+            self.tell_finished();
             return Ok(true);
         }
         if self.state.end.is_some() {
@@ -127,11 +133,12 @@ impl Run {
 
     /// Asks the model.
     fn ask(&mut self) {
-        let mut request = Request::new(self.state.messages.iter().cloned())
-            .with_tools(self.agent.toolbox.tools_for(&self.session.caller))
-            .with_sampling(self.agent.sampling.clone());
-        if let Some(text) = &self.agent.instructions {
-            request = request.with_instructions(text.as_str());
+        let said = Request::new(self.state.messages.iter().cloned());
+        let mut request = Request { messages: said.messages, ..self.agent.request.clone() };
+        request.instructions = request.instructions.or(said.instructions);
+        request.tools.extend(self.agent.toolbox.tools_for(&self.session.caller));
+        if self.state.spent.calls > 0 {
+            request.tool_choice = request.tool_choice.map(agent::unforced);
         }
         let model = self.model.clone();
         let turn = self.state.spent.turns + 1;
@@ -176,6 +183,9 @@ impl Run {
         let next = turn::read(&mut response, &self.state.call_ids(), turn);
         self.tell(|| RunEvent::Answered(response.clone()));
         if let Next::Calls(pending) = next {
+            // With a call that is not for the toolbox, this answer is the last.
+            let handed = response.calls().any(|call| self.agent.hands_over(call));
+            self.state.end = handed.then_some(response);
             self.state.pending = Some(pending);
             return Ok(true);
         }
@@ -190,9 +200,7 @@ impl Run {
         match next {
             Next::End => {
                 self.state.end = Some(response);
-                if let Some(finished) = self.following.then(|| self.finished()).flatten() {
-                    self.events.push_back(RunEvent::Finished(Box::new(finished)));
-                }
+                self.tell_finished();
             }
             Next::Unreadable => {
                 self.state.messages.push(turn::unreadable());
@@ -220,6 +228,13 @@ impl Run {
         self.state.settle(why);
         self.stopped = Some(error.clone());
         Err(error)
+    }
+
+    /// Tells whoever follows that the run is done, if it is.
+    fn tell_finished(&mut self) {
+        if let Some(finished) = self.following.then(|| self.finished()).flatten() {
+            self.events.push_back(RunEvent::Finished(Box::new(finished)));
+        }
     }
 
     /// Tells whoever follows.

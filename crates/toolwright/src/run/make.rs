@@ -28,6 +28,7 @@ impl Run {
         let mut chosen = Vec::new();
         for (at, slot) in pending.slots.iter_mut().enumerate() {
             match slot.stage {
+                Stage::Open if self.agent.hands_over(&slot.call) => {}
                 Stage::Open if left == 0 => {
                     slot.stage = Stage::Done(not_done(&slot.call, LIMIT));
                     let most = self.limits.calls.unwrap_or_default();

@@ -48,7 +48,8 @@ pub struct Finished {
     pub stop: StopReason,
     /// Its last answer
     pub response: Response,
-    /// The whole conversation, the input first; every call in it has one outcome
+    /// The whole conversation, the input first; every call in it has one outcome, but those of the
+    /// last answer that are for [somebody else](super::Agent::with_request)
     pub messages: Vec<Message>,
     /// What all turns cost together
     pub usage: Usage,

@@ -20,7 +20,7 @@ pub(crate) struct State {
     pub(crate) agent: Arc<str>,
     /// Who calls
     pub(crate) caller: Caller,
-    /// The conversation; every call in it has one outcome
+    /// The conversation; every call in it has one outcome, but those that were handed over at its end
     pub(crate) messages: Vec<Message>,
     /// An answer with calls that do not all have outcomes
     pub(crate) pending: Option<Pending>,
@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) spent: Spent,
     /// Calls that failed
     pub(crate) failures: Failures,
-    /// The last answer of a run that is done
+    /// The last answer of a run that is done, once its own calls are
     pub(crate) end: Option<Response>,
 }
 
@@ -92,6 +92,21 @@ impl State {
         let outcomes: Vec<Part> = outcomes.map(Part::outcome).collect();
         self.messages.push(message);
         self.messages.push(Message::new(Role::Tool, outcomes));
+    }
+
+    /// Puts the answer and the outcomes that there are into the conversation. Whoever gets the
+    /// other calls has theirs.
+    pub(crate) fn hand_over(&mut self) {
+        let Some(Pending { message, slots }) = self.pending.take() else { return };
+        let outcomes = slots.into_iter().filter_map(|slot| match slot.stage {
+            Stage::Done(outcome) => Some(Part::outcome(outcome)),
+            _ => None,
+        });
+        let outcomes: Vec<Part> = outcomes.collect();
+        self.messages.push(message);
+        if !outcomes.is_empty() {
+            self.messages.push(Message::new(Role::Tool, outcomes));
+        }
     }
 }
 

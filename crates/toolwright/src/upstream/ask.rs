@@ -30,6 +30,13 @@ impl From<Fault> for Failure {
     }
 }
 
+impl Failure {
+    /// What it is to the caller, who does not try again.
+    pub(super) fn into_fault(self) -> Fault {
+        self.fault
+    }
+}
+
 /// Makes an attempt, and further ones while they may help.
 pub(super) async fn persist<T, A>(
     remote: &Remote,

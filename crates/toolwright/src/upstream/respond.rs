@@ -49,6 +49,19 @@ impl Remote {
         Speaker::new(self.codec()).with_version(self.version())
     }
 
+    /// Reads a successful reply in canonical words, with the report of the request that it answers,
+    /// wherever that was written.
+    pub async fn read(&self, incoming: Incoming, asked: &Report) -> Result<Response, Fault> {
+        let wire = ask::document(self, incoming).await.map_err(Failure::into_fault)?;
+        read(self, asked, wire).map_err(Failure::into_fault)
+    }
+
+    /// Reads a successful reply as it arrives, as [`read`](Remote::read) does. It is given when its
+    /// first event is there; a fault until then is no answer.
+    pub async fn hear(&self, incoming: Incoming, asked: &Report) -> Result<EventStream, Fault> {
+        hear(self, asked, incoming).await.map_err(Failure::into_fault)
+    }
+
     fn question(&self, request: Request) -> Result<Question, Fault> {
         let spoken = self.speaker().request(request);
         self.losses().of_request(&spoken.report)?;
@@ -60,12 +73,12 @@ impl Remote {
 async fn whole(remote: &Remote, question: &Question) -> Result<Response, Failure> {
     let incoming = ask::send(remote, &question.outgoing).await?;
     let wire = ask::document(remote, incoming).await?;
-    read(remote, question, wire)
+    read(remote, &question.report, wire)
 }
 
 /// Reads a whole answer.
-fn read(remote: &Remote, question: &Question, wire: WireReply) -> Result<Response, Failure> {
-    let read = remote.speaker().response(wire.clone(), &question.report.aliases);
+fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Failure> {
+    let read = remote.speaker().response(wire.clone(), &asked.aliases);
     let restored = match read {
         Ok(restored) => restored,
         Err(TranslateError::Decode(error)) => return Err(ask::unreadable(remote, wire, &error)),
@@ -74,7 +87,7 @@ fn read(remote: &Remote, question: &Question, wire: WireReply) -> Result<Respons
     remote.losses().tell(&restored.report);
     let mut response = restored.value;
     let mut report = restored.report;
-    report.losses.splice(..0, question.report.losses.iter().cloned());
+    report.losses.splice(..0, asked.losses.iter().cloned());
     report.note(remote.codec().dialect(), &mut response.extra);
     Ok(response)
 }
@@ -83,12 +96,17 @@ fn read(remote: &Remote, question: &Question, wire: WireReply) -> Result<Respons
 /// fault may be tried again.
 async fn begin(remote: &Remote, question: &Question) -> Result<EventStream, Failure> {
     let incoming = ask::send(remote, &question.outgoing).await?;
+    hear(remote, &question.report, incoming).await
+}
+
+/// Waits for the first event of a reply.
+async fn hear(remote: &Remote, asked: &Report, incoming: Incoming) -> Result<EventStream, Failure> {
     // Some servers know no streams and answer at once.
     if is_document(&incoming) && remote.codec().framing() != Framing::Ndjson {
         let wire = ask::document(remote, incoming).await?;
-        return Ok(ready(split::split(read(remote, question, wire)?)));
+        return Ok(ready(split::split(read(remote, asked, wire)?)));
     }
-    let mut answering = Answering::new(remote, question, incoming.body);
+    let mut answering = Answering::new(remote, asked, incoming.body);
     match answering.first().await {
         Ok(()) => Ok(Box::pin(answering)),
         Err(fault) => Err((*fault).into()),

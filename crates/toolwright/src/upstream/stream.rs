@@ -12,7 +12,6 @@ use toolwright_core::fault::Fault;
 use toolwright_core::fit::Aliases;
 use toolwright_core::translate::{Report, StreamListener, TranslateError};
 
-use super::respond::Question;
 use super::{IncomingBody, Remote, fault};
 
 /// The events of an answer.
@@ -28,13 +27,13 @@ pub(super) struct Answering {
 }
 
 impl Answering {
-    pub(super) fn new(remote: &Remote, question: &Question, body: IncomingBody) -> Answering {
-        let aliases: &Aliases = &question.report.aliases;
+    pub(super) fn new(remote: &Remote, asked: &Report, body: IncomingBody) -> Answering {
+        let aliases: &Aliases = &asked.aliases;
         Answering {
             remote: remote.clone(),
             body: Some(body),
             listener: remote.speaker().stream(aliases),
-            lost: question.report.clone(),
+            lost: asked.clone(),
             read: Vec::new(),
             events: VecDeque::new(),
         }

@@ -2,6 +2,7 @@
 
 mod approve;
 mod end;
+mod hand_over;
 mod save;
 mod trouble;
 
