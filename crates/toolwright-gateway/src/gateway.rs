@@ -6,15 +6,19 @@ use std::time::Instant;
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
+use crate::proxy::hold::Hold;
 use crate::proxy::keep::Keep;
 use crate::proxy::route::Routes;
 use crate::telemetry::Telemetry;
+use crate::tools::Tools;
 
 /// A gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
     /// Opaque reasoning that clients cannot carry
     pub keep: Arc<Keep>,
+    /// Turns that clients did not see
+    pub hold: Arc<Hold>,
     /// What happened
     pub telemetry: Telemetry,
 }
@@ -25,6 +29,8 @@ pub struct Live {
     pub routes: Arc<Routes>,
     /// Who may ask
     pub keys: Keys,
+    /// The tools that the gateway runs itself
+    pub tools: Arc<Tools>,
 }
 
 impl Gateway {
@@ -34,17 +40,20 @@ impl Gateway {
         env: Env<'_>,
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
-        let live = Live { routes: Arc::new(routes(config, env)?), keys: Keys::new(&config.keys) };
+        let routes = Arc::new(routes(config, env)?);
+        let tools = Arc::new(Tools::new(config, telemetry.records().shared())?);
+        let live = Live { routes, keys: Keys::new(&config.keys), tools };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
-        Ok(Gateway { live, keep: Arc::default(), telemetry })
+        Ok(Gateway { live, keep: Arc::default(), hold: Arc::default(), telemetry })
     }
 
     /// By another configuration from now on. Requests under way go on as they began.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let routes = Arc::new(routes(config, env)?);
+        let tools = Arc::new(Tools::new(config, self.telemetry.records().shared())?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
-        let live = Arc::new(Live { routes, keys });
+        let live = Arc::new(Live { routes, keys, tools });
         self.telemetry.metrics().know(live.routes.names());
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
         Ok(())

@@ -10,6 +10,7 @@
 //! - [`key`] knows the clients: their keys, what each may use and how much of it.
 //! - [`proxy`] is the exchange: decode, fit, encode, send, and the way back.
 //! - [`telemetry`] tells what happened: logs, metrics, the ledger, losses.
+//! - [`tools`] are those that the gateway runs itself.
 //! - [`cli`] is the command.
 
 pub mod cli;
@@ -19,3 +20,4 @@ pub mod http;
 pub mod key;
 pub mod proxy;
 pub mod telemetry;
+pub mod tools;

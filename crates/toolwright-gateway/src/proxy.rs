@@ -14,20 +14,28 @@
 //! | [`pass`] | an answer that passes as it is |
 //! | [`whole`] | an answer that is translated when it is whole |
 //! | [`relay`] | an answer that is translated as it arrives |
+//! | [`work`] | a run, where the gateway runs tools itself: its model is [`consult`], its answer is as [`show`] says |
+//! | [`hold`] | turns of a run that the client did not see |
+//! | [`notes`] | what a run did, for the ledger |
 //! | [`keep`] | opaque reasoning that the client cannot carry |
 //! | [`close`] | what is left to do at the end |
 //! | [`fault`] | a failure in the client's own dialect |
 
 pub mod ask;
 pub mod close;
+pub mod consult;
 pub mod endpoint;
 pub mod exchange;
 pub mod fault;
 pub mod headers;
+pub mod hold;
 pub mod keep;
+pub mod notes;
 pub mod pass;
 pub mod prepare;
 pub mod relay;
 pub mod route;
 pub mod send;
+pub mod show;
 pub mod whole;
+pub mod work;

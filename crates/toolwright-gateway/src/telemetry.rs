@@ -18,6 +18,7 @@ pub mod metrics;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod trace;
+mod trail;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,7 @@ pub use id::RequestId;
 pub use ledger::{Records, RecordsError};
 pub use losses::{Losses, Lost};
 pub use metrics::Metrics;
+pub use trail::Trail;
 
 /// Where exchanges are told of. Clones are the same.
 #[derive(Debug, Clone)]

@@ -139,6 +139,11 @@ impl Toolbox {
         self
     }
 
+    /// The names of the tools.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().map(|item| &*item.name)
+    }
+
     /// What a model is shown: every tool, without its hidden parameters; where there is a store of
     /// handles, parameters that take data admit a handle.
     pub fn tools(&self) -> Vec<Tool> {

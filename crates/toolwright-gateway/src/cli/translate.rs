@@ -80,6 +80,7 @@ impl Translate {
             version: self.api_version.clone(),
             aliases: self.read_aliases()?,
             asked: Asked { stream_usage: true, ..Asked::default() },
+            ..Options::default()
         };
         let report = match self.kind {
             Kind::Tools => self.tools(&options),

@@ -1,7 +1,9 @@
 //! `[tools]`: the tools that the gateway runs itself.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use toolwright::Limits;
 use toolwright::builtin::{self, Root};
 
 use super::error::ConfigError;
@@ -16,6 +18,21 @@ pub struct Tools {
     pub root: PathBuf,
     /// Tools with effects that may run without a person
     pub allow: Vec<String>,
+    /// How far a request may go with them
+    pub limits: Limits,
+}
+
+/// How often the model is asked for one request.
+const TURNS: u32 = 20;
+
+/// How many calls are made for one request.
+const CALLS: u32 = 100;
+
+/// How long one request may take.
+const DURATION: Duration = Duration::from_mins(10);
+
+fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
+    u32::try_from(value.number(1)?).map_err(|_| value.error("this is more than can be counted"))
 }
 
 /// Reads `[tools]`, with the names of the tools that there are.
@@ -34,6 +51,10 @@ pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigE
         refer::check_tool(tool.text()?, &names, &tool)?;
         allow.push(tool.words()?);
     }
+    let turns = table.take_or("turns", TURNS, count)?;
+    let calls = table.take_or("calls", CALLS, count)?;
+    let duration = table.take_or("duration", DURATION, Value::deadline)?;
+    let limits = Limits::turns(turns).with_calls(calls).with_duration(duration);
     table.finish()?;
-    Ok((Tools { root, allow }, names))
+    Ok((Tools { root, allow, limits }, names))
 }

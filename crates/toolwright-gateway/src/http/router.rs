@@ -59,7 +59,9 @@ impl Router {
             Ok((ask, busy)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.keep);
-                Exchange::new(ask, routes, keep, note, busy).run().await
+                let exchange = Exchange::new(ask, routes, keep, note, busy);
+                let hold = Arc::clone(&self.gateway.hold);
+                exchange.with_tools(Arc::clone(&live.tools), hold).run().await
             }
             Err(fault) => refuse(codec, note, fault),
         }

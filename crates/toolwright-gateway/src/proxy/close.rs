@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::keep::Keep;
+use super::notes::Notes;
 use crate::key::Client;
 use crate::telemetry::Exchanging;
 
@@ -14,16 +15,26 @@ pub struct Close {
     pub note: Exchanging,
     client: Arc<Client>,
     keep: Arc<Keep>,
+    /// What a run did meanwhile
+    notes: Option<Notes>,
 }
 
 impl Close {
     /// Of an exchange with a client.
     pub fn new(note: Exchanging, client: Arc<Client>, keep: Arc<Keep>) -> Close {
-        Close { note, client, keep }
+        Close { note, client, keep, notes: None }
+    }
+
+    /// With the notes of a run.
+    #[must_use]
+    pub fn with_notes(mut self, notes: Option<Notes>) -> Close {
+        self.notes = notes;
+        self
     }
 
     /// The answer is complete.
     pub fn done(mut self) {
+        self.read_notes();
         if let Some(kept) = self.note.response.kept.take() {
             self.keep.remember(self.client.name(), kept, Instant::now());
         }
@@ -32,8 +43,15 @@ impl Close {
     }
 
     /// The client left before the answer was complete; what was said until then has its price.
-    pub fn left(self) {
+    pub fn left(mut self) {
+        self.read_notes();
         self.charge();
+    }
+
+    fn read_notes(&mut self) {
+        if let Some(notes) = self.notes.take() {
+            notes.onto(&mut self.note);
+        }
     }
 
     fn charge(&self) {

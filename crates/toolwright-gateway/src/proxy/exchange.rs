@@ -10,37 +10,46 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, header};
-use toolwright::run::Model;
+use toolwright::Toolbox;
 use toolwright::run::model::ready;
+use toolwright::run::{EventStream, Model};
 use toolwright::upstream::{Incoming, Remote, retry};
+use toolwright_core::dialect::Asked;
 use toolwright_core::event::split::split;
 use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, FaultClass, Request, Response};
 
 use super::ask::Ask;
 use super::close::Close;
+use super::consult::Consult;
+use super::hold::Hold;
 use super::keep::Keep;
+use super::notes::Notes;
 use super::pass::{Pass, Tap};
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::{Relay, Source, Strictness};
 use super::route::{Candidate, Place, Routes};
 use super::send::{self, Failure, Said};
+use super::work::{Job, Work};
 use super::{fault, headers, whole};
 use crate::http::{Reply, ReplyBody};
 use crate::telemetry::{Exchanging, losses};
+use crate::tools::Tools;
 
 /// The header that says who answered, or was asked last.
 const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
 
-/// How long to wait for another attempt while there is somebody else to ask.
-const IMPATIENT: Duration = Duration::from_secs(1);
-
 /// An exchange under way.
 pub struct Exchange {
-    ask: Ask,
+    ask: Arc<Ask>,
     routes: Arc<Routes>,
     keep: Arc<Keep>,
     note: Exchanging,
+    /// The tools that the gateway runs itself
+    tools: Arc<Tools>,
+    hold: Arc<Hold>,
+    /// What a run does
+    notes: Option<Notes>,
     /// Since when we are at work, and not waiting for somebody
     busy: Instant,
 }
@@ -57,6 +66,12 @@ enum Answer {
     Local(Model, Box<Request>),
 }
 
+/// The answer of a run.
+enum Worked {
+    Whole(Box<Response>),
+    Stream(EventStream),
+}
+
 impl Exchange {
     /// A request, on which we are at work since a moment, and who may answer it.
     pub fn new(
@@ -70,11 +85,25 @@ impl Exchange {
         note.stream = ask.stream;
         note.bytes_in = ask.body.len() as u64;
         note.bring(&ask.body);
-        Exchange { ask, routes, keep, note, busy }
+        let (tools, hold, notes) = (Arc::default(), Arc::default(), None);
+        Exchange { ask: Arc::new(ask), routes, keep, note, tools, hold, notes, busy }
+    }
+
+    /// With tools that the gateway runs itself, and turns that clients did not see.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Arc<Tools>, hold: Arc<Hold>) -> Exchange {
+        self.tools = tools;
+        self.hold = hold;
+        self
     }
 
     /// Answers it.
     pub async fn run(mut self) -> Reply {
+        match self.tools.wanted(&self.ask) {
+            Ok(None) => {}
+            Ok(Some(toolbox)) => return self.work(toolbox).await,
+            Err(fault) => return self.fail(fault.into()),
+        }
         let answer = match self.answer().await {
             Ok(answer) => answer,
             Err(failure) => return self.fail(failure),
@@ -90,18 +119,69 @@ impl Exchange {
         }
     }
 
-    /// Asks one after another until somebody answers.
-    async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
+    /// Who may answer, in order.
+    fn candidates(&self) -> Result<Vec<Candidate>, Fault> {
         let (client, said) = (&self.ask.client, &self.ask.model);
         let mut candidates = self.routes.find(said)?;
         candidates.retain(|candidate| client.may_use(said, &candidate.name()));
         if candidates.is_empty() {
-            return Err(client.forbidden(said).into());
+            return Err(client.forbidden(said));
         }
+        Ok(candidates)
+    }
+
+    /// Runs tools for the client, and answers with what the model says in the end.
+    async fn work(mut self, toolbox: Toolbox) -> Reply {
+        let notes = Notes::new(self.note.trail());
+        let begun = self.begin(toolbox, &notes);
+        self.notes = Some(notes.clone());
+        let (work, asked) = match begun {
+            Ok(begun) => begun,
+            Err(fault) => return self.fail(fault.into()),
+        };
+        self.rest();
+        let answer = if self.ask.stream {
+            work.stream().await.map(Worked::Stream)
+        } else {
+            work.whole().await.map(|response| Worked::Whole(Box::new(response)))
+        };
+        self.busy = Instant::now();
+        let client = self.ask.endpoint.codec;
+        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
+        let upstream = notes.codec().unwrap_or(client);
+        let translation = Translation { upstream, ..Translation::local(client, options) };
+        notes.onto(&mut self.note);
+        match answer {
+            Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
+            Ok(Worked::Whole(response)) => self.whole(*response, &translation),
+            Err(fault) => self.fail(fault.into()),
+        }
+    }
+
+    /// A run for the client's request.
+    fn begin(&self, toolbox: Toolbox, notes: &Notes) -> Result<(Box<Work>, Asked), Fault> {
+        let (request, candidates) = (self.ask.read()?, self.candidates()?);
+        let asked = prepare::asked(&self.ask, &request);
+        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(&self.keep));
+        let job = Job {
+            id: self.note.id,
+            caller: self.ask.client.caller(),
+            model: Consult::new(ask, candidates, keep, notes.clone()).model(),
+            toolbox,
+            limits: self.tools.limits,
+            notes: notes.clone(),
+            hold: Arc::clone(&self.hold),
+        };
+        Ok((job.begin(request)?, asked))
+    }
+
+    /// Asks one after another until somebody answers.
+    async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
         let mut last = None;
-        let mut candidates = candidates.into_iter().peekable();
+        let mut candidates = self.candidates()?.into_iter().peekable();
         while let Some(candidate) = candidates.next() {
-            let patience = if candidates.peek().is_some() { IMPATIENT } else { retry::PATIENCE };
+            let patience =
+                if candidates.peek().is_some() { send::IMPATIENT } else { retry::PATIENCE };
             match self.ask_one(candidate, patience).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) if failure.is_final() => return Err(failure),
@@ -130,7 +210,15 @@ impl Exchange {
         self.note.upstream_dialect = Some(remote.codec().dialect());
         let prepared = self.prepare(&remote, &model)?;
         self.rest();
-        let sent = send::send(&self.ask, &remote, &prepared, patience, &mut self.note).await;
+        let sent = send::send(
+            &self.ask,
+            &remote,
+            &prepared,
+            patience,
+            self.note.trail(),
+            &mut self.note.attempts,
+        )
+        .await;
         self.busy = Instant::now();
         Ok(match prepared.way {
             Way::Untouched => Answer::Untouched(sent?),
@@ -279,7 +367,7 @@ impl Exchange {
     fn close(mut self, reply: &Reply) -> Close {
         self.note.status = reply.status().as_u16();
         self.rest();
-        Close::new(self.note, self.ask.client, self.keep)
+        Close::new(self.note, Arc::clone(&self.ask.client), self.keep).with_notes(self.notes)
     }
 
     /// Notes the work since the last wait.

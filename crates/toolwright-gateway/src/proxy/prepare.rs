@@ -78,16 +78,38 @@ pub fn untouched(ask: &Ask, model: &str) -> Prepared {
 /// A request fitted to an upstream and written in its words.
 pub fn translated(
     ask: &Ask,
+    request: Request,
+    remote: &Remote,
+    model: &str,
+    keep: &Keep,
+) -> Result<Prepared, Fault> {
+    written(ask, request, remote, model, keep, Options::default())
+}
+
+/// As [`translated`], for a request that is no longer as the client said it.
+pub fn changed(
+    ask: &Ask,
+    request: Request,
+    remote: &Remote,
+    model: &str,
+    keep: &Keep,
+) -> Result<Prepared, Fault> {
+    written(ask, request, remote, model, keep, Options { changed: true, ..Options::default() })
+}
+
+fn written(
+    ask: &Ask,
     mut request: Request,
     remote: &Remote,
     model: &str,
     keep: &Keep,
+    options: Options,
 ) -> Result<Prepared, Fault> {
     let client = ask.endpoint.codec;
     let asked = asked(ask, &request);
     request.model = Some(model.to_owned());
     let version = remote.version().map(str::to_owned);
-    let mut options = Options { strict: ask.strict, version, asked, ..Options::default() };
+    let mut options = Options { strict: ask.strict, version, asked, ..options };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());

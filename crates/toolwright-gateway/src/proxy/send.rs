@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use toolwright::upstream::retry::{Hint, Retry, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
@@ -13,7 +13,7 @@ use super::ask::Ask;
 use super::headers;
 use super::prepare::Prepared;
 use crate::telemetry::exchanged::Attempt;
-use crate::telemetry::{Exchanging, trace};
+use crate::telemetry::{Trail, trace};
 
 /// Why an upstream gave no answer.
 pub struct Failure {
@@ -46,25 +46,30 @@ impl From<Fault> for Box<Failure> {
     }
 }
 
+/// How long to wait for another attempt while there is somebody else to ask.
+pub const IMPATIENT: Duration = Duration::from_secs(1);
+
 /// The longest failure that is read.
 const LONGEST: usize = 1 << 20;
 
 /// Sends until there is an answer, or a failure that is not to be tried again: at once, or after a
-/// wait for which there is patience.
+/// wait for which there is patience. Attempts are noted.
 pub async fn send(
     ask: &Ask,
     remote: &Remote,
     prepared: &Prepared,
     patience: Duration,
-    note: &mut Exchanging,
+    trail: Trail,
+    attempts: &mut Vec<Attempt>,
 ) -> Result<Incoming, Box<Failure>> {
     let mut retry = Retry::new(remote.retries());
     loop {
-        let began = note.elapsed();
-        let sent = once(ask, remote, prepared, note).await;
+        let began = trail.elapsed();
+        let parent = trail.traceparent(attempts.len());
+        let sent = once(ask, remote, prepared, parent).await;
         let fault = sent.as_ref().err().map(|failure| failure.fault.class);
-        let took = note.elapsed().saturating_sub(began);
-        note.attempts.push(Attempt { upstream: remote.id().into(), fault, began, took });
+        let took = trail.elapsed().saturating_sub(began);
+        attempts.push(Attempt { upstream: remote.id().into(), fault, began, took });
         let failure = match sent {
             Ok(incoming) => return Ok(incoming),
             Err(failure) => failure,
@@ -82,7 +87,7 @@ async fn once(
     ask: &Ask,
     remote: &Remote,
     prepared: &Prepared,
-    note: &Exchanging,
+    parent: Option<HeaderValue>,
 ) -> Result<Incoming, Box<Failure>> {
     let mut outgoing = Outgoing {
         path: prepared.path.clone(),
@@ -90,7 +95,7 @@ async fn once(
         body: prepared.body.clone(),
         client: ask.credential.clone(),
     };
-    if let Some(parent) = note.traceparent() {
+    if let Some(parent) = parent {
         outgoing.headers.insert(trace::HEADER, parent);
     }
     let incoming = remote.send(outgoing).await?;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, HeaderValue};
 
 use super::trace::Trace;
+use super::trail::Trail;
 use bytes::Bytes;
 
 use super::exchanged::Payloads;
@@ -66,15 +67,15 @@ impl Exchanging {
         self.told.trace = Some(Trace::of(headers, self.told.id));
     }
 
-    /// The header `traceparent` for the next attempt at an upstream. It names the attempt's own span
-    /// if spans are recorded here, else the client's.
+    /// What attempts at upstreams must know of it.
+    pub fn trail(&self) -> Trail {
+        let recorded = self.telemetry.traces();
+        Trail { began: self.began, trace: self.told.trace, recorded, before: 0 }
+    }
+
+    /// The header `traceparent` for the next attempt at an upstream.
     pub fn traceparent(&self) -> Option<HeaderValue> {
-        let trace = self.told.trace?;
-        if self.telemetry.traces() {
-            trace.child(self.told.attempts.len()).header()
-        } else {
-            trace.parent?.header()
-        }
+        self.trail().traceparent(self.told.attempts.len())
     }
 
     /// Keeps the reports as they are now, so that a client that sees the header before the end finds

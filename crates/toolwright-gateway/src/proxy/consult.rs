@@ -1,0 +1,182 @@
+//! Whoever answers a request, as one model for a run: candidates in order, each asked as in any
+//! exchange, and its answer in canonical words.
+//!
+//! Who answered one turn is asked first in the next. Another is asked as long as nothing of the
+//! turn was given away.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use toolwright::run::model::ready;
+use toolwright::run::{EventStream, Model, Upstream};
+use toolwright::upstream::{Incoming, Remote, retry};
+use toolwright_core::event::Head;
+use toolwright_core::event::join::join;
+use toolwright_core::event::split::split;
+use toolwright_core::translate::Report;
+use toolwright_core::{Event, Fault, FaultClass, Message, Part, Request, Response};
+
+use super::ask::Ask;
+use super::keep::Keep;
+use super::notes::Notes;
+use super::prepare::{self, Way};
+use super::route::{Candidate, Place};
+use super::send::{self, Failure};
+
+/// The candidates of a request, as one model.
+pub struct Consult {
+    ask: Arc<Ask>,
+    candidates: Vec<Candidate>,
+    keep: Arc<Keep>,
+    notes: Notes,
+    /// Who is asked first
+    first: AtomicUsize,
+    /// How many ids of calls were made up
+    ids: Arc<AtomicUsize>,
+}
+
+impl Consult {
+    /// The candidates of a request, of whom there is at least one.
+    pub fn new(
+        ask: Arc<Ask>,
+        candidates: Vec<Candidate>,
+        keep: Arc<Keep>,
+        notes: Notes,
+    ) -> Consult {
+        let (first, ids) = (AtomicUsize::new(0), Arc::default());
+        Consult { ask, candidates, keep, notes, first, ids }
+    }
+
+    /// The model that a run asks.
+    pub fn model(self) -> Model {
+        let name = self.ask.model.clone();
+        Model::at(self, name)
+    }
+
+    /// Asks one after another until somebody answers.
+    async fn answer(&self, request: &Request) -> Result<EventStream, Fault> {
+        let mut last = None;
+        let first = self.first.load(Ordering::Relaxed);
+        for (at, candidate) in self.candidates.iter().enumerate().skip(first) {
+            let alone = at + 1 == self.candidates.len();
+            let patience = if alone { retry::PATIENCE } else { send::IMPATIENT };
+            match self.ask_one(candidate, request.clone(), patience).await {
+                Ok(events) => {
+                    self.first.store(at, Ordering::Relaxed);
+                    return Ok(events);
+                }
+                Err(failure) if failure.is_final() => return Err(failure.fault),
+                Err(failure) => last = Some(failure.fault),
+            }
+        }
+        Err(last.unwrap_or_else(|| Fault::new(FaultClass::Internal, "Nobody was asked.")))
+    }
+
+    async fn ask_one(
+        &self,
+        candidate: &Candidate,
+        mut request: Request,
+        patience: Duration,
+    ) -> Result<EventStream, Box<Failure>> {
+        request.stream = Some(self.ask.stream);
+        let remote = match &candidate.place {
+            Place::Offline => {
+                self.notes.asked(candidate.upstream(), None);
+                return Ok(Model::offline().stream(request).await?);
+            }
+            Place::Remote(remote) => remote,
+        };
+        self.notes.asked(remote.id(), Some(remote.codec()));
+        let (ask, keep) = (&*self.ask, &*self.keep);
+        let prepared = prepare::changed(ask, request, remote, &candidate.model, keep)?;
+        let mut attempts = Vec::new();
+        let trail = self.notes.trail();
+        let sent = send::send(ask, remote, &prepared, patience, trail, &mut attempts).await;
+        self.notes.tried(attempts);
+        let report = match prepared.way {
+            Way::Translated(translation) => translation.report,
+            Way::Untouched => Report::default(),
+        };
+        self.notes.lost(&report);
+        Ok(self.hear(remote, sent?, &report).await?)
+    }
+
+    /// A client that wants its answer whole has the vendor asked for a whole one.
+    async fn hear(
+        &self,
+        remote: &Remote,
+        incoming: Incoming,
+        report: &Report,
+    ) -> Result<EventStream, Fault> {
+        if self.ask.stream {
+            return remote.hear(incoming, report).await;
+        }
+        Ok(ready(split(remote.read(incoming, report).await?)))
+    }
+}
+
+impl Upstream for Consult {
+    async fn respond(&self, request: Request) -> Result<Response, Fault> {
+        let mut events = self.stream(request).await?;
+        let mut all = Vec::new();
+        while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
+            all.push(event);
+        }
+        join(all).map_err(|fault| *fault)
+    }
+
+    fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
+        let calls = request.messages.iter().flat_map(Message::calls);
+        let taken = calls.filter_map(|call| call.id.clone()).collect();
+        async move {
+            let events = self.answer(&request).await?;
+            let stem = format!("call_{:016x}", self.ask.id.bits() & u128::from(u64::MAX));
+            let naming = Naming { events, taken, stem, made: Arc::clone(&self.ids) };
+            Ok(Box::pin(naming) as EventStream)
+        }
+    }
+}
+
+/// An answer in which each call has an id that no other of the conversation has: the client and the
+/// run know a call by the same.
+struct Naming {
+    events: EventStream,
+    taken: HashSet<String>,
+    stem: String,
+    made: Arc<AtomicUsize>,
+}
+
+impl Naming {
+    fn name(&mut self, id: &mut Option<String>) {
+        let free = id.take().filter(|id| !id.is_empty() && !self.taken.contains(id));
+        let made = || format!("{}_{}", self.stem, self.made.fetch_add(1, Ordering::Relaxed));
+        let own = free.unwrap_or_else(made);
+        self.taken.insert(own.clone());
+        *id = Some(own);
+    }
+}
+
+impl Stream for Naming {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let this = self.get_mut();
+        let mut event = std::task::ready!(this.events.as_mut().poll_next(context));
+        match &mut event {
+            Some(Event::PartStart { head: Head::Call { id, .. }, .. }) => this.name(id),
+            Some(Event::PartStart { head: Head::Whole(part), .. }) => {
+                if let Part { body: toolwright_core::part::Body::Call(call), .. } = &mut **part {
+                    this.name(&mut call.id);
+                }
+            }
+            _ => {}
+        }
+        Poll::Ready(event)
+    }
+}

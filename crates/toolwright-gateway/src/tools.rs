@@ -1,0 +1,130 @@
+//! The tools that the gateway runs itself, and which of them a request gets.
+//!
+//! A request asks with the header `toolwright-tools`, or by a model's alias that has tools. What has
+//! effects runs only if the configuration allows it: nobody can be asked here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use http::HeaderName;
+use toolwright::builtin::{self, Root};
+use toolwright::call::{Policy, Rule, Verdict};
+use toolwright::handle::MemoryHandles;
+use toolwright::ledger::Ledger;
+use toolwright::{Effect, Limits, Toolbox};
+use toolwright_core::{Fault, FaultClass, near};
+
+use crate::config::{Config, ConfigError};
+use crate::proxy::ask::Ask;
+
+/// The header that names the tools, separated by commas; `*` means all that may run.
+pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
+
+/// Why a tool with effects does not run.
+const GUARDED: &str = "It changes something.";
+
+/// The tools that there are.
+#[derive(Debug, Default)]
+pub struct Tools {
+    toolbox: Toolbox,
+    /// Those with effects that the configuration does not allow
+    guarded: BTreeSet<String>,
+    /// Tools by the alias of a model that has some
+    aliases: BTreeMap<String, Vec<String>>,
+    /// How far a run may go
+    pub limits: Limits,
+}
+
+impl Tools {
+    /// By a configuration, with the ledger that calls are written to.
+    pub fn new(config: &Config, ledger: Arc<dyn Ledger>) -> Result<Tools, ConfigError> {
+        let Some(tools) = &config.tools else { return Ok(Tools::default()) };
+        let refused = |what: String| ConfigError::new("tools", what);
+        let root = Root::open(&tools.root)
+            .map_err(|error| refused(format!("{}: {error}", tools.root.display())))?;
+        let handlers = builtin::handlers(root);
+        let effects = handlers.iter().filter(|own| own.settings().effect != Effect::None);
+        let effects = effects.map(|handler| handler.tool().name.clone());
+        let guarded: BTreeSet<String> = effects.filter(|own| !tools.allow.contains(own)).collect();
+        let mut policy = Policy::default();
+        if !guarded.is_empty() {
+            let names = guarded.iter().map(String::as_str);
+            policy = policy.with(Rule::new(Verdict::Ask).for_tools(names).because(GUARDED));
+        }
+        let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
+        let toolbox = toolbox
+            .with_policy(policy)
+            .with_handles(Arc::new(MemoryHandles::default()))
+            .with_ledger(ledger);
+        let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
+        let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
+        Ok(Tools { toolbox, guarded, aliases, limits: tools.limits })
+    }
+
+    /// The tools that the gateway runs for a request, if it asks for some.
+    pub fn wanted(&self, ask: &Ask) -> Result<Option<Toolbox>, Fault> {
+        let names = match ask.headers.get(HEADER) {
+            Some(value) => {
+                let said = value.to_str().map_err(|_| unknown("?", ""))?;
+                self.named(said, ask)?
+            }
+            None => match self.aliases.get(&ask.model) {
+                // The operator gave them to everybody who may have them.
+                Some(names) => names
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|own| ask.client.may_call(own))
+                    .collect(),
+                None => return Ok(None),
+            },
+        };
+        Ok((!names.is_empty()).then(|| self.toolbox.only(names)))
+    }
+
+    /// The tools that a header names.
+    fn named<'n>(&'n self, said: &'n str, ask: &Ask) -> Result<Vec<&'n str>, Fault> {
+        let mut names = Vec::new();
+        for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            if name == "*" {
+                let free = self.toolbox.names().filter(|own| !self.guarded.contains(*own));
+                names.extend(free.filter(|own| ask.client.may_call(own)));
+                continue;
+            }
+            if self.toolbox.handler(name).is_none() {
+                return Err(self.unknown(name));
+            }
+            if !ask.client.may_call(name) {
+                return Err(forbidden(ask.client.name(), name));
+            }
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn unknown(&self, name: &str) -> Fault {
+        if self.toolbox.names().next().is_none() {
+            let why = "The gateway has no tools: its operator adds them with the table `[tools]`.";
+            return unknown(name, why);
+        }
+        let names: Vec<&str> = self.toolbox.names().collect();
+        let near = near::nearest(name, names.iter().copied());
+        let hint = near.map(|near| format!("Did you mean `{near}`?"));
+        unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", names.join(", "))))
+    }
+}
+
+fn unknown(name: &str, hint: &str) -> Fault {
+    let name: String = name.chars().filter(|own| !own.is_control()).take(64).collect();
+    let message = format!("The header `toolwright-tools` names no tool with `{name}`. {hint}");
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.param = Some(HEADER.as_str().to_owned());
+    fault
+}
+
+fn forbidden(client: &str, tool: &str) -> Fault {
+    let message = format!(
+        "The key `{client}` may not have the tool `{tool}` run. Ask without it, or have the \
+         operator add it to the key's `tools`."
+    );
+    Fault::new(FaultClass::Forbidden, message)
+}
