@@ -102,7 +102,10 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!((alice.name.as_str(), alice.tenant.as_str()), ("alice", "acme"));
     assert_eq!(alice.rates.tokens_per_minute.unwrap().get(), 100_000);
     assert_eq!(config.tls.unwrap().cert, folder.path().join("cert.pem"));
-    assert_eq!(config.tools.unwrap().allow, ["write_file"]);
+    let tools = config.tools.unwrap();
+    assert_eq!(tools.allow, ["write_file"]);
+    let limits = (tools.limits.turns, tools.limits.calls, tools.limits.duration);
+    assert_eq!(limits, (20, Some(100), Some(Duration::from_mins(10))));
 }
 
 #[test]

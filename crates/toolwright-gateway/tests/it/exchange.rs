@@ -11,3 +11,4 @@ mod pass;
 mod requests;
 mod route;
 mod streams;
+mod tools;
