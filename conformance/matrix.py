@@ -11,7 +11,7 @@ import pathlib
 import sys
 import warnings
 
-from gateway import DIALECTS, rows, self_test, serve, table
+from gateway import DIALECTS, rows, self_test, serve, table, tools
 from gateway.cell import Cell
 from gateway.drivers import Drivers
 from gateway.server import Upstream
@@ -131,6 +131,9 @@ def main():
     for id, upstream in upstreams.items():
         strays = "\n".join(upstream.strays)
         report.run(id, lambda: need(not strays, id, f"requests for no cell: {strays}"))
+    if not asked.only or "tools" in asked.only:
+        home = asked.root.resolve() / "target" / "conformance-gateway" / "tools"
+        tools.run(asked.binary, home, report, numbers)
     measured = table.Table(cells)
     print(f"\n{measured.terminal()}\n")
     if not asked.only:

@@ -18,11 +18,14 @@ _PATIENCE = 60
 
 
 @contextlib.contextmanager
-def gateway(binary, home, upstreams, certificate=None):
-    """Runs `toolwright serve` on a free port and gives its address; ends it afterwards."""
+def gateway(binary, home, upstreams, certificate=None, more=""):
+    """Runs `toolwright serve` on a free port and gives its address; ends it afterwards.
+
+    `more` stands at the end of its configuration.
+    """
     home.mkdir(parents=True, exist_ok=True)
     config = home / "toolwright.toml"
-    config.write_text(_config(home, upstreams, certificate), "utf-8")
+    config.write_text(_config(home, upstreams, certificate) + more, "utf-8")
     command = [binary, "serve", "--config", str(config), "--listen", "127.0.0.1:0"]
     log = (home / "gateway.log").open("w", encoding="utf-8")
     process = subprocess.Popen(
