@@ -99,12 +99,13 @@ impl Consult {
         let trail = self.notes.trail();
         let sent = send::send(ask, remote, &prepared, patience, trail, &mut attempts).await;
         self.notes.tried(attempts);
+        let incoming = sent?;
         let report = match prepared.way {
             Way::Translated(translation) => translation.report,
             Way::Untouched => Report::default(),
         };
         self.notes.lost(&report);
-        Ok(self.hear(remote, sent?, &report).await?)
+        Ok(self.hear(remote, incoming, &report).await?)
     }
 
     /// A client that wants its answer whole has the vendor asked for a whole one.

@@ -1,11 +1,14 @@
 //! The turns of a run as one answer: one start, the parts of all turns one after another, one stop,
 //! one end. Calls of the gateway's own tools are not in it, or the client would answer them.
+//!
+//! Where the answer must have a form, only the last turn has it: nothing is shown before that is known.
 
 use std::collections::{HashMap, HashSet};
 
 use toolwright::run::Finished;
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::part::Body;
+use toolwright_core::request::Format;
 use toolwright_core::{Event, Part, Request, Response, Usage};
 
 /// What stands between the words of two turns.
@@ -20,6 +23,8 @@ pub struct Show {
     /// The parts of this turn, by their index there and in the whole
     turn: HashMap<usize, usize>,
     begun: bool,
+    /// What was not shown of this turn, where the answer must have a form
+    held: Option<Vec<Event>>,
     /// Whether there were words in earlier turns
     spoke: bool,
     /// Whether there were words in this turn
@@ -30,21 +35,57 @@ impl Show {
     /// To a client with a request.
     pub fn new(request: &Request) -> Show {
         let theirs = request.tools.iter().map(|tool| tool.name.clone()).collect();
-        let turn = HashMap::new();
-        Show { theirs, parts: 0, turn, begun: false, spoke: false, speaks: false }
+        let form = matches!(request.format, Some(Format::Json | Format::Schema(_)));
+        Show {
+            theirs,
+            parts: 0,
+            turn: HashMap::new(),
+            begun: false,
+            held: form.then(Vec::new),
+            spoke: false,
+            speaks: false,
+        }
     }
 
     /// Shows what there is to see of an event of a turn.
     pub fn event(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::Start(start) => {
-                self.turn.clear();
-                self.spoke |= self.speaks;
-                self.speaks = false;
+                self.begin_turn();
                 if !std::mem::replace(&mut self.begun, true) {
                     out.push(Event::Start(start));
                 }
             }
+            event @ (Event::PartStart { .. } | Event::PartDelta { .. } | Event::PartEnd { .. }) => {
+                match self.held.take() {
+                    Some(mut held) => {
+                        self.part(event, &mut held);
+                        self.held = Some(held);
+                    }
+                    None => self.part(event, out),
+                }
+            }
+            Event::Ping if self.begun => out.push(Event::Ping),
+            // The last turn's stop is known when the run is done, and a fault when it has failed.
+            Event::Stop(_) | Event::Usage(_) | Event::End | Event::Fault(_) | Event::Ping => {}
+        }
+    }
+
+    fn begin_turn(&mut self) {
+        self.turn.clear();
+        match &mut self.held {
+            Some(held) => {
+                held.clear();
+                self.parts = 0;
+            }
+            None => self.spoke |= self.speaks,
+        }
+        self.speaks = false;
+    }
+
+    /// Shows an event of a part, under its index in the whole.
+    fn part(&mut self, event: Event, out: &mut Vec<Event>) {
+        match event {
             Event::PartStart { index, head, extra } => {
                 if self.hides(&head) {
                     return;
@@ -69,14 +110,13 @@ impl Show {
                     out.push(Event::PartEnd { index, tail });
                 }
             }
-            Event::Ping if self.begun => out.push(Event::Ping),
-            // The last turn's stop is known when the run is done, and a fault when it has failed.
-            Event::Stop(_) | Event::Usage(_) | Event::End | Event::Fault(_) | Event::Ping => {}
+            _ => {}
         }
     }
 
     /// Shows that the run is done.
-    pub fn end(&self, finished: Finished, out: &mut Vec<Event>) {
+    pub fn end(&mut self, finished: Finished, out: &mut Vec<Event>) {
+        out.extend(self.held.take().unwrap_or_default());
         let response = self.whole(finished);
         out.push(Event::Stop(response.stop));
         out.extend(response.usage.map(Event::Usage));

@@ -145,6 +145,24 @@ fn a_stream_shows_the_words_of_all_turns_as_one_answer_without_our_calls() {
 }
 
 #[test]
+fn an_answer_that_must_have_a_form_is_the_last_turn_alone() {
+    let upstream =
+        Upstream::start([streamed("Let me look.", &both()), streamed(r#"{"n":2}"#, &[])]);
+    let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
+    let more = r#","response_format":{"type":"json_object"}"#;
+    let answer = gateway.post(CHAT, &[WANTED], question(true, more).as_bytes()).ok();
+    let said: String = answer
+        .events()
+        .iter()
+        .filter_map(|event| at(event, "/choices/0/delta/content").as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(said, r#"{"n":2}"#);
+    for own in upstream.received() {
+        assert_eq!(text_at(&own.json(), "/response_format/type"), "json_object");
+    }
+}
+
+#[test]
 fn an_alias_brings_its_tools_to_every_dialect_whole() {
     let upstream = Upstream::start([whole("Let me look.", &both()), whole("Two files.", &[])]);
     let alias =
