@@ -84,6 +84,20 @@ fn case_01_whole_arguments_become_a_start_one_delta_and_a_stop() {
 }
 
 #[test]
+fn case_02_a_streamed_call_without_arguments_says_an_empty_object() {
+    let none = b"data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[]}}\n\n\
+        data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
+        {\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"now\",\"input\":{}}}\n\n\
+        data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
+        data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\n\
+        data: {\"type\":\"message_stop\"}\n\n";
+    for to in ["openai-chat", "openai-responses", "deepseek", "mistral", "cohere"] {
+        let text = stream("anthropic", to, none);
+        assert!(text.contains(r#""arguments":"{}""#), "{to} {text}");
+    }
+}
+
+#[test]
 fn case_04_indexes_of_calls_are_dense() {
     for from in ["anthropic", "bedrock", "openai-responses", "gemini", "cohere"] {
         let text = stream(from, "openai-chat", &fixtures::matrix_stream(codec(from).dialect()));
@@ -147,7 +161,8 @@ fn case_08_thinking_rests_where_it_would_have_to_be_echoed() {
 #[test]
 fn case_09_ids_are_bijective() {
     let long = "x".repeat(80);
-    let ids = ["functions.get_weather:0", "call_ok", long.as_str(), "功能"];
+    // Two calls that came with one id are told apart (openai/gpt-oss#309).
+    let ids = ["functions.get_weather:0", "call_ok", long.as_str(), "功能", "call_ok", "功能"];
     let mut messages = vec![Message::user("x")];
     let calls = ids.iter().map(|id| Part::call(Call::new(*id, "f", Arguments::none())));
     messages.push(Message::new(Role::Assistant, calls.collect()));
@@ -165,6 +180,8 @@ fn case_09_ids_are_bijective() {
         let answered: Vec<_> =
             parts().filter_map(Part::as_outcome).filter_map(|own| own.call_id.clone()).collect();
         assert_eq!(called, answered, "{}", target.dialect());
+        let distinct: std::collections::BTreeSet<_> = called.iter().collect();
+        assert_eq!(distinct.len(), ids.len(), "{}", target.dialect());
         let originals: Vec<&str> = called.iter().map(|id| fitted.aliases.id(id)).collect();
         assert_eq!(originals, ids, "{}", target.dialect());
     }
