@@ -15,6 +15,7 @@ use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::fair::Fair;
 use super::outgoing::OutgoingBody;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -24,6 +25,8 @@ const POOL_IDLE: Duration = Duration::from_secs(50);
 /// A connection that a firewall has forgotten is found out before a request waits on it.
 const PROBE_EVERY: Duration = Duration::from_secs(20);
 const PROBE_PATIENCE: Duration = Duration::from_secs(10);
+/// How far HTTP/1 may run ahead of a slow reader, and the most bytes of a head.
+const READ_AHEAD: usize = 128 << 10;
 /// How far HTTP/2 may run ahead of a slow reader. All streams of a connection share a second
 /// window, which must have room for each of them, or one slow reader would stop the others.
 const STREAM_WINDOW: u32 = 256 << 10;
@@ -69,6 +72,7 @@ pub(super) fn client(
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(POOL_IDLE)
+        .http1_max_buf_size(READ_AHEAD)
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(window)
         .http2_keep_alive_interval(PROBE_EVERY)
@@ -77,7 +81,7 @@ pub(super) fn client(
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = Fair<MaybeHttpsStream<TokioIo<TcpStream>>>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -89,7 +93,7 @@ impl Service<Uri> for Connector {
         let (connecting, deadline) = (self.https.call(uri), self.deadline);
         Box::pin(async move {
             match tokio::time::timeout(deadline, connecting).await {
-                Ok(connected) => connected,
+                Ok(connected) => connected.map(Fair::new),
                 Err(_) => Err(TooSlow.into()),
             }
         })
@@ -109,7 +113,7 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let tls = Trust::public().config().unwrap();
         let mut connector = Connector::new(tls, Duration::from_secs(10));
-        match connector.call(url).await.unwrap() {
+        match connector.call(url).await.unwrap().inner() {
             MaybeHttpsStream::Http(stream) => assert!(stream.inner().nodelay().unwrap()),
             MaybeHttpsStream::Https(_) => panic!("no TLS was asked for"),
         }

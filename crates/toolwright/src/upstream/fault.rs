@@ -20,6 +20,7 @@ use toolwright_core::fault::{Fault, FaultClass};
 use super::connect::TooSlow;
 use super::deadline::Deadlines;
 use super::permit::Full;
+use super::preamble::MOST;
 
 /// The request cannot be sent as it is.
 pub(super) fn invalid(id: &str, what: &str) -> Fault {
@@ -58,6 +59,11 @@ pub(super) fn full(id: &str, full: Full) -> Fault {
 pub(super) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
     let wait = span(deadlines.first_byte);
     late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
+}
+
+/// No head came among all that came before it.
+pub(super) fn flood(id: &str) -> Fault {
+    answer(id, &format!("sent more than {MOST} informational replies (1xx) in place of an answer"))
 }
 
 /// No frame came in time.
