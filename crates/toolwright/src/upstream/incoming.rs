@@ -36,6 +36,9 @@ impl Incoming {
         if let Some(what) = strange(head.status, &head.headers) {
             return Err(fault::answer(&watch.id, &what));
         }
+        if head.status.is_success() && body.is_end_stream() {
+            return Err(fault::answer(&watch.id, "answered with nothing at all"));
+        }
         let announced = body.size_hint().exact();
         let body = IncomingBody { inner: Some(body), watch, announced, waiting: false };
         Ok(Incoming { status: head.status, headers: head.headers, body })
@@ -53,6 +56,9 @@ fn strange(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     if status.is_redirection() || status.is_informational() {
         let what = "which is not followed; set its base_url to where the API is";
         return Some(format!("answered with status {}, {what}", status.as_u16()));
+    }
+    if status.as_u16() >= 600 {
+        return Some(format!("answered with status {}, which there is not", status.as_u16()));
     }
     let is = |name, text: &str| {
         let value = headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();

@@ -21,6 +21,7 @@ use super::deadline::Alarm;
 use super::incoming::Watch;
 use super::outgoing::{self, OutgoingBody, Sent};
 use super::permit::Permits;
+use super::preamble::Preamble;
 use super::{Credential, Deadlines, Incoming, Losses, Outgoing, RemoteError, Trust, fault};
 
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
@@ -195,6 +196,15 @@ impl Remote {
         matches!(self.0.setup.credential, Prepared::Client)
     }
 
+    /// Whether bytes show the key that it is asked with. A vendor that refuses a key may repeat it,
+    /// and it is no business of clients.
+    pub fn is_given_away(&self, bytes: &[u8]) -> bool {
+        let Prepared::Header(_, value) = &self.0.setup.credential else { return false };
+        let key = value.as_bytes();
+        let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
+        !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
+    }
+
     /// Sends bytes and gives the head of the reply, and its body as it arrives. A reply that says a
     /// vendor's fault is a reply. Dropping the future cancels the request.
     pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, Fault> {
@@ -203,9 +213,16 @@ impl Remote {
         let permit = permits.acquire(deadlines.first_byte).await;
         let permit = permit.map_err(|full| fault::full(&setup.id, full))?;
         let sent = Sent::default();
-        let request = setup.request(outgoing, sent.clone())?;
+        let mut request = setup.request(outgoing, sent.clone())?;
+        let preamble = Preamble::default();
+        let counted = preamble.clone();
+        hyper::ext::on_informational(&mut request, move |_| counted.count());
         let mut alarm = Alarm::after(deadlines.first_byte);
-        let response = setup.head(client.request(request), &sent, &mut alarm).await?;
+        let response = tokio::select! {
+            biased;
+            () = preamble.flooded() => return Err(fault::flood(&setup.id)),
+            response = setup.head(client.request(request), &sent, &mut alarm) => response?,
+        };
         let (id, idle) = (Arc::clone(&setup.id), deadlines.idle);
         let watch = Watch { id, alarm, idle, permit: Some(permit) };
         Incoming::accept(response, watch)
