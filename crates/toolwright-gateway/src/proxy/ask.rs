@@ -57,6 +57,7 @@ impl Ask {
             Some(said) => (said.model.clone(), said.stream),
             None => (model(named.as_ref())?, stream(streamed.as_ref(), endpoint.dialect)?),
         };
+        check(&model)?;
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
         let Found { client, carrier } = found;
@@ -137,6 +138,25 @@ fn model(member: Option<&Member<'_>>) -> Result<String, Fault> {
         fault.param = Some("model".to_owned());
         fault
     })
+}
+
+/// The longest name of a model: Bedrock's, which may be that of a resource.
+const LONGEST: usize = 2048;
+
+/// Refuses a name that is none. It stands in paths, logs and the ledger: there it must not be a step
+/// to another path, or a line of its own.
+fn check(model: &str) -> Result<(), Fault> {
+    let steps = model.split('/').any(|step| matches!(step, "." | ".."));
+    if model.len() <= LONGEST && !steps && !model.contains(char::is_control) {
+        return Ok(());
+    }
+    let message = format!(
+        "The model's name is none: it has more than {LONGEST} bytes, a control character, or a \
+         step of a path (`..`). Name it as 'upstream/model'."
+    );
+    let mut fault = invalid(message);
+    fault.param = Some("model".to_owned());
+    Err(fault)
 }
 
 /// Ollama streams unless told otherwise, all others only if told.
