@@ -2,7 +2,7 @@
 //!
 //! By name, never all but a few: a header that nobody thought of stays here.
 
-use http::header::{self, HeaderMap, HeaderName};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// Headers of a client that mean something to the vendor whose dialect it speaks.
 const ONWARD: &[&str] = &[
@@ -23,13 +23,17 @@ const ONWARD: &[&str] = &[
 const MEANT: &[&str] = &["anthropic-beta", "anthropic-version"];
 
 /// Headers that belong to one connection, and those that are written anew.
-const BY_HOP: &[HeaderName] = &[
+const BY_HOP: [HeaderName; 14] = [
+    header::ALT_SVC,
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::DATE,
+    HeaderName::from_static("keep-alive"),
     header::PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-connection"),
     header::SET_COOKIE,
     header::SERVER,
+    header::STRICT_TRANSPORT_SECURITY,
     header::TE,
     header::TRAILER,
     header::TRANSFER_ENCODING,
@@ -59,10 +63,25 @@ pub fn told(reply: &HeaderMap) -> Vec<(String, String)> {
     said.map(|(name, value)| (name.as_str().to_owned(), value.to_owned())).collect()
 }
 
+/// How headers begin that only we may set.
+const OURS: &str = "toolwright-";
+
 /// What comes back from a vendor of the client's own dialect.
 pub fn back(mut reply: HeaderMap) -> HeaderMap {
-    for name in BY_HOP {
+    // A hop may name more headers that are only its own.
+    let named: Vec<HeaderName> = reply.get_all(header::CONNECTION).iter().flat_map(names).collect();
+    let forged = reply.keys().filter(|name| name.as_str().starts_with(OURS)).cloned();
+    for name in forged.chain(named).collect::<Vec<_>>() {
+        reply.remove(name);
+    }
+    for name in &BY_HOP {
         reply.remove(name);
     }
     reply
+}
+
+/// The names in a list of headers.
+fn names(list: &HeaderValue) -> impl Iterator<Item = HeaderName> {
+    let names = list.to_str().unwrap_or_default().split(',');
+    names.filter_map(|name| HeaderName::try_from(name.trim()).ok())
 }
