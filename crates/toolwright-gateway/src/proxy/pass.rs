@@ -11,17 +11,20 @@ use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::Event;
 use toolwright_core::event::watch::Watch;
 use toolwright_core::translate::{Options, StreamReader, Translator};
-use toolwright_core::{Fault, Json};
+use toolwright_core::{Fault, FaultClass, Json};
 
 use super::close::Close;
+use super::relay::CALLS;
 
 /// The body of an answer that passes untouched.
 pub struct Pass {
     body: IncomingBody,
     tap: Tap,
     close: Option<Close>,
-    /// Whether a fault was the last word
+    /// Whether all was said
     over: bool,
+    /// How it broke off, if nothing can be said of it
+    broken: Option<Fault>,
 }
 
 /// How a passing answer is read.
@@ -55,7 +58,7 @@ impl Tap {
             Tap::Stream(_, reader, events, watch) => {
                 let read = reader.push(bytes, events);
                 events.drain(..).for_each(|event| watch.see(&event));
-                if read.is_err() {
+                if read.is_err() || watch.calls.len() > CALLS {
                     *self = Tap::Seen(std::mem::take(watch));
                 }
             }
@@ -70,18 +73,19 @@ impl Tap {
         }
     }
 
-    /// How a stream that breaks off tells it to the client, in its own dialect. After half a frame
-    /// nothing can be said.
-    fn last_words(&self, fault: &Fault) -> Option<Bytes> {
-        let Tap::Stream(codec, reader, _, watch) = self else { return None };
-        if watch.is_over() || !reader.is_between() {
-            return None;
+    /// Who could add to a stream, in its own dialect: nobody after half a frame.
+    fn speaker(&self) -> Option<&'static dyn ChatCodec> {
+        match self {
+            Tap::Stream(codec, reader, _, watch) if !watch.is_over() && reader.is_between() => {
+                Some(*codec)
+            }
+            _ => None,
         }
-        let options = Options::default();
-        let mut out = Vec::new();
-        let mut writer = Translator::new(*codec, *codec, &options).writer();
-        writer.write([Event::Fault(fault.clone())], &mut out);
-        Some(Bytes::from(out))
+    }
+
+    /// Whether this is a stream that has not come to its end.
+    fn is_open(&self) -> bool {
+        matches!(self, Tap::Stream(_, _, _, watch) if !watch.is_over())
     }
 
     /// What was seen of a stream so far.
@@ -126,16 +130,59 @@ fn join(mut whole: BytesMut, chunk: &Bytes) -> BytesMut {
 impl Pass {
     /// A vendor's body on its way to the client.
     pub fn new(body: IncomingBody, tap: Tap, close: Close) -> Pass {
-        Pass { body, tap, close: Some(close), over: false }
+        Pass { body, tap, close: Some(close), over: false, broken: None }
     }
 
-    fn end(&mut self) {
-        let Some(mut close) = self.close.take() else { return };
-        if let Some(watch) = std::mem::replace(&mut self.tap, Tap::Off).end() {
+    /// Whether more may be said than the vendor does: a stream that is cut off is told to be.
+    fn may_grow(&self) -> bool {
+        matches!(self.tap, Tap::Stream(..) | Tap::Seen(_))
+    }
+
+    /// The vendor has no more to say, or broke off. Gives what the client is to be told of that.
+    fn end(
+        &mut self,
+        broken: Option<Fault>,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        self.over = true;
+        let tap = std::mem::replace(&mut self.tap, Tap::Off);
+        let (open, speaker) = (tap.is_open(), tap.speaker());
+        let watch = tap.end();
+        let complete = watch.as_ref().is_some_and(Watch::is_complete);
+        let fault = broken.or_else(|| (open && !complete).then(cut_off));
+        let Some(mut close) = self.close.take() else { return Poll::Ready(None) };
+        close.note.fault = fault.as_ref().map(|fault| fault.class);
+        if let Some(watch) = watch {
             close.note.saw(watch);
         }
         close.done();
+        match (fault, speaker) {
+            (None, _) => Poll::Ready(None),
+            (Some(fault), Some(codec)) => {
+                Poll::Ready(Some(Ok(Frame::data(last_words(codec, fault)))))
+            }
+            (Some(fault), None) => {
+                // What came before goes out first: a connection that fails takes it along.
+                self.broken = Some(fault);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
     }
+}
+
+/// How a stream that breaks off tells it to the client.
+fn last_words(codec: &'static dyn ChatCodec, fault: Fault) -> Bytes {
+    let options = Options::default();
+    let mut out = Vec::new();
+    let mut writer = Translator::new(codec, codec, &options).writer();
+    writer.write([Event::Fault(fault)], &mut out);
+    Bytes::from(out)
+}
+
+fn cut_off() -> Fault {
+    let message = "The upstream ended its stream before the answer was complete. Try again.";
+    Fault { status: Some(502), ..Fault::new(FaultClass::Internal, message) }
 }
 
 impl Drop for Pass {
@@ -160,40 +207,32 @@ impl Body for Pass {
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
         let pass = self.get_mut();
         if pass.over {
-            return Poll::Ready(None);
+            return Poll::Ready(pass.broken.take().map(Err));
         }
-        let frame = ready!(Pin::new(&mut pass.body).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => {
-                if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
-                    close.note.sent(bytes);
-                    pass.tap.take(bytes);
-                }
-                if pass.body.is_end_stream() {
-                    pass.end();
-                }
-            }
-            Some(Err(fault)) => {
-                let last = pass.tap.last_words(fault);
-                if let Some(close) = &mut pass.close {
-                    close.note.fault = Some(fault.class);
-                }
-                pass.end();
-                if let Some(last) = last {
-                    pass.over = true;
-                    return Poll::Ready(Some(Ok(Frame::data(last))));
-                }
-            }
-            None => pass.end(),
+        let frame = match ready!(Pin::new(&mut pass.body).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(fault)) => return pass.end(Some(fault), context),
+            None => return pass.end(None, context),
+        };
+        if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
+            close.note.sent(bytes);
+            pass.tap.take(bytes);
         }
-        Poll::Ready(frame)
+        // Nobody asks for more after this.
+        if pass.is_end_stream() {
+            let _told: Poll<_> = pass.end(None, context);
+        }
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.over || self.body.is_end_stream()
+        if self.over {
+            return self.broken.is_none();
+        }
+        !self.may_grow() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        if self.may_grow() { SizeHint::default() } else { self.body.size_hint() }
     }
 }

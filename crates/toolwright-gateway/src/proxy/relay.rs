@@ -15,6 +15,7 @@ use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};
 
 use super::close::Close;
+use super::whole;
 
 /// Where the events of an answer come from.
 pub enum Source {
@@ -30,6 +31,10 @@ pub enum Source {
 /// leaves a connection that can be used again.
 const REST: Duration = Duration::from_secs(1);
 
+/// The most calls of one stream. Each may be continued until the end, so a fragment is looked for
+/// among all of them.
+pub(super) const CALLS: usize = 1024;
+
 /// The body of an answer that is translated as it arrives.
 pub struct Relay {
     source: Source,
@@ -37,6 +42,8 @@ pub struct Relay {
     /// What was read and not yet written
     events: Vec<Event>,
     out: Vec<u8>,
+    /// How many bytes the vendor has sent
+    taken: usize,
     strictness: Strictness,
     /// What is left to do at the end; none when it is done
     close: Option<Close>,
@@ -60,7 +67,7 @@ impl Relay {
         close: Close,
     ) -> Relay {
         let (events, out) = (Vec::new(), Vec::new());
-        Relay { source, writer, events, out, strictness, close: Some(close) }
+        Relay { source, writer, events, out, taken: 0, strictness, close: Some(close) }
     }
 
     /// Takes what has arrived; whether there may be more.
@@ -70,7 +77,16 @@ impl Relay {
                 let (body, reader) = stream.as_mut();
                 let frame = ready!(Pin::new(body).poll_frame(context));
                 let began = Instant::now();
-                let more = read(frame, reader, &mut self.events);
+                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+                self.taken += data.map_or(0, Bytes::len);
+                // Some dialects hold a call back until it is whole, so its end must come.
+                let more = if self.taken > whole::LONGEST || self.writer.watch().calls.len() > CALLS
+                {
+                    self.events.push(Event::Fault(too_long()));
+                    false
+                } else {
+                    read(frame, reader, &mut self.events)
+                };
                 self.write(began);
                 Poll::Ready(more)
             }
@@ -166,6 +182,12 @@ fn read(
 
 fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
     Fault::new(FaultClass::Internal, format!("The upstream's stream is damaged: {error}."))
+}
+
+fn too_long() -> Fault {
+    let message =
+        format!("The answer is longer than {} bytes, or than {CALLS} calls.", whole::LONGEST);
+    Fault::new(FaultClass::Internal, message)
 }
 
 fn broken_off() -> Fault {
