@@ -55,6 +55,10 @@ enum Alone {
 impl Endpoint {
     /// The endpoint of a path, with the query that came with it; `None` if no dialect has it.
     pub fn find(path: &str, query: Option<&str>) -> Option<Endpoint> {
+        // A vendor may take such steps, and be somewhere else than where the client was let in.
+        if path.split('/').any(|step| matches!(percent::decode(step).as_str(), "." | "..")) {
+            return None;
+        }
         let (prefix, own) = split(path);
         let fixed = FIXED.iter().find(|(fixed, dialect, alone)| {
             *fixed == own && prefix.map_or(*alone == Alone::Yes, |prefix| prefix == *dialect)
@@ -87,6 +91,13 @@ impl Endpoint {
         ];
         let by_path = near.iter().find(|(start, _)| own.starts_with(start));
         prefix.or(by_path.map(|(_, dialect)| *dialect)).unwrap_or(Dialect::OpenaiChat)
+    }
+
+    /// Whether a stream comes in frames here. Gemini's is a JSON array unless frames are asked for.
+    pub fn frames(&self) -> bool {
+        let asked =
+            || self.query.as_deref().unwrap_or_default().split('&').any(|own| own == "alt=sse");
+        self.dialect != Dialect::Gemini || asked()
     }
 
     /// Its name, in logs and metrics.

@@ -221,7 +221,18 @@ impl Exchange {
         .await;
         self.busy = Instant::now();
         Ok(match prepared.way {
-            Way::Untouched => Answer::Untouched(sent?),
+            Way::Untouched => {
+                let incoming = sent?;
+                if !self.is_other(&incoming) {
+                    return Ok(Answer::Untouched(incoming));
+                }
+                self.note.untouched = false;
+                let response = self.collect(&remote, incoming).await?;
+                let asked = prepare::asked(&self.ask, &self.ask.read()?);
+                let options = Options { asked, ..Options::default() };
+                let translation = Translation::local(self.ask.endpoint.codec, options);
+                Answer::Whole(Box::new(response), Box::new(translation))
+            }
             Way::Translated(mut translation) => {
                 self.note.request = std::mem::take(&mut translation.report);
                 let incoming = sent?;
@@ -231,6 +242,14 @@ impl Exchange {
                 Answer::Whole(Box::new(self.collect(&remote, incoming).await?), translation)
             }
         })
+    }
+
+    /// Whether an answer comes in the other form than the one that was asked for: then it cannot
+    /// pass as it is.
+    fn is_other(&self, incoming: &Incoming) -> bool {
+        let codec = self.ask.endpoint.codec;
+        let framed = !self.ask.stream || self.ask.endpoint.frames();
+        framed && whole::is_other(codec, &incoming.headers, self.ask.stream)
     }
 
     /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read
@@ -335,7 +354,7 @@ impl Exchange {
         let Failure { fault, said } = *failure;
         self.note.fault = Some(fault.class);
         let mut reply = match said {
-            Some(Said { status, headers, body }) if self.note.untouched => {
+            Some(Said { status, headers, body }) if self.note.untouched && !body.is_empty() => {
                 let mut reply = Reply::new(ReplyBody::full(body));
                 *reply.status_mut() = status;
                 *reply.headers_mut() = headers::back(headers);

@@ -29,7 +29,7 @@ pub struct Said {
     pub status: StatusCode,
     /// Its headers
     pub headers: HeaderMap,
-    /// Its body
+    /// Its body; empty if it cannot be passed on
     pub body: Bytes,
 }
 
@@ -103,8 +103,12 @@ async fn once(
         return Ok(incoming);
     }
     let Incoming { status, headers, body } = incoming;
-    let body = body.collect(LONGEST).await?;
-    let parsed = Json::parse_bytes(&body).unwrap_or(Json::Null);
+    // The status says enough where the body cannot be had, is no API's, or has a key in it.
+    let mut body = body.collect(LONGEST).await.unwrap_or_default();
+    let mut parsed = Json::parse_bytes(&body).unwrap_or(Json::Null);
+    if parsed.as_object().is_none() || remote.is_given_away(&body) {
+        (body, parsed) = (Bytes::new(), Json::Null);
+    }
     let told = headers::told(&headers);
     let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
     let fault = remote.codec().decode_fault(wire);

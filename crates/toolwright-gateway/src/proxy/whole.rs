@@ -31,33 +31,28 @@ pub async fn collect(incoming: Incoming) -> Result<WireReply, Fault> {
     Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
 }
 
-/// Reads an answer in a vendor's words.
+/// Reads an answer in a vendor's words. Some report a failure under the status of a success.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     let upstream = remote.id();
     if wire.body.is_null() {
-        let kind = wire.header("content-type").unwrap_or("something");
-        return Err(not_json(upstream, kind));
+        return Err(not_json(upstream, wire.header("content-type").unwrap_or_default()));
     }
-    // Some vendors report a failure under the status of a success.
     let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
-    let failure = failed.then(|| wire.clone());
-    let response = remote.codec().decode_response(wire).map_err(|error| {
-        let message =
-            format!("Upstream '{upstream}' answered something that cannot be read: {error}.");
-        no_answer(message)
-    })?;
-    if !is_empty(&response) {
-        return Ok(response);
-    }
-    Err(match failure {
-        Some(wire) => Fault {
-            status: Some(StatusCode::BAD_GATEWAY.as_u16()),
-            ..remote.codec().decode_fault(wire)
-        },
-        None => no_answer(format!(
+    let status = StatusCode::BAD_GATEWAY.as_u16();
+    let failure = failed.then(|| WireReply { status, ..wire.clone() });
+    let why = match remote.codec().decode_response(wire) {
+        Ok(response) if !is_empty(&response) => return Ok(response),
+        Ok(_) => format!(
             "Upstream '{upstream}' answered with JSON that is no answer. Check its dialect and \
              its base_url."
-        )),
+        ),
+        Err(error) => {
+            format!("Upstream '{upstream}' answered something that cannot be read: {error}.")
+        }
+    };
+    Err(match failure {
+        Some(wire) => Fault { status: Some(status), ..remote.codec().decode_fault(wire) },
+        None => no_answer(why),
     })
 }
 
@@ -76,12 +71,16 @@ pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fa
 
 /// What came instead of JSON, by its own account.
 fn not_json(upstream: &str, kind: &str) -> Fault {
-    let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
-    let message = format!(
-        "Upstream '{upstream}' answered with {kind} instead of JSON. \
-         Check its base_url: something else may be listening there."
-    );
-    no_answer(message)
+    let kind = kind.split(';').next().unwrap_or_default().chars();
+    let kind: String = kind.filter(char::is_ascii_graphic).take(60).collect();
+    no_answer(match kind.as_str() {
+        "application/json" => format!("Upstream '{upstream}' answered with JSON that is damaged."),
+        _ => format!(
+            "Upstream '{upstream}' answered with {} instead of JSON. Check its base_url: something \
+             else may be listening there.",
+            if kind.is_empty() { "something" } else { &kind }
+        ),
+    })
 }
 
 /// The upstream is at fault and not we.
@@ -98,6 +97,13 @@ pub fn is_stream(codec: &dyn ChatCodec, headers: &HeaderMap) -> bool {
     const LAX: [&str; 3] = ["", "text/plain", "application/octet-stream"];
     let kind = content_type(headers);
     kind.eq_ignore_ascii_case(codec.framing().content_type()) || LAX.contains(&kind)
+}
+
+/// Whether a reply comes in the other form than the one that was asked for: a stream in place of a
+/// whole answer, or a whole answer in place of a stream.
+pub fn is_other(codec: &dyn ChatCodec, headers: &HeaderMap, stream: bool) -> bool {
+    let other = if stream { "application/json" } else { codec.framing().content_type() };
+    content_type(headers).eq_ignore_ascii_case(other)
 }
 
 fn content_type(headers: &HeaderMap) -> &str {
