@@ -97,6 +97,18 @@ impl Gateway {
         self.log.lock().unwrap().clone()
     }
 
+    /// How many files and sockets it has open.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// The most memory that it has had, in bytes.
+    pub fn peak_memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    }
+
     /// Writes another configuration in one step, and tells it so.
     pub fn reload(&self, config: &str) {
         let half = self.folder.path().join("half");

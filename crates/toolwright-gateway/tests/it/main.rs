@@ -9,6 +9,7 @@ mod config;
 mod endpoint;
 mod exchange;
 mod gateway;
+mod hostile;
 mod http;
 mod key;
 mod run;

@@ -81,6 +81,11 @@ impl Asking {
         Asking { socket, read: Vec::new() }
     }
 
+    /// A request that somebody else sent on a connection.
+    pub fn of(socket: TcpStream) -> Asking {
+        Asking { socket, read: Vec::new() }
+    }
+
     /// Reads on until what was read so far, head and all, holds something.
     pub fn until(&mut self, text: &str) -> String {
         loop {
