@@ -195,3 +195,13 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     drop(go);
     drop(rest);
 }
+
+#[test]
+fn a_value_cannot_break_its_line() {
+    let text = written(&log(LogFormat::Text), || {
+        tracing::warn!(target: "toolwright::test", why = %"one\ntwo \u{1b}[31mred", "three");
+    });
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains(r"why=one\ntwo \u{1b}[31mred"), "{text}");
+    assert!(text.contains("three"), "{text}");
+}
