@@ -305,6 +305,11 @@ pub enum Seen {
 pub trait StreamDecoder: Send {
     /// Takes a frame and appends its events.
     fn decode(&mut self, frame: &Frame, events: &mut Vec<Event>) -> Result<Seen, DecodeError>;
+    /// Whether a frame is but one more piece of what has begun, so that it may be left out by who
+    /// wants to know what a [`Watch`](crate::event::watch::Watch) notes. If in doubt, it is not.
+    fn is_mere_piece(&self, _frame: &Frame) -> bool {
+        false
+    }
     /// Takes the end of the bytes. Completes what the vendor left unsaid if the answer was
     /// complete, and gives a fault if it was not.
     fn finish(&mut self, events: &mut Vec<Event>);

@@ -72,7 +72,17 @@ impl StreamTranslator {
 pub struct StreamReader {
     frames: FrameReader,
     decoder: Box<dyn StreamDecoder>,
+    interest: Interest,
     whole: Vec<Frame>,
+}
+
+/// Which frames of a stream are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interest {
+    /// All of them
+    Everything,
+    /// Those that a [`Watch`] notes something of
+    Notes,
 }
 
 impl StreamReader {
@@ -81,8 +91,15 @@ impl StreamReader {
         StreamReader {
             frames: FrameReader::new(from.framing()),
             decoder: from.stream_decoder(),
+            interest: Interest::Everything,
             whole: Vec::new(),
         }
+    }
+
+    /// At the start of a stream of which only a [`Watch`] is kept: of the words of the model, most
+    /// frames are not read. The events are not for a [`StreamWriter`].
+    pub fn watching(from: &dyn ChatCodec) -> StreamReader {
+        StreamReader { interest: Interest::Notes, ..StreamReader::new(from) }
     }
 
     /// Takes some bytes and appends the events that they complete. After an error nothing more may
@@ -109,6 +126,9 @@ impl StreamReader {
 
     fn decode(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
         for frame in self.whole.drain(..) {
+            if self.interest == Interest::Notes && self.decoder.is_mere_piece(&frame) {
+                continue;
+            }
             self.decoder.decode(&frame, events)?;
         }
         Ok(())

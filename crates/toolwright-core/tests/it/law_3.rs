@@ -4,7 +4,9 @@
 use toolwright_core::dialect::Asked;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
+use toolwright_core::event::watch::Watch;
 use toolwright_core::event::{Event, law};
+use toolwright_core::translate::StreamReader;
 
 use crate::fixtures;
 
@@ -16,6 +18,26 @@ fn law_6_decoders_keep_the_grammar() {
             law::check(&events).unwrap_or_else(|broken| panic!("{name}: {broken}\n{events:#?}"));
             let failed = matches!(events.last(), Some(Event::Fault(_)));
             assert_eq!(failed, name.contains("error") || name.contains("failed"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn who_only_watches_notes_the_same() {
+    for codec in fixtures::codecs() {
+        for (name, bytes) in fixtures::streams(codec.dialect()) {
+            let noted = |mut reader: StreamReader| {
+                let mut events = Vec::new();
+                let mut watch = Watch::default();
+                reader.push(&bytes, &mut events).unwrap();
+                reader.finish(&mut events).unwrap();
+                for event in &events {
+                    watch.see(event);
+                }
+                format!("{watch:?}")
+            };
+            let (all, some) = (StreamReader::new(codec), StreamReader::watching(codec));
+            assert_eq!(noted(some), noted(all), "{name}");
         }
     }
 }

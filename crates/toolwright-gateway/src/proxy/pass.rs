@@ -45,7 +45,7 @@ const LONGEST: usize = 4 << 20;
 impl Tap {
     /// For a stream in a dialect.
     pub fn stream(codec: &'static dyn ChatCodec) -> Tap {
-        Tap::Stream(codec, StreamReader::new(codec), Vec::new(), Watch::default())
+        Tap::Stream(codec, StreamReader::watching(codec), Vec::new(), Watch::default())
     }
 
     /// For a whole answer in a dialect.

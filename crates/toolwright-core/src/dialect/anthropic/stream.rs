@@ -65,6 +65,10 @@ impl StreamDecoder for Decoder {
         Ok(Seen::Known)
     }
 
+    fn is_mere_piece(&self, frame: &Frame) -> bool {
+        matches!(frame.name.as_deref(), Some("content_block_delta" | "ping"))
+    }
+
     fn finish(&mut self, out: &mut Vec<Event>) {
         self.emit.finish(out);
     }

@@ -78,12 +78,31 @@ impl StreamDecoder for Decoder {
         Ok(seen)
     }
 
+    fn is_mere_piece(&self, frame: &Frame) -> bool {
+        let data = frame.data.as_str();
+        self.emit.is_started()
+            && data.starts_with('{')
+            && !data.contains("\"name\"")
+            && !data.contains("\"error\"")
+            && !says(data, "\"finish_reason\"")
+            && !says(data, "\"usage\"")
+    }
+
     fn finish(&mut self, out: &mut Vec<Event>) {
         if self.word.is_some() {
             self.complete(out);
         }
         self.emit.finish(out);
     }
+}
+
+/// Whether a key stands in a text with anything but null after it. In the words of a model its last
+/// quote would be escaped.
+fn says(data: &str, key: &str) -> bool {
+    data.match_indices(key).any(|(at, _)| {
+        let rest = data[at + key.len()..].trim_start();
+        rest.strip_prefix(':').is_none_or(|value| !value.trim_start().starts_with("null"))
+    })
 }
 
 impl Decoder {
