@@ -107,13 +107,14 @@ impl Server {
         drop(listener);
         let patience = control.settings.get().limits.drain;
         let all = u32::try_from(most).unwrap_or(u32::MAX);
-        tokio::select! {
-            _all = slots.acquire_many(all) => return Ended::Drained,
-            () = sleep(patience) => {}
-            () = watch.reached(Phase::Cut) => {}
-        }
+        // They may all be gone because they were cut.
+        let gone = tokio::select! {
+            all = slots.acquire_many(all) => all.is_ok(),
+            () = sleep(patience) => false,
+            () = watch.reached(Phase::Cut) => false,
+        };
         control.cut();
-        let gone = timeout(CUTTING, slots.acquire_many(all)).await.is_ok();
+        let gone = gone || timeout(CUTTING, slots.acquire_many(all)).await.is_ok();
         let stuck = if gone { 0 } else { most - slots.available_permits() };
         match cuts.load(Ordering::Relaxed) + stuck {
             0 => Ended::Drained,

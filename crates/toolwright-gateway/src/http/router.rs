@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use toolwright::Caller;
 use toolwright_core::dialect::{ChatCodec, openai_chat};
 use toolwright_core::{Fault, FaultClass};
@@ -76,6 +76,9 @@ impl Router {
         id: RequestId,
     ) -> Result<(Ask, Instant), Fault> {
         let found = found?;
+        if found.carrier.is_none() {
+            check_origin(&arrival.headers)?;
+        }
         found.client.admit(arrival.started)?;
         let Arrival { headers, body, .. } = arrival;
         let body = body.read().await?;
@@ -159,6 +162,20 @@ const LOSSES: &str = "/v1/losses/";
 
 /// The media type of metrics.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Refuses a request that a page of the web makes a browser send, where no key is asked for:
+/// everybody on this machine may use the gateway, and not every page that somebody looks at here.
+fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let host = origin.as_ref().and_then(Uri::host).unwrap_or_default();
+    if matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
+        return Ok(());
+    }
+    let message = "A page of another site sent this request, and no key is asked for here. \
+                   Configure client keys to serve pages.";
+    Err(Fault::new(FaultClass::Forbidden, message))
+}
 
 /// Who sent a request without a key that is known.
 fn nobody() -> Caller {

@@ -128,3 +128,19 @@ fn raw(gateway: &Gateway, path: &str, lines: &str, body: &[u8]) -> Option<Answer
     assert_eq!(rest, b"");
     None
 }
+
+#[test]
+fn a_page_of_the_web_is_refused_where_no_key_is_asked_for() {
+    let gateway = Gateway::start("");
+    let body = br#"{"model": "offline/rules", "messages": [{"role": "user", "content": "hi"}]}"#;
+    let status = |origin: &str| {
+        let headers = [("origin", origin), ("content-type", "text/plain")];
+        gateway.post("/v1/chat/completions", &headers, body).status
+    };
+    for origin in ["https://evil.example", "null", "http://localhost.evil.example", "%"] {
+        assert_eq!(status(origin), 403, "{origin}");
+    }
+    for origin in ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:8000"] {
+        assert_eq!(status(origin), 200, "{origin}");
+    }
+}
