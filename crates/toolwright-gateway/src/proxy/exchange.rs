@@ -4,40 +4,32 @@
 //! ask → route → prepare (untouched, or fitted and written) → send → pass | whole | relay → close
 //! ```
 //!
+//! `reply.rs` writes what the client gets, `run.rs` is the way where the gateway runs tools itself.
 //! Whatever fails leaves as a fault in the client's own dialect.
+
+mod reply;
+mod run;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::{HeaderName, HeaderValue, header};
-use toolwright::Toolbox;
-use toolwright::run::model::ready;
-use toolwright::run::{EventStream, Model};
+use toolwright::run::Model;
 use toolwright::upstream::{Incoming, Remote, retry};
-use toolwright_core::dialect::Asked;
-use toolwright_core::event::split::split;
 use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, FaultClass, Request, Response};
 
 use super::ask::Ask;
-use super::close::Close;
-use super::consult::Consult;
 use super::hold::Hold;
 use super::keep::Keep;
 use super::notes::Notes;
-use super::pass::{Pass, Tap};
 use super::prepare::{self, Prepared, Translation, Way};
-use super::relay::{Relay, Source, Strictness};
+use super::relay::Source;
 use super::route::{Candidate, Place, Routes};
-use super::send::{self, Failure, Said};
-use super::work::{Job, Work};
-use super::{fault, headers, whole};
-use crate::http::{Reply, ReplyBody};
-use crate::telemetry::{Exchanging, losses};
+use super::send::{self, Failure};
+use super::whole;
+use crate::http::Reply;
+use crate::telemetry::Exchanging;
 use crate::tools::Tools;
-
-/// The header that says who answered, or was asked last.
-const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
 
 /// An exchange under way.
 pub struct Exchange {
@@ -64,12 +56,6 @@ enum Answer {
     Whole(Box<Response>, Box<Translation>),
     /// We ourselves
     Local(Model, Box<Request>),
-}
-
-/// The answer of a run.
-enum Worked {
-    Whole(Box<Response>),
-    Stream(EventStream),
 }
 
 impl Exchange {
@@ -128,51 +114,6 @@ impl Exchange {
             return Err(client.forbidden(said));
         }
         Ok(candidates)
-    }
-
-    /// Runs tools for the client, and answers with what the model says in the end.
-    async fn work(mut self, toolbox: Toolbox) -> Reply {
-        let notes = Notes::new(self.note.trail());
-        let begun = self.begin(toolbox, &notes);
-        self.notes = Some(notes.clone());
-        let (work, asked) = match begun {
-            Ok(begun) => begun,
-            Err(fault) => return self.fail(fault.into()),
-        };
-        self.rest();
-        let answer = if self.ask.stream {
-            work.stream().await.map(Worked::Stream)
-        } else {
-            work.whole().await.map(|response| Worked::Whole(Box::new(response)))
-        };
-        self.busy = Instant::now();
-        let client = self.ask.endpoint.codec;
-        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
-        let upstream = notes.codec().unwrap_or(client);
-        let translation = Translation { upstream, ..Translation::local(client, options) };
-        notes.onto(&mut self.note);
-        match answer {
-            Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
-            Ok(Worked::Whole(response)) => self.whole(*response, &translation),
-            Err(fault) => self.fail(fault.into()),
-        }
-    }
-
-    /// A run for the client's request.
-    fn begin(&self, toolbox: Toolbox, notes: &Notes) -> Result<(Box<Work>, Asked), Fault> {
-        let (request, candidates) = (self.ask.read()?, self.candidates()?);
-        let asked = prepare::asked(&self.ask, &request);
-        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(&self.keep));
-        let job = Job {
-            id: self.note.id,
-            caller: self.ask.client.caller(),
-            model: Consult::new(ask, candidates, keep, notes.clone()).model(),
-            toolbox,
-            limits: self.tools.limits,
-            notes: notes.clone(),
-            hold: Arc::clone(&self.hold),
-        };
-        Ok((job.begin(request)?, asked))
     }
 
     /// Asks one after another until somebody answers.
@@ -274,21 +215,6 @@ impl Exchange {
         Ok(prepare::translated(&self.ask, request, remote, model, &self.keep)?)
     }
 
-    /// The vendor's bytes, as they come.
-    fn untouched(mut self, incoming: Incoming) -> Reply {
-        let Incoming { status, headers, body } = incoming;
-        let codec = self.ask.endpoint.codec;
-        let streams = self.ask.stream && whole::is_stream(codec, &headers);
-        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec) };
-        let mut reply = Reply::new(ReplyBody::empty());
-        *reply.status_mut() = status;
-        *reply.headers_mut() = headers::back(headers);
-        self.head(&mut reply);
-        let close = self.close(&reply);
-        *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close));
-        reply
-    }
-
     /// The answer of a model of our own.
     async fn local(mut self, model: &Model, request: Request) -> Reply {
         let asked = prepare::asked(&self.ask, &request);
@@ -310,83 +236,6 @@ impl Exchange {
             Ok(response) => self.whole(response, &translation),
             Err(fault) => self.fail(fault.into()),
         }
-    }
-
-    /// A whole answer to the client, who may have asked for a stream nevertheless.
-    fn whole(mut self, response: Response, translation: &Translation) -> Reply {
-        if self.ask.stream {
-            let events = ready(split(response));
-            return self.relay(Source::Events(events), translation);
-        }
-        let whole = match whole::answer(translation, response) {
-            Ok(whole) => whole,
-            Err(fault) => return self.fail(fault.into()),
-        };
-        self.note.saw(whole.watch);
-        self.note.response = whole.report;
-        let mut reply = fault::wire(whole.reply);
-        self.head(&mut reply);
-        let mut close = self.close(&reply);
-        close.note.sent(reply.body().whole());
-        close.done();
-        reply
-    }
-
-    /// An answer to the client as it is being made.
-    fn relay(mut self, source: Source, translation: &Translation) -> Reply {
-        let mut reply = Reply::new(ReplyBody::empty());
-        let kind = HeaderValue::from_static(translation.client.framing().content_type());
-        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
-        reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        self.head(&mut reply);
-        let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
-        if !self.note.request.losses.is_empty() {
-            self.note.lost();
-        }
-        let close = self.close(&reply);
-        let relay = Relay::new(source, translation.back().writer(), strictness, close);
-        *reply.body_mut() = ReplyBody::stream(relay);
-        reply
-    }
-
-    /// A failure: the upstream's own words where it speaks the client's dialect.
-    fn fail(mut self, failure: Box<Failure>) -> Reply {
-        let Failure { fault, said } = *failure;
-        self.note.fault = Some(fault.class);
-        let mut reply = match said {
-            Some(Said { status, headers, body }) if self.note.untouched && !body.is_empty() => {
-                let mut reply = Reply::new(ReplyBody::full(body));
-                *reply.status_mut() = status;
-                *reply.headers_mut() = headers::back(headers);
-                reply
-            }
-            _ => fault::reply(self.ask.endpoint.codec, self.note.id, fault),
-        };
-        self.head(&mut reply);
-        let mut close = self.close(&reply);
-        close.note.sent(reply.body().whole());
-        close.done();
-        reply
-    }
-
-    /// What every reply says in its head.
-    fn head(&mut self, reply: &mut Reply) {
-        let headers = reply.headers_mut();
-        fault::name(headers, self.ask.endpoint.dialect, self.note.id);
-        let upstream = self.note.upstream.as_deref().map(HeaderValue::try_from);
-        if let Some(Ok(upstream)) = upstream {
-            headers.insert(UPSTREAM, upstream);
-        }
-        if let Some(lost) = losses::value(&self.note.request, &self.note.response) {
-            headers.insert(losses::HEADER, lost);
-        }
-    }
-
-    /// Nothing is left for us but the body.
-    fn close(mut self, reply: &Reply) -> Close {
-        self.note.status = reply.status().as_u16();
-        self.rest();
-        Close::new(self.note, Arc::clone(&self.ask.client), self.keep).with_notes(self.notes)
     }
 
     /// Notes the work since the last wait.

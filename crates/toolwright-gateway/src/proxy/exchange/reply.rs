@@ -1,0 +1,117 @@
+//! The last step of an exchange: the head of its reply, and a body that passes, is whole, or is being
+//! made.
+
+use std::sync::Arc;
+
+use http::{HeaderName, HeaderValue, header};
+use toolwright::run::model::ready;
+use toolwright::upstream::Incoming;
+use toolwright_core::Response;
+use toolwright_core::event::split::split;
+
+use super::Exchange;
+use crate::http::{Reply, ReplyBody};
+use crate::proxy::close::Close;
+use crate::proxy::pass::{Pass, Tap};
+use crate::proxy::prepare::Translation;
+use crate::proxy::relay::{Relay, Source, Strictness};
+use crate::proxy::send::{Failure, Said};
+use crate::proxy::{fault, headers, whole};
+use crate::telemetry::losses;
+
+/// The header that says who answered, or was asked last.
+const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
+
+impl Exchange {
+    /// The vendor's bytes, as they come.
+    pub(super) fn untouched(mut self, incoming: Incoming) -> Reply {
+        let Incoming { status, headers, body } = incoming;
+        let codec = self.ask.endpoint.codec;
+        let streams = self.ask.stream && whole::is_stream(codec, &headers);
+        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec) };
+        let mut reply = Reply::new(ReplyBody::empty());
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers::back(headers);
+        self.head(&mut reply);
+        let close = self.close(&reply);
+        *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close));
+        reply
+    }
+
+    /// A whole answer to the client, who may have asked for a stream nevertheless.
+    pub(super) fn whole(mut self, response: Response, translation: &Translation) -> Reply {
+        if self.ask.stream {
+            let events = ready(split(response));
+            return self.relay(Source::Events(events), translation);
+        }
+        let whole = match whole::answer(translation, response) {
+            Ok(whole) => whole,
+            Err(fault) => return self.fail(fault.into()),
+        };
+        self.note.saw(whole.watch);
+        self.note.response = whole.report;
+        let mut reply = fault::wire(whole.reply);
+        self.head(&mut reply);
+        let mut close = self.close(&reply);
+        close.note.sent(reply.body().whole());
+        close.done();
+        reply
+    }
+
+    /// An answer to the client as it is being made.
+    pub(super) fn relay(mut self, source: Source, translation: &Translation) -> Reply {
+        let mut reply = Reply::new(ReplyBody::empty());
+        let kind = HeaderValue::from_static(translation.client.framing().content_type());
+        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+        reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        self.head(&mut reply);
+        let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
+        if !self.note.request.losses.is_empty() {
+            self.note.lost();
+        }
+        let close = self.close(&reply);
+        let relay = Relay::new(source, translation.back().writer(), strictness, close);
+        *reply.body_mut() = ReplyBody::stream(relay);
+        reply
+    }
+
+    /// A failure: the upstream's own words where it speaks the client's dialect.
+    pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
+        let Failure { fault, said } = *failure;
+        self.note.fault = Some(fault.class);
+        let mut reply = match said {
+            Some(Said { status, headers, body }) if self.note.untouched && !body.is_empty() => {
+                let mut reply = Reply::new(ReplyBody::full(body));
+                *reply.status_mut() = status;
+                *reply.headers_mut() = headers::back(headers);
+                reply
+            }
+            _ => fault::reply(self.ask.endpoint.codec, self.note.id, fault),
+        };
+        self.head(&mut reply);
+        let mut close = self.close(&reply);
+        close.note.sent(reply.body().whole());
+        close.done();
+        reply
+    }
+
+    /// What every reply says in its head.
+    fn head(&mut self, reply: &mut Reply) {
+        let headers = reply.headers_mut();
+        fault::name(headers, self.ask.endpoint.dialect, self.note.id);
+        let upstream = self.note.upstream.as_deref().map(HeaderValue::try_from);
+        if let Some(Ok(upstream)) = upstream {
+            headers.insert(UPSTREAM, upstream);
+        }
+        if let Some(lost) = losses::value(&self.note.request, &self.note.response) {
+            headers.insert(losses::HEADER, lost);
+        }
+    }
+
+    /// Nothing is left for us but the body.
+    fn close(mut self, reply: &Reply) -> Close {
+        self.note.status = reply.status().as_u16();
+        self.rest();
+        Close::new(self.note, Arc::clone(&self.ask.client), self.keep).with_notes(self.notes)
+    }
+}

@@ -1,0 +1,71 @@
+//! An exchange in which the gateway runs tools itself.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use toolwright::Toolbox;
+use toolwright::run::EventStream;
+use toolwright_core::dialect::Asked;
+use toolwright_core::translate::Options;
+use toolwright_core::{Fault, Response};
+
+use super::Exchange;
+use crate::http::Reply;
+use crate::proxy::consult::Consult;
+use crate::proxy::notes::Notes;
+use crate::proxy::prepare::{self, Translation};
+use crate::proxy::relay::Source;
+use crate::proxy::work::{Job, Work};
+
+/// The answer of a run.
+enum Worked {
+    Whole(Box<Response>),
+    Stream(EventStream),
+}
+
+impl Exchange {
+    /// Runs tools for the client, and answers with what the model says in the end.
+    pub(super) async fn work(mut self, toolbox: Toolbox) -> Reply {
+        let notes = Notes::new(self.note.trail());
+        let begun = self.begin(toolbox, &notes);
+        self.notes = Some(notes.clone());
+        let (work, asked) = match begun {
+            Ok(begun) => begun,
+            Err(fault) => return self.fail(fault.into()),
+        };
+        self.rest();
+        let answer = if self.ask.stream {
+            work.stream().await.map(Worked::Stream)
+        } else {
+            work.whole().await.map(|response| Worked::Whole(Box::new(response)))
+        };
+        self.busy = Instant::now();
+        let client = self.ask.endpoint.codec;
+        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
+        let upstream = notes.codec().unwrap_or(client);
+        let translation = Translation { upstream, ..Translation::local(client, options) };
+        notes.onto(&mut self.note);
+        match answer {
+            Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
+            Ok(Worked::Whole(response)) => self.whole(*response, &translation),
+            Err(fault) => self.fail(fault.into()),
+        }
+    }
+
+    /// A run for the client's request.
+    fn begin(&self, toolbox: Toolbox, notes: &Notes) -> Result<(Box<Work>, Asked), Fault> {
+        let (request, candidates) = (self.ask.read()?, self.candidates()?);
+        let asked = prepare::asked(&self.ask, &request);
+        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(&self.keep));
+        let job = Job {
+            id: self.note.id,
+            caller: self.ask.client.caller(),
+            model: Consult::new(ask, candidates, keep, notes.clone()).model(),
+            toolbox,
+            limits: self.tools.limits,
+            notes: notes.clone(),
+            hold: Arc::clone(&self.hold),
+        };
+        Ok((job.begin(request)?, asked))
+    }
+}
