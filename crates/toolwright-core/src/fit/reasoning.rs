@@ -40,7 +40,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
         Some("the target takes back only thinking that it signed")
     } else if reasoning.redacted && !(rule.redacted && native) {
         Some("only its maker can read redacted thinking")
-    } else if reasoning.sections.is_empty() && !native {
+    } else if is_silent(reasoning, rule.sections) && !native {
         Some("without its signature nothing is left of it")
     } else {
         None
@@ -70,6 +70,12 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
 /// Whether a vendor keeps the thinking, so that its own fields, such as an id, stand for it.
 pub(super) fn is_known(fields: Option<&Object>) -> bool {
     fields.is_some_and(keep::is_known)
+}
+
+/// Whether thinking says nothing: it has no section, or none with words where the target joins them.
+fn is_silent(reasoning: &Reasoning, in_sections: bool) -> bool {
+    let mut sections = reasoning.sections.iter();
+    if in_sections { sections.len() == 0 } else { sections.all(|own| own.text.is_empty()) }
 }
 
 /// What becomes of a summary that comes after thinking.

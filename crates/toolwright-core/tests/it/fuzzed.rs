@@ -202,6 +202,17 @@ fn redacted_thinking_without_a_blob_stays() {
 }
 
 #[test]
+fn thinking_of_empty_words_is_dropped_with_its_signature() {
+    let text = r#"{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":""}],"encrypted_content":"x"},{"role":"assistant","content":"y"}]}"#;
+    let deepseek = codec(Dialect::Deepseek);
+    let profile = deepseek.profile(&Target::default());
+    let fitted = fit(request(Dialect::OpenaiResponses, text), Dialect::OpenaiResponses, &profile);
+    assert!(fitted.losses.iter().any(|loss| loss.what == "thinking dropped"));
+    let body = deepseek.encode_request(fitted.request).body;
+    assert_eq!(body.pointer("/messages/0/reasoning_content"), None);
+}
+
+#[test]
 fn media_in_base64_have_a_type() {
     let anthropic = r#"{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"eA=="}}]}]}"#;
     let gemini = r#"{"contents":[{"parts":[{"inlineData":{"data":"eA=="}}]}]}"#;
