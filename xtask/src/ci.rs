@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{args_report, bench, conformance, examples, fuzz, tidy};
+use crate::{args_report, bench, bench_gateway, conformance, examples, fuzz, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,16 @@ const SLOW: &[Step] = &[
         name: "bench",
         again: "cargo xtask bench --short",
         run: || bench::run(bench::Length::Short),
+    },
+    Step {
+        name: "bench-gateway",
+        again: "cargo xtask bench-gateway --short",
+        run: || bench_gateway::measure(&["--short"]),
+    },
+    Step {
+        name: "soak",
+        again: "cargo xtask soak --seconds 20",
+        run: || bench_gateway::soak(&["--seconds", "20"]),
     },
 ];
 

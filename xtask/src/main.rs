@@ -17,7 +17,7 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
-                           --full adds fuzz and bench
+                           --full adds fuzz, bench, bench-gateway and soak
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
