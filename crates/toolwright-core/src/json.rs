@@ -14,6 +14,7 @@ mod scan;
 mod serde;
 mod text;
 mod tree;
+mod weigh;
 mod word;
 mod write;
 
@@ -26,6 +27,7 @@ pub use path::Path;
 pub use peek::{Member, peek};
 pub use serde::SerdeError;
 pub use text::JsonText;
+pub use weigh::weigh;
 
 /// A key by its text, which is copied only if no wire is known to use it.
 pub(crate) fn key(text: &str) -> Key {

@@ -32,6 +32,7 @@ mod wire;
 pub use accept::Server;
 pub use arrival::{Arrival, Service};
 pub use body::RequestBody;
+pub use budget::{Budget, Full, Share};
 pub use drain::{Control, Ended, Health};
 pub use fence::{Panicked, fenced};
 pub use limits::Limits;

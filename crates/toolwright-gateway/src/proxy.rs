@@ -11,6 +11,7 @@
 //! | [`route`] | whom to ask for a model, in order |
 //! | [`prepare`] | its bytes untouched, or fitted and written in the upstream's words |
 //! | [`send`] | to the upstream, as often as it takes |
+//! | [`collect`] | an answer that is read to its end |
 //! | [`pass`] | an answer that passes as it is |
 //! | [`whole`] | an answer that is translated when it is whole |
 //! | [`relay`] | an answer that is translated as it arrives |
@@ -18,11 +19,13 @@
 //! | [`hold`] | turns of a run that the client did not see |
 //! | [`notes`] | what a run did, for the ledger |
 //! | [`keep`] | opaque reasoning that the client cannot carry |
+//! | [`weight`] | how much memory a body takes |
 //! | [`close`] | what is left to do at the end |
 //! | [`fault`] | a failure in the client's own dialect |
 
 pub mod ask;
 pub mod close;
+pub mod collect;
 pub mod consult;
 pub mod endpoint;
 pub mod exchange;
@@ -37,5 +40,6 @@ pub mod relay;
 pub mod route;
 pub mod send;
 pub mod show;
+pub mod weight;
 pub mod whole;
 pub mod work;

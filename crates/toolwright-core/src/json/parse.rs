@@ -59,7 +59,8 @@ pub(super) fn is_document(text: &str) -> bool {
     read::<Checked>(text).is_ok()
 }
 
-fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
+/// Grows something from a whole document.
+pub(super) fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
     Reader::new(text).document(|reader| reader.value(0))
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Json, Number, Object};
 
 /// Room that an array or object starts with.
-const ROOM: usize = 4;
+pub(super) const ROOM: usize = 4;
 
 /// The words of a string as the reader finds them.
 pub(super) trait Text<'t> {

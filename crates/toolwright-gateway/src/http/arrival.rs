@@ -1,11 +1,13 @@
 //! A request as it arrives, and who answers it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, Method, Uri};
 
 use super::body::RequestBody;
+use super::budget::Budget;
 use super::reply::Reply;
 
 /// A request whose head has been read. Its body is still on the way.
@@ -23,6 +25,8 @@ pub struct Arrival {
     pub secure: bool,
     /// Its body, to be read within the limits
     pub body: RequestBody,
+    /// The memory for it and for its answer
+    pub budget: Arc<Budget>,
     /// When its head was there
     pub started: Instant,
 }

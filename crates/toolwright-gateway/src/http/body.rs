@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 use toolwright_core::{Fault, FaultClass};
 
-use super::budget::{Full, Share};
+use super::budget::Share;
 use super::connection::Line;
 
 /// The most that is set aside for a body on its announcement alone.
@@ -101,7 +101,7 @@ impl Reading {
         let first = self.next().await?.unwrap_or_default();
         // Most bodies come in one piece, which is handed over as it is.
         if self.body.is_end_stream() || self.announced == Some(first.len() as u64) {
-            return Ok(self.hold(first));
+            return Ok(self.share.hold(first));
         }
         let mut whole = BytesMut::with_capacity(self.expected().min(TRUSTED).max(first.len()));
         whole.extend_from_slice(&first);
@@ -109,7 +109,7 @@ impl Reading {
         while let Some(piece) = self.next().await? {
             whole.extend_from_slice(&piece);
         }
-        Ok(self.hold(whole.freeze()))
+        Ok(self.share.hold(whole.freeze()))
     }
 
     /// The next bytes, or `None` at the end.
@@ -129,7 +129,7 @@ impl Reading {
             if self.size > self.most {
                 return Err(too_large(self.most));
             }
-            self.share.reach(self.size, self.expected()).await.map_err(|Full| no_room())?;
+            self.share.reach(self.size, self.expected()).await?;
             return Ok(Some(piece));
         }
     }
@@ -137,22 +137,6 @@ impl Reading {
     /// The size that was announced, or else the most that there can be.
     fn expected(&self) -> usize {
         self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(self.most)
-    }
-
-    fn hold(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held { bytes, _share: self.share })
-    }
-}
-
-/// Bytes together with their share of the memory.
-struct Held {
-    bytes: Bytes,
-    _share: Share,
-}
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
@@ -185,10 +169,4 @@ fn cut_off() -> Fault {
 fn encoded_body() -> Fault {
     let message = "The body of the request is compressed (content-encoding). Send it as it is.";
     fault(FaultClass::Invalid, 415, message.to_owned())
-}
-
-fn no_room() -> Fault {
-    let message = "The gateway holds as many request bodies as its memory allows. Try again soon.";
-    let fault = fault(FaultClass::Overloaded, 503, message.to_owned());
-    Fault { retry_after_ms: Some(1000), ..fault }
 }

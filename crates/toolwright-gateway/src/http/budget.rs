@@ -1,11 +1,14 @@
-//! The memory that bodies of requests may take together. A small body finds room beside a large one
-//! that waits, so nobody can block the others by asking for much.
+//! The memory that requests and answers may take together, as bytes and as what is grown from them. A
+//! small one finds room beside a large one that waits, so nobody can block the others by asking for
+//! much.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::Notify;
+use toolwright_core::{Fault, FaultClass};
 
 /// How long a body waits for room.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -13,34 +16,40 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The least that a share grows by: bodies of usual size settle their account once.
 const STEP: usize = 64 << 10;
 
-/// Bytes for all bodies.
+/// Bytes for all of them.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     all: usize,
     taken: AtomicUsize,
     waiting: AtomicUsize,
     freed: Notify,
 }
 
-/// There was no room in time.
+/// There is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Full;
+pub enum Full {
+    /// There was none in time
+    Now,
+    /// There is less in all
+    Ever,
+}
 
-/// What one body has of the budget. Dropping it gives it back.
+/// What one body or exchange has of the budget. Dropping it gives it back.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     budget: Arc<Budget>,
     size: usize,
 }
 
 impl Budget {
-    pub(super) fn new(all: usize) -> Arc<Budget> {
+    /// So many.
+    pub fn new(all: usize) -> Arc<Budget> {
         let taken = AtomicUsize::new(0);
         Arc::new(Budget { all, taken, waiting: AtomicUsize::new(0), freed: Notify::new() })
     }
 
     /// A share of nothing yet.
-    pub(super) fn share(self: &Arc<Budget>) -> Share {
+    pub fn share(self: &Arc<Budget>) -> Share {
         Share { budget: Arc::clone(self), size: 0 }
     }
 
@@ -52,6 +61,9 @@ impl Budget {
     async fn take(&self, size: usize) -> Result<(), Full> {
         if self.try_take(size) {
             return Ok(());
+        }
+        if size > self.all {
+            return Err(Full::Ever);
         }
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let _waiter = Waiter(self);
@@ -67,7 +79,7 @@ impl Budget {
                 freed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.map_err(|_| Full)
+        tokio::time::timeout(PATIENCE, wait).await.map_err(|_| Full::Now)
     }
 
     fn give(&self, size: usize) {
@@ -89,7 +101,7 @@ impl Drop for Waiter<'_> {
 impl Share {
     /// Makes room for a body that has come to this size and may come to `most`. It grows by what has
     /// come, not by what was announced: an announcement costs a client nothing.
-    pub(super) async fn reach(&mut self, size: usize, most: usize) -> Result<(), Full> {
+    pub async fn reach(&mut self, size: usize, most: usize) -> Result<(), Full> {
         if size <= self.size {
             return Ok(());
         }
@@ -103,6 +115,90 @@ impl Share {
         self.budget.take(size - self.size).await?;
         self.size = size;
         Ok(())
+    }
+
+    /// Has room for exactly so much from now on, more or less than before.
+    pub async fn resize(&mut self, size: usize) -> Result<(), Full> {
+        if size > self.size {
+            self.budget.take(size - self.size).await?;
+            self.size = size;
+        }
+        self.shrink(size);
+        Ok(())
+    }
+
+    /// Has room for exactly so much from now on, if that needs no waiting.
+    pub fn try_resize(&mut self, size: usize) -> bool {
+        let fits = size <= self.size || self.budget.try_take(size - self.size);
+        if fits {
+            self.size = self.size.max(size);
+            self.shrink(size);
+        }
+        fits
+    }
+
+    /// Has room for no more than so much from now on.
+    pub fn shrink(&mut self, size: usize) {
+        if let Some(over @ 1..) = self.size.checked_sub(size) {
+            self.size = size;
+            self.budget.give(over);
+        }
+    }
+
+    /// A share of nothing yet, beside this one.
+    #[must_use]
+    pub fn beside(&self) -> Share {
+        self.budget.share()
+    }
+
+    /// Takes over what another share has.
+    pub fn join(&mut self, mut other: Share) {
+        self.size += std::mem::take(&mut other.size);
+    }
+
+    /// All that it has, as a share of its own.
+    #[must_use]
+    pub fn take(&mut self) -> Share {
+        let mut taken = self.beside();
+        taken.size = std::mem::take(&mut self.size);
+        taken
+    }
+
+    /// Gives bytes their room, until the last clone of them is gone. The rest is given back.
+    pub fn hold(mut self, bytes: Bytes) -> Bytes {
+        self.shrink(bytes.len());
+        if self.size == 0 { bytes } else { Bytes::from_owner(Held { bytes, _share: self }) }
+    }
+}
+
+/// Bytes together with their share of the memory.
+struct Held {
+    bytes: Bytes,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// What a client is told of a request that has no room.
+impl From<Full> for Fault {
+    fn from(full: Full) -> Fault {
+        match full {
+            Full::Now => {
+                let message = "The gateway holds as much as its memory allows. Try again soon.";
+                let fault = Fault::new(FaultClass::Overloaded, message);
+                Fault { status: Some(503), retry_after_ms: Some(1000), ..fault }
+            }
+            Full::Ever => {
+                let message = "The request takes more memory than the gateway has for all of them: \
+                               its JSON has too many values. Send less, or raise limits.memory in \
+                               the gateway's configuration.";
+                Fault { status: Some(413), ..Fault::new(FaultClass::TooLarge, message) }
+            }
+        }
     }
 }
 
@@ -127,12 +223,27 @@ mod tests {
         let mut small = budget.share();
         let (refused, fits) =
             tokio::join!(large.reach(500 << 10, 500 << 10), small.reach(1000, 1000));
-        assert_eq!((refused, fits), (Err(Full), Ok(())));
+        assert_eq!((refused, fits), (Err(Full::Now), Ok(())));
         drop(first);
         assert_eq!(large.reach(500 << 10, 500 << 10).await, Ok(()));
         drop((large, small));
         assert_eq!(budget.taken.load(Ordering::SeqCst), 0);
         assert_eq!(budget.waiting.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_fits_is_not_waited_for() {
+        let budget = Budget::new(100);
+        let mut share = budget.share();
+        assert_eq!(share.resize(101).await, Err(Full::Ever));
+        assert_eq!(share.resize(60).await, Ok(()));
+        let bytes = share.hold(Bytes::from_static(b"0123456789"));
+        assert_eq!(budget.taken.load(Ordering::SeqCst), 10);
+        let part = bytes.slice(..1);
+        drop(bytes);
+        assert_eq!(budget.taken.load(Ordering::SeqCst), 10);
+        drop(part);
+        assert_eq!(budget.taken.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -206,6 +206,7 @@ async fn answer<S: Service>(
             peer: line.peer,
             secure: line.secure,
             body,
+            budget: Arc::clone(&line.budget),
             started: std::time::Instant::now(),
         };
         fenced(async { service.answer(arrival).await }).await.unwrap_or_else(|_| broken())

@@ -13,7 +13,8 @@ pub struct Limits {
     pub headers: usize,
     /// The most connections at once; more wait to be accepted
     pub connections: usize,
-    /// The most bytes of all bodies at once; more wait a moment and are then refused
+    /// The most bytes that requests and answers take at once, as they came and as they are read; more
+    /// wait a moment and are then refused
     pub memory: usize,
     /// How long a request's head may take, and a TLS handshake
     pub header_timeout: Duration,

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
+use super::budget::Share;
+
 /// An answer.
 pub type Reply = http::Response<ReplyBody>;
 
@@ -28,6 +30,15 @@ impl ReplyBody {
     /// A body that is there.
     pub fn full(bytes: impl Into<Bytes>) -> ReplyBody {
         ReplyBody(Kind::Full(bytes.into()))
+    }
+
+    /// A body that is there gets its room from a share.
+    #[must_use]
+    pub fn held(self, share: Share) -> ReplyBody {
+        match self.0 {
+            Kind::Full(bytes) => ReplyBody(Kind::Full(share.hold(bytes))),
+            stream @ Kind::Stream(_) => ReplyBody(stream),
+        }
     }
 
     /// What is there already: all of a full body, nothing of one that is being made.

@@ -13,6 +13,7 @@ use super::{Arrival, Health, Reply, ReplyBody, Service, openapi};
 use crate::gateway::Gateway;
 use crate::key::{Client, Found};
 use crate::proxy::ask::Ask;
+use crate::proxy::close::Close;
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
@@ -55,11 +56,13 @@ impl Router {
         let mut note = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         note.traced(&arrival.headers);
         let codec = endpoint.codec;
+        let share = arrival.budget.share();
         match self.ask(found, endpoint, arrival, note.id).await {
             Ok((ask, busy)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.keep);
-                let exchange = Exchange::new(ask, routes, keep, note, busy);
+                let close = Close::new(note, Arc::clone(&ask.client), keep, share);
+                let exchange = Exchange::new(ask, routes, close, busy);
                 let hold = Arc::clone(&self.gateway.hold);
                 exchange.with_tools(Arc::clone(&live.tools), hold).run().await
             }

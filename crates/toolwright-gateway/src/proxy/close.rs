@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::keep::Keep;
 use super::notes::Notes;
+use crate::http::Share;
 use crate::key::Client;
 use crate::telemetry::Exchanging;
 
@@ -13,6 +14,8 @@ use crate::telemetry::Exchanging;
 pub struct Close {
     /// What is known of the exchange
     pub note: Exchanging,
+    /// What it has of the memory, besides the client's own bytes
+    pub share: Share,
     client: Arc<Client>,
     keep: Arc<Keep>,
     /// What a run did meanwhile
@@ -21,40 +24,35 @@ pub struct Close {
 
 impl Close {
     /// Of an exchange with a client.
-    pub fn new(note: Exchanging, client: Arc<Client>, keep: Arc<Keep>) -> Close {
-        Close { note, client, keep, notes: None }
+    pub fn new(note: Exchanging, client: Arc<Client>, keep: Arc<Keep>, share: Share) -> Close {
+        Close { note, share, client, keep, notes: None }
     }
 
-    /// With the notes of a run.
-    #[must_use]
-    pub fn with_notes(mut self, notes: Option<Notes>) -> Close {
-        self.notes = notes;
-        self
+    /// What is noted here belongs to it, whenever it ends.
+    pub fn follow(&mut self, notes: Notes) {
+        self.notes = Some(notes);
+    }
+
+    /// Where opaque reasoning is kept.
+    pub fn keep(&self) -> &Arc<Keep> {
+        &self.keep
     }
 
     /// The answer is complete.
     pub fn done(mut self) {
-        self.read_notes();
         if let Some(kept) = self.note.response.kept.take() {
             self.keep.remember(self.client.name(), kept, Instant::now());
         }
-        self.charge();
-        self.note.finish();
+        self.note.complete();
     }
+}
 
-    /// The client left before the answer was complete; what was said until then has its price.
-    pub fn left(mut self) {
-        self.read_notes();
-        self.charge();
-    }
-
-    fn read_notes(&mut self) {
+/// What was used until now has its price, whether or not the client is still there.
+impl Drop for Close {
+    fn drop(&mut self) {
         if let Some(notes) = self.notes.take() {
             notes.onto(&mut self.note);
         }
-    }
-
-    fn charge(&self) {
         if let Some(usage) = &self.note.usage {
             self.client.charge(usage.total(), Instant::now());
         }

@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
+use tokio::sync::Mutex;
 use toolwright::run::model::ready;
 use toolwright::run::{EventStream, Model, Upstream};
 use toolwright::upstream::{Incoming, Remote, retry};
@@ -23,11 +24,14 @@ use toolwright_core::translate::Report;
 use toolwright_core::{Event, Fault, FaultClass, Message, Part, Request, Response};
 
 use super::ask::Ask;
+use super::collect;
 use super::keep::Keep;
 use super::notes::Notes;
 use super::prepare::{self, Way};
 use super::route::{Candidate, Place};
 use super::send::{self, Failure};
+use super::whole;
+use crate::http::Share;
 
 /// The candidates of a request, as one model.
 pub struct Consult {
@@ -35,6 +39,8 @@ pub struct Consult {
     candidates: Vec<Candidate>,
     keep: Arc<Keep>,
     notes: Notes,
+    /// The memory for answers, all of which are there until the run has ended
+    share: Mutex<Share>,
     /// Who is asked first
     first: AtomicUsize,
     /// How many ids of calls were made up
@@ -48,9 +54,10 @@ impl Consult {
         candidates: Vec<Candidate>,
         keep: Arc<Keep>,
         notes: Notes,
+        share: Share,
     ) -> Consult {
         let (first, ids) = (AtomicUsize::new(0), Arc::default());
-        Consult { ask, candidates, keep, notes, first, ids }
+        Consult { ask, candidates, keep, notes, share: Mutex::new(share), first, ids }
     }
 
     /// The model that a run asks.
@@ -115,10 +122,14 @@ impl Consult {
         incoming: Incoming,
         report: &Report,
     ) -> Result<EventStream, Fault> {
-        if self.ask.stream {
+        if self.ask.stream && !whole::is_other(remote.codec(), &incoming.headers, true) {
             return remote.hear(incoming, report).await;
         }
-        Ok(ready(split(remote.read(incoming, report).await?)))
+        let mut share = self.share.lock().await;
+        let mut own = share.beside();
+        let wire = collect::collect(remote, incoming, 0, &mut own).await?;
+        share.join(own);
+        Ok(ready(split(remote.read(wire, report)?)))
     }
 }
 

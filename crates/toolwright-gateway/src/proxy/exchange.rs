@@ -19,29 +19,26 @@ use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, FaultClass, Request, Response};
 
 use super::ask::Ask;
+use super::close::Close;
+use super::collect;
 use super::hold::Hold;
-use super::keep::Keep;
-use super::notes::Notes;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::Source;
 use super::route::{Candidate, Place, Routes};
 use super::send::{self, Failure};
+use super::weight::{SMALL, weight};
 use super::whole;
 use crate::http::Reply;
-use crate::telemetry::Exchanging;
 use crate::tools::Tools;
 
 /// An exchange under way.
 pub struct Exchange {
     ask: Arc<Ask>,
     routes: Arc<Routes>,
-    keep: Arc<Keep>,
-    note: Exchanging,
+    close: Close,
     /// The tools that the gateway runs itself
     tools: Arc<Tools>,
     hold: Arc<Hold>,
-    /// What a run does
-    notes: Option<Notes>,
     /// Since when we are at work, and not waiting for somebody
     busy: Instant,
 }
@@ -60,19 +57,14 @@ enum Answer {
 
 impl Exchange {
     /// A request, on which we are at work since a moment, and who may answer it.
-    pub fn new(
-        ask: Ask,
-        routes: Arc<Routes>,
-        keep: Arc<Keep>,
-        mut note: Exchanging,
-        busy: Instant,
-    ) -> Exchange {
+    pub fn new(ask: Ask, routes: Arc<Routes>, mut close: Close, busy: Instant) -> Exchange {
+        let note = &mut close.note;
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
         note.bytes_in = ask.body.len() as u64;
         note.bring(&ask.body);
-        let (tools, hold, notes) = (Arc::default(), Arc::default(), None);
-        Exchange { ask: Arc::new(ask), routes, keep, note, tools, hold, notes, busy }
+        let (tools, hold) = (Arc::default(), Arc::default());
+        Exchange { ask: Arc::new(ask), routes, close, tools, hold, busy }
     }
 
     /// With tools that the gateway runs itself, and turns that clients did not see.
@@ -137,27 +129,28 @@ impl Exchange {
         candidate: Candidate,
         patience: Duration,
     ) -> Result<Answer, Box<Failure>> {
-        self.note.upstream = Some(candidate.upstream().into());
+        self.close.note.upstream = Some(candidate.upstream().into());
         // What was noted of somebody who was asked before is not said of this one.
-        (self.note.upstream_dialect, self.note.untouched) = (None, false);
-        self.note.request = Report::default();
+        (self.close.note.upstream_dialect, self.close.note.untouched) = (None, false);
+        self.close.note.request = Report::default();
         let Candidate { place, model } = candidate;
         let remote = match place {
             Place::Offline => {
+                self.room(weight(&self.ask.body)).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
             }
             Place::Remote(remote) => remote,
         };
-        self.note.upstream_dialect = Some(remote.codec().dialect());
-        let prepared = self.prepare(&remote, &model)?;
+        self.close.note.upstream_dialect = Some(remote.codec().dialect());
+        let prepared = self.prepare(&remote, &model).await?;
         self.rest();
         let sent = send::send(
             &self.ask,
             &remote,
             &prepared,
             patience,
-            self.note.trail(),
-            &mut self.note.attempts,
+            self.close.note.trail(),
+            &mut self.close.note.attempts,
         )
         .await;
         self.busy = Instant::now();
@@ -167,7 +160,8 @@ impl Exchange {
                 if !self.is_other(&incoming) {
                     return Ok(Answer::Untouched(incoming));
                 }
-                self.note.untouched = false;
+                self.close.note.untouched = false;
+                drop(prepared.body);
                 let response = self.collect(&remote, incoming).await?;
                 let asked = prepare::asked(&self.ask, &self.ask.read()?);
                 let options = Options { asked, ..Options::default() };
@@ -175,8 +169,9 @@ impl Exchange {
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
             Way::Translated(mut translation) => {
-                self.note.request = std::mem::take(&mut translation.report);
+                self.close.note.request = std::mem::take(&mut translation.report);
                 let incoming = sent?;
+                drop(prepared.body);
                 if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
                     return Ok(Answer::Translated(incoming, translation));
                 }
@@ -197,22 +192,37 @@ impl Exchange {
     /// somebody else may be asked.
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
         self.rest();
-        let collected = whole::collect(incoming).await;
+        // A stream is made from what is read, for as long as the client takes it.
+        let few = if self.ask.stream { 0 } else { SMALL };
+        let collected = collect::collect(remote, incoming, few, &mut self.close.share).await;
         self.busy = Instant::now();
         let read = collected.and_then(|wire| whole::read(remote, wire));
-        if let (Err(fault), Some(attempt)) = (&read, self.note.attempts.last_mut()) {
+        if let (Err(fault), Some(attempt)) = (&read, self.close.note.attempts.last_mut()) {
             attempt.fault = Some(fault.class);
         }
         read
     }
 
-    fn prepare(&mut self, remote: &Remote, model: &str) -> Result<Prepared, Box<Failure>> {
-        self.note.untouched = prepare::is_native(&self.ask, remote, model);
-        if self.note.untouched {
-            return Ok(prepare::untouched(&self.ask, model));
+    async fn prepare(&mut self, remote: &Remote, model: &str) -> Result<Prepared, Box<Failure>> {
+        self.close.note.untouched = prepare::is_native(&self.ask, remote, model);
+        if self.close.note.untouched {
+            let prepared = prepare::untouched(&self.ask, model);
+            let copied = prepared.body.as_ptr() != self.ask.body.as_ptr();
+            self.room(if copied { prepared.body.len() } else { 0 }).await?;
+            return Ok(prepared);
+        }
+        if self.ask.body.len() > SMALL {
+            self.room(weight(&self.ask.body)).await?;
         }
         let request = self.ask.read()?;
-        Ok(prepare::translated(&self.ask, request, remote, model, &self.keep)?)
+        let prepared = prepare::translated(&self.ask, request, remote, model, self.close.keep())?;
+        self.room(prepared.weight()).await?;
+        Ok(prepared)
+    }
+
+    /// Has room for so much besides the bytes of the request.
+    async fn room(&mut self, size: usize) -> Result<(), Fault> {
+        Ok(self.close.share.resize(size).await?)
     }
 
     /// The answer of a model of our own.
@@ -240,6 +250,6 @@ impl Exchange {
 
     /// Notes the work since the last wait.
     fn rest(&mut self) {
-        self.note.took.added += self.busy.elapsed();
+        self.close.note.took.added += self.busy.elapsed();
     }
 }

@@ -15,6 +15,8 @@ use toolwright_core::{Fault, FaultClass, Json};
 
 use super::close::Close;
 use super::relay::CALLS;
+use super::weight::{SMALL, weight};
+use crate::http::Share;
 
 /// The body of an answer that passes untouched.
 pub struct Pass {
@@ -32,10 +34,10 @@ pub enum Tap {
     /// As a stream, frame by frame
     Stream(&'static dyn ChatCodec, StreamReader, Vec<Event>, Watch),
     /// As a whole, at its end
-    Whole(&'static dyn ChatCodec, Vec<Bytes>, usize),
+    Whole(&'static dyn ChatCodec, Vec<Bytes>, usize, Share),
     /// No longer: it could not be read any further
     Seen(Watch),
-    /// Not at all: it is too long
+    /// Not at all: it is too long, or there is no room
     Off,
 }
 
@@ -49,8 +51,8 @@ impl Tap {
     }
 
     /// For a whole answer in a dialect.
-    pub fn whole(codec: &'static dyn ChatCodec) -> Tap {
-        Tap::Whole(codec, Vec::new(), 0)
+    pub fn whole(codec: &'static dyn ChatCodec, share: Share) -> Tap {
+        Tap::Whole(codec, Vec::new(), 0, share)
     }
 
     fn take(&mut self, bytes: &Bytes) {
@@ -62,10 +64,10 @@ impl Tap {
                     *self = Tap::Seen(std::mem::take(watch));
                 }
             }
-            Tap::Whole(_, chunks, size) => {
+            Tap::Whole(_, chunks, size, share) => {
                 *size += bytes.len();
                 chunks.push(bytes.clone());
-                if *size > LONGEST {
+                if *size > LONGEST || !share.try_resize(*size) {
                     *self = Tap::Off;
                 }
             }
@@ -107,11 +109,14 @@ impl Tap {
                 }
                 Some(watch)
             }
-            Tap::Whole(codec, chunks, size) => {
+            Tap::Whole(codec, chunks, size, mut share) => {
                 let body = match chunks.as_slice() {
                     [one] => one.clone(),
                     _ => chunks.iter().fold(BytesMut::with_capacity(size), join).freeze(),
                 };
+                if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
+                    return None;
+                }
                 let body = Json::parse_bytes(&body).ok()?;
                 let response = codec.decode_response(WireReply::ok(body)).ok()?;
                 Some(Watch::of(&response))
@@ -188,11 +193,8 @@ fn cut_off() -> Fault {
 impl Drop for Pass {
     fn drop(&mut self) {
         let seen = std::mem::replace(&mut self.tap, Tap::Off).seen();
-        if let Some(mut close) = self.close.take() {
-            if let Some(watch) = seen {
-                close.note.saw(watch);
-            }
-            close.left();
+        if let (Some(mut close), Some(watch)) = (self.close.take(), seen) {
+            close.note.saw(watch);
         }
     }
 }

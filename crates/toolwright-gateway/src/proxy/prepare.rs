@@ -13,7 +13,7 @@ use toolwright_core::{Fault, FaultClass, Request};
 use super::ask::Ask;
 use super::headers;
 use super::keep::Keep;
-use crate::telemetry::RequestId;
+use crate::telemetry::{RequestId, losses};
 
 /// What is sent to an upstream, and how its answer is to be read.
 pub struct Prepared {
@@ -27,6 +27,17 @@ pub struct Prepared {
     pub way: Way,
 }
 
+impl Prepared {
+    /// How many bytes it takes: the body, and what is known of it until the exchange ends.
+    pub fn weight(&self) -> usize {
+        match &self.way {
+            Way::Untouched => self.body.len(),
+            // The aliases are there twice.
+            Way::Translated(own) => self.body.len() + 2 * losses::weight(&own.report),
+        }
+    }
+}
+
 /// How an answer becomes the client's.
 pub enum Way {
     /// As it is
@@ -34,6 +45,9 @@ pub enum Way {
     /// Word by word
     Translated(Box<Translation>),
 }
+
+/// The most losses that are told of a request. Who sends more fields that nobody knows needs no list.
+const LOSSES: usize = 1000;
 
 /// One translation, both ways.
 pub struct Translation {
@@ -113,7 +127,8 @@ fn written(
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());
-    let Translated { mut value, report } = translator.send(request).map_err(refused)?;
+    let Translated { mut value, mut report } = translator.send(request).map_err(refused)?;
+    report.losses.truncate(LOSSES);
     upstream.ask_for_usage(&mut value);
     options.aliases = report.aliases.clone();
     let headers = value.headers.iter().filter_map(|(name, value)| {

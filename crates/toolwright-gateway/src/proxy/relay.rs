@@ -15,7 +15,7 @@ use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};
 
 use super::close::Close;
-use super::whole;
+use super::collect::LONGEST;
 
 /// Where the events of an answer come from.
 pub enum Source {
@@ -80,8 +80,7 @@ impl Relay {
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
                 self.taken += data.map_or(0, Bytes::len);
                 // Some dialects hold a call back until it is whole, so its end must come.
-                let more = if self.taken > whole::LONGEST || self.writer.watch().calls.len() > CALLS
-                {
+                let more = if self.taken > LONGEST || self.writer.watch().calls.len() > CALLS {
                     self.events.push(Event::Fault(too_long()));
                     false
                 } else {
@@ -142,9 +141,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        if let Some(close) = self.noted() {
-            close.left();
-        }
+        drop(self.noted());
     }
 }
 
@@ -185,8 +182,7 @@ fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
 }
 
 fn too_long() -> Fault {
-    let message =
-        format!("The answer is longer than {} bytes, or than {CALLS} calls.", whole::LONGEST);
+    let message = format!("The answer is longer than {LONGEST} bytes, or than {CALLS} calls.");
     Fault::new(FaultClass::Internal, message)
 }
 

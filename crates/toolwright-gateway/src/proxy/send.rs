@@ -12,6 +12,7 @@ use toolwright_core::{Fault, FaultClass, Json};
 use super::ask::Ask;
 use super::headers;
 use super::prepare::Prepared;
+use super::weight::SMALL;
 use crate::telemetry::exchanged::Attempt;
 use crate::telemetry::{Trail, trace};
 
@@ -49,8 +50,8 @@ impl From<Fault> for Box<Failure> {
 /// How long to wait for another attempt while there is somebody else to ask.
 pub const IMPATIENT: Duration = Duration::from_secs(1);
 
-/// The longest failure that is read.
-const LONGEST: usize = 1 << 20;
+/// The longest failure that is read. It is not weighed.
+const LONGEST: usize = SMALL;
 
 /// Sends until there is an answer, or a failure that is not to be tried again: at once, or after a
 /// wait for which there is patience. Attempts are noted.

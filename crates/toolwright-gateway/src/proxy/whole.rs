@@ -1,17 +1,13 @@
 //! A whole answer of a vendor, translated.
 
 use http::{HeaderMap, StatusCode};
-use toolwright::upstream::{Incoming, Remote};
+use toolwright::upstream::Remote;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::watch::Watch;
 use toolwright_core::translate::{Report, Translated};
-use toolwright_core::{Fault, FaultClass, Json, Response};
+use toolwright_core::{Fault, FaultClass, Response};
 
-use super::headers;
 use super::prepare::{Translation, refused};
-
-/// The longest answer that is translated.
-pub const LONGEST: usize = 64 << 20;
 
 /// An answer in the client's words, and what is to be noted of it.
 pub struct Whole {
@@ -23,20 +19,9 @@ pub struct Whole {
     pub report: Report,
 }
 
-/// Reads the rest of a reply.
-pub async fn collect(incoming: Incoming) -> Result<WireReply, Fault> {
-    let Incoming { status, headers, body } = incoming;
-    let bytes = body.collect(LONGEST).await?;
-    let body = Json::parse_bytes(&bytes).unwrap_or(Json::Null);
-    Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
-}
-
 /// Reads an answer in a vendor's words. Some report a failure under the status of a success.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     let upstream = remote.id();
-    if wire.body.is_null() {
-        return Err(not_json(upstream, wire.header("content-type").unwrap_or_default()));
-    }
     let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
     let status = StatusCode::BAD_GATEWAY.as_u16();
     let failure = failed.then(|| WireReply { status, ..wire.clone() });
@@ -69,22 +54,8 @@ pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fa
     Ok(Whole { reply: value, watch, report })
 }
 
-/// What came instead of JSON, by its own account.
-fn not_json(upstream: &str, kind: &str) -> Fault {
-    let kind = kind.split(';').next().unwrap_or_default().chars();
-    let kind: String = kind.filter(char::is_ascii_graphic).take(60).collect();
-    no_answer(match kind.as_str() {
-        "application/json" => format!("Upstream '{upstream}' answered with JSON that is damaged."),
-        _ => format!(
-            "Upstream '{upstream}' answered with {} instead of JSON. Check its base_url: something \
-             else may be listening there.",
-            if kind.is_empty() { "something" } else { &kind }
-        ),
-    })
-}
-
 /// The upstream is at fault and not we.
-fn no_answer(message: String) -> Fault {
+pub(super) fn no_answer(message: String) -> Fault {
     let mut fault = Fault::new(FaultClass::Internal, message);
     fault.status = Some(StatusCode::BAD_GATEWAY.as_u16());
     fault.code = Some("upstream_answer".to_owned());
@@ -106,7 +77,8 @@ pub fn is_other(codec: &dyn ChatCodec, headers: &HeaderMap, stream: bool) -> boo
     content_type(headers).eq_ignore_ascii_case(other)
 }
 
-fn content_type(headers: &HeaderMap) -> &str {
+/// The media type of a reply, without its parameters.
+pub(super) fn content_type(headers: &HeaderMap) -> &str {
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }

@@ -85,8 +85,13 @@ impl Exchanging {
     }
 
     /// All was said, well or with a fault: the client is still there.
-    pub fn finish(mut self) {
+    pub fn complete(&mut self) {
         self.end = End::Finished;
+    }
+
+    /// It is complete, and told of.
+    pub fn finish(mut self) {
+        self.complete();
     }
 }
 

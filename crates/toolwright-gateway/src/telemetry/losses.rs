@@ -116,7 +116,8 @@ impl Lost {
     }
 }
 
-fn weight(report: &Report) -> usize {
+/// Roughly how many bytes a report takes.
+pub fn weight(report: &Report) -> usize {
     let losses = report.losses.iter().map(|entry| {
         size_of_val(entry) + entry.path.len() + entry.loss.what.len() + entry.loss.why.len()
     });

@@ -6,6 +6,7 @@ mod flood;
 mod name;
 mod request;
 mod stream;
+mod weight;
 
 use crate::gateway::vendor::{VENDORS, Vendor};
 use crate::gateway::{Answer, Gateway, Upstream, table, text_at};

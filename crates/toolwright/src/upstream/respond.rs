@@ -51,8 +51,7 @@ impl Remote {
 
     /// Reads a successful reply in canonical words, with the report of the request that it answers,
     /// wherever that was written.
-    pub async fn read(&self, incoming: Incoming, asked: &Report) -> Result<Response, Fault> {
-        let wire = ask::document(self, incoming).await.map_err(Failure::into_fault)?;
+    pub fn read(&self, wire: WireReply, asked: &Report) -> Result<Response, Fault> {
         read(self, asked, wire).map_err(Failure::into_fault)
     }
 

@@ -1,8 +1,6 @@
 //! The last step of an exchange: the head of its reply, and a body that passes, is whole, or is being
 //! made.
 
-use std::sync::Arc;
-
 use http::{HeaderName, HeaderValue, header};
 use toolwright::run::model::ready;
 use toolwright::upstream::Incoming;
@@ -25,10 +23,12 @@ const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
 impl Exchange {
     /// The vendor's bytes, as they come.
     pub(super) fn untouched(mut self, incoming: Incoming) -> Reply {
+        self.close.share.shrink(0);
         let Incoming { status, headers, body } = incoming;
         let codec = self.ask.endpoint.codec;
         let streams = self.ask.stream && whole::is_stream(codec, &headers);
-        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec) };
+        let share = self.close.share.beside();
+        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec, share) };
         let mut reply = Reply::new(ReplyBody::empty());
         *reply.status_mut() = status;
         *reply.headers_mut() = headers::back(headers);
@@ -48,9 +48,10 @@ impl Exchange {
             Ok(whole) => whole,
             Err(fault) => return self.fail(fault.into()),
         };
-        self.note.saw(whole.watch);
-        self.note.response = whole.report;
-        let mut reply = fault::wire(whole.reply);
+        self.close.note.saw(whole.watch);
+        self.close.note.response = whole.report;
+        let share = self.close.share.take();
+        let mut reply = fault::wire(whole.reply).map(|body| body.held(share));
         self.head(&mut reply);
         let mut close = self.close(&reply);
         close.note.sent(reply.body().whole());
@@ -65,9 +66,12 @@ impl Exchange {
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
+        if matches!(source, Source::Bytes(_)) {
+            self.close.share.shrink(0);
+        }
         let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
-        if !self.note.request.losses.is_empty() {
-            self.note.lost();
+        if !self.close.note.request.losses.is_empty() {
+            self.close.note.lost();
         }
         let close = self.close(&reply);
         let relay = Relay::new(source, translation.back().writer(), strictness, close);
@@ -78,15 +82,17 @@ impl Exchange {
     /// A failure: the upstream's own words where it speaks the client's dialect.
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
         let Failure { fault, said } = *failure;
-        self.note.fault = Some(fault.class);
+        self.close.note.fault = Some(fault.class);
         let mut reply = match said {
-            Some(Said { status, headers, body }) if self.note.untouched && !body.is_empty() => {
+            Some(Said { status, headers, body })
+                if self.close.note.untouched && !body.is_empty() =>
+            {
                 let mut reply = Reply::new(ReplyBody::full(body));
                 *reply.status_mut() = status;
                 *reply.headers_mut() = headers::back(headers);
                 reply
             }
-            _ => fault::reply(self.ask.endpoint.codec, self.note.id, fault),
+            _ => fault::reply(self.ask.endpoint.codec, self.close.note.id, fault),
         };
         self.head(&mut reply);
         let mut close = self.close(&reply);
@@ -98,20 +104,20 @@ impl Exchange {
     /// What every reply says in its head.
     fn head(&mut self, reply: &mut Reply) {
         let headers = reply.headers_mut();
-        fault::name(headers, self.ask.endpoint.dialect, self.note.id);
-        let upstream = self.note.upstream.as_deref().map(HeaderValue::try_from);
+        fault::name(headers, self.ask.endpoint.dialect, self.close.note.id);
+        let upstream = self.close.note.upstream.as_deref().map(HeaderValue::try_from);
         if let Some(Ok(upstream)) = upstream {
             headers.insert(UPSTREAM, upstream);
         }
-        if let Some(lost) = losses::value(&self.note.request, &self.note.response) {
+        if let Some(lost) = losses::value(&self.close.note.request, &self.close.note.response) {
             headers.insert(losses::HEADER, lost);
         }
     }
 
     /// Nothing is left for us but the body.
     fn close(mut self, reply: &Reply) -> Close {
-        self.note.status = reply.status().as_u16();
+        self.close.note.status = reply.status().as_u16();
         self.rest();
-        Close::new(self.note, Arc::clone(&self.ask.client), self.keep).with_notes(self.notes)
+        self.close
     }
 }

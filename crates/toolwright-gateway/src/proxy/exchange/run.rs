@@ -15,6 +15,7 @@ use crate::proxy::consult::Consult;
 use crate::proxy::notes::Notes;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::relay::Source;
+use crate::proxy::weight::weight;
 use crate::proxy::work::{Job, Work};
 
 /// The answer of a run.
@@ -26,9 +27,13 @@ enum Worked {
 impl Exchange {
     /// Runs tools for the client, and answers with what the model says in the end.
     pub(super) async fn work(mut self, toolbox: Toolbox) -> Reply {
-        let notes = Notes::new(self.note.trail());
+        let notes = Notes::new(self.close.note.trail());
+        self.close.follow(notes.clone());
+        // The request is there until the run has ended.
+        if let Err(full) = self.room(weight(&self.ask.body)).await {
+            return self.fail(full.into());
+        }
         let begun = self.begin(toolbox, &notes);
-        self.notes = Some(notes.clone());
         let (work, asked) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
@@ -44,7 +49,7 @@ impl Exchange {
         let options = Options { strict: self.ask.strict, asked, ..Options::default() };
         let upstream = notes.codec().unwrap_or(client);
         let translation = Translation { upstream, ..Translation::local(client, options) };
-        notes.onto(&mut self.note);
+        notes.onto(&mut self.close.note);
         match answer {
             Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
             Ok(Worked::Whole(response)) => self.whole(*response, &translation),
@@ -56,11 +61,12 @@ impl Exchange {
     fn begin(&self, toolbox: Toolbox, notes: &Notes) -> Result<(Box<Work>, Asked), Fault> {
         let (request, candidates) = (self.ask.read()?, self.candidates()?);
         let asked = prepare::asked(&self.ask, &request);
-        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(&self.keep));
+        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.close.keep()));
+        let share = self.close.share.beside();
         let job = Job {
-            id: self.note.id,
+            id: self.close.note.id,
             caller: self.ask.client.caller(),
-            model: Consult::new(ask, candidates, keep, notes.clone()).model(),
+            model: Consult::new(ask, candidates, keep, notes.clone(), share).model(),
             toolbox,
             limits: self.tools.limits,
             notes: notes.clone(),

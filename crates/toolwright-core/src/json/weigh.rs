@@ -1,0 +1,119 @@
+//! What a document would weigh as a tree, known before one is grown: a few bytes of text can become
+//! hundreds in memory.
+
+use std::ops::Range;
+
+use super::parse::{self, JsonError};
+use super::tree::{ROOM, Text, Tree};
+use super::{Json, Key};
+
+/// How many bytes a document takes as a [`Json`](super::Json), counted by the rules by which
+/// [`Json::parse_bytes`](super::Json::parse_bytes) grows it. Nothing is grown to know it.
+///
+/// ```
+/// use toolwright_core::json::weigh;
+///
+/// assert!(weigh(br#"{"text": "a few words"}"#).unwrap() < 400);
+/// let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+/// assert!(weigh(deep.as_bytes()).unwrap() > 50 * deep.len());
+/// ```
+pub fn weigh(bytes: &[u8]) -> Result<usize, JsonError> {
+    let Weight(below) = parse::read(parse::utf8(bytes)?)?;
+    Ok(size_of::<Json>() + below)
+}
+
+/// What a value has in memory besides its own place.
+struct Weight(usize);
+
+/// The places in a list, and what is below them.
+#[derive(Default)]
+struct List {
+    len: usize,
+    below: usize,
+}
+
+impl List {
+    fn push(&mut self, below: usize) {
+        self.len += 1;
+        self.below += below;
+    }
+
+    /// Lists begin with some room and grow by doubling.
+    fn weight(&self, place: usize) -> Weight {
+        let room = if self.len == 0 { 0 } else { self.len.next_power_of_two().max(ROOM) };
+        Weight(self.below + room * place)
+    }
+}
+
+/// How many bytes a text has.
+struct Length(usize);
+
+impl Length {
+    fn weight(&self) -> usize {
+        self.0.next_multiple_of(BLOCK)
+    }
+}
+
+/// What is asked for is given in blocks of some size.
+const BLOCK: usize = 16;
+
+impl Text<'_> for Length {
+    fn begin(_: &str, plain: Range<usize>) -> Length {
+        Length(plain.len())
+    }
+
+    fn push(&mut self, escaped: char) {
+        self.0 += escaped.len_utf8();
+    }
+
+    fn push_str(&mut self, _: &str, plain: Range<usize>) {
+        self.0 += plain.len();
+    }
+}
+
+impl Tree for Weight {
+    type Text<'t> = Length;
+    type Items = List;
+    type Members = List;
+
+    fn null() -> Weight {
+        Weight(0)
+    }
+
+    fn boolean(_: bool) -> Weight {
+        Weight(0)
+    }
+
+    fn number(digits: &str) -> Weight {
+        // A single digit is shared.
+        Weight(if digits.len() == 1 { 0 } else { Length(digits.len()).weight() })
+    }
+
+    fn string(text: Length) -> Weight {
+        Weight(text.weight())
+    }
+
+    fn items() -> List {
+        List::default()
+    }
+
+    fn item(items: &mut List, Weight(below): Weight) {
+        items.push(below);
+    }
+
+    fn array(items: List) -> Weight {
+        items.weight(size_of::<Json>())
+    }
+
+    fn members() -> List {
+        List::default()
+    }
+
+    fn member(members: &mut List, key: &Length, Weight(below): Weight) {
+        members.push(key.weight() + below);
+    }
+
+    fn object(members: List) -> Weight {
+        members.weight(size_of::<(Key, Json)>())
+    }
+}

@@ -1,0 +1,84 @@
+//! A vendor's answer, read to its end within the memory that there is.
+
+use bytes::{Bytes, BytesMut};
+use toolwright::upstream::{Incoming, IncomingBody, Remote};
+use toolwright_core::dialect::WireReply;
+use toolwright_core::{Fault, Json};
+
+use super::headers;
+use super::weight::weight;
+use super::whole::{content_type, no_answer};
+use crate::http::{Full, Share};
+
+/// The longest answer that is read.
+pub const LONGEST: usize = 64 << 20;
+
+/// Reads the rest of a reply. Its bytes get room as they come, and then so does what is grown of
+/// them, if they are more than a few.
+pub async fn collect(
+    remote: &Remote,
+    incoming: Incoming,
+    few: usize,
+    share: &mut Share,
+) -> Result<WireReply, Fault> {
+    let Incoming { status, headers, body } = incoming;
+    let no_room = |full| no_room(remote.id(), full);
+    let bytes = bytes(body, share).await?.map_err(no_room)?;
+    if bytes.len() > few {
+        share.resize(bytes.len() + weight(&bytes)).await.map_err(no_room)?;
+    }
+    let Ok(body) = Json::parse_bytes(&bytes) else {
+        return Err(not_json(remote.id(), content_type(&headers)));
+    };
+    Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
+}
+
+/// All that a body has, or that there is no room for it.
+async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes, Full>, Fault> {
+    let announced = body.announced().and_then(|size| usize::try_from(size).ok());
+    let most = announced.unwrap_or(LONGEST);
+    if most > LONGEST {
+        return Ok(Err(Full::Ever));
+    }
+    let (mut whole, mut first, mut size) = (BytesMut::new(), Bytes::new(), 0);
+    while let Some(piece) = body.next().await.transpose()? {
+        size += piece.len();
+        if size > LONGEST {
+            return Ok(Err(Full::Ever));
+        }
+        if let Err(full) = share.reach(size, most).await {
+            return Ok(Err(full));
+        }
+        // Most answers come in one piece, which is taken as it is.
+        if size == piece.len() {
+            first = piece;
+            continue;
+        }
+        whole.extend_from_slice(&std::mem::take(&mut first));
+        whole.extend_from_slice(&piece);
+    }
+    Ok(Ok(if whole.is_empty() { first } else { whole.freeze() }))
+}
+
+fn no_room(upstream: &str, full: Full) -> Fault {
+    match full {
+        Full::Now => full.into(),
+        Full::Ever => no_answer(format!(
+            "Upstream '{upstream}' answered with more than can be read at once: an answer may have \
+             {LONGEST} bytes, and what is read of it must fit in limits.memory."
+        )),
+    }
+}
+
+/// What came instead of JSON, by its own account.
+fn not_json(upstream: &str, kind: &str) -> Fault {
+    let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
+    no_answer(match kind.as_str() {
+        "application/json" => format!("Upstream '{upstream}' answered with JSON that is damaged."),
+        _ => format!(
+            "Upstream '{upstream}' answered with {} instead of JSON. Check its base_url: something \
+             else may be listening there.",
+            if kind.is_empty() { "something" } else { &kind }
+        ),
+    })
+}

@@ -1,0 +1,102 @@
+//! Documents that are small as bytes and large once they are read: what the gateway holds of them is
+//! bounded, and who sends them is told so.
+
+use super::{assert_well, fault};
+use crate::gateway::vendor::{VENDORS, Vendor, vendor};
+use crate::gateway::{Answer, Gateway, Reply, Upstream, table};
+
+/// What the gateway may hold, and what its process may have beside that.
+const MEMORY: usize = 64 << 20;
+const BESIDE: usize = 96 << 20;
+
+fn gateway(upstream: &Upstream) -> Gateway {
+    let tables = ["anthropic", "openai-chat"].map(|id| table(id, id, upstream));
+    Gateway::start(&format!("{}[limits]\nmemory = {MEMORY}\n", tables.concat()))
+}
+
+fn assert_bounded(gateway: &Gateway) {
+    let peak = gateway.peak_memory();
+    assert!(peak < MEMORY + BESIDE, "{} MB", peak >> 20);
+}
+
+/// A value of so many bytes that is many, once it is read.
+fn heavy(kind: usize, size: usize) -> String {
+    let one = ["[]", "0", "{\"a\":0}", "[[[[[[[[[[0]]]]]]]]]]"][kind % 4];
+    let many = vec![one; size / (one.len() + 1)];
+    format!("[{}]", many.join(","))
+}
+
+/// Asks as a vendor's SDK does, with a member more.
+fn ask(gateway: &Gateway, client: &Vendor, model: &str, more: &str) -> Answer {
+    let sent = client.request(false).with_model(client, model);
+    let body = sent.body.replacen('{', &format!("{{\"x\":{more},"), 1);
+    gateway.post(&sent.path, &[], body.as_bytes())
+}
+
+#[test]
+fn a_request_that_never_fits_is_too_large_in_every_dialect() {
+    let gateway = gateway(&Upstream::start([]));
+    for (kind, client) in VENDORS.iter().enumerate() {
+        for model in ["anthropic/m", "openai-chat/m", "offline/rules"] {
+            if model.starts_with(client.id) {
+                continue;
+            }
+            let answer = ask(&gateway, client, model, &heavy(kind, 1 << 20));
+            // Bedrock has no status of its own for it.
+            let status = if client.id == "bedrock" { 400 } else { 413 };
+            assert_eq!(answer.status, status, "{}: {}", client.id, answer.text());
+            assert!(fault(client, &answer).contains("limits.memory"), "{}", client.id);
+        }
+    }
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
+
+#[test]
+fn many_large_requests_at_once_are_answered_in_bounded_memory() {
+    let gateway = gateway(&Upstream::start([]));
+    let clients = ["openai-chat", "anthropic", "gemini", "ollama"].map(vendor);
+    std::thread::scope(|scope| {
+        for (kind, client) in clients.iter().cycle().take(12).enumerate() {
+            let gateway = &gateway;
+            scope.spawn(move || {
+                // Some of them never fit, and others only one after another.
+                let size = if kind < 8 { 3 << 20 } else { 400 << 10 };
+                let answer = ask(gateway, client, "offline/rules", &heavy(kind, size));
+                assert!(matches!(answer.status, 200 | 413 | 503), "{}", answer.text());
+                if answer.status != 200 {
+                    assert!(fault(client, &answer).contains("memory"), "{}", answer.text());
+                }
+            });
+        }
+    });
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
+
+#[test]
+fn an_answer_that_never_fits_is_the_upstreams_fault() {
+    let own = vendor("openai-chat");
+    let reply = |kind: usize| {
+        let body = String::from_utf8(own.calls()).unwrap();
+        let more = format!("{{\"x\":{},", heavy(kind, 2 << 20));
+        Reply::json(200, body.replacen('{', &more, 1))
+    };
+    let upstream = Upstream::start([]);
+    let gateway = gateway(&upstream);
+    let clients = ["anthropic", "gemini", "ollama"].map(vendor);
+    for (kind, client) in clients.iter().enumerate() {
+        upstream.then(reply(kind));
+        let sent = client.request(false).with_model(client, "openai-chat/m");
+        let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
+        assert!(answer.status >= 500, "{}: {}", client.id, answer.text());
+        assert!(fault(client, &answer).contains("limits.memory"), "{}", client.id);
+    }
+    // One that passes as it is needs no reading.
+    upstream.then(reply(0));
+    let sent = own.request(false).with_model(&own, "openai-chat/m");
+    let answer = gateway.post(&sent.path, &[], sent.body.as_bytes()).ok();
+    assert!(answer.body.len() > 2 << 20);
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
