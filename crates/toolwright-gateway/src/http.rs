@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! listen → accept → (tls) → sniff → connection → arrival → body ─► service ─► reply
-//!                            pulse watches each connection; drain and signal end them
+//!        pulse watches each connection, taking each stream of HTTP/2; drain and signal end them
 //! ```
 //!
 //! Nothing before the service knows what is asked: paths, dialects and keys are the concern of the
 //! [`Router`]. What is decided before it is how much one client may take: bytes, headers, connections, time ([`Limits`]).
 
 mod accept;
+mod answer;
 mod arrival;
 mod body;
 mod budget;
@@ -26,6 +27,7 @@ mod router;
 mod settings;
 mod signal;
 mod sniff;
+mod taking;
 mod tls;
 mod wire;
 

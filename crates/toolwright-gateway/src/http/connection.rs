@@ -5,27 +5,26 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
-use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::answer::Answer;
 use super::arrival::{Arrival, Service};
 use super::body::RequestBody;
 use super::budget::Budget;
 use super::drain::{Phase, Watch, plain};
 use super::fence::fenced;
-use super::pulse::{Busy, Finding, Heads, Pulse};
-use super::reply::{BrokenOff, Reply, ReplyBody};
+use super::pulse::{Finding, Heads, Pulse};
+use super::reply::Reply;
 use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
+use super::taking::Streams;
 use super::wire::Wire;
 
 /// What all requests of a connection share.
@@ -170,7 +169,7 @@ where
     }
 }
 
-impl<I, S> Polite for hyper::server::conn::http2::Connection<I, S, TokioExecutor>
+impl<I, S> Polite for hyper::server::conn::http2::Connection<I, S, Streams>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin,
     S: hyper::service::HttpService<Incoming, ResBody = Answer>,
@@ -216,35 +215,9 @@ async fn answer<S: Service>(
     if http1 && line.pulse.is_unread() {
         reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    reply.map(|body| Answer { body, _busy: busy })
+    reply.map(|body| Answer::new(body, busy))
 }
 
 fn broken() -> Reply {
     plain(StatusCode::INTERNAL_SERVER_ERROR, "the gateway failed on this request\n")
-}
-
-/// The body of a reply; the request is under way until it is gone.
-struct Answer {
-    body: ReplyBody,
-    _busy: Busy,
-}
-
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = BrokenOff;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

@@ -4,9 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 
 use super::limits::Limits;
+use super::taking::Streams;
 use super::tls::Tls;
 
 /// The settings of the day. Clones share them. New ones are for connections to come: each keeps
@@ -34,7 +35,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) tls: Option<Tls>,
     pub(super) http1: http1::Builder,
-    pub(super) http2: http2::Builder<TokioExecutor>,
+    pub(super) http2: http2::Builder<Streams>,
 }
 
 impl Settings {
@@ -46,7 +47,7 @@ impl Settings {
         if limits.headers != Limits::default().headers {
             http1.max_headers(limits.headers);
         }
-        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        let mut http2 = http2::Builder::new(Streams::new(limits.write_timeout));
         http2
             .timer(TokioTimer::new())
             .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))

@@ -76,6 +76,10 @@ async fn http2_is_spoken_without_asking() {
     let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
     let answer = probe::over_http2(socket, "POST", "/echo", "over two").await;
     assert_eq!(answer, (200, "over two".to_owned()));
+    let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    let large = "0123456789".repeat(100_000);
+    let answer = probe::over_http2(socket, "POST", "/echo", &large).await;
+    assert!(answer == (200, large), "{} bytes", answer.1.len());
 }
 
 #[tokio::test]
@@ -106,6 +110,7 @@ impl Probe {
     /// Waits until so many requests are under way.
     async fn until_under_way(&self, count: usize) {
         let mut under_way = self.under_way.subscribe();
-        under_way.wait_for(|now| *now == count).await.unwrap();
+        let reached = under_way.wait_for(|now| *now == count);
+        tokio::time::timeout(probe::HANG, reached).await.unwrap().unwrap();
     }
 }

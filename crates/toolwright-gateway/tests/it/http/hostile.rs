@@ -1,10 +1,17 @@
 //! Clients that mean harm, or act as if.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use tokio::net::TcpStream;
 use toolwright_gateway::http::Limits;
 
-use super::probe::{Client, start};
+use super::probe::{Client, Http2, start};
+
+async fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.unwrap()
+}
 
 fn hasty() -> Limits {
     Limits { header_timeout: Duration::from_millis(300), ..Limits::default() }
@@ -109,6 +116,47 @@ async fn a_client_that_takes_nothing_is_left() {
     // Once it reads again, it finds an answer that was not finished.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(client.rest().await.len() < 64 << 20);
+}
+
+#[tokio::test]
+async fn a_client_that_shuts_its_window_is_left() {
+    let limits = Limits { write_timeout: Duration::from_millis(300), ..Limits::default() };
+    let server = start(limits).await;
+    for window in [0, 1000] {
+        let mut client = Http2::over(connect(server.address).await, window).await;
+        let unread = client.send("GET", "/stream", "").await;
+        for _ in 0..3 {
+            // The last of them may find nobody who waits for it.
+            let _given = server.probe.pieces.try_send("x".repeat(1000));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        server.probe.until_under_way(0).await;
+        // Nobody else notices, not even on the same connection.
+        assert_eq!(client.send("GET", "/hello", "").await.status(), 200);
+        drop(unread);
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_an_answer_is_not_left_and_who_takes_it_slowly_neither() {
+    let limits = Limits { write_timeout: Duration::from_secs(2), ..Limits::default() };
+    let server = start(limits).await;
+    let mut client = Http2::over(connect(server.address).await, 1000).await;
+    let mut answer = client.send("GET", "/stream", "").await.into_body();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let pieces = server.probe.pieces.clone();
+    tokio::spawn(async move {
+        for _ in 0..8 {
+            pieces.send("x".repeat(1000)).await.unwrap();
+        }
+        pieces.send("end".to_owned()).await.unwrap();
+    });
+    let mut taken = 0;
+    while let Some(frame) = answer.frame().await {
+        taken += frame.unwrap().into_data().unwrap().len();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+    }
+    assert_eq!(taken, 8000);
 }
 
 #[tokio::test]

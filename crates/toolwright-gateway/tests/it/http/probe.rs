@@ -241,15 +241,39 @@ pub async fn over_http2<I>(io: I, method: &str, path: &str, body: &str) -> (u16,
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let io = hyper_util::rt::TokioIo::new(io);
-    let executor = hyper_util::rt::TokioExecutor::new();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(executor, io).await.unwrap();
-    tokio::spawn(connection);
-    let request = http::Request::builder().method(method).uri(format!("http://a{path}"));
-    let request = request.body(body.to_owned()).unwrap();
-    let response = sender.send_request(request).await.unwrap();
+    let mut client = Http2::over(io, 1 << 20).await;
+    let response = client.send(method, path, body).await;
     let status = response.status().as_u16();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// hyper's own client of HTTP/2.
+pub struct Http2(hyper::client::conn::http2::SendRequest<String>);
+
+impl Http2 {
+    /// One that opens a window of so many bytes for each stream.
+    pub async fn over<I>(io: I, window: u32) -> Http2
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let io = hyper_util::rt::TokioIo::new(io);
+        let executor = hyper_util::rt::TokioExecutor::new();
+        let mut builder = hyper::client::conn::http2::Builder::new(executor);
+        builder.initial_stream_window_size(window);
+        let (sender, connection) = builder.handshake(io).await.unwrap();
+        tokio::spawn(connection);
+        Http2(sender)
+    }
+
+    /// Sends a request. The window opens again as the answer is read.
+    pub async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> http::Response<hyper::body::Incoming> {
+        let request = http::Request::builder().method(method).uri(format!("http://a{path}"));
+        self.0.send_request(request.body(body.to_owned()).unwrap()).await.unwrap()
+    }
 }

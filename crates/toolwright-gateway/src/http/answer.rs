@@ -1,0 +1,90 @@
+//! The body of a reply on its way through HTTP: the request is under way until it is gone.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame, SizeHint};
+
+use super::pulse::Busy;
+use super::reply::{BrokenOff, ReplyBody};
+use super::taking::Taking;
+
+/// The most bytes that are given to a stream of HTTP/2 at once: what it has been given and the client
+/// does not take stays with the connection.
+const PIECE: usize = 64 << 10;
+
+/// A body that knows whether it is taken.
+pub(super) struct Answer {
+    body: ReplyBody,
+    /// What is left of a frame that is given in pieces
+    rest: Bytes,
+    taking: Option<Arc<Taking>>,
+    _busy: Busy,
+}
+
+type Given = Option<Result<Frame<Bytes>, BrokenOff>>;
+
+impl Answer {
+    pub(super) fn new(body: ReplyBody, busy: Busy) -> Answer {
+        let taking = Taking::of_this_stream();
+        if let Some(taking) = &taking {
+            taking.give();
+        }
+        Answer { body, rest: Bytes::new(), taking, _busy: busy }
+    }
+}
+
+/// A frame, of which a long one is given in pieces.
+fn piece(frame: Frame<Bytes>, rest: &mut Bytes) -> Frame<Bytes> {
+    match frame.into_data() {
+        Ok(bytes) if bytes.len() > PIECE => {
+            *rest = bytes;
+            next_piece(rest)
+        }
+        Ok(bytes) => Frame::data(bytes),
+        Err(other) => other,
+    }
+}
+
+/// A piece is a copy: whoever leaves it lying does not keep the whole.
+fn next_piece(rest: &mut Bytes) -> Frame<Bytes> {
+    let piece = Bytes::copy_from_slice(&rest[..rest.len().min(PIECE)]);
+    rest.advance(piece.len());
+    Frame::data(piece)
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Given> {
+        let this = self.get_mut();
+        let Some(taking) = &this.taking else {
+            return Pin::new(&mut this.body).poll_frame(context);
+        };
+        taking.ask();
+        let given = if this.rest.is_empty() {
+            ready!(Pin::new(&mut this.body).poll_frame(context))
+        } else {
+            Some(Ok(next_piece(&mut this.rest)))
+        };
+        taking.give();
+        Poll::Ready(given.map(|given| given.map(|frame| piece(frame, &mut this.rest))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let own = self.body.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(own.lower() + self.rest.len() as u64);
+        if let Some(upper) = own.upper() {
+            hint.set_upper(upper + self.rest.len() as u64);
+        }
+        hint
+    }
+}
