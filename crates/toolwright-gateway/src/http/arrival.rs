@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, Method, Uri};
+use toolwright_core::Fault;
 
 use super::body::RequestBody;
 use super::budget::Budget;
@@ -38,4 +39,7 @@ pub struct Arrival {
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn answer(&self, arrival: Arrival) -> impl Future<Output = Reply> + Send;
+
+    /// Tells whoever asked for a target what went wrong before or in spite of [`Self::answer`].
+    fn fail(&self, uri: &Uri, fault: Fault) -> Reply;
 }

@@ -6,22 +6,22 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use toolwright_core::{Fault, FaultClass};
 
 use super::answer::Answer;
 use super::arrival::{Arrival, Service};
 use super::body::RequestBody;
 use super::budget::Budget;
-use super::drain::{Phase, Watch, plain};
-use super::fence::fenced;
+use super::drain::{Phase, Watch};
+use super::fence::{Panicked, fenced};
 use super::pulse::{Finding, Heads, Pulse};
-use super::reply::Reply;
 use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
 use super::taking::Streams;
@@ -195,9 +195,11 @@ async fn answer<S: Service>(
     let (head, body) = request.into_parts();
     let http1 = head.version < Version::HTTP_2;
     let body = RequestBody::wire(body, &head.headers, Arc::clone(&line));
-    let mut reply = if head.headers.len() > line.settings.limits.headers {
-        plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "too many headers\n")
+    let most = line.settings.limits.headers;
+    let mut reply = if head.headers.len() > most {
+        service.fail(&head.uri, too_many(most))
     } else {
+        let uri = head.uri.clone();
         let arrival = Arrival {
             method: head.method,
             uri: head.uri,
@@ -208,7 +210,8 @@ async fn answer<S: Service>(
             budget: Arc::clone(&line.budget),
             started: std::time::Instant::now(),
         };
-        fenced(async { service.answer(arrival).await }).await.unwrap_or_else(|_| broken())
+        let answered = fenced(async { service.answer(arrival).await }).await;
+        answered.unwrap_or_else(|Panicked| service.fail(&uri, broken()))
     };
     // What is left of the body will not be read, so the next request on the connection cannot be
     // found.
@@ -218,6 +221,12 @@ async fn answer<S: Service>(
     reply.map(|body| Answer::new(body, busy))
 }
 
-fn broken() -> Reply {
-    plain(StatusCode::INTERNAL_SERVER_ERROR, "the gateway failed on this request\n")
+fn too_many(most: usize) -> Fault {
+    let message = format!("The request has more than {most} headers. Send fewer.");
+    Fault { status: Some(431), ..Fault::new(FaultClass::Invalid, message) }
+}
+
+fn broken() -> Fault {
+    let message = "The gateway failed on this request. Its log says more.";
+    Fault::new(FaultClass::Internal, message)
 }

@@ -133,7 +133,7 @@ impl Health {
 }
 
 /// A reply in plain words.
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Reply {
+fn plain(status: StatusCode, text: &'static str) -> Reply {
     let mut reply = Reply::new(ReplyBody::full(Bytes::from_static(text.as_bytes())));
     *reply.status_mut() = status;
     let text = HeaderValue::from_static("text/plain; charset=utf-8");

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use toolwright::Caller;
-use toolwright_core::dialect::{ChatCodec, openai_chat};
+use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
 use toolwright_core::{Fault, FaultClass};
 
 use super::models::Listing;
@@ -36,6 +36,10 @@ impl Service for Router {
             }
             None => self.own(&arrival).await,
         }
+    }
+
+    fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
+        say(Endpoint::nearest(uri.path()), fault)
     }
 }
 
@@ -107,8 +111,7 @@ impl Router {
         answered.unwrap_or_else(|fault| {
             let listing = Listing::find(path, &arrival.headers);
             let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
-            let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
-            fault::reply(codec, RequestId::random(), fault)
+            say(dialect, fault)
         })
     }
 
@@ -178,6 +181,12 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
     let message = "A page of another site sent this request, and no key is asked for here. \
                    Configure client keys to serve pages.";
     Err(Fault::new(FaultClass::Forbidden, message))
+}
+
+/// Says a fault that belongs to no exchange in a dialect, or as most clients understand it.
+fn say(dialect: Dialect, fault: Fault) -> Reply {
+    let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
+    fault::reply(codec, RequestId::random(), fault)
 }
 
 /// Who sent a request without a key that is known.

@@ -76,9 +76,12 @@ impl Endpoint {
         Some(Endpoint { dialect, codec: dialect.codec()?, path: own.to_owned(), query, said })
     }
 
-    /// The dialect in whose words to say that there is nothing at a path: the one that is meant by
-    /// its prefix or its beginning.
+    /// The dialect in whose words to say what is wrong at a path: the path's own, or the one that is
+    /// meant by its prefix or its beginning.
     pub fn nearest(path: &str) -> Dialect {
+        if let Some(own) = Endpoint::find(path, None) {
+            return own.dialect;
+        }
         let (prefix, own) = split(path);
         let near = [
             ("/model/", Dialect::Bedrock),

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue};
+use toolwright_core::FaultClass;
 
 use super::trace::Trace;
 use super::trail::Trail;
@@ -111,7 +112,13 @@ impl DerefMut for Exchanging {
 
 impl Drop for Exchanging {
     fn drop(&mut self) {
-        self.told.left |= self.end == End::Open;
+        let open = self.end == End::Open;
+        if open && std::thread::panicking() {
+            // The client is there, and is told that we failed.
+            self.told.fault = Some(FaultClass::Internal);
+            self.told.status = 500;
+        }
+        self.told.left |= open && !std::thread::panicking();
         self.told.took.total = self.elapsed();
         self.telemetry.0.metrics.ended();
         self.telemetry.tell(&mut self.told);

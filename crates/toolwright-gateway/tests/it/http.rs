@@ -3,7 +3,7 @@
 mod bodies;
 mod drain;
 mod hostile;
-mod probe;
+pub mod probe;
 mod signals;
 mod tls;
 
@@ -42,7 +42,9 @@ async fn a_panic_is_the_fault_of_one_request() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /panic HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    assert_eq!(client.answer().await.status, 500);
+    let failed = client.answer().await;
+    assert_eq!(failed.status, 500);
+    assert!(failed.text().ends_with("(at /panic)"), "{}", failed.text());
     client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(client.answer().await.text(), "hello");
 }

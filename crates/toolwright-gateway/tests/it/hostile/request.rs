@@ -3,9 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use http_body_util::BodyExt;
+
 use super::{assert_well, fault};
 use crate::gateway::vendor::{VENDORS, vendor};
 use crate::gateway::{Answer, Asking, Gateway, HANG};
+use crate::http::probe::Http2;
 
 /// Sends a body to every dialect's endpoint.
 fn all(gateway: &Gateway, body: &[u8], status: u16, says: &str) {
@@ -36,6 +39,31 @@ fn what_is_no_json_object_is_refused_in_every_dialect() {
     for (body, says) in cases {
         all(&gateway, body, 400, says);
     }
+    assert_well(&gateway);
+}
+
+#[test]
+fn too_many_headers_are_told_in_every_dialect() {
+    let gateway = Gateway::start("");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for client in &VENDORS {
+            let sent = client.request(false).with_model(client, "offline/rules");
+            let socket = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
+            let mut http2 = Http2::over(socket, 1 << 20).await;
+            let reply = http2.send_with("POST", &sent.path, 101, &sent.body).await;
+            let (head, body) = reply.into_parts();
+            let headers = head.headers.iter();
+            let headers = headers.map(|(name, value)| {
+                (name.as_str().to_owned(), value.to_str().unwrap().to_owned())
+            });
+            let headers = headers.collect();
+            let body = body.collect().await.unwrap().to_bytes().to_vec();
+            let answer = Answer { status: head.status.as_u16(), headers, body, complete: true };
+            assert!(matches!(answer.status, 400 | 431), "{}: {}", client.id, answer.text());
+            assert!(fault(client, &answer).contains("100 headers"), "{}", answer.text());
+        }
+    });
     assert_well(&gateway);
 }
 

@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Mutex, mpsc, watch};
+use toolwright_core::Fault;
 use toolwright_gateway::http::{
     Arrival, Control, Ended, Health, Limits, Reply, ReplyBody, Server, Service,
 };
@@ -89,18 +90,25 @@ impl http_body::Body for Pieces {
     }
 }
 
+fn fault(fault: Fault) -> Reply {
+    let status = fault.status.unwrap_or(fault.class.status());
+    let mut reply = Reply::new(ReplyBody::full(fault.message));
+    *reply.status_mut() = http::StatusCode::from_u16(status).unwrap();
+    reply
+}
+
 impl Service for Probe {
+    fn fail(&self, uri: &http::Uri, mut failed: Fault) -> Reply {
+        failed.message += &format!(" (at {})", uri.path());
+        fault(failed)
+    }
+
     async fn answer(&self, arrival: Arrival) -> Reply {
         match arrival.uri.path() {
             "/echo" | "/count" => match arrival.body.read().await {
                 Ok(bytes) if arrival.uri.path() == "/echo" => Reply::new(ReplyBody::full(bytes)),
                 Ok(bytes) => Reply::new(ReplyBody::full(bytes.len().to_string())),
-                Err(fault) => {
-                    let mut reply = Reply::new(ReplyBody::full(fault.message));
-                    let status = fault.status.unwrap_or(fault.class.status());
-                    *reply.status_mut() = http::StatusCode::from_u16(status).unwrap();
-                    reply
-                }
+                Err(refused) => fault(refused),
             },
             "/hold" => {
                 let held = arrival.body.read().await.unwrap();
@@ -273,7 +281,21 @@ impl Http2 {
         path: &str,
         body: &str,
     ) -> http::Response<hyper::body::Incoming> {
-        let request = http::Request::builder().method(method).uri(format!("http://a{path}"));
+        self.send_with(method, path, 0, body).await
+    }
+
+    /// As [`Http2::send`], with so many headers that mean nothing.
+    pub async fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: usize,
+        body: &str,
+    ) -> http::Response<hyper::body::Incoming> {
+        let mut request = http::Request::builder().method(method).uri(format!("http://a{path}"));
+        for number in 0..headers {
+            request = request.header(format!("x-{number}"), "y");
+        }
         self.0.send_request(request.body(body.to_owned()).unwrap()).await.unwrap()
     }
 }
