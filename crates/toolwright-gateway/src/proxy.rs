@@ -1,7 +1,7 @@
 //! The exchange: a request in the client's dialect, an answer from any vendor.
 //!
 //! ```text
-//! endpoint → ask → route → prepare → send → pass | whole | relay → close
+//! endpoint → ask → route → fallback (prepare → send) → pass | whole | relay → close
 //! ```
 //!
 //! | file | step |
@@ -9,6 +9,7 @@
 //! | [`endpoint`] | which dialect a path belongs to |
 //! | [`ask`] | the request as it came, and what routing needs of it |
 //! | [`route`] | whom to ask for a model, in order |
+//! | [`fallback`] | who of them is asked next, and when nobody is |
 //! | [`prepare`] | its bytes untouched, or fitted and written in the upstream's words |
 //! | [`send`] | to the upstream, as often as it takes |
 //! | [`collect`] | an answer that is read to its end |
@@ -29,6 +30,7 @@ pub mod collect;
 pub mod consult;
 pub mod endpoint;
 pub mod exchange;
+pub mod fallback;
 pub mod fault;
 pub mod headers;
 pub mod hold;

@@ -16,15 +16,16 @@ use futures_core::Stream;
 use tokio::sync::Mutex;
 use toolwright::run::model::ready;
 use toolwright::run::{EventStream, Model, Upstream};
-use toolwright::upstream::{Incoming, Remote, retry};
+use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::event::Head;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::translate::Report;
-use toolwright_core::{Event, Fault, FaultClass, Message, Part, Request, Response};
+use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 
 use super::ask::Ask;
 use super::collect;
+use super::fallback::Fallback;
 use super::keep::Keep;
 use super::notes::Notes;
 use super::prepare::{self, Way};
@@ -68,21 +69,18 @@ impl Consult {
 
     /// Asks one after another until somebody answers.
     async fn answer(&self, request: &Request) -> Result<EventStream, Fault> {
-        let mut last = None;
         let first = self.first.load(Ordering::Relaxed);
-        for (at, candidate) in self.candidates.iter().enumerate().skip(first) {
-            let alone = at + 1 == self.candidates.len();
-            let patience = if alone { retry::PATIENCE } else { send::IMPATIENT };
+        let mut fallback = Fallback::from(&self.candidates, first);
+        while let Some((candidate, patience)) = fallback.next() {
             match self.ask_one(candidate, request.clone(), patience).await {
                 Ok(events) => {
-                    self.first.store(at, Ordering::Relaxed);
+                    self.first.store(fallback.place(), Ordering::Relaxed);
                     return Ok(events);
                 }
-                Err(failure) if failure.is_final() => return Err(failure.fault),
-                Err(failure) => last = Some(failure.fault),
+                Err(failure) => fallback.failed(failure).map_err(|failure| failure.fault)?,
             }
         }
-        Err(last.unwrap_or_else(|| Fault::new(FaultClass::Internal, "Nobody was asked.")))
+        Err(fallback.over().fault)
     }
 
     async fn ask_one(
@@ -102,11 +100,8 @@ impl Consult {
         self.notes.asked(remote.id(), Some(remote.codec()));
         let (ask, keep) = (&*self.ask, &*self.keep);
         let prepared = prepare::changed(ask, request, remote, &candidate.model, keep)?;
-        let mut attempts = Vec::new();
-        let trail = self.notes.trail();
-        let sent = send::send(ask, remote, &prepared, patience, trail, &mut attempts).await;
-        self.notes.tried(attempts);
-        let incoming = sent?;
+        let (trail, noted) = (self.notes.trail(), |attempt| self.notes.tried(attempt));
+        let incoming = send::send(ask, remote, &prepared, patience, trail, noted).await?;
         let report = match prepared.way {
             Way::Translated(translation) => translation.report,
             Way::Untouched => Report::default(),

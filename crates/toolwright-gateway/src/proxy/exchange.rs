@@ -14,13 +14,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright::run::Model;
-use toolwright::upstream::{Incoming, Remote, retry};
+use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::translate::{Options, Report, StreamReader};
-use toolwright_core::{Fault, FaultClass, Request, Response};
+use toolwright_core::{Fault, Request, Response};
 
 use super::ask::Ask;
 use super::close::Close;
 use super::collect;
+use super::fallback::Fallback;
 use super::hold::Hold;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::Source;
@@ -110,31 +111,27 @@ impl Exchange {
 
     /// Asks one after another until somebody answers.
     async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
-        let mut last = None;
-        let mut candidates = self.candidates()?.into_iter().peekable();
-        while let Some(candidate) = candidates.next() {
-            let patience =
-                if candidates.peek().is_some() { send::IMPATIENT } else { retry::PATIENCE };
+        let candidates = self.candidates()?;
+        let mut fallback = Fallback::from(&candidates, 0);
+        while let Some((candidate, patience)) = fallback.next() {
             match self.ask_one(candidate, patience).await {
                 Ok(answer) => return Ok(answer),
-                Err(failure) if failure.is_final() => return Err(failure),
-                Err(failure) => last = Some(failure),
+                Err(failure) => fallback.failed(failure)?,
             }
         }
-        Err(last.unwrap_or_else(|| Fault::new(FaultClass::Internal, "Nobody was asked.").into()))
+        Err(fallback.over())
     }
 
     async fn ask_one(
         &mut self,
-        candidate: Candidate,
+        candidate: &Candidate,
         patience: Duration,
     ) -> Result<Answer, Box<Failure>> {
         self.close.note.upstream = Some(candidate.upstream().into());
         // What was noted of somebody who was asked before is not said of this one.
         (self.close.note.upstream_dialect, self.close.note.untouched) = (None, false);
         self.close.note.request = Report::default();
-        let Candidate { place, model } = candidate;
-        let remote = match place {
+        let remote = match &candidate.place {
             Place::Offline => {
                 self.room(weight(&self.ask.body)).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
@@ -142,17 +139,12 @@ impl Exchange {
             Place::Remote(remote) => remote,
         };
         self.close.note.upstream_dialect = Some(remote.codec().dialect());
-        let prepared = self.prepare(&remote, &model).await?;
+        let prepared = self.prepare(remote, &candidate.model).await?;
         self.rest();
-        let sent = send::send(
-            &self.ask,
-            &remote,
-            &prepared,
-            patience,
-            self.close.note.trail(),
-            &mut self.close.note.attempts,
-        )
-        .await;
+        let note = &mut self.close.note;
+        let trail = note.trail().after(note.attempts.len());
+        let noted = |attempt| note.attempts.push(attempt);
+        let sent = send::send(&self.ask, remote, &prepared, patience, trail, noted).await;
         self.busy = Instant::now();
         Ok(match prepared.way {
             Way::Untouched => {
@@ -162,7 +154,7 @@ impl Exchange {
                 }
                 self.close.note.untouched = false;
                 drop(prepared.body);
-                let response = self.collect(&remote, incoming).await?;
+                let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.ask, &self.ask.read()?);
                 let options = Options { asked, ..Options::default() };
                 let translation = Translation::local(self.ask.endpoint.codec, options);
@@ -175,7 +167,7 @@ impl Exchange {
                 if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
                     return Ok(Answer::Translated(incoming, translation));
                 }
-                Answer::Whole(Box::new(self.collect(&remote, incoming).await?), translation)
+                Answer::Whole(Box::new(self.collect(remote, incoming).await?), translation)
             }
         })
     }
@@ -220,9 +212,9 @@ impl Exchange {
         Ok(prepared)
     }
 
-    /// Has room for so much besides the bytes of the request.
-    async fn room(&mut self, size: usize) -> Result<(), Fault> {
-        Ok(self.close.share.resize(size).await?)
+    /// Has room for so much besides the bytes of the request. Somebody else may need less.
+    async fn room(&mut self, size: usize) -> Result<(), Box<Failure>> {
+        self.close.share.resize(size).await.map_err(|full| Failure::unfit(full.into()))
     }
 
     /// The answer of a model of our own.

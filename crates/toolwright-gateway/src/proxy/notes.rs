@@ -55,10 +55,10 @@ impl Notes {
         });
     }
 
-    /// So often.
-    pub fn tried(&self, attempts: Vec<Attempt>) {
-        self.tried.fetch_add(attempts.len(), Ordering::Relaxed);
-        self.with(|state| state.attempts.extend(attempts));
+    /// It was tried once.
+    pub fn tried(&self, attempt: Attempt) {
+        self.tried.fetch_add(1, Ordering::Relaxed);
+        self.with(|state| state.attempts.push(attempt));
     }
 
     /// What the client's request lost. Later turns lose the same again.

@@ -13,6 +13,7 @@ use toolwright_core::{Fault, FaultClass, Request};
 use super::ask::Ask;
 use super::headers;
 use super::keep::Keep;
+use super::send::Failure;
 use crate::telemetry::{RequestId, losses};
 
 /// What is sent to an upstream, and how its answer is to be read.
@@ -45,9 +46,6 @@ pub enum Way {
     /// Word by word
     Translated(Box<Translation>),
 }
-
-/// The most losses that are told of a request. Who sends more fields that nobody knows needs no list.
-const LOSSES: usize = 1000;
 
 /// One translation, both ways.
 pub struct Translation {
@@ -96,7 +94,7 @@ pub fn translated(
     remote: &Remote,
     model: &str,
     keep: &Keep,
-) -> Result<Prepared, Fault> {
+) -> Result<Prepared, Box<Failure>> {
     written(ask, request, remote, model, keep, Options::default())
 }
 
@@ -107,7 +105,7 @@ pub fn changed(
     remote: &Remote,
     model: &str,
     keep: &Keep,
-) -> Result<Prepared, Fault> {
+) -> Result<Prepared, Box<Failure>> {
     written(ask, request, remote, model, keep, Options { changed: true, ..Options::default() })
 }
 
@@ -118,7 +116,7 @@ fn written(
     model: &str,
     keep: &Keep,
     options: Options,
-) -> Result<Prepared, Fault> {
+) -> Result<Prepared, Box<Failure>> {
     let client = ask.endpoint.codec;
     let asked = asked(ask, &request);
     request.model = Some(model.to_owned());
@@ -127,8 +125,7 @@ fn written(
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());
-    let Translated { mut value, mut report } = translator.send(request).map_err(refused)?;
-    report.losses.truncate(LOSSES);
+    let Translated { mut value, report } = translator.send(request).map_err(unfit)?;
     upstream.ask_for_usage(&mut value);
     options.aliases = report.aliases.clone();
     let headers = value.headers.iter().filter_map(|(name, value)| {
@@ -150,6 +147,14 @@ pub fn asked(ask: &Ask, request: &Request) -> Asked {
         created: since.as_secs(),
         id: Some(reply_id(ask.endpoint.dialect, ask.id)),
         ..ask.endpoint.codec.asked(request)
+    }
+}
+
+/// Why a request is not sent. What this upstream's dialect cannot say, another's may.
+fn unfit(error: TranslateError) -> Box<Failure> {
+    match error {
+        error @ TranslateError::Refused(_) => Failure::unfit(refused(error)),
+        error => refused(error).into(),
     }
 }
 

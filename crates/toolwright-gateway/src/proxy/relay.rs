@@ -141,6 +141,8 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
+        // What is under way is noted when it is given up.
+        self.source = Source::Over;
         drop(self.noted());
     }
 }

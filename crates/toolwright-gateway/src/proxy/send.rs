@@ -22,6 +22,17 @@ pub struct Failure {
     pub fault: Fault,
     /// Its own words, if it said something
     pub said: Option<Said>,
+    /// Where it is at fault
+    blame: Blame,
+}
+
+/// What would have to be another for an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blame {
+    /// What the fault's class says
+    Class,
+    /// The upstream: the request cannot be said to this one
+    Pair,
 }
 
 /// A reply that is no answer, as it came.
@@ -35,42 +46,53 @@ pub struct Said {
 }
 
 impl Failure {
+    /// A request that cannot be said to this upstream, and perhaps to another.
+    pub fn unfit(fault: Fault) -> Box<Failure> {
+        Box::new(Failure { fault, said: None, blame: Blame::Pair })
+    }
+
+    /// Whether the upstream was not asked, because the request does not fit it.
+    pub fn is_unfit(&self) -> bool {
+        self.blame == Blame::Pair
+    }
+
     /// Whether nobody else needs to be asked: the request itself is at fault.
     pub fn is_final(&self) -> bool {
-        matches!(self.fault.class, FaultClass::Invalid | FaultClass::TooLarge)
+        !self.is_unfit() && matches!(self.fault.class, FaultClass::Invalid | FaultClass::TooLarge)
     }
 }
 
 impl From<Fault> for Box<Failure> {
     fn from(fault: Fault) -> Box<Failure> {
-        Box::new(Failure { fault, said: None })
+        Box::new(Failure { fault, said: None, blame: Blame::Class })
     }
 }
-
-/// How long to wait for another attempt while there is somebody else to ask.
-pub const IMPATIENT: Duration = Duration::from_secs(1);
 
 /// The longest failure that is read. It is not weighed.
 const LONGEST: usize = SMALL;
 
 /// Sends until there is an answer, or a failure that is not to be tried again: at once, or after a
-/// wait for which there is patience. Attempts are noted.
+/// wait for which there is patience. Each attempt is noted when it ends, or is given up because the
+/// client left.
 pub async fn send(
     ask: &Ask,
     remote: &Remote,
     prepared: &Prepared,
     patience: Duration,
     trail: Trail,
-    attempts: &mut Vec<Attempt>,
+    mut note: impl FnMut(Attempt),
 ) -> Result<Incoming, Box<Failure>> {
     let mut retry = Retry::new(remote.retries());
+    let mut count = 0;
     loop {
         let began = trail.elapsed();
-        let parent = trail.traceparent(attempts.len());
+        let parent = trail.traceparent(count);
+        count += 1;
+        let mut attempt =
+            Attempting { upstream: remote.id(), trail, began, fault: None, note: &mut note };
         let sent = once(ask, remote, prepared, parent).await;
-        let fault = sent.as_ref().err().map(|failure| failure.fault.class);
-        let took = trail.elapsed().saturating_sub(began);
-        attempts.push(Attempt { upstream: remote.id().into(), fault, began, took });
+        attempt.fault = sent.as_ref().err().map(|failure| failure.fault.class);
+        drop(attempt);
         let failure = match sent {
             Ok(incoming) => return Ok(incoming),
             Err(failure) => failure,
@@ -81,6 +103,23 @@ pub async fn send(
             Verdict::Wait(wait) if wait <= patience => tokio::time::sleep(wait).await,
             Verdict::Wait(_) | Verdict::GiveUp => return Err(failure),
         }
+    }
+}
+
+/// An attempt under way, noted when it ends.
+struct Attempting<'a, N: FnMut(Attempt)> {
+    upstream: &'a str,
+    trail: Trail,
+    began: Duration,
+    fault: Option<FaultClass>,
+    note: &'a mut N,
+}
+
+impl<N: FnMut(Attempt)> Drop for Attempting<'_, N> {
+    fn drop(&mut self) {
+        let took = self.trail.elapsed().saturating_sub(self.began);
+        let (upstream, fault, began) = (self.upstream.into(), self.fault, self.began);
+        (self.note)(Attempt { upstream, fault, began, took });
     }
 }
 
@@ -113,5 +152,9 @@ async fn once(
     let told = headers::told(&headers);
     let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
     let fault = remote.codec().decode_fault(wire);
-    Err(Box::new(Failure { fault, said: Some(Said { status, headers, body }) }))
+    Err(Box::new(Failure {
+        fault,
+        said: Some(Said { status, headers, body }),
+        blame: Blame::Class,
+    }))
 }

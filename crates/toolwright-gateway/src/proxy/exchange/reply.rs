@@ -67,7 +67,9 @@ impl Exchange {
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
         if matches!(source, Source::Bytes(_)) {
-            self.close.share.shrink(0);
+            // The aliases are there twice.
+            let report = losses::weight(&self.close.note.request);
+            self.close.share.shrink(2 * report);
         }
         let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
         if !self.close.note.request.losses.is_empty() {
@@ -81,7 +83,7 @@ impl Exchange {
 
     /// A failure: the upstream's own words where it speaks the client's dialect.
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
-        let Failure { fault, said } = *failure;
+        let Failure { fault, said, .. } = *failure;
         self.close.note.fault = Some(fault.class);
         let mut reply = match said {
             Some(Said { status, headers, body })

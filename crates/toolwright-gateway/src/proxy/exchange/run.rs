@@ -31,7 +31,7 @@ impl Exchange {
         self.close.follow(notes.clone());
         // The request is there until the run has ended.
         if let Err(full) = self.room(weight(&self.ask.body)).await {
-            return self.fail(full.into());
+            return self.fail(full);
         }
         let begun = self.begin(toolbox, &notes);
         let (work, asked) = match begun {

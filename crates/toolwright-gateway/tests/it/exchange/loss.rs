@@ -131,3 +131,37 @@ fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
     let report = gateway.get(&format!("/v1/losses/{id}"), &[]).ok().json();
     assert_ne!(at(&report, "/response/losses/0"), Json::Null, "{}", report.compact());
 }
+
+#[test]
+fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
+    let lossless = vendor("openai-chat");
+    for stream in [false, true] {
+        let claude = Upstream::start([]);
+        let gpt = Upstream::start([lossless.reply(stream)]);
+        let tables = [
+            table("claude", "anthropic", &claude),
+            table("gem", "gemini", &claude),
+            table("gpt", "openai-chat", &gpt),
+            "[models]\nany = [\"claude/a\", \"gem/b\", \"gpt/c\"]\n".to_owned(),
+            "none = [\"claude/a\", \"gem/b\"]\n".to_owned(),
+        ];
+        let gateway = Gateway::start(&tables.concat());
+        let ask = |model: &str| {
+            let sent = lossy("openai-chat", stream);
+            let body = sent.body.replacen("up/m", model, 1);
+            gateway.post(&sent.path, &[STRICT], body.as_bytes())
+        };
+        let answer = ask("any").ok();
+        assert_eq!(answer.header("toolwright-upstream"), Some("gpt"));
+        assert_eq!(answer.header("toolwright-losses"), None);
+        assert_eq!(text_at(&gpt.last().json(), "/model"), "c");
+        // Without somebody who can, it is refused, and nobody is asked.
+        let refused = ask("none");
+        assert_eq!(refused.status, 400, "{}", refused.text());
+        assert!(refused.text().contains("would be lost"), "{}", refused.text());
+        // Somebody who could and did not is what the client hears of.
+        let failed = ask("any");
+        assert_eq!(failed.status, 500, "{}", failed.text());
+        assert!(claude.received().is_empty());
+    }
+}

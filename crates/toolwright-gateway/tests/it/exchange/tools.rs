@@ -324,3 +324,25 @@ fn a_client_that_leaves_ends_the_run() {
     assert!(entries[0].left && entries[0].ran.len() == 2, "{:?}", entries[0]);
     assert_eq!(entries[0].usage.as_ref().unwrap().total(), 15);
 }
+
+#[test]
+fn who_leaves_a_run_pays_for_what_it_used() {
+    for stream in [false, true] {
+        let first = if stream { streamed("", &both()) } else { whole("", &both()) };
+        let (word, second) = Reply::after(whole("", &[]));
+        let upstream = Upstream::start([first, second]);
+        let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
+        let asking = gateway.ask("POST", CHAT, &[WANTED], question(stream, "").as_bytes());
+        upstream.until_received(2);
+        drop(asking);
+        until("the exchange in the log", || gateway.log().contains("client_left").then_some(()));
+        word.send(()).unwrap();
+        let entries = gateway.end();
+        let entry = &entries[0];
+        assert_eq!(entry.attempts.len(), 2, "{entry:?}");
+        assert_eq!(entry.upstream.as_deref(), Some("up"));
+        assert_eq!(entry.calls, ["list_files", "read_file"]);
+        let usage = entry.usage.as_ref().unwrap();
+        assert_eq!((usage.input, usage.output), (Some(10), Some(5)), "{entry:?}");
+    }
+}

@@ -98,9 +98,9 @@ fn fault(fault: Fault) -> Reply {
 }
 
 impl Service for Probe {
-    fn fail(&self, uri: &http::Uri, mut failed: Fault) -> Reply {
-        failed.message += &format!(" (at {})", uri.path());
-        fault(failed)
+    fn fail(&self, uri: &http::Uri, failed: Fault) -> Reply {
+        let message = format!("{} (at {})", failed.message, uri.path());
+        fault(Fault { message, ..failed })
     }
 
     async fn answer(&self, arrival: Arrival) -> Reply {
