@@ -71,7 +71,7 @@ impl Consult {
     async fn answer(&self, request: &Request) -> Result<EventStream, Fault> {
         let first = self.first.load(Ordering::Relaxed);
         let mut fallback = Fallback::from(&self.candidates, first);
-        while let Some((candidate, patience)) = fallback.next() {
+        while let Some((candidate, patience)) = fallback.advance() {
             match self.ask_one(candidate, request.clone(), patience).await {
                 Ok(events) => {
                     self.first.store(fallback.place(), Ordering::Relaxed);

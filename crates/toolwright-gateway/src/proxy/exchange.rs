@@ -113,7 +113,7 @@ impl Exchange {
     async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
         let candidates = self.candidates()?;
         let mut fallback = Fallback::from(&candidates, 0);
-        while let Some((candidate, patience)) = fallback.next() {
+        while let Some((candidate, patience)) = fallback.advance() {
             match self.ask_one(candidate, patience).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => fallback.failed(failure)?,

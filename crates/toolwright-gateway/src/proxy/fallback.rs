@@ -28,7 +28,7 @@ impl<'c> Fallback<'c> {
     }
 
     /// Who is asked now, and for how long it may be waited between attempts.
-    pub fn next(&mut self) -> Option<(&'c Candidate, Duration)> {
+    pub fn advance(&mut self) -> Option<(&'c Candidate, Duration)> {
         let candidate = self.candidates.get(self.next)?;
         self.next += 1;
         let alone = self.next == self.candidates.len();
