@@ -136,8 +136,11 @@ async fn every_exchange_is_told_of_once_however_it_ends() {
     }));
     assert!(crashed.is_err());
     telemetry.records().flush().await.unwrap();
-    let left: Vec<bool> = exchanges(folder.path()).await.iter().map(|entry| entry.left).collect();
-    assert_eq!(left, [false, true, true]);
+    let entries = exchanges(folder.path()).await;
+    let left: Vec<bool> = entries.iter().map(|entry| entry.left).collect();
+    assert_eq!(left, [false, true, false]);
+    // Who met a panic is still there, and was told.
+    assert_eq!((entries[2].error, entries[2].status), (Some(FaultClass::Internal), 500));
     assert_eq!(telemetry.metrics().in_flight(), 0);
 }
 
