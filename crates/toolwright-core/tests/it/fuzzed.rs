@@ -213,6 +213,15 @@ fn thinking_of_empty_words_is_dropped_with_its_signature() {
 }
 
 #[test]
+fn a_call_with_an_empty_name_is_read_in_a_stream_as_in_a_reply() {
+    let chunk = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"","arguments":"{}"}}]}}]}"#;
+    let again = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"","arguments":""}}]}}]}"#;
+    let calls = events(Dialect::OpenaiChat, &[chunk, again]).into_iter();
+    let heads: Vec<Event> = calls.filter(|own| matches!(own, Event::PartStart { .. })).collect();
+    assert_eq!(heads.len(), 1, "{heads:?}");
+}
+
+#[test]
 fn media_in_base64_have_a_type() {
     let anthropic = r#"{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"eA=="}}]}]}"#;
     let gemini = r#"{"contents":[{"parts":[{"inlineData":{"data":"eA=="}}]}]}"#;

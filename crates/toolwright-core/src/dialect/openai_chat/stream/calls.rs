@@ -52,9 +52,8 @@ impl Calls {
         let open = &self.0[at];
         let other_id = fragment.id.is_some() && open.id.is_some();
         let other_name = fragment
-            .name
-            .as_ref()
-            .is_some_and(|name| *name != open.name || open.closed || emit.is_complete(open.index));
+            .named()
+            .is_some_and(|name| name != open.name || open.closed || emit.is_complete(open.index));
         (!other_id && !other_name).then_some(at)
     }
 
@@ -118,9 +117,14 @@ impl Open {
 }
 
 impl Fragment {
+    /// Its name, unless that is empty: some vendors write an empty one into every fragment.
+    fn named(&self) -> Option<&str> {
+        self.name.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// Whether this can begin no call, but does no harm.
     pub(super) fn is_silent(&self) -> bool {
-        self.id.is_none() && self.name.is_none() && self.text.trim().is_empty()
+        self.id.is_none() && self.named().is_none() && self.text.trim().is_empty()
     }
 
     /// Reads an element of `tool_calls`.
@@ -149,14 +153,14 @@ impl Fragment {
         quirks: &Quirks,
     ) -> Result<Fragment, DecodeError> {
         let mut own = Fragment::inner(Fields::new(wire, path, quirks.dialect)?, "arguments")?;
-        if own.name.is_some() {
+        if own.named().is_some() {
             own.extra.insert(quirks.dialect, wire::LEGACY, true);
         }
         Ok(own)
     }
 
     fn inner(mut inner: Fields<'_>, text: &'static str) -> Result<Fragment, DecodeError> {
-        let name = inner.string("name")?.filter(|name| !name.is_empty());
+        let name = inner.string("name")?;
         let text = match inner.take(text) {
             None => String::new(),
             Some(Json::String(text)) => text,
