@@ -76,7 +76,7 @@ fn exchange_with_line(bencher: Bencher<'_, '_>) {
     let telemetry = Telemetry::default();
     let (lines, _rest) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
     let log = Log { format: LogFormat::Json, ..Log::default() };
-    tracing::subscriber::with_default(subscriber(&log, lines), || {
+    tracing::subscriber::with_default(subscriber(&log, lines).0, || {
         bencher.with_inputs(told).bench_values(|told| telemetry.exchanged(told));
     });
 }

@@ -55,11 +55,12 @@ impl Serve {
         let config = self.load()?;
         let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
         let telemetry = Telemetry::open(&config).map_err(|error| failed(&error))?;
-        let _lines =
-            log::start(&config.log, telemetry.metrics()).map_err(|error| failed(&error))?;
+        let started = log::start(&config.log, telemetry.metrics());
+        let (_lines, level) = started.map_err(|error| failed(&error))?;
         let gateway = Arc::new(Gateway::new(&config, &environment, telemetry)?);
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-        let ended = runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway))?;
+        let ended =
+            runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway, level))?;
         match ended {
             Ended::Drained => Ok(()),
             Ended::Cut(1) => Err(Failure::failed("stopped before a connection had ended")),
@@ -81,7 +82,12 @@ impl Serve {
         Ok(config)
     }
 
-    async fn serve(self, config: &Config, gateway: Arc<Gateway>) -> Result<Ended, Failure> {
+    async fn serve(
+        self,
+        config: &Config,
+        gateway: Arc<Gateway>,
+        level: log::Level,
+    ) -> Result<Ended, Failure> {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
@@ -92,10 +98,10 @@ impl Serve {
             server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
         let control = server.control();
         control.renew(renewal);
-        let upstreams = gateway.live().routes.len();
+        let upstreams = gateway.live().routes.count();
         greet(config, upstreams, server.address()).map_err(exit::io("stderr"))?;
         let listening = config.listen;
-        let reloading = Reloading { serve: self, listening, gateway: Arc::clone(&gateway) };
+        let reloading = Reloading { serve: self, listening, gateway: Arc::clone(&gateway), level };
         tokio::spawn(signals.obey(Control::clone(&control), reloading));
         let service = Arc::new(Router::new(gateway, server.health()));
         let ended = server.run(service).await;
@@ -131,6 +137,7 @@ struct Reloading {
     serve: Serve,
     listening: SocketAddr,
     gateway: Arc<Gateway>,
+    level: log::Level,
 }
 
 impl Reload for Reloading {
@@ -142,6 +149,7 @@ impl Reload for Reloading {
         let config = self.serve.load().map_err(told)?;
         let renewal = renewal(&config)?;
         self.gateway.reload(&config, &environment).map_err(told)?;
+        self.level.set(config.log.level);
         if config.listen != self.listening {
             tracing::warn!("listen has changed: a restart is needed to listen there");
         }

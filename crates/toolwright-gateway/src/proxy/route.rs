@@ -92,13 +92,8 @@ impl Routes {
     }
 
     /// How many upstreams there are besides the offline rules.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.remotes.len()
-    }
-
-    /// Whether there are only the offline rules.
-    pub fn is_empty(&self) -> bool {
-        self.remotes.is_empty()
     }
 
     /// The names by which models can be asked for, as far as they are known.

@@ -16,6 +16,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload::{self, Handle};
 
 use crate::config::{Log, LogFormat};
 use crate::telemetry::Metrics;
@@ -27,28 +28,46 @@ pub use writer::{Lines, Rest};
 #[error("the log of this process was started before")]
 pub struct Started;
 
-/// Starts the log of this process. What is returned writes the rest when it is dropped.
-pub fn start(log: &Log, metrics: &Metrics) -> Result<Rest, Started> {
+/// Starts the log of this process, whose level can be changed. What is returned besides writes the
+/// rest when it is dropped.
+pub fn start(log: &Log, metrics: &Metrics) -> Result<(Rest, Level), Started> {
     let (lines, rest) = Lines::new(std::io::stderr(), metrics.dropped_lines());
-    let subscriber = subscriber(log, lines);
+    let (subscriber, level) = subscriber(log, lines);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| Started)?;
-    Ok(rest)
+    Ok((rest, level))
 }
 
-/// Writes lines as the configuration says. Of other crates nothing below a warning is written: some
-/// of them tell headers and bodies, and with them keys and prompts.
-pub fn subscriber(log: &Log, lines: Lines) -> Box<dyn Subscriber + Send + Sync> {
-    let others = log.level.min(LevelFilter::WARN);
-    let targets = Targets::new().with_target(OURS, log.level).with_default(others);
+/// The level of a log.
+#[derive(Debug, Clone)]
+pub struct Level(Handle<Targets, Registry>);
+
+impl Level {
+    /// Writes what is at least so severe from now on.
+    pub fn set(&self, level: LevelFilter) {
+        // A log that is gone writes nothing at any level.
+        let _gone = self.0.reload(targets(level));
+    }
+}
+
+/// What is written. Of other crates nothing below a warning is: some of them tell headers and bodies,
+/// and with them keys and prompts.
+fn targets(level: LevelFilter) -> Targets {
+    Targets::new().with_target(OURS, level).with_default(level.min(LevelFilter::WARN))
+}
+
+/// Writes lines as the configuration says, and at another level if told so.
+pub fn subscriber(log: &Log, lines: Lines) -> (Box<dyn Subscriber + Send + Sync>, Level) {
+    let (targets, level) = reload::Layer::new(targets(log.level));
     let registry = Registry::default().with(targets);
     let layer = layer().with_writer(lines);
-    match log.format {
+    let subscriber: Box<dyn Subscriber + Send + Sync> = match log.format {
         LogFormat::Text => {
             let fields = debug_fn(field).delimited(" ");
             Box::new(registry.with(layer.with_ansi(false).fmt_fields(fields)))
         }
         LogFormat::Json => Box::new(registry.with(layer.json().flatten_event(true))),
-    }
+    };
+    (subscriber, Level(level))
 }
 
 /// Writes one field. The usual writer asks for each about colours that there are not.

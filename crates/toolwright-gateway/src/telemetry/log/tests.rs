@@ -34,7 +34,7 @@ impl Write for Sink {
 fn written(log: &Log, work: impl FnOnce()) -> String {
     let sink = Sink::default();
     let (lines, rest) = Lines::new(sink.clone(), Counter::default());
-    tracing::subscriber::with_default(subscriber(log, lines), work);
+    tracing::subscriber::with_default(subscriber(log, lines).0, work);
     drop(rest);
     let bytes = sink.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
@@ -186,7 +186,7 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     let dropped = Counter::default();
     let (lines, rest) = Lines::new(Stuck(wait), dropped.clone());
     let line = "a line of the log\n".repeat(100);
-    tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), lines), || {
+    tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), lines).0, || {
         for _ in 0..2_000 {
             tracing::info!(target: "toolwright", "{line}");
         }
@@ -204,4 +204,22 @@ fn a_value_cannot_break_its_line() {
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.contains(r"why=one\ntwo \u{1b}[31mred"), "{text}");
     assert!(text.contains("three"), "{text}");
+}
+
+#[test]
+fn the_level_can_be_changed() {
+    let sink = Sink::default();
+    let (lines, rest) = Lines::new(sink.clone(), Counter::default());
+    let (subscriber, level) = subscriber(&log(LogFormat::Text), lines);
+    tracing::subscriber::with_default(subscriber, || {
+        let say = |word: &str| tracing::debug!(target: "toolwright::test", word, "said");
+        say("early");
+        level.set(LevelFilter::DEBUG);
+        say("now");
+        level.set(LevelFilter::INFO);
+        say("late");
+    });
+    drop(rest);
+    let written = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+    assert!(written.contains("now") && written.lines().count() == 1, "{written}");
 }

@@ -152,6 +152,29 @@ fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
 }
 
 #[test]
+fn a_reload_changes_the_level_of_the_log() {
+    let gateway = Gateway::start("");
+    let hello = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hi"}]}"#;
+    let lines = || gateway.log().matches("exchange toolwright").count();
+    let ask = || gateway.ask_json("/v1/chat/completions", hello).ok();
+    ask();
+    until("a line", || (lines() == 1).then_some(()));
+    gateway.reload("[log]\nlevel = \"error\"\n");
+    until("silence", || {
+        let before = lines();
+        ask();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        (lines() == before).then_some(())
+    });
+    let silent = lines();
+    gateway.reload("");
+    until("lines again", || {
+        ask();
+        (lines() > silent).then_some(())
+    });
+}
+
+#[test]
 fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
     for wanted in [true, false] {
         let gateway = Gateway::start(&format!("[ledger]\npayloads = {wanted}\n"));
