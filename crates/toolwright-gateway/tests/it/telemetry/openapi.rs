@@ -107,6 +107,38 @@ async fn losses_are_as_described_from_memory_and_from_the_ledger() {
 }
 
 #[test]
+fn every_header_of_ours_is_described() {
+    let document = document();
+    let of = |value: &Json| {
+        let target = value.get("$ref").and_then(Json::as_str);
+        let target = target.map(|own| document.pointer(own.strip_prefix('#').unwrap()).unwrap());
+        target.unwrap_or(value).clone()
+    };
+    let paths = document.get("paths").and_then(Json::as_object).unwrap();
+    let posts: Vec<&Json> = paths.iter().filter_map(|(_, methods)| methods.get("post")).collect();
+    assert!(posts.len() >= 9);
+    for post in posts {
+        let parameters = post.get("parameters").and_then(Json::as_array).unwrap().iter().map(of);
+        let names: Vec<Json> = parameters.filter_map(|own| own.get("name").cloned()).collect();
+        for name in ["toolwright-strict", "toolwright-tools"] {
+            assert!(names.contains(&name.into()), "{name} of {}", post.compact());
+        }
+        for status in ["200", "4XX", "5XX"] {
+            let reply = of(post.pointer(&format!("/responses/{status}")).unwrap());
+            let headers = reply.get("headers").and_then(Json::as_object).unwrap();
+            let names: Vec<&str> = headers.keys().collect();
+            assert_eq!(
+                names,
+                ["toolwright-request-id", "toolwright-losses", "toolwright-upstream"]
+            );
+        }
+    }
+    let schemes = document.pointer("/components/securitySchemes").and_then(Json::as_object);
+    let own = |scheme: &Json| scheme.get("name").and_then(Json::as_str) == Some("toolwright-key");
+    assert!(schemes.unwrap().iter().any(|(_, scheme)| own(scheme)));
+}
+
+#[test]
 fn ids_are_as_described() {
     let check = schema("RequestId");
     for _ in 0..100 {
