@@ -7,7 +7,8 @@ with the arguments as an object or as the text that the wire carried. All raise 
 
 import importlib
 
-IDS = (
+# Those in which one can chat, which is all but MCP
+CHAT = (
     "openai-chat",
     "openai-responses",
     "anthropic",
@@ -17,8 +18,8 @@ IDS = (
     "ollama",
     "mistral",
     "cohere",
-    "mcp",
 )
+IDS = (*CHAT, "mcp")
 
 
 def module(dialect):

@@ -4,14 +4,6 @@ A cell is one client, one upstream, whole or streaming: a turn that calls two to
 that sends their results back. `clients/` has a driver a dialect, `upstreams/` a vendor a dialect.
 """
 
-DIALECTS = (
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "bedrock",
-    "deepseek",
-    "gemini",
-    "ollama",
-    "mistral",
-    "cohere",
-)
+from dialects import CHAT as DIALECTS
+
+__all__ = ["DIALECTS"]

@@ -113,6 +113,22 @@ pub enum StopReason {
     Failed,
 }
 
+impl StopReason {
+    /// All of them.
+    pub const ALL: &[StopReason] = &[
+        StopReason::End,
+        StopReason::ToolUse,
+        StopReason::MaxTokens,
+        StopReason::ContextWindow,
+        StopReason::StopSequence,
+        StopReason::Refusal,
+        StopReason::Filtered,
+        StopReason::MalformedCall,
+        StopReason::Pause,
+        StopReason::Failed,
+    ];
+}
+
 /// The note of a stop whose reason the vendor did not say in a field of its own.
 const UNSAID: &str = note!("unsaid");
 

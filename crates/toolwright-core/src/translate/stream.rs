@@ -38,21 +38,6 @@ impl StreamTranslator {
         Ok(self.writer.report())
     }
 
-    /// Breaks the answer off with a fault, unless it is complete.
-    pub fn fail(&mut self, fault: Fault, out: &mut Vec<u8>) {
-        self.writer.write(std::iter::once(Event::Fault(fault)), out);
-    }
-
-    /// What was seen of the answer, as its vendor said it.
-    pub fn watch(&self) -> &Watch {
-        self.writer.watch()
-    }
-
-    /// How many things the client was not told as they were said, so far.
-    pub fn losses(&self) -> usize {
-        self.writer.losses()
-    }
-
     /// Writes what was read, and breaks the answer off where the source could not be read.
     fn told(
         &mut self,
@@ -62,7 +47,7 @@ impl StreamTranslator {
         self.writer.write(self.events.drain(..), out);
         if read.is_err() {
             let fault = Fault::new(FaultClass::Internal, "the upstream's stream is damaged");
-            self.fail(fault, out);
+            self.writer.write([Event::Fault(fault)], out);
         }
         read
     }

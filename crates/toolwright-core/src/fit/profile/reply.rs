@@ -46,18 +46,7 @@ impl ReplyRule {
     };
     /// Everything.
     pub const ALL: ReplyRule = ReplyRule {
-        stops: &[
-            StopReason::End,
-            StopReason::ToolUse,
-            StopReason::MaxTokens,
-            StopReason::ContextWindow,
-            StopReason::StopSequence,
-            StopReason::Refusal,
-            StopReason::Filtered,
-            StopReason::MalformedCall,
-            StopReason::Pause,
-            StopReason::Failed,
-        ],
+        stops: StopReason::ALL,
         stop_sequence: true,
         stop_details: true,
         reasoning: true,
