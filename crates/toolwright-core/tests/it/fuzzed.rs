@@ -255,6 +255,9 @@ fn the_message_of_a_fault_stands_beside_an_empty_detail() {
         let fault = mistral.decode_fault(WireReply { status: 500, headers: vec![], body });
         assert_eq!(mistral.decode_fault(mistral.encode_fault(&fault)).message, "x");
     }
+    let body = json(r#"{"message":"","detail":null}"#);
+    let fault = mistral.decode_fault(WireReply { status: 500, headers: vec![], body });
+    assert_eq!(mistral.decode_fault(mistral.encode_fault(&fault)).message, "");
 }
 
 #[test]

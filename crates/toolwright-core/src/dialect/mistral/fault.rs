@@ -112,7 +112,8 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let own = |key| fault.extra.get(DIALECT, key).cloned();
     let mut object = Object::new();
-    let told = ["detail", "error"].iter().find_map(|key| own(key)).map(|told| words(&told));
+    let told = ["detail", "error"].iter().find_map(|key| own(key).filter(|told| !told.is_null()));
+    let told = told.map(|told| words(&told));
     if told.as_ref() != Some(&fault.message) {
         let known = TYPES.iter().find(|(class, _)| *class == fault.class).map(|(_, word)| *word);
         object = object! {
