@@ -7,12 +7,15 @@
 //!
 //! Which form a vendor has is told by its codec, [`ChatCodec::embeds`](crate::ChatCodec::embeds).
 
+mod batch;
 mod decode;
 mod encode;
 
 use crate::dialect::{DecodeError, Dialect, WireRequest};
 use crate::json::Json;
 use crate::usage::Usage;
+
+pub use batch::Most;
 
 /// Texts that shall become vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +87,8 @@ pub enum Form {
         path: &'static str,
         /// The key of the wanted length
         dimensions: &'static str,
-        /// The most texts at once
-        most: usize,
+        /// The most at once
+        most: Most,
     },
     /// `:batchEmbedContents`, as Gemini has it
     Batched,
@@ -96,24 +99,28 @@ pub enum Form {
 }
 
 impl Form {
-    /// `OpenAI`'s own. "Any array must be 2048 dimensions or less", says its SDK.
-    pub const OPENAI: Form =
-        Form::Listed { path: "/v1/embeddings", dimensions: "dimensions", most: 2048 };
+    /// `OpenAI`'s own. "Any array must be 2048 dimensions or less", and "all embedding models enforce
+    /// a maximum of 300,000 tokens summed across all inputs", say its SDKs.
+    pub const OPENAI: Form = Form::Listed {
+        path: "/v1/embeddings",
+        dimensions: "dimensions",
+        most: Most::texts(2048).with_bytes(300_000),
+    };
 
-    /// The most texts that one request may have.
-    pub fn most(self) -> usize {
+    /// The most that one request may have. The page on vendors has the evidence.
+    pub fn most(self) -> Most {
         match self {
             Form::Listed { most, .. } => most,
-            // Known of old; the SDK has no bound of its own.
-            Form::Batched => 100,
+            // 400 "at most 100 requests can be in one batch".
+            Form::Batched => Most::texts(100),
             // "Maximum number of texts per call is 96", says the SDK.
-            Form::Typed => 96,
+            Form::Typed => Most::texts(96),
             // Ollama has no bound of its own; ours keeps one request from running for hours.
-            Form::Plain => 512,
+            Form::Plain => Most::texts(512),
         }
     }
 
-    /// Writes a request of at most [`Form::most`] texts.
+    /// Writes a request of at most [`Form::most`].
     pub fn encode(self, request: &EmbedRequest) -> WireRequest {
         encode::encode(self, request)
     }

@@ -7,7 +7,7 @@ use crate::dialect::Target;
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
-use crate::embed::Form;
+use crate::embed::{Form, Most};
 use crate::fit::profile::Profile;
 
 /// One vendor.
@@ -46,7 +46,7 @@ pub static VENDORS: &[Vendor] = &[
             embeds: Some(Form::Listed {
                 path: "/v4/embeddings",
                 dimensions: "dimensions",
-                most: 64,
+                most: Most::texts(64),
             }),
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Thinking,
@@ -77,7 +77,7 @@ pub static VENDORS: &[Vendor] = &[
             embeds: Some(Form::Listed {
                 path: "/v1/embeddings",
                 dimensions: "dimensions",
-                most: 10,
+                most: Most::texts(10),
             }),
             rules: |profile, target| {
                 thinks_in_text(profile, target);
@@ -171,6 +171,12 @@ pub static VENDORS: &[Vendor] = &[
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
             stream_usage: UsagePlace::LastChunk,
+            // 413 "input batch size … > maximum allowed batch size 32", or 64, by the model.
+            embeds: Some(Form::Listed {
+                path: "/v1/embeddings",
+                dimensions: "dimensions",
+                most: Most::texts(32),
+            }),
             rules: |profile, target| {
                 served_here(profile, target);
                 profile.thinking.switch = true;

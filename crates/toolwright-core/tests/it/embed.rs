@@ -105,11 +105,12 @@ fn vectors_find_their_texts_by_index_or_are_refused() {
 fn rows_have_their_own_path_and_bound() {
     let wire = |id: &str| {
         let form = lookup(id).unwrap().embeds().unwrap();
-        (form.encode(&EmbedRequest::new("m", ["a"])).path, form.most())
+        (form.encode(&EmbedRequest::new("m", ["a"])).path, form.most().texts)
     };
     assert_eq!(wire("zhipu"), ("/v4/embeddings".to_owned(), 64));
     assert_eq!(wire("qwen"), ("/v1/embeddings".to_owned(), 10));
     assert_eq!(wire("openai-responses"), ("/v1/embeddings".to_owned(), 2048));
+    assert_eq!(wire("siliconflow"), ("/v1/embeddings".to_owned(), 32));
     for id in ["anthropic", "bedrock", "deepseek"] {
         assert!(lookup(id).unwrap().embeds().is_none(), "{id}");
     }

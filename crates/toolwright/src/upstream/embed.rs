@@ -1,4 +1,4 @@
-//! Texts to vectors at an upstream, in as many requests as its bound on texts makes necessary.
+//! Texts to vectors at an upstream, in as many requests as its bounds make necessary.
 
 use toolwright_core::embed::{EmbedRequest, Embeddings, Form};
 use toolwright_core::fault::{Fault, FaultClass};
@@ -16,7 +16,7 @@ impl Remote {
         };
         let EmbedRequest { model, inputs, kind, dimensions } = request;
         let mut whole = Embeddings::default();
-        for inputs in inputs.chunks(form.most()) {
+        for inputs in form.most().cut(&inputs) {
             let inputs = inputs.to_vec();
             let part = EmbedRequest { model: model.clone(), inputs, kind, dimensions };
             let outgoing = ask::outgoing(form.encode(&part));

@@ -1,7 +1,7 @@
 //! Words and paths of Mistral's format, each in one place.
 
 use crate::dialect::{DecodeError, Dialect, Fields};
-use crate::embed::Form;
+use crate::embed::{Form, Most};
 use crate::json::Object;
 use crate::response::StopReason;
 
@@ -11,9 +11,13 @@ pub(super) const DIALECT: Dialect = Dialect::Mistral;
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/chat/completions";
 
-/// Texts to vectors. The API names no bound on texts, only one on their tokens: few at once.
-pub(super) const EMBEDS: Form =
-    Form::Listed { path: "/v1/embeddings", dimensions: "output_dimension", most: 64 };
+/// Texts to vectors. 400 "Too many inputs in request, split into more batches" from 257 texts on, and
+/// "Too many tokens in batch. Max is 16384", which leaves some for what is put around each text.
+pub(super) const EMBEDS: Form = Form::Listed {
+    path: "/v1/embeddings",
+    dimensions: "output_dimension",
+    most: Most::texts(128).with_bytes(16_000),
+};
 
 /// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[

@@ -5,11 +5,13 @@ use toolwright_core::near::nearest;
 use super::{Known, all, find};
 use crate::run::UnknownModel;
 
-/// How bare ids begin, and whose they are then. The longest beginning counts.
+/// How bare ids begin, and whose they are then. The longest beginning counts. The page on vendors
+/// says what the table was held against.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("gpt-", "openai"),
     ("chatgpt-", "openai"),
     ("ft:gpt-", "openai"),
+    ("ft:o4-", "openai"),
     ("codex-", "openai"),
     ("computer-use-", "openai"),
     ("o1", "openai"),
@@ -19,6 +21,8 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("claude-", "anthropic"),
     ("gemini-", "gemini"),
     ("gemma-", "gemini"),
+    ("learnlm-", "gemini"),
+    ("lyria-", "gemini"),
     // Gemini's, not OpenAI's: text-embedding-004.
     ("text-embedding-0", "gemini"),
     // Qwen's: text-embedding-v4.
@@ -31,6 +35,8 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("devstral-", "mistral"),
     ("pixtral-", "mistral"),
     ("voxtral-", "mistral"),
+    ("labs-", "mistral"),
+    ("open-codestral-", "mistral"),
     ("open-mistral-", "mistral"),
     ("open-mixtral-", "mistral"),
     ("command-", "cohere"),
@@ -60,6 +66,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("nvidia.", "bedrock"),
     ("openai.", "bedrock"),
     ("qwen.", "bedrock"),
+    ("twelvelabs.", "bedrock"),
     ("writer.", "bedrock"),
     ("zai.", "bedrock"),
 ];

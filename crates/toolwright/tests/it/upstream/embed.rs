@@ -57,8 +57,19 @@ async fn many_texts_go_in_as_many_requests_as_the_vendor_makes_necessary() {
     assert_eq!(lengths, (1..=25u8).map(f32::from).collect::<Vec<_>>());
     assert_eq!(embeddings.usage.unwrap().input, Some(25));
     assert_eq!(replay.seen().len(), 3);
+    // Mistral counts the tokens of all texts together.
+    let texts: Vec<String> = (1..=25).map(|length| "x".repeat(length * 100)).collect();
+    at("mistral", &replay).embed(EmbedRequest::new("m", texts)).await.unwrap();
+    let seen = replay.seen().split_off(3);
+    let sizes = seen.iter().map(|seen| {
+        let texts = seen.body.pointer("/input").unwrap().as_array().unwrap();
+        texts.iter().map(|text| text.as_str().unwrap().len()).sum::<usize>()
+    });
+    let sizes: Vec<usize> = sizes.collect();
+    assert_eq!((sizes.len(), sizes.iter().sum::<usize>()), (3, 32_500));
+    assert!(sizes.iter().all(|size| *size <= 16_000), "{sizes:?}");
     let none = at("qwen", &replay).embed(EmbedRequest::new("m", [""; 0])).await.unwrap();
-    assert_eq!((none.vectors.len(), replay.seen().len()), (0, 3));
+    assert_eq!((none.vectors.len(), replay.seen().len()), (0, 6));
 }
 
 #[tokio::test]
