@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use toolwright_core::frame::{self, Frame, FrameError, FrameReader, Framing};
+use toolwright_core::frame::{Frame, FrameError, FrameReader, FrameWriter, Framing};
 use toolwright_fuzz::{input, vary};
 
 fuzz_target!(|data: &[u8]| {
@@ -18,9 +18,11 @@ fuzz_target!(|data: &[u8]| {
         frames.iter_mut().for_each(|frame| frame.data = frame.data.replace('\r', " "));
     }
     let mut written = Vec::new();
+    let mut writer = FrameWriter::new(framing);
     for frame in &frames {
-        frame::write(framing, frame, &mut written);
+        writer.write(frame, &mut written);
     }
+    writer.end(&mut written);
     assert_eq!(read(framing, [&written[..]]), (frames, Ok(())));
 });
 

@@ -10,7 +10,7 @@ use toolwright_core::event::split::split;
 use toolwright_core::event::{Event, law};
 use toolwright_core::fit::Aliases;
 use toolwright_core::fit::restore::Restorer;
-use toolwright_core::frame::{self, Frame, FrameReader};
+use toolwright_core::frame::{Frame, FrameReader, FrameWriter};
 use toolwright_fuzz::{input, vary};
 
 fuzz_target!(|data: &[u8]| -> Corpus {
@@ -33,9 +33,11 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     });
     let frames = encode(to, restored);
     let mut written = Vec::new();
+    let mut writer = FrameWriter::new(to.framing());
     for frame in &frames {
-        frame::write(to.framing(), frame, &mut written);
+        writer.write(frame, &mut written);
     }
+    writer.end(&mut written);
     let (events, errors) = decode(to, [&written[..]]);
     check(&events);
     // Where arguments are no JSON, a reader may take their end for the beginning of another call.

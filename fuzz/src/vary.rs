@@ -5,7 +5,7 @@ mod tree;
 
 use libfuzzer_sys::fuzzer_mutate;
 use toolwright_core::Json;
-use toolwright_core::frame::{self, Frame, FrameReader, Framing};
+use toolwright_core::frame::{Frame, FrameReader, FrameWriter, Framing};
 
 use crate::dice::Dice;
 use crate::input;
@@ -62,9 +62,11 @@ pub fn stream(
         vary_frames(&mut frames, &mut dice);
     }
     let mut bytes = Vec::new();
+    let mut writer = FrameWriter::new(framing);
     for frame in &frames {
-        frame::write(framing, frame, &mut bytes);
+        writer.write(frame, &mut bytes);
     }
+    writer.end(&mut bytes);
     replace(data, start, &bytes, size, room)
 }
 

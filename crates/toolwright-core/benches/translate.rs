@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use divan::{Bencher, black_box};
 use toolwright_core::Json;
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest};
-use toolwright_core::frame::{self, FrameReader};
+use toolwright_core::frame::{FrameReader, FrameWriter};
 use toolwright_core::translate::{Options, Translator};
 
 fn main() {
@@ -83,7 +83,7 @@ impl Source {
         reader.finish(&mut frames).unwrap();
         for frame in &frames {
             let mut piece = Vec::new();
-            frame::write(self.codec.framing(), frame, &mut piece);
+            FrameWriter::new(self.codec.framing()).write(frame, &mut piece);
             self.pieces.push(piece);
         }
         let payloads = frames.into_iter().map(|frame| frame.data.into_bytes());

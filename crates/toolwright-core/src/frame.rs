@@ -4,6 +4,7 @@
 //! in two by the network arrives undamaged. Each looks at a byte once, and holds no more than
 //! [`MAX_FRAME`] of them.
 
+mod array;
 mod aws;
 mod ndjson;
 mod sse;
@@ -17,11 +18,13 @@ pub enum Framing {
     Aws,
     /// A JSON document a line
     Ndjson,
+    /// JSON objects in one array
+    Array,
 }
 
 impl Framing {
     /// All framings.
-    pub const ALL: [Framing; 3] = [Framing::Sse, Framing::Aws, Framing::Ndjson];
+    pub const ALL: [Framing; 4] = [Framing::Sse, Framing::Aws, Framing::Ndjson, Framing::Array];
 
     /// The value of `content-type` for a stream in this framing.
     pub fn content_type(self) -> &'static str {
@@ -29,6 +32,7 @@ impl Framing {
             Framing::Sse => "text/event-stream",
             Framing::Aws => "application/vnd.amazon.eventstream",
             Framing::Ndjson => "application/x-ndjson",
+            Framing::Array => "application/json",
         }
     }
 }
@@ -99,6 +103,7 @@ enum Cutter {
     Sse(sse::Reader),
     Aws(aws::Reader),
     Ndjson(ndjson::Reader),
+    Array(array::Reader),
 }
 
 impl FrameReader {
@@ -108,6 +113,7 @@ impl FrameReader {
             Framing::Sse => Cutter::Sse(sse::Reader::default()),
             Framing::Aws => Cutter::Aws(aws::Reader::default()),
             Framing::Ndjson => Cutter::Ndjson(ndjson::Reader::default()),
+            Framing::Array => Cutter::Array(array::Reader::default()),
         };
         FrameReader { cutter, failed: None }
     }
@@ -118,6 +124,7 @@ impl FrameReader {
             Cutter::Sse(reader) => reader.push(bytes, frames),
             Cutter::Aws(reader) => reader.push(bytes, frames),
             Cutter::Ndjson(reader) => reader.push(bytes, frames),
+            Cutter::Array(reader) => reader.push(bytes, frames),
         })
     }
 
@@ -127,6 +134,7 @@ impl FrameReader {
             Cutter::Sse(reader) => reader.finish(frames),
             Cutter::Aws(reader) => reader.finish(),
             Cutter::Ndjson(reader) => reader.finish(frames),
+            Cutter::Array(reader) => reader.finish(),
         })
     }
 
@@ -137,6 +145,7 @@ impl FrameReader {
                 Cutter::Sse(reader) => reader.is_between(),
                 Cutter::Aws(reader) => reader.is_between(),
                 Cutter::Ndjson(reader) => reader.is_between(),
+                Cutter::Array(reader) => reader.is_between(),
             }
     }
 
@@ -153,13 +162,47 @@ impl FrameReader {
     }
 }
 
-/// Appends a frame's bytes. What a framing has no place for is left out: names in NDJSON, the mark
-/// of an exception in SSE and NDJSON.
-pub fn write(framing: Framing, frame: &Frame, out: &mut Vec<u8>) {
-    match framing {
-        Framing::Sse => sse::write(frame, out),
-        Framing::Aws => aws::write(frame, out),
-        Framing::Ndjson => ndjson::write(frame, out),
+/// Writes the frames of one stream. What a framing has no place for is left out: names in NDJSON and
+/// arrays, the mark of an exception in all but AWS's.
+#[derive(Debug, Clone)]
+pub struct FrameWriter {
+    framing: Framing,
+    /// Where an array is
+    place: array::Place,
+}
+
+impl FrameWriter {
+    /// A writer at the start of a stream.
+    pub fn new(framing: Framing) -> FrameWriter {
+        FrameWriter { framing, place: array::Place::default() }
+    }
+
+    /// A writer that goes on where the frames of somebody else have been read so far.
+    pub fn after(reader: &FrameReader) -> FrameWriter {
+        let (framing, place) = match &reader.cutter {
+            Cutter::Sse(_) => (Framing::Sse, array::Place::default()),
+            Cutter::Aws(_) => (Framing::Aws, array::Place::default()),
+            Cutter::Ndjson(_) => (Framing::Ndjson, array::Place::default()),
+            Cutter::Array(reader) => (Framing::Array, reader.place()),
+        };
+        FrameWriter { framing, place }
+    }
+
+    /// Appends a frame's bytes.
+    pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        match self.framing {
+            Framing::Sse => sse::write(frame, out),
+            Framing::Aws => aws::write(frame, out),
+            Framing::Ndjson => ndjson::write(frame, out),
+            Framing::Array => self.place = array::write(self.place, frame, out),
+        }
+    }
+
+    /// Appends what a stream ends with, once.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        if self.framing == Framing::Array {
+            self.place = array::end(self.place, out);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::event::watch::Watch;
 use crate::fault::{Fault, FaultClass};
 use crate::fit::restore::Restorer;
-use crate::frame::{self, Frame, FrameReader, Framing};
+use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
 
 /// Takes bytes of one dialect and gives bytes of another. It holds back no more than a frame, or
 /// a part where the target's dialect cannot say half of it.
@@ -87,12 +87,23 @@ impl StreamReader {
         StreamReader { interest: Interest::Notes, ..StreamReader::new(from) }
     }
 
+    /// In another framing than the dialect's usual one.
+    #[must_use]
+    pub fn framed(self, framing: Framing) -> StreamReader {
+        StreamReader { frames: FrameReader::new(framing), ..self }
+    }
+
     /// Takes some bytes and appends the events that they complete. After an error nothing more may
     /// be pushed.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TranslateError> {
         let read = self.frames.push(bytes, &mut self.whole);
         self.decode(events)?;
         Ok(read?)
+    }
+
+    /// A writer of frames that goes on where these bytes are.
+    pub fn framer(&self) -> FrameWriter {
+        FrameWriter::after(&self.frames)
     }
 
     /// Whether the bytes so far end where a frame ends.
@@ -124,7 +135,7 @@ impl StreamReader {
 pub struct StreamWriter {
     restorer: Restorer,
     encoder: Box<dyn StreamEncoder>,
-    framing: Framing,
+    framer: FrameWriter,
     spelling: &'static [(&'static str, &'static str)],
     restored: Vec<Event>,
     frames: Vec<Frame>,
@@ -141,12 +152,18 @@ impl StreamWriter {
         StreamWriter {
             restorer,
             encoder: to.stream_encoder(asked),
-            framing: to.framing(),
+            framer: FrameWriter::new(to.framing()),
             spelling,
             restored: Vec::new(),
             frames: Vec::new(),
             watch: Watch::default(),
         }
+    }
+
+    /// In another framing than the dialect's usual one, or going on where somebody else is.
+    #[must_use]
+    pub fn with_framer(self, framer: FrameWriter) -> StreamWriter {
+        StreamWriter { framer, ..self }
     }
 
     /// Takes events and appends what can be said by now. After the end nothing more is said.
@@ -162,7 +179,10 @@ impl StreamWriter {
             self.encoder.encode(event, &mut self.frames);
         }
         for frame in self.frames.drain(..) {
-            frame::write(self.framing, &frame, out);
+            self.framer.write(&frame, out);
+        }
+        if self.watch.is_over() {
+            self.framer.end(out);
         }
     }
 

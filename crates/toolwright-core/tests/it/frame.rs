@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use toolwright_core::Json;
-use toolwright_core::frame::{Frame, FrameError, FrameReader, Framing, MAX_FRAME, write};
+use toolwright_core::frame::{Frame, FrameError, FrameReader, FrameWriter, Framing, MAX_FRAME};
 
 use crate::fixtures;
 
@@ -58,11 +58,58 @@ fn frames(framing: Framing, bytes: impl AsRef<[u8]>) -> Vec<Frame> {
 }
 
 pub fn written(framing: Framing, frames: &[Frame]) -> Vec<u8> {
+    let mut writer = FrameWriter::new(framing);
     let mut out = Vec::new();
     for frame in frames {
-        write(framing, frame, &mut out);
+        writer.write(frame, &mut out);
     }
+    writer.end(&mut out);
     out
+}
+
+#[test]
+fn arrays_are_cut_into_their_objects() {
+    let google = "[{\n  \"a\": \"} ] \\\" ,\"\n}\n,\r\n{\"b\": [{}, [1]]}\n]\n";
+    let cut = frames(Framing::Array, google);
+    let texts: Vec<&str> = cut.iter().map(|frame| frame.data.as_str()).collect();
+    assert_eq!(texts, ["{\n  \"a\": \"} ] \\\" ,\"\n}", "{\"b\": [{}, [1]]}"]);
+    assert_eq!(frames(Framing::Array, " [ ] "), []);
+    // An answer that is no stream is one object.
+    assert_eq!(frames(Framing::Array, "{\"error\": {}}\n"), [Frame::data("{\"error\": {}}")]);
+    for (bytes, count, error) in [
+        ("[{}", 1, FrameError::Truncated),
+        ("[{}, {\"a\":", 1, FrameError::Truncated),
+        ("[", 0, FrameError::Truncated),
+        ("[{} {}]", 1, FrameError::Malformed),
+        ("[{},]", 1, FrameError::Malformed),
+        ("[1]", 0, FrameError::Malformed),
+        ("[{}] x", 1, FrameError::Malformed),
+        ("data: {}", 0, FrameError::Malformed),
+    ] {
+        let (frames, result) = read(Framing::Array, bytes);
+        assert_eq!((frames.len(), result), (count, Err(error)), "{bytes}");
+    }
+}
+
+#[test]
+fn an_array_can_be_gone_on_with_wherever_it_is() {
+    for (begun, rest) in [
+        ("", "[{\"e\":1}\n]\n"),
+        ("[", "{\"e\":1}\n]\n"),
+        ("[{}", "\n,\r\n{\"e\":1}\n]\n"),
+        ("[{},\n", "{\"e\":1}\n]\n"),
+        ("[{}]", ""),
+    ] {
+        let mut reader = FrameReader::new(Framing::Array);
+        reader.push(begun.as_bytes(), &mut Vec::new()).unwrap();
+        assert_eq!(reader.is_between(), !begun.ends_with(']'));
+        let mut writer = FrameWriter::after(&reader);
+        let mut out = Vec::new();
+        writer.write(&Frame::data("{\"e\":1}"), &mut out);
+        writer.end(&mut out);
+        writer.end(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), rest, "{begun}");
+    }
 }
 
 /// An AWS message with right checksums around any headers and payload.
@@ -153,7 +200,7 @@ fn bedrock_frames_equal_their_listing() {
 fn case_30_utf8_split_across_chunks() {
     let data = r#"{"text":"查询北京天气👩‍👩‍👧 naïve 🇨🇳"}"#;
     for framing in Framing::ALL {
-        let expected = if framing == Framing::Ndjson {
+        let expected = if matches!(framing, Framing::Ndjson | Framing::Array) {
             vec![Frame::data(data), Frame::data(data)]
         } else {
             vec![Frame::named("消息🙂", data), Frame::named("消息🙂", data)]
@@ -381,6 +428,7 @@ fn frames_past_the_limit_are_refused() {
         (Framing::Sse, "data: ", "\ndata: "),
         (Framing::Sse, "data: x\nevent: ", "\ndata: "),
         (Framing::Ndjson, "", ""),
+        (Framing::Array, "[{", ""),
     ] {
         let mut reader = FrameReader::new(framing);
         let mut frames = Vec::new();
@@ -402,7 +450,7 @@ fn frames_past_the_limit_are_refused() {
 
 #[test]
 fn one_byte_at_a_time_is_linear() {
-    let long = Frame::data("x".repeat(1 << 20));
+    let long = Frame::data(format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20)));
     let started = Instant::now();
     for framing in Framing::ALL {
         let bytes = written(framing, std::slice::from_ref(&long));
@@ -417,7 +465,11 @@ fn one_byte_at_a_time_is_linear() {
 #[test]
 fn content_types_are_the_vendors() {
     let types = Framing::ALL.map(Framing::content_type);
-    let expected =
-        ["text/event-stream", "application/vnd.amazon.eventstream", "application/x-ndjson"];
+    let expected = [
+        "text/event-stream",
+        "application/vnd.amazon.eventstream",
+        "application/x-ndjson",
+        "application/json",
+    ];
     assert_eq!(types, expected);
 }

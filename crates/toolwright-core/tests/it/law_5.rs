@@ -6,6 +6,7 @@ use std::ops::Range;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolwright_core::frame::{Frame, FrameReader, Framing};
+use toolwright_core::object;
 
 use crate::frame::{RECORDED, header, read, read_chunks, recorded, sealed, string_header, written};
 
@@ -98,12 +99,37 @@ fn stream() -> impl Strategy<Value = (Framing, Vec<u8>)> {
             .prop_map(|(framing, file, _)| (framing, recorded(file))),
         lines().prop_map(|bytes| (Framing::Sse, bytes)),
         lines().prop_map(|bytes| (Framing::Ndjson, bytes)),
+        objects().prop_map(|bytes| (Framing::Array, bytes)),
         messages().prop_map(|bytes| (Framing::Aws, bytes)),
         (framing, vec(any::<u8>(), 0..200)),
     ]
 }
 
-/// Any frame that all three framings can say, but for its name and the mark of an exception.
+/// Bytes that are made of what an array of objects has.
+fn objects() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop::sample::select(vec![
+        &b"["[..],
+        b"]",
+        b"{",
+        b"}",
+        b"},{",
+        b",",
+        b"\n,\r\n",
+        b"\"",
+        b"\\",
+        b"\\\"",
+        b"{\"a\":[1,{}]}",
+        "北京🙂".as_bytes(),
+        b"\xF0\x9F",
+    ]);
+    (any::<bool>(), vec(piece, 0..40)).prop_map(|(sound, pieces)| {
+        let start = if sound { &b"[{"[..] } else { b"" };
+        [start, &pieces.concat()].concat()
+    })
+}
+
+/// Any frame that all framings can say, but for its name, the mark of an exception, and what an
+/// array must have around it.
 fn frame() -> impl Strategy<Value = Frame> {
     let data = prop_oneof![any::<String>(), "[\\[\\]{}:,\" \n0-9a-z\u{4e00}-\u{4eff}]{0,80}"];
     let name = proptest::option::of(prop_oneof!["[a-zA-Z_.-]{1,30}", any::<String>()]);
@@ -121,6 +147,7 @@ fn sayable(framing: Framing, frame: &Frame) -> Option<Frame> {
             let name = frame.name.map(|name| name.replace(['\r', '\n'], ""));
             frame.name = name.filter(|name| !name.is_empty());
         }
+        Framing::Array => frame = Frame::data(object! {"data": frame.data}.compact()),
         Framing::Ndjson => {
             frame = Frame::data(frame.data.replace(['\r', '\n'], ""));
             if frame.data.as_bytes().trim_ascii().is_empty() {

@@ -4,6 +4,7 @@
 //! vendors share a path, the bare one is the better known's, and the other needs its prefix.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, percent};
+use toolwright_core::frame::Framing;
 
 /// Where a request is posted to.
 #[derive(Clone)]
@@ -96,11 +97,15 @@ impl Endpoint {
         prefix.or(by_path.map(|(_, dialect)| *dialect)).unwrap_or(Dialect::OpenaiChat)
     }
 
-    /// Whether a stream comes in frames here. Gemini's is a JSON array unless frames are asked for.
-    pub fn frames(&self) -> bool {
-        let asked =
-            || self.query.as_deref().unwrap_or_default().split('&').any(|own| own == "alt=sse");
-        self.dialect != Dialect::Gemini || asked()
+    /// How a stream comes here. Gemini's is a JSON array unless events are asked for.
+    pub fn framing(&self) -> Framing {
+        let query = self.query.as_deref().unwrap_or_default();
+        let asked = || query.split('&').any(|own| matches!(own, "alt=sse" | "$alt=sse"));
+        if self.dialect == Dialect::Gemini && !asked() {
+            Framing::Array
+        } else {
+            self.codec.framing()
+        }
     }
 
     /// Its name, in logs and metrics.

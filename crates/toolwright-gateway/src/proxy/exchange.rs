@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use toolwright::run::Model;
 use toolwright::upstream::{Incoming, Remote};
+use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, Request, Response};
 
@@ -176,8 +177,8 @@ impl Exchange {
     /// pass as it is.
     fn is_other(&self, incoming: &Incoming) -> bool {
         let codec = self.ask.endpoint.codec;
-        let framed = !self.ask.stream || self.ask.endpoint.frames();
-        framed && whole::is_other(codec, &incoming.headers, self.ask.stream)
+        let array = self.ask.stream && self.ask.endpoint.framing() == Framing::Array;
+        !array && whole::is_other(codec, &incoming.headers, self.ask.stream)
     }
 
     /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read

@@ -10,6 +10,7 @@ use toolwright::upstream::IncomingBody;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::Event;
 use toolwright_core::event::watch::Watch;
+use toolwright_core::frame::{FrameWriter, Framing};
 use toolwright_core::translate::{Options, StreamReader, Translator};
 use toolwright_core::{Fault, FaultClass, Json};
 
@@ -41,13 +42,17 @@ pub enum Tap {
     Off,
 }
 
+/// Whose words a stream is in, and where it is.
+type Speaker = (&'static dyn ChatCodec, FrameWriter);
+
 /// The longest whole answer that is read for what it says; a longer one passes unread.
 const LONGEST: usize = 4 << 20;
 
 impl Tap {
     /// For a stream in a dialect.
-    pub fn stream(codec: &'static dyn ChatCodec) -> Tap {
-        Tap::Stream(codec, StreamReader::watching(codec), Vec::new(), Watch::default())
+    pub fn stream(codec: &'static dyn ChatCodec, framing: Framing) -> Tap {
+        let reader = StreamReader::watching(codec).framed(framing);
+        Tap::Stream(codec, reader, Vec::new(), Watch::default())
     }
 
     /// For a whole answer in a dialect.
@@ -76,10 +81,10 @@ impl Tap {
     }
 
     /// Who could add to a stream, in its own dialect: nobody after half a frame.
-    fn speaker(&self) -> Option<&'static dyn ChatCodec> {
+    fn speaker(&self) -> Option<Speaker> {
         match self {
             Tap::Stream(codec, reader, _, watch) if !watch.is_over() && reader.is_between() => {
-                Some(*codec)
+                Some((*codec, reader.framer()))
             }
             _ => None,
         }
@@ -163,8 +168,8 @@ impl Pass {
         close.done();
         match (fault, speaker) {
             (None, _) => Poll::Ready(None),
-            (Some(fault), Some(codec)) => {
-                Poll::Ready(Some(Ok(Frame::data(last_words(codec, fault)))))
+            (Some(fault), Some(speaker)) => {
+                Poll::Ready(Some(Ok(Frame::data(last_words(speaker, fault)))))
             }
             (Some(fault), None) => {
                 // What came before goes out first: a connection that fails takes it along.
@@ -177,10 +182,10 @@ impl Pass {
 }
 
 /// How a stream that breaks off tells it to the client.
-fn last_words(codec: &'static dyn ChatCodec, fault: Fault) -> Bytes {
+fn last_words((codec, framer): Speaker, fault: Fault) -> Bytes {
     let options = Options::default();
     let mut out = Vec::new();
-    let mut writer = Translator::new(codec, codec, &options).writer();
+    let mut writer = Translator::new(codec, codec, &options).writer().with_framer(framer);
     writer.write([Event::Fault(fault)], &mut out);
     Bytes::from(out)
 }

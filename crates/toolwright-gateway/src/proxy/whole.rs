@@ -4,6 +4,7 @@ use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::watch::Watch;
+use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Report, Translated};
 use toolwright_core::{Fault, FaultClass, Response};
 
@@ -68,6 +69,14 @@ pub fn is_stream(codec: &dyn ChatCodec, headers: &HeaderMap) -> bool {
     const LAX: [&str; 3] = ["", "text/plain", "application/octet-stream"];
     let kind = content_type(headers);
     kind.eq_ignore_ascii_case(codec.framing().content_type()) || LAX.contains(&kind)
+}
+
+/// The framing in which a reply comes that was asked for in one: that, or its dialect's usual one.
+pub fn framing(codec: &dyn ChatCodec, asked: Framing, headers: &HeaderMap) -> Option<Framing> {
+    if content_type(headers).eq_ignore_ascii_case(asked.content_type()) {
+        return Some(asked);
+    }
+    is_stream(codec, headers).then(|| codec.framing())
 }
 
 /// Whether a reply comes in the other form than the one that was asked for: a stream in place of a

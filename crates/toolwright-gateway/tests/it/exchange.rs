@@ -1,5 +1,6 @@
 //! Exchanges through the running gateway, with upstreams that replay what was recorded.
 
+mod array;
 mod fold;
 mod hostile;
 mod key;

@@ -6,6 +6,7 @@ use toolwright::run::model::ready;
 use toolwright::upstream::Incoming;
 use toolwright_core::Response;
 use toolwright_core::event::split::split;
+use toolwright_core::frame::FrameWriter;
 
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};
@@ -26,9 +27,12 @@ impl Exchange {
         self.close.share.shrink(0);
         let Incoming { status, headers, body } = incoming;
         let codec = self.ask.endpoint.codec;
-        let streams = self.ask.stream && whole::is_stream(codec, &headers);
+        let framing = whole::framing(codec, self.ask.endpoint.framing(), &headers);
         let share = self.close.share.beside();
-        let tap = if streams { Tap::stream(codec) } else { Tap::whole(codec, share) };
+        let tap = match framing.filter(|_| self.ask.stream) {
+            Some(framing) => Tap::stream(codec, framing),
+            None => Tap::whole(codec, share),
+        };
         let mut reply = Reply::new(ReplyBody::empty());
         *reply.status_mut() = status;
         *reply.headers_mut() = headers::back(headers);
@@ -62,7 +66,8 @@ impl Exchange {
     /// An answer to the client as it is being made.
     pub(super) fn relay(mut self, source: Source, translation: &Translation) -> Reply {
         let mut reply = Reply::new(ReplyBody::empty());
-        let kind = HeaderValue::from_static(translation.client.framing().content_type());
+        let framing = self.ask.endpoint.framing();
+        let kind = HeaderValue::from_static(framing.content_type());
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
@@ -76,7 +81,8 @@ impl Exchange {
             self.close.note.lost();
         }
         let close = self.close(&reply);
-        let relay = Relay::new(source, translation.back().writer(), strictness, close);
+        let writer = translation.back().writer().with_framer(FrameWriter::new(framing));
+        let relay = Relay::new(source, writer, strictness, close);
         *reply.body_mut() = ReplyBody::stream(relay);
         reply
     }
