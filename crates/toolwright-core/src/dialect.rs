@@ -32,6 +32,7 @@ use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::{Frame, Framing};
 use crate::json::{Json, Object};
+use crate::keep::Place;
 use crate::part::Part;
 use crate::request::Request;
 use crate::response::Response;
@@ -217,6 +218,8 @@ pub struct Asked {
     pub stream_usage: bool,
     /// Fields of the request that the dialect repeats in its reply
     pub echo: Object,
+    /// Where in its conversation the answer stands, if the client may send calls back without ids
+    pub place: Option<Place>,
 }
 
 /// Speaks tools, calls and outcomes. MCP stops here.

@@ -7,6 +7,7 @@
 //! applies its usual rules.
 
 mod key;
+mod place;
 mod recall;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::part::{Body, Part, Signature};
 
 pub use key::Key;
 pub(crate) use key::{Words, sum};
+pub use place::Place;
 pub use recall::recall;
 
 /// What is kept of one answer: its calls as the client knows them, and around them what the client
@@ -33,6 +35,8 @@ pub struct Kept {
     known: bool,
     /// The answer's parts, in the vendor's order
     pieces: Vec<Piece>,
+    /// Where it stands in its conversation, if the client may send its calls back without ids
+    place: Option<Place>,
 }
 
 /// What is kept of one part of an answer.
@@ -91,8 +95,25 @@ impl Kept {
         let known = rule.signature && pieces.iter().any(Piece::is_known);
         let signed = known || pieces.iter().any(|own| own.signature().is_some());
         let echoes = rule.must_echo && pieces.iter().any(|own| matches!(own, Piece::Whole(_)));
-        let kept = Kept { maker, signed, known, pieces };
+        let kept = Kept { maker, signed, known, pieces, place: None };
         ((signed || echoes) && kept.keys().next().is_some()).then_some(kept)
+    }
+
+    /// At a place, where the client may send calls back without ids.
+    pub(crate) fn with_place(self, place: Option<Place>) -> Kept {
+        Kept { place, ..self }
+    }
+
+    /// By what it is found again where its calls come back without ids: for each call what stands
+    /// for its id, and a key.
+    pub fn places(&self) -> impl Iterator<Item = (String, Key)> {
+        self.place.into_iter().flat_map(|place| {
+            self.calls().enumerate().map(move |(number, (_, name, sum))| {
+                let id = place.id(number);
+                let key = Key::new(&id, name, sum);
+                (id, key)
+            })
+        })
     }
 
     /// By what it is found again: a key for each call.

@@ -169,7 +169,8 @@ impl<'c> Translator<'c> {
         let profile = self.to.profile(&self.target(None));
         let source = self.from.profile(&self.target(None));
         let restorer = Restorer::new(self.options.aliases.clone(), &source, profile);
-        restorer.with_id(self.options.asked.id.clone())
+        let asked = &self.options.asked;
+        restorer.with_id(asked.id.clone()).with_place(asked.place)
     }
 
     fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {

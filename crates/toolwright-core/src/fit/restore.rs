@@ -17,7 +17,7 @@ use super::{Aliases, Loss, Profile, Severity, Site, extras, ids};
 use crate::call::{Arguments, Call};
 use crate::extra::Extra;
 use crate::json::{Json, JsonText};
-use crate::keep::Kept;
+use crate::keep::{Kept, Place};
 use crate::origin::Origin;
 use crate::part::{Body, Part, Reasoning};
 use crate::request::Request;
@@ -37,6 +37,8 @@ pub struct Restorer {
     /// The id of a reply that came without one
     id: Option<String>,
     /// What made-up ids of calls are made from, another for every reply
+    /// Where the answer stands in its conversation
+    place: Option<Place>,
     seed: String,
     texts: usize,
     calls: usize,
@@ -63,6 +65,7 @@ impl Restorer {
             keeper: Keeper::new(source, &profile),
             profile,
             id: None,
+            place: None,
             seed: String::new(),
             texts: 0,
             calls: 0,
@@ -82,6 +85,13 @@ impl Restorer {
         self
     }
 
+    /// At a place of a conversation in which calls may come back without ids.
+    #[must_use]
+    pub fn with_place(mut self, place: Option<Place>) -> Restorer {
+        self.place = place;
+        self
+    }
+
     /// How many things the client is not told as they were said, so far.
     pub fn losses(&self) -> usize {
         self.losses.len()
@@ -95,7 +105,8 @@ impl Restorer {
     /// What the client's dialect will not bring back of a complete answer, though its vendor wants
     /// it back.
     pub fn take_kept(&mut self) -> Option<Kept> {
-        self.keeper.as_mut().and_then(|keeper| keeper.take())
+        let kept = self.keeper.as_mut().and_then(|keeper| keeper.take());
+        kept.map(|kept| kept.with_place(self.place))
     }
 
     /// Restores a whole answer.

@@ -54,6 +54,16 @@ impl Words {
         self.length += text.len();
     }
 
+    pub(super) fn push_number(&mut self, number: u64) {
+        self.hash = mixed(self.hash, &number.to_le_bytes());
+        self.length += size_of::<u64>();
+    }
+
+    /// The hash alone.
+    pub(super) fn mark(self) -> u64 {
+        self.hash
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.length == 0
     }

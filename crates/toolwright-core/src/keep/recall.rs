@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Kept, Piece, Words, is_known, sum};
+use super::{Kept, Piece, Place, Words, is_known, sum};
 use crate::call::Call;
 use crate::extra::Extra;
 use crate::fit::Profile;
@@ -17,13 +17,48 @@ use crate::request::Request;
 /// thinking that the client did bring back is left as it is.
 ///
 /// `find` gives what was kept for a call, see [`Key`](super::Key). All calls of an answer must be
-/// there again, with their ids, names and arguments, one after the other.
+/// there again, with their ids, names and arguments, one after the other. A call without an id is
+/// looked for with one that stands for its [`Place`].
 pub fn recall(request: &mut Request, target: &Profile, find: impl Fn(&Call) -> Option<Arc<Kept>>) {
+    let calls = || request.messages.iter().flat_map(Message::calls);
+    // The way to a place leads through the whole conversation: only where somebody wants to know.
+    let mut place = calls().any(|call| call.id.is_none()).then(Place::default);
     let find = |call: &Call| find(call).filter(|kept| kept.returns(target));
     // A client may say one turn in several messages.
     for turn in request.messages.chunk_by_mut(|one, next| is_turn(one) && is_turn(next)) {
-        if turn.iter().any(|own| is_turn(own) && own.calls().any(|call| find(call).is_some())) {
-            fill(turn, target, &find);
+        let seek = Seek { place, find: &find };
+        if let Some(place) = &mut place {
+            turn.iter().for_each(|message| place.pass(message));
+        }
+        let calls = turn.iter().filter(|own| is_turn(own)).flat_map(Message::calls);
+        let known = calls.enumerate().any(|(number, call)| seek.find(call, number).is_some());
+        if known {
+            fill(turn, target, &seek);
+        }
+    }
+}
+
+/// Looks for what was kept of a turn.
+struct Seek<'f, F> {
+    /// Where the turn is, if any call has no id
+    place: Option<Place>,
+    find: &'f F,
+}
+
+impl<F: Fn(&Call) -> Option<Arc<Kept>>> Seek<'_, F> {
+    /// What was kept for a call, which has a number in the turn.
+    fn find(&self, call: &Call, number: usize) -> Option<Arc<Kept>> {
+        match self.place.filter(|_| call.id.is_none()) {
+            Some(place) => (self.find)(&place.named(call, number)),
+            None => (self.find)(call),
+        }
+    }
+
+    /// Whether a call is one that was kept under an id.
+    fn is(&self, call: &Call, id: &str, kept: &Kept) -> bool {
+        match call.id.as_deref() {
+            Some(own) => own == id,
+            None => self.place.is_some() && self.place == kept.place,
         }
     }
 }
@@ -36,12 +71,16 @@ fn is_turn(message: &Message) -> bool {
 type Placed = (usize, Part);
 
 /// Fills a turn with what was kept of the answers in it.
-fn fill(turn: &mut [Message], target: &Profile, find: &impl Fn(&Call) -> Option<Arc<Kept>>) {
+fn fill<F: Fn(&Call) -> Option<Arc<Kept>>>(
+    turn: &mut [Message],
+    target: &Profile,
+    seek: &Seek<'_, F>,
+) {
     let mut parts: Vec<Placed> = Vec::new();
     for (at, message) in turn.iter_mut().enumerate() {
         parts.extend(std::mem::take(&mut message.parts).into_iter().map(|part| (at, part)));
     }
-    let answers = answers(&parts, find);
+    let answers = answers(&parts, seek);
     let mut parts = parts.into_iter();
     let mut at = 0;
     let mut put = |(at, part): Placed| turn[at].parts.push(part);
@@ -55,19 +94,22 @@ fn fill(turn: &mut [Message], target: &Profile, find: &impl Fn(&Call) -> Option<
 }
 
 /// The answers in a turn of which something was kept, and where they stand.
-fn answers(
+fn answers<F: Fn(&Call) -> Option<Arc<Kept>>>(
     parts: &[Placed],
-    find: &impl Fn(&Call) -> Option<Arc<Kept>>,
+    seek: &Seek<'_, F>,
 ) -> Vec<(Range<usize>, Arc<Kept>)> {
     let mut answers: Vec<(Range<usize>, Arc<Kept>)> = Vec::new();
     let (mut at, mut last) = (0, 0);
+    let mut number = 0;
     while let Some((_, part)) = parts.get(at) {
-        let kept = part.as_call().and_then(find);
-        let Some((length, kept)) = kept.and_then(|kept| Some((end(&parts[at..], &kept)?, kept)))
-        else {
+        let kept = part.as_call().and_then(|call| seek.find(call, number));
+        let whole = kept.and_then(|kept| Some((end(&parts[at..], &kept, seek)?, kept)));
+        let Some((length, kept)) = whole else {
+            number += usize::from(part.as_call().is_some());
             at += 1;
             continue;
         };
+        number += kept.calls().count();
         let start = last + begin(&parts[last..at], &kept);
         at += length;
         last = at;
@@ -88,12 +130,16 @@ impl Kept {
 }
 
 /// Where an answer ends that begins with a call: after the last of its calls, if all are there.
-fn end(parts: &[Placed], kept: &Kept) -> Option<usize> {
+fn end<F: Fn(&Call) -> Option<Arc<Kept>>>(
+    parts: &[Placed],
+    kept: &Kept,
+    seek: &Seek<'_, F>,
+) -> Option<usize> {
     let mut calls = kept.calls().peekable();
     for (at, (_, part)) in parts.iter().enumerate() {
         let Some(call) = part.as_call() else { continue };
         let (id, name, own) = calls.next()?;
-        if call.id.as_deref() != Some(id) || call.name != name || sum(&call.arguments) != own {
+        if !seek.is(call, id, kept) || call.name != name || sum(&call.arguments) != own {
             return None;
         }
         if calls.peek().is_none() {

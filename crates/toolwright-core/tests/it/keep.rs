@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
 use toolwright_core::fit::profile::OutcomeCarrier;
-use toolwright_core::keep::{Kept, Key};
+use toolwright_core::keep::{Kept, Key, Place};
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{
     Body, Call, Event, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
@@ -477,4 +477,73 @@ fn what_is_kept_is_not_printed() {
         assert!(!format!("{whole:?}").contains("天气"), "{whole:?}");
         assert!(whole.size() > 100 && stream.size() > 100);
     }
+}
+
+/// What a vendor receives of a client that sends calls back without ids, after a conversation.
+fn nameless(before: &[Message], later: &[Message]) -> Json {
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::Ollama));
+    let tool = Tool::function("f", Json::Object(object! {"type": "object"}));
+    let request = |messages: &[Message]| Request {
+        model: Some("m".into()),
+        messages: messages.to_vec(),
+        tools: vec![tool.clone()],
+        ..Request::default()
+    };
+    let place = Some(Place::after(&request(before)));
+    let asked = Asked { place, ..Asked::default() };
+    let options = Options { asked, ..Options::default() };
+    let back = Translator::new(vendor, client, &options);
+    let kept = back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.kept;
+    let kept = kept.expect("thinking is kept");
+    let options = Options::default();
+    let translator = Translator::new(client, vendor, &options);
+    let wire = client.encode_request(request(later));
+    assert!(!wire.body.compact().contains("toolu"), "{}", wire.body.pretty());
+    let mut request = translator.read(wire).unwrap();
+    translator.recall(&mut request, |call| {
+        let key = Key::of(call)?;
+        let known = kept.places().any(|(id, own)| call.id.as_ref() == Some(&id) && own == key);
+        known.then(|| kept.clone())
+    });
+    translator.send(request).unwrap().value.body
+}
+
+#[test]
+fn calls_without_ids_are_known_by_all_that_was_said_before_them() {
+    let vendor = codec(Dialect::Anthropic);
+    let answer = vendor.decode_response(WireReply::ok(reply(Dialect::Anthropic))).unwrap();
+    let mut said = answer.message();
+    said.parts.retain(|part| !matches!(part.body, Body::Reasoning(_)));
+    for part in &mut said.parts {
+        if let Body::Call(call) = &mut part.body {
+            call.id = None;
+        }
+    }
+    let names: Vec<String> = said.calls().map(|call| call.name.clone()).collect();
+    let results = names.iter().map(|name| {
+        let content = vec![Part::text("21")];
+        Message::tool(Outcome { name: Some(name.clone()), content, ..Outcome::default() })
+    });
+    let turn: Vec<Message> = [said].into_iter().chain(results).collect();
+    let asked = vec![Message::system("now"), Message::user("Wie warm ist es?")];
+    let later = |first: &[Message]| [first, &turn].concat();
+    let kinds = |body: &Json, at: usize| {
+        let content = body.pointer(&format!("/messages/{at}/content")).unwrap();
+        let kind = |block: &Json| block.pointer("/type").unwrap().as_str().unwrap().to_owned();
+        content.as_array().unwrap().iter().map(kind).collect::<Vec<_>>().join(" ")
+    };
+    let body = nameless(&asked, &later(&asked));
+    assert!(kinds(&body, 1).starts_with("thinking"), "{}", body.pretty());
+    // What is told at the top may change.
+    let other = [Message::system("later"), asked[1].clone()];
+    assert!(kinds(&nameless(&asked, &later(&other)), 1).starts_with("thinking"));
+    // The same calls after other words are another conversation's.
+    let other = [asked[0].clone(), Message::user("Wie kalt ist es?")];
+    let body = nameless(&asked, &later(&other));
+    assert!(!kinds(&body, 1).contains("thinking"), "{}", body.pretty());
+    // The same calls again, later in the conversation: only one of the two turns is meant.
+    let twice = [later(&asked), vec![Message::user("And now?")]].concat();
+    let body = nameless(&twice, &later(&twice));
+    assert!(!kinds(&body, 1).contains("thinking"), "{}", body.pretty());
+    assert!(kinds(&body, 3).starts_with("thinking"), "{}", body.pretty());
 }

@@ -90,7 +90,7 @@ impl Keep {
         self.answers.store(store.answers, Ordering::Relaxed);
     }
 
-    /// What is kept for a call of a client.
+    /// What is kept for a call of a client, which has an id or what stands for one.
     pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<Kept>> {
         let id = call.id.as_deref()?;
         if self.is_empty() || !self.store().clients.get(client)?.has_id(id) {

@@ -6,7 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, is_same};
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, is_same};
+use toolwright_core::keep::Place;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
@@ -142,7 +143,11 @@ fn written(
 /// What the reply must know of a request.
 pub fn asked(ask: &Ask, request: &Request) -> Asked {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Whoever may leave ids out is known again by what was said before.
+    let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
+    let place = (nameless && !request.tools.is_empty()).then(|| Place::after(request));
     Asked {
+        place,
         model: Some(ask.model.clone()),
         created: since.as_secs(),
         id: Some(reply_id(ask.endpoint.dialect, ask.id)),

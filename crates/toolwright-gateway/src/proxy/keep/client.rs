@@ -35,7 +35,9 @@ const OVERHEAD: usize = 128;
 
 /// About how many bytes an answer takes here.
 pub(super) fn size(kept: &Kept) -> usize {
-    OVERHEAD + kept.size() + kept.ids().map(|id| OVERHEAD + id.len()).sum::<usize>()
+    let ids = kept.ids().map(|id| OVERHEAD + id.len()).sum::<usize>();
+    let places = kept.places().map(|(id, _)| OVERHEAD + id.len()).sum::<usize>();
+    OVERHEAD + kept.size() + ids + places
 }
 
 impl Client {
@@ -60,6 +62,11 @@ impl Client {
             if let Some(earlier) = self.keys.insert(key, serial).filter(|own| *own != serial) {
                 self.forget(earlier);
             }
+            *self.ids.entry(id.into()).or_default() += 1;
+        }
+        for (id, key) in kept.places() {
+            // Conversations that are word for word the same have one place.
+            self.keys.insert(key, serial);
             *self.ids.entry(id.into()).or_default() += 1;
         }
         let size = size(&kept);
@@ -108,14 +115,15 @@ impl Client {
     fn forget(&mut self, serial: u64) {
         let Some(answer) = self.answers.remove(&serial) else { return };
         self.bytes -= answer.size;
-        for (key, id) in answer.kept.keys().zip(answer.kept.ids()) {
+        let named = answer.kept.ids().map(str::to_owned).zip(answer.kept.keys());
+        for (id, key) in named.chain(answer.kept.places()) {
             if self.keys.get(&key) == Some(&serial) {
                 self.keys.remove(&key);
             }
-            if let Some(count) = self.ids.get_mut(id) {
+            if let Some(count) = self.ids.get_mut(id.as_str()) {
                 *count -= 1;
                 if *count == 0 {
-                    self.ids.remove(id);
+                    self.ids.remove(id.as_str());
                 }
             }
         }

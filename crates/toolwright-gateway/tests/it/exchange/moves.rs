@@ -7,7 +7,7 @@ use toolwright_core::{Json, object};
 
 use super::fold::{self, Folded};
 use crate::gateway::vendor::vendor;
-use crate::gateway::{Gateway, Received, Upstream, at, items_at, table, text_at};
+use crate::gateway::{Gateway, Received, Reply, Upstream, at, items_at, table, text_at};
 
 /// A client with its conversation.
 struct Talk<'g> {
@@ -287,4 +287,91 @@ fn pairs(id: &str, document: &Json) -> (Pairs, Pairs) {
         (id, start.split('}').next().unwrap_or_default().to_owned())
     };
     (calls.into_iter().map(arguments).collect(), results)
+}
+
+/// A client that keeps no ids of calls, as Ollama's SDK for Python does not.
+struct Nameless<'g> {
+    gateway: &'g Gateway,
+    messages: Vec<Json>,
+    tools: Json,
+}
+
+impl<'g> Nameless<'g> {
+    fn new(gateway: &'g Gateway, question: &str) -> Nameless<'g> {
+        let own = vendor("ollama").request(false);
+        let tools = at(&Json::parse(&own.body).unwrap(), "/tools");
+        let user = object! {"role": "user", "content": question};
+        Nameless { gateway, messages: vec![Json::Object(user)], tools }
+    }
+
+    fn turn(&mut self) {
+        let body = object! {
+            "model": "up/claude-opus-5",
+            "stream": false,
+            "messages": self.messages.clone(),
+            "tools": self.tools.clone(),
+        };
+        let answer = self.gateway.ask_json("/api/chat", &body.compact()).ok();
+        let message = at(&Json::parse_bytes(&answer.body).unwrap(), "/message");
+        let calls = at(&message, "/tool_calls");
+        let calls: Vec<Json> = calls.as_array().unwrap_or_default().to_vec();
+        let bare: Vec<Json> = calls
+            .iter()
+            .map(|call| {
+                let function = object! {
+                    "name": at(call, "/function/name"),
+                    "arguments": at(call, "/function/arguments"),
+                };
+                Json::Object(object! {"function": function})
+            })
+            .collect();
+        let said = object! {
+            "role": "assistant", "content": at(&message, "/content"), "tool_calls": bare,
+        };
+        self.messages.push(Json::Object(said));
+        for call in &calls {
+            let name = at(call, "/function/name");
+            let result = object! {"role": "tool", "content": "ok", "tool_name": name};
+            self.messages.push(Json::Object(result));
+        }
+    }
+}
+
+#[test]
+fn case_07_09_a_client_without_ids_gets_its_thinking_back() {
+    let own = vendor("anthropic");
+    // The same calls each time, under ids of their own.
+    let reply = |number: usize| {
+        let body = String::from_utf8(own.calls()).unwrap();
+        Reply::json(200, body.replace("toolu_0", &format!("toolu_{number}")))
+    };
+    let upstream = Upstream::start([reply(1), reply(2), reply(3), own.final_reply(false)]);
+    let gateway = Gateway::start(&table("up", own.id, &upstream));
+    let mut talk = Nameless::new(&gateway, "北京天气与航班？");
+    talk.turn();
+    talk.turn();
+    let received = upstream.last();
+    is_legal_for_anthropic(&received);
+    let first = blocks(&received, 1);
+    assert_eq!(text_at(&first[0], "/signature"), SIGNED, "{}", received.text());
+    assert_eq!(kinds(&first)[..2], ["thinking", "redacted_thinking"]);
+    let id = |block: &Json| at(block, "/id").as_str().map(str::to_owned);
+    let ids = |blocks: &[Json]| blocks.iter().filter_map(id).collect::<Vec<_>>();
+    // The same calls in another conversation, asked between two turns of this one.
+    let mut other = Nameless::new(&gateway, "Und in Paris?");
+    other.turn();
+    assert_eq!(blocks_of(&upstream.last()), 0);
+    talk.turn();
+    let received = upstream.last();
+    is_legal_for_anthropic(&received);
+    let again = blocks(&received, 1);
+    assert_eq!(ids(&again), ids(&first), "made ids are the same in every request");
+    assert_eq!(again, first);
+    assert_eq!(text_at(&blocks(&received, 3)[0], "/signature"), SIGNED, "{}", received.text());
+}
+
+/// How many of a request's messages are the assistant's.
+fn blocks_of(received: &Received) -> usize {
+    let messages = items_at(&received.json(), "/messages");
+    messages.iter().filter(|own| text_at(own, "/role") == "assistant").count()
 }
