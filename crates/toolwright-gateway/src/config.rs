@@ -40,7 +40,7 @@ pub use key::Key;
 pub use record::{Ledger, Log, LogFormat, Losses};
 pub use tls::Tls;
 pub use tools::Tools;
-pub use upstream::{Access, Upstream};
+pub use upstream::{Access, Upstream, Way};
 
 use crate::http::Limits;
 use file::File;

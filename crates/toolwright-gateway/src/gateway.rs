@@ -40,7 +40,7 @@ impl Gateway {
         env: Env<'_>,
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
-        let routes = Arc::new(routes(config, env)?);
+        let routes = Arc::new(routes(config, env, &Routes::default())?);
         let tools = Arc::new(Tools::new(config, telemetry.records().shared())?);
         let live = Live { routes, keys: Keys::new(&config.keys), tools };
         telemetry.metrics().know(live.routes.names());
@@ -48,9 +48,10 @@ impl Gateway {
         Ok(Gateway { live, keep: Arc::default(), hold: Arc::default(), telemetry })
     }
 
-    /// By another configuration from now on. Requests under way go on as they began.
+    /// By another configuration from now on. Requests under way go on as they began, and an upstream
+    /// of which nothing has changed keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
-        let routes = Arc::new(routes(config, env)?);
+        let routes = Arc::new(routes(config, env, &self.live().routes)?);
         let tools = Arc::new(Tools::new(config, self.telemetry.records().shared())?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let live = Arc::new(Live { routes, keys, tools });
@@ -65,8 +66,8 @@ impl Gateway {
     }
 }
 
-fn routes(config: &Config, env: Env<'_>) -> Result<Routes, ConfigError> {
-    let remotes = config.remotes(env)?.into_values();
+fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, ConfigError> {
+    let remotes = config.remotes(env)?.into_values().map(|remote| before.same(remote));
     let aliases = config.models.iter();
     let aliases = aliases.map(|(name, alias)| (name.clone(), alias.targets.clone()));
     let listed = config.upstreams.iter().flat_map(|(name, upstream)| {

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 
 use toolwright::upstream::known::{self, Known};
-use toolwright::upstream::{AwsKeys, Credential, Deadlines, Remote, RemoteError, Trust};
+use toolwright::upstream::{
+    AwsKeys, AwsProfile, Credential, Deadlines, Proxy, Remote, RemoteError, Trust,
+};
 use toolwright_core::dialect::lookup;
 
 use super::error::ConfigError;
-use super::upstream::{Access, Upstream};
+use super::upstream::{Access, Upstream, Way};
 use super::{Config, Env};
 
 impl Config {
@@ -45,18 +47,25 @@ impl Config {
     }
 }
 
+/// Variables that win over a profile.
+const AWS_KEYS: [&str; 2] = ["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"];
+
 fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, String> {
     let Some(codec) = lookup(&upstream.dialect) else {
         return Err(format!("there is no dialect `{}`", upstream.dialect));
     };
     let known = known::of_dialect(&upstream.dialect);
-    // A region of the configuration wins over one of the environment.
-    let env = &|variable: &str| match &upstream.region {
-        Some(region) if known::REGIONS.contains(&variable) => Some(region.clone()),
+    // What the configuration says of region and profile wins over the environment.
+    let env = &|variable: &str| match (&upstream.region, &upstream.access) {
+        (Some(region), _) if known::REGIONS.contains(&variable) => Some(region.clone()),
+        (_, Access::Profile(profile)) if variable == "AWS_PROFILE" => Some(profile.clone()),
+        (_, Access::Profile(_)) if AWS_KEYS.contains(&variable) => None,
         _ => env(variable),
     };
     let remote = match (&upstream.access, &upstream.base_url, known) {
-        (Access::Usual, None, Some(known)) => known.remote_as(name, env).map_err(text)?,
+        (Access::Usual | Access::Profile(_), None, Some(known)) => {
+            known.remote_as(name, env).map_err(text)?
+        }
         (_, None, None) => return Err("the key `base_url` is missing".to_owned()),
         (_, Some(base_url), known) => {
             let credential = credential(upstream, known.as_ref(), env)?;
@@ -68,7 +77,12 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
             Remote::new(name, codec, &base_url, credential).map_err(text)?
         }
     };
-    set_up(remote, upstream).map_err(text)
+    let proxy = match &upstream.proxy {
+        Way::Usual => Proxy::of_environment(env).map_err(text)?,
+        Way::Direct => Proxy::none(),
+        Way::Proxy(url) => Proxy::at(url.expose()).map_err(text)?,
+    };
+    set_up(remote.with_proxy(&proxy), upstream).map_err(text)
 }
 
 fn text(error: impl ToString) -> String {
@@ -105,6 +119,7 @@ fn credential(
     Ok(match &upstream.access {
         Access::Usual => Credential::None,
         Access::Client => Credential::Client,
+        Access::Profile(_) => Credential::Profile(AwsProfile::of_environment(env)),
         Access::Key(key) => match known {
             Some(known) => known.credential(key.clone()),
             None => Credential::Bearer(key.clone()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderName;
 use toolwright::SecretString;
-use toolwright::upstream::known;
+use toolwright::upstream::{Proxy, known};
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
 
 use super::error::{ConfigError, Place};
@@ -41,12 +41,25 @@ pub struct Upstream {
     pub retries: u32,
     /// A file of certificates to trust besides the usual ones
     pub ca: Option<PathBuf>,
+    /// Through whom it is reached
+    pub proxy: Way,
     /// Headers to send with each request
     pub headers: Vec<(HeaderName, SecretString)>,
     /// Models to list
     pub models: Vec<String>,
     /// Where in the file it is
     pub place: Option<Place>,
+}
+
+/// Through whom an upstream is reached.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// As the usual variables say (`HTTPS_PROXY`, `NO_PROXY`, …)
+    Usual,
+    /// Through nobody
+    Direct,
+    /// Through the proxy with this address
+    Proxy(SecretString),
 }
 
 /// Who we are to an upstream.
@@ -67,6 +80,8 @@ pub enum Access {
         /// The token of a temporary session
         session_token: Option<SecretString>,
     },
+    /// Whoever has the keys of this profile in AWS's files
+    Profile(String),
 }
 
 impl Upstream {
@@ -84,6 +99,7 @@ impl Upstream {
             concurrency: 256,
             retries: 2,
             ca: None,
+            proxy: Way::Usual,
             headers: Vec::new(),
             models: Vec::new(),
             place: None,
@@ -113,6 +129,7 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
         table.take_or("concurrency", upstream.concurrency, |value| value.count(1))?;
     upstream.retries = table.take_or("retries", upstream.retries, retries)?;
     upstream.ca = table.take_some("ca", Value::existing_file)?;
+    upstream.proxy = table.take_or("proxy", Way::Usual, proxy)?;
     if let Some(value) = table.take("headers") {
         upstream.headers = headers(value.table()?)?;
     }
@@ -174,6 +191,13 @@ fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
 
 fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
     let key = table.take("key");
+    if let Some(value) = table.take("profile") {
+        let taken = ["access_key", "secret_key", "session_token"].map(|key| table.take(key));
+        if key.is_some() || taken.iter().any(Option::is_some) {
+            return Err(value.error("an upstream has either `profile` or keys, not both"));
+        }
+        return only(dialect, Dialect::Bedrock.id(), &value).map(Access::Profile);
+    }
     let [access_key, secret_key, session_token] =
         ["access_key", "secret_key", "session_token"].map(|key| table.take(key));
     let aws = [&access_key, &secret_key, &session_token].into_iter().flatten().next();
@@ -198,6 +222,23 @@ fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
         None => Ok(Access::Usual),
         Some(value) if value.text()? == "client" => Ok(Access::Client),
         Some(value) => secret::fetch(&value).map(Access::Key),
+    }
+}
+
+fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
+    let text = value.words()?;
+    if text == "none" {
+        return Ok(Way::Direct);
+    }
+    let url = match secret::find(value)? {
+        Some(secret) => secret,
+        // What stands before an `@` is a credential, and it is not repeated.
+        None if text.contains('@') => secret::fetch(value)?,
+        None => SecretString::from(text),
+    };
+    match Proxy::at(url.expose()) {
+        Ok(_) => Ok(Way::Proxy(url)),
+        Err(error) => Err(value.error(error.to_string()).with_hint("or write \"none\"")),
     }
 }
 

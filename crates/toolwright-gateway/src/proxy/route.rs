@@ -76,6 +76,14 @@ impl Routes {
         self
     }
 
+    /// The upstream that is here already and set up as another is, or else the other.
+    pub fn same(&self, other: Remote) -> Remote {
+        match self.remotes.get(other.id()) {
+            Some(own) if own.is_like(&other) => own.clone(),
+            _ => other,
+        }
+    }
+
     /// Who is asked for a model, in order. Never empty.
     pub fn find(&self, name: &str) -> Result<Vec<Candidate>, Fault> {
         let mut found = Vec::new();

@@ -236,6 +236,21 @@ fn headers_hold_plain_words_and_secrets_and_show_neither() {
 }
 
 #[test]
+fn a_proxy_is_named_with_its_credential_elsewhere() {
+    let way = |value: &str| {
+        let text = format!("[upstreams.openai]\nproxy = \"{value}\"");
+        format!("{:?}", parse(&text).unwrap().upstreams["openai"].proxy)
+    };
+    assert_eq!(way("none"), "Direct");
+    assert_eq!(way("http://proxy:3128"), "Proxy(Secret(…))");
+    assert_eq!(way("env:PROXY"), "Proxy(Secret(…))");
+    let told = refusal("[upstreams.openai]\nproxy = \"http://user:sk-hunter2@proxy\"");
+    assert!(told.contains("env:NAME"), "{told}");
+    let told = refusal("[upstreams.openai]\nproxy = \"ftp://proxy\"");
+    assert!(told.contains("upstreams.openai.proxy: the proxy's address must begin"), "{told}");
+}
+
+#[test]
 fn keys_of_aws_belong_together() {
     let bedrock = "[upstreams.bedrock]\n";
     for (text, expected) in [
@@ -249,6 +264,35 @@ fn keys_of_aws_belong_together() {
     assert!(refusal("[upstreams.openai]\nsecret_key = \"env:A\"").contains("bedrock alone"));
     let config = parse("[upstreams.bedrock]\nkey = \"client\"").unwrap();
     assert!(matches!(config.upstreams["bedrock"].access, Access::Client));
+}
+
+#[test]
+fn keys_of_aws_may_be_in_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = folder.path().join("credentials");
+    let text = "[work]\naws_access_key_id = AKWORK\naws_secret_access_key = s\n";
+    std::fs::write(&credentials, text).unwrap();
+    let credentials = credentials.to_str().unwrap();
+    let found = |text: &str| {
+        let variables = [
+            ("AWS_SHARED_CREDENTIALS_FILE", credentials),
+            ("AWS_ACCESS_KEY_ID", "other"),
+            ("AWS_PROFILE", "other"),
+        ];
+        remotes(text, &variables).map_err(|error| error.to_string())
+    };
+    let bedrock = "[upstreams.bedrock]\n";
+    found(&format!("{bedrock}profile = \"work\"\nregion = \"eu-west-1\"")).unwrap();
+    let local = "base_url = \"http://127.0.0.1:1\"\nregion = \"eu-west-1\"";
+    found(&format!("{bedrock}profile = \"work\"\n{local}")).unwrap();
+    let error = found(&format!("{bedrock}profile = \"home\"\n{local}")).unwrap_err();
+    assert!(error.contains("there is no profile `home`"), "{error}");
+    let error = found(&format!("{bedrock}profile = \"work\"")).unwrap_err();
+    assert!(error.contains("AWS_REGION"), "{error}");
+    let told = refusal("[upstreams.bedrock]\nprofile = \"work\"\nkey = \"env:KEY\"");
+    assert!(told.contains("either `profile` or keys"), "{told}");
+    let told = refusal("[upstreams.openai]\nprofile = \"work\"");
+    assert!(told.contains("for the dialect bedrock alone"), "{told}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use toolwright_core::dialect::Dialect;
 const OLLAMA_PORT: u16 = 11434;
 
 /// A base URL in its parts, so that a request parses no more than its path.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Address {
     scheme: Scheme,
     authority: Authority,
@@ -45,6 +45,26 @@ impl Address {
     /// The host, with its port unless that is the scheme's own, as it stands in `Host`.
     pub(super) fn host(&self) -> &str {
         self.authority.as_str()
+    }
+
+    /// The host alone.
+    pub(super) fn name(&self) -> &str {
+        self.authority.host()
+    }
+
+    /// Whether it is reached by TLS.
+    pub(super) fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
+    /// Its scheme.
+    pub(super) fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// The place itself, with no path.
+    pub(super) fn root(&self) -> Uri {
+        self.target("/".to_owned()).unwrap_or_default()
     }
 
     /// The target of a request whose path is given as the codec wrote it.

@@ -7,16 +7,18 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
+use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
-use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::fair::Fair;
+use super::line::{Line, Wire};
 use super::outgoing::OutgoingBody;
+use super::proxy::Hop;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -40,12 +42,14 @@ pub(super) struct TooSlow;
 /// Opens connections.
 #[derive(Clone)]
 pub(super) struct Connector {
-    https: HttpsConnector<HttpConnector>,
+    https: HttpsConnector<Line>,
     deadline: Duration,
+    /// Whether a proxy forwards requests that are not encrypted
+    forwarded: bool,
 }
 
 impl Connector {
-    fn new(tls: Arc<ClientConfig>, deadline: Duration) -> Connector {
+    fn new(tls: Arc<ClientConfig>, deadline: Duration, way: Way) -> Connector {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -55,7 +59,21 @@ impl Connector {
         // It is shared out among the host's addresses, so that one that is dead does not take it
         // all.
         http.set_connect_timeout(Some(deadline));
-        Connector { https: HttpsConnector::from((http, tls)), deadline }
+        let forwarded = way.is_forwarded();
+        let line = Line::new(http, &tls, way.hop);
+        Connector { https: HttpsConnector::from((line, tls)), deadline, forwarded }
+    }
+}
+
+/// Where connections lead, and through whom.
+pub(super) struct Way {
+    pub(super) scheme: Scheme,
+    pub(super) hop: Option<Hop>,
+}
+
+impl Way {
+    fn is_forwarded(&self) -> bool {
+        self.hop.as_ref().is_some_and(|hop| hop.forwards(&self.scheme))
     }
 }
 
@@ -64,8 +82,9 @@ pub(super) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,
+    way: Way,
 ) -> Client<Connector, OutgoingBody> {
-    let connector = Connector::new(tls, deadline);
+    let connector = Connector::new(tls, deadline, way);
     let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
     let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
     Client::builder(TokioExecutor::new())
@@ -81,7 +100,7 @@ pub(super) fn client(
 }
 
 impl Service<Uri> for Connector {
-    type Response = Fair<MaybeHttpsStream<TokioIo<TcpStream>>>;
+    type Response = Fair<MaybeHttpsStream<Wire>>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -90,10 +109,11 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (connecting, deadline) = (self.https.call(uri), self.deadline);
+        let (connecting, deadline, forwarded) =
+            (self.https.call(uri), self.deadline, self.forwarded);
         Box::pin(async move {
             match tokio::time::timeout(deadline, connecting).await {
-                Ok(connected) => connected.map(Fair::new),
+                Ok(connected) => connected.map(|io| Fair::new(io).forwarded(forwarded)),
                 Err(_) => Err(TooSlow.into()),
             }
         })
@@ -112,10 +132,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let tls = Trust::public().config().unwrap();
-        let mut connector = Connector::new(tls, Duration::from_secs(10));
+        let way = Way { scheme: Scheme::HTTP, hop: None };
+        let mut connector = Connector::new(tls, Duration::from_secs(10), way);
         match connector.call(url).await.unwrap().inner() {
-            MaybeHttpsStream::Http(stream) => assert!(stream.inner().nodelay().unwrap()),
-            MaybeHttpsStream::Https(_) => panic!("no TLS was asked for"),
+            MaybeHttpsStream::Http(MaybeHttpsStream::Http(stream)) => {
+                assert!(stream.inner().nodelay().unwrap());
+            }
+            _ => panic!("no TLS was asked for"),
         }
     }
 }

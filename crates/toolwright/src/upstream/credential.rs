@@ -1,11 +1,14 @@
 //! Who we are to an upstream: what is configured, made ready once, and put onto each request.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use toolwright_core::dialect::Dialect;
 use zeroize::Zeroizing;
 
+use super::profile::{AwsProfile, ProfileError};
+use super::renew::Renewed;
 use super::sigv4::Signer;
 use crate::SecretString;
 
@@ -28,6 +31,8 @@ pub enum Credential {
     Header(HeaderName, SecretString),
     /// By AWS Signature Version 4
     SigV4(AwsKeys),
+    /// By AWS Signature Version 4, with keys in AWS's files
+    Profile(AwsProfile),
     /// By what the client itself sent
     Client,
 }
@@ -118,12 +123,22 @@ impl fmt::Debug for ClientCredential {
 }
 
 /// A credential in the form in which requests use it.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Prepared {
     None,
     Header(HeaderName, HeaderValue),
-    Sign(Box<Signer>),
+    Sign(Arc<Signer>),
+    Renewed(Arc<Renewed>),
     Client,
+}
+
+/// Why a credential cannot be made ready.
+#[derive(Debug)]
+pub(super) enum Unfit {
+    /// No header can carry it
+    Characters,
+    /// There are no keys in the profile
+    Profile(ProfileError),
 }
 
 /// Why a request cannot have its credential.
@@ -136,15 +151,28 @@ pub(super) enum Refusal {
 }
 
 impl Prepared {
-    /// Makes a credential ready; `None` if no header can carry it.
-    pub(super) fn new(credential: Credential) -> Option<Prepared> {
+    /// Makes a credential ready.
+    pub(super) fn new(credential: Credential) -> Result<Prepared, Unfit> {
         let header = |(name, value)| Prepared::Header(name, value);
         match credential {
-            Credential::None => Some(Prepared::None),
-            Credential::Bearer(token) => bearer(&token).map(header),
-            Credential::Header(name, key) => plain(name, &key).map(header),
-            Credential::SigV4(keys) => Some(Prepared::Sign(Box::new(Signer::new(keys)))),
-            Credential::Client => Some(Prepared::Client),
+            Credential::None => Ok(Prepared::None),
+            Credential::Bearer(token) => bearer(&token).map(header).ok_or(Unfit::Characters),
+            Credential::Header(name, key) => plain(name, &key).map(header).ok_or(Unfit::Characters),
+            Credential::SigV4(keys) => Ok(Prepared::Sign(Arc::new(Signer::new(keys)))),
+            Credential::Profile(profile) => {
+                let renewed = Renewed::new(profile).map_err(Unfit::Profile)?;
+                Ok(Prepared::Renewed(Arc::new(renewed)))
+            }
+            Credential::Client => Ok(Prepared::Client),
+        }
+    }
+
+    /// Who signs a request, if it is signed.
+    pub(super) fn signer(&self) -> Option<Arc<Signer>> {
+        match self {
+            Prepared::Sign(signer) => Some(Arc::clone(signer)),
+            Prepared::Renewed(renewed) => Some(renewed.signer()),
+            Prepared::None | Prepared::Header(..) | Prepared::Client => None,
         }
     }
 

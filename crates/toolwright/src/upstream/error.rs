@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::ProfileError;
+
 /// An upstream cannot be set up as asked. No message has a key or an address in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,6 +25,14 @@ pub enum RemoteError {
         /// The upstream
         id: String,
     },
+    /// There are no keys in a profile of AWS
+    #[error("upstream `{id}`: {source}")]
+    Profile {
+        /// The upstream
+        id: String,
+        /// Why
+        source: ProfileError,
+    },
     /// A header cannot be sent
     #[error("upstream `{id}`: the header `{name}` {why}")]
     Header {
@@ -31,6 +41,12 @@ pub enum RemoteError {
         /// The header
         name: String,
         /// What is wrong with it
+        why: &'static str,
+    },
+    /// The proxy does not do
+    #[error("the proxy's address {why}")]
+    Proxy {
+        /// What is wrong and what to write instead
         why: &'static str,
     },
     /// A file of certificates cannot be read

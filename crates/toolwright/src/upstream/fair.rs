@@ -16,11 +16,17 @@ const TURN: u8 = 8;
 pub(super) struct Fair<I> {
     io: I,
     reads: u8,
+    forwarded: bool,
 }
 
 impl<I> Fair<I> {
     pub(super) fn new(io: I) -> Fair<I> {
-        Fair { io, reads: 0 }
+        Fair { io, reads: 0, forwarded: false }
+    }
+
+    /// With somebody at the other end who forwards requests, and is told whole addresses.
+    pub(super) fn forwarded(self, forwarded: bool) -> Fair<I> {
+        Fair { forwarded, ..self }
     }
 
     #[cfg(test)]
@@ -81,6 +87,6 @@ impl<I: Write + Unpin> Write for Fair<I> {
 
 impl<I: Connection> Connection for Fair<I> {
     fn connected(&self) -> Connected {
-        self.io.connected()
+        self.io.connected().proxy(self.forwarded)
     }
 }

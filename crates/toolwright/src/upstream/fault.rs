@@ -3,6 +3,7 @@
 //! | what happened | class | status | code |
 //! |---|---|---|---|
 //! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
+//! | a proxy that leads nowhere | Internal | 502 | `upstream_proxy` |
 //! | a deadline passed | Timeout | 504 | `upstream_timeout` |
 //! | closed or broken in the middle | Internal | 502 | `upstream_broken` |
 //! | an answer that is none (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
@@ -21,6 +22,7 @@ use super::connect::TooSlow;
 use super::deadline::Deadlines;
 use super::permit::Full;
 use super::preamble::MOST;
+use super::tunnel::ProxyError;
 
 /// The request cannot be sent as it is.
 pub(super) fn invalid(id: &str, what: &str) -> Fault {
@@ -93,6 +95,9 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
         let wait = span(deadlines.connect);
         return late(format!("upstream `{id}` could not be connected to within {wait} (connect)"));
     }
+    if let Some(error) = find::<ProxyError>(error) {
+        return no_proxy(id, error);
+    }
     if let Some(error) = find::<rustls::Error>(error) {
         return no_tls(id, error);
     }
@@ -110,6 +115,27 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
     let hint = "check its base_url, and whether it is running";
     let message = format!("upstream `{id}` cannot be reached: {why}; {hint}");
     ours(FaultClass::Internal, 502, "upstream_unreachable", message)
+}
+
+/// There is no way through the proxy.
+pub(super) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
+    let setting = "check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY";
+    let (code, why) = match error {
+        ProxyError::Unreachable(_) => ("upstream_unreachable", "cannot be reached".to_owned()),
+        ProxyError::Credential => {
+            let why = "asks for a user and a password, or refuses ours (407)";
+            ("upstream_proxy", why.to_owned())
+        }
+        ProxyError::Refused(status) => ("upstream_proxy", format!("gives no way there ({status})")),
+        ProxyError::Strange => {
+            ("upstream_proxy", "does not answer as proxies of HTTP do".to_owned())
+        }
+        ProxyError::Socks => {
+            ("upstream_proxy", "cannot be reached by SOCKS, or gives no way there".to_owned())
+        }
+    };
+    let message = format!("upstream `{id}` cannot be reached: its proxy {why}; {setting}");
+    ours(FaultClass::Internal, 502, code, message)
 }
 
 fn no_tls(id: &str, error: &rustls::Error) -> Fault {

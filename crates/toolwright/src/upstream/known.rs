@@ -22,7 +22,7 @@ use toolwright_core::dialect::{
     openai_responses,
 };
 
-use super::{AwsKeys, Credential, Remote};
+use super::{AwsKeys, AwsProfile, Credential, ProfileError, Proxy, Remote};
 use crate::SecretString;
 
 pub use error::KnownError;
@@ -76,6 +76,8 @@ enum Way {
     Header(&'static str, &'static str),
     /// A signature with the keys of an AWS account
     Aws,
+    /// The same, with the keys in AWS's files
+    Profile,
 }
 
 const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
@@ -122,7 +124,7 @@ static OWN: [Known; 9] = [
         place: Place::Aws,
         addresses: &["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"],
         // The bearer key wins over the account's keys, as it does in botocore (wire facts §4).
-        ways: &[Way::Bearer("AWS_BEARER_TOKEN_BEDROCK"), Way::Aws],
+        ways: &[Way::Bearer("AWS_BEARER_TOKEN_BEDROCK"), Way::Aws, Way::Profile],
         headers: &[],
         ..OPENAI
     },
@@ -274,6 +276,7 @@ impl Known {
             Some((variable, _)) => KnownError::Variable { variable, source },
             None => KnownError::Remote(source),
         })?;
+        remote = remote.with_proxy(&Proxy::of_environment(environment)?);
         for (variable, header) in self.headers {
             if let Some(value) = get(environment, variable) {
                 let wrong = |source| KnownError::Variable { variable, source };
@@ -303,6 +306,7 @@ impl Known {
                 Way::Header(header, name) => secret(environment, name)
                     .map(|key| Credential::Header(HeaderName::from_static(header), key)),
                 Way::Aws => aws(environment)?.map(Credential::SigV4),
+                Way::Profile => profile(environment)?.map(Credential::Profile),
             };
             if shown.is_some() {
                 return Ok(shown);
@@ -327,6 +331,7 @@ impl Known {
         let names = self.ways.iter().copied().chain(row).map(|way| match way {
             Way::Bearer(name) | Way::Header(_, name) => name.to_owned(),
             Way::Aws => format!("{ACCESS_KEY} and {SECRET_KEY}"),
+            Way::Profile => "AWS_PROFILE".to_owned(),
         });
         names.collect::<Vec<_>>().join(", or ")
     }
@@ -352,9 +357,21 @@ fn aws(environment: Environment<'_>) -> Result<Option<AwsKeys>, KnownError> {
     }))
 }
 
-/// The region of AWS that the environment names.
+/// The profile with the keys of an AWS account, if there are any. One that somebody named must have
+/// some; others are for AWS's own tools, and may get their keys in other ways.
+fn profile(environment: Environment<'_>) -> Result<Option<AwsProfile>, KnownError> {
+    let profile = AwsProfile::of_environment(environment);
+    match profile.read() {
+        Ok(_) => Ok(Some(profile)),
+        Err(ProfileError::NoRegion(_)) => Err(KnownError::NoRegion),
+        Err(error) if profile.is_named() => Err(KnownError::Profile(error)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The region of AWS that the environment names, or else the profile that it names.
 pub fn region(environment: Environment<'_>) -> Option<String> {
-    first(&REGIONS, environment).map(|(_, region)| region)
+    AwsProfile::of_environment(environment).region()
 }
 
 /// Whether a text can be the name of a region, and with it a part of a host.
@@ -371,7 +388,7 @@ fn secret(environment: Environment<'_>, name: &str) -> Option<SecretString> {
 }
 
 /// The first variable that is set, with its value.
-fn first(
+pub(super) fn first(
     names: &'static [&'static str],
     environment: Environment<'_>,
 ) -> Option<(&'static str, String)> {

@@ -21,6 +21,15 @@ pub enum Losses {
     Refused,
 }
 
+impl PartialEq for Losses {
+    fn eq(&self, other: &Losses) -> bool {
+        match (self, other) {
+            (Losses::Told(own), Losses::Told(other)) => Arc::ptr_eq(own, other),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
 impl Losses {
     /// Somebody is told.
     pub fn told(observer: impl Fn(&Report) + Send + Sync + 'static) -> Losses {

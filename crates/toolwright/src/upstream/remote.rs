@@ -1,61 +1,51 @@
 //! An upstream over HTTP: one address, one credential, one pool of connections.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
-use std::time::SystemTime;
 
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http::{Method, Request, Response};
-use hyper_util::client::legacy::{Client, ResponseFuture};
+use http::header::{HeaderName, HeaderValue};
+use hyper_util::client::legacy::Client;
 use rustls::ClientConfig;
-use toolwright_core::dialect::{ChatCodec, Dialect};
-use toolwright_core::fault::Fault;
+use toolwright_core::dialect::ChatCodec;
 
 use super::address::Address;
-use super::connect::{self, Connector};
-use super::credential::{Prepared, Refusal, sensitive};
-use super::deadline::Alarm;
-use super::incoming::Watch;
-use super::outgoing::{self, OutgoingBody, Sent};
+use super::connect::{self, Connector, Way};
+use super::credential::{Prepared, Unfit, sensitive};
+use super::outgoing::{self, OutgoingBody};
 use super::permit::Permits;
-use super::preamble::Preamble;
-use super::{Credential, Deadlines, Incoming, Losses, Outgoing, RemoteError, Trust, fault};
+use super::proxy::{Hop, Proxy};
+use super::{Credential, Deadlines, Losses, RemoteError, Trust};
 
-const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
-/// Anthropic refuses a request without a version. This one takes all that is fitted for none.
-const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");
-const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const AGENT: HeaderValue =
-    HeaderValue::from_static(concat!("toolwright/", env!("CARGO_PKG_VERSION")));
+pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// An upstream over HTTP. Clones share connections and limits.
 #[derive(Clone)]
-pub struct Remote(Arc<Shared>);
+pub struct Remote(pub(super) Arc<Shared>);
 
-struct Shared {
-    setup: Setup,
-    client: Client<Connector, OutgoingBody>,
-    permits: Permits,
+pub(super) struct Shared {
+    pub(super) setup: Setup,
+    pub(super) client: Client<Connector, OutgoingBody>,
+    pub(super) permits: Permits,
 }
 
+/// What an upstream is set up with.
 #[derive(Clone)]
-struct Setup {
-    id: Arc<str>,
-    codec: &'static dyn ChatCodec,
-    address: Address,
-    credential: Prepared,
+pub(super) struct Setup {
+    pub(super) id: Arc<str>,
+    pub(super) codec: &'static dyn ChatCodec,
+    pub(super) address: Address,
+    pub(super) credential: Prepared,
     tls: Arc<ClientConfig>,
-    deadlines: Deadlines,
+    /// What TLS was made of
+    trust: Trust,
+    pub(super) deadlines: Deadlines,
     concurrency: usize,
     waiting: usize,
     retries: u32,
     losses: Losses,
-    version: Option<HeaderValue>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) version: Option<HeaderValue>,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) proxy: Option<Hop>,
 }
 
 impl Remote {
@@ -70,14 +60,17 @@ impl Remote {
         let id = id.into();
         let address = Address::parse(base_url, codec.dialect())
             .map_err(|why| RemoteError::Address { id: id.to_string(), why })?;
-        let credential = Prepared::new(credential)
-            .ok_or_else(|| RemoteError::Credential { id: id.to_string() })?;
+        let credential = Prepared::new(credential).map_err(|unfit| match unfit {
+            Unfit::Characters => RemoteError::Credential { id: id.to_string() },
+            Unfit::Profile(source) => RemoteError::Profile { id: id.to_string(), source },
+        })?;
         Ok(Remote::build(Setup {
             id,
             codec,
             address,
             credential,
             tls: Trust::public().config()?,
+            trust: Trust::public(),
             deadlines: Deadlines::default(),
             concurrency: 1024,
             waiting: 1024,
@@ -85,12 +78,14 @@ impl Remote {
             losses: Losses::Noted,
             version: None,
             headers: Vec::new(),
+            proxy: None,
         }))
     }
 
     fn build(setup: Setup) -> Remote {
         let tls = Arc::clone(&setup.tls);
-        let client = connect::client(tls, setup.deadlines.connect, setup.concurrency);
+        let way = Way { scheme: setup.address.scheme().clone(), hop: setup.proxy.clone() };
+        let client = connect::client(tls, setup.deadlines.connect, setup.concurrency, way);
         let permits = Permits::new(setup.concurrency, setup.waiting);
         Remote(Arc::new(Shared { setup, client, permits }))
     }
@@ -158,8 +153,21 @@ impl Remote {
 
     /// Whose certificates are believed.
     pub fn with_trust(self, trust: &Trust) -> Result<Remote, RemoteError> {
-        let tls = trust.config()?;
-        Ok(self.change(|setup| setup.tls = tls))
+        let (tls, trust) = (trust.config()?, trust.clone());
+        Ok(self.change(|setup| (setup.tls, setup.trust) = (tls, trust)))
+    }
+
+    /// Through whom it is reached.
+    #[must_use]
+    pub fn with_proxy(self, proxy: &Proxy) -> Remote {
+        let hop = proxy.hop(&self.0.setup.address);
+        self.change(|setup| setup.proxy = hop)
+    }
+
+    /// Whether it is set up as another is, so that one can stand for the other, with its connections
+    /// and limits.
+    pub fn is_like(&self, other: &Remote) -> bool {
+        self.0.setup == other.0.setup
     }
 
     /// Its id.
@@ -204,114 +212,25 @@ impl Remote {
         let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
         !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
     }
-
-    /// Sends bytes and gives the head of the reply, and its body as it arrives. A reply that says a
-    /// vendor's fault is a reply. Dropping the future cancels the request.
-    pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, Fault> {
-        let Shared { setup, client, permits } = &*self.0;
-        let deadlines = &setup.deadlines;
-        let permit = permits.acquire(deadlines.first_byte).await;
-        let permit = permit.map_err(|full| fault::full(&setup.id, full))?;
-        let sent = Sent::default();
-        let mut request = setup.request(outgoing, sent.clone())?;
-        let preamble = Preamble::default();
-        let counted = preamble.clone();
-        hyper::ext::on_informational(&mut request, move |_| counted.count());
-        let mut alarm = Alarm::after(deadlines.first_byte);
-        let response = tokio::select! {
-            biased;
-            () = preamble.flooded() => return Err(fault::flood(&setup.id)),
-            response = setup.head(client.request(request), &sent, &mut alarm) => response?,
-        };
-        let (id, idle) = (Arc::clone(&setup.id), deadlines.idle);
-        let watch = Watch { id, alarm, idle, permit: Some(permit) };
-        Incoming::accept(response, watch)
-    }
 }
 
-impl Setup {
-    fn request(&self, outgoing: Outgoing, sent: Sent) -> Result<Request<OutgoingBody>, Fault> {
-        let Outgoing { path, headers, body, client } = outgoing;
-        if !path.starts_with('/') {
-            return Err(fault::invalid(&self.id, "the request has no path; name a model"));
-        }
-        let uri = self.address.target(path);
-        let wrong = "the path has characters that no URL can have; check the model's name";
-        let uri = uri.map_err(|_| fault::invalid(&self.id, wrong))?;
-        let mut headers = self.headers(headers);
-        match &self.credential {
-            Prepared::None => {}
-            Prepared::Header(name, value) => {
-                headers.insert(name, value.clone());
-            }
-            Prepared::Client => {
-                let shown = Prepared::of_client(client.as_ref(), self.codec.dialect());
-                let (name, value) = shown.map_err(|refusal| self.refuse(refusal))?;
-                headers.insert(name, value);
-            }
-            Prepared::Sign(signer) => {
-                let (text, host) = (uri.to_string(), self.address.host());
-                signer
-                    .sign(&text, host, &mut headers, &body, SystemTime::now())
-                    .ok_or_else(|| self.refuse(Refusal::Unsigned))?;
-            }
-        }
-        let mut request = Request::new(OutgoingBody::new(body, sent));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = uri;
-        *request.headers_mut() = headers;
-        Ok(request)
-    }
-
-    /// The caller's headers, less what is not sent on, with ours.
-    fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
-        outgoing::strip(&mut headers);
-        headers.reserve(5 + self.headers.len());
-        headers.insert(ACCEPT_ENCODING, IDENTITY);
-        headers.entry(CONTENT_TYPE).or_insert(JSON);
-        headers.entry(USER_AGENT).or_insert(AGENT);
-        if self.codec.dialect() == Dialect::Anthropic {
-            let version = || self.version.clone().unwrap_or(ANTHROPIC_DEFAULT);
-            headers.entry(ANTHROPIC_VERSION).or_insert_with(version);
-        }
-        for (name, value) in &self.headers {
-            headers.insert(name, value.clone());
-        }
-        headers
-    }
-
-    fn refuse(&self, refusal: Refusal) -> Fault {
-        match refusal {
-            Refusal::NoClientCredential => fault::no_credential(&self.id),
-            Refusal::Unsigned => fault::unsigned(&self.id),
-        }
-    }
-
-    /// Waits for the head of a reply.
-    async fn head(
-        &self,
-        mut response: ResponseFuture,
-        sent: &Sent,
-        alarm: &mut Alarm,
-    ) -> Result<Response<hyper::body::Incoming>, Fault> {
-        let wait = self.deadlines.first_byte;
-        poll_fn(|context| {
-            if let Poll::Ready(response) = Pin::new(&mut response).poll(context) {
-                let fault = |error| fault::no_answer(&self.id, &error, &self.deadlines);
-                return Poll::Ready(response.map_err(fault));
-            }
-            loop {
-                ready!(alarm.poll(context));
-                // The alarm was set when the connection was wished for; the deadline counts from
-                // when it was there, and connecting has a deadline of its own.
-                let from = sent.at().unwrap_or_else(tokio::time::Instant::now);
-                if from.elapsed() >= wait && sent.at().is_some() {
-                    return Poll::Ready(Err(fault::no_head(&self.id, &self.deadlines)));
-                }
-                alarm.set(from, wait);
-            }
-        })
-        .await
+impl PartialEq for Setup {
+    fn eq(&self, other: &Setup) -> bool {
+        let codec = |own: &Setup| std::ptr::from_ref(own.codec).cast::<()>();
+        let id = |own: &Setup| (own.codec.dialect(), Arc::clone(&own.id));
+        let rules = |own: &Setup| {
+            (own.deadlines, own.concurrency, own.waiting, own.retries, own.version.clone())
+        };
+        // Codecs of no size may share an address; then their dialects differ.
+        codec(self) == codec(other)
+            && id(self) == id(other)
+            && self.address == other.address
+            && self.credential == other.credential
+            && self.trust == other.trust
+            && rules(self) == rules(other)
+            && self.losses == other.losses
+            && self.headers == other.headers
+            && self.proxy == other.proxy
     }
 }
 

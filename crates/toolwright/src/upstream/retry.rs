@@ -19,9 +19,10 @@ use crate::settings::Retry as Policy;
 /// and may ask another upstream meanwhile.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Codes of our own faults that no further attempt mends: the certificate stays untrusted, the
-/// answer stays none, and a deadline was all the time that there is.
-const LASTING: [&str; 3] = ["upstream_tls", "upstream_answer", "upstream_timeout"];
+/// Codes of our own faults that no further attempt mends: the certificate stays untrusted, the proxy
+/// closed, the answer none, and a deadline was all the time that there is.
+const LASTING: [&str; 4] =
+    ["upstream_tls", "upstream_proxy", "upstream_answer", "upstream_timeout"];
 
 /// What follows from a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

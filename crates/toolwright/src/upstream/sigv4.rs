@@ -20,6 +20,12 @@ pub(super) struct Signer {
     settings: SigningSettings,
 }
 
+impl PartialEq for Signer {
+    fn eq(&self, other: &Signer) -> bool {
+        self.credentials == other.credentials && self.region == other.region
+    }
+}
+
 impl Signer {
     pub(super) fn new(keys: AwsKeys) -> Signer {
         let token = keys.session_token.map(|token| token.expose().clone());

@@ -16,7 +16,23 @@ static PUBLIC: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| config(pub
 
 /// Authorities whose certificates an upstream may show.
 #[derive(Clone, Default)]
-pub struct Trust(Option<Arc<ClientConfig>>);
+pub struct Trust(Option<Added>);
+
+/// Authorities that were added.
+#[derive(Clone)]
+struct Added {
+    config: Arc<ClientConfig>,
+    /// What they were read from
+    pem: Arc<[u8]>,
+}
+
+/// The same authorities are believed, however often they were read.
+impl PartialEq for Trust {
+    fn eq(&self, other: &Trust) -> bool {
+        let pem = |own: &Trust| own.0.as_ref().map(|added| Arc::clone(&added.pem));
+        pem(self) == pem(other)
+    }
+}
 
 impl Trust {
     /// The public authorities, as Mozilla has them.
@@ -45,12 +61,13 @@ impl Trust {
             return Err(wrong("there is no PEM certificate in it".to_owned()));
         }
         let config = config(roots).ok_or_else(no_versions)?;
-        Ok(Trust(Some(config)))
+        Ok(Trust(Some(Added { config, pem: pem.into() })))
     }
 
     /// How TLS is spoken.
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
-        self.0.clone().or_else(|| PUBLIC.clone()).ok_or_else(no_versions)
+        let added = self.0.as_ref().map(|added| Arc::clone(&added.config));
+        added.or_else(|| PUBLIC.clone()).ok_or_else(no_versions)
     }
 }
 

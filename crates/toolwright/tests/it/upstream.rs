@@ -9,6 +9,8 @@ mod embed;
 mod head;
 mod known;
 mod limit;
+mod profile;
+mod proxy;
 mod replay;
 mod server;
 mod tls;

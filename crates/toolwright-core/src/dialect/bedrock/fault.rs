@@ -26,6 +26,7 @@ const TYPES: &[(FaultClass, &str, u16)] = &[
     (FaultClass::Overloaded, "ModelNotReadyException", 429),
     // What AWS says of credentials that it does not know, before any service is asked.
     (FaultClass::Unauthenticated, "UnrecognizedClientException", 403),
+    (FaultClass::Unauthenticated, "ExpiredTokenException", 403),
     // Written only: these classes have no type of their own here.
     (FaultClass::Billing, "AccessDeniedException", 403),
     (FaultClass::TooLarge, "ValidationException", 400),

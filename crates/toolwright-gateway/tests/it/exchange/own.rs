@@ -92,6 +92,30 @@ fn paths_and_methods_that_are_not_there_are_told() {
 }
 
 #[test]
+fn a_reload_keeps_the_connections_of_an_upstream_that_is_the_same() {
+    let own = vendor("openai-chat");
+    let upstream = Upstream::start((0..4).map(|_| own.final_reply(false)));
+    let with = |alias: &str, rest: &str| {
+        let table = table("up", own.id, &upstream);
+        format!("[models]\n{alias} = [\"up/m\"]\nfast = [\"up/m\"]\n{table}{rest}")
+    };
+    let gateway = Gateway::start(&with("first", ""));
+    let loaded = |alias: &str| {
+        let listed = || gateway.get("/v1/models", &[]).ok().text().contains(alias);
+        until("the alias", || listed().then_some(()));
+        gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    };
+    loaded("first");
+    gateway.reload(&with("second", ""));
+    loaded("second");
+    assert_eq!(upstream.connections(), 1);
+    gateway.reload(&with("third", "headers = { \"x-team\" = \"agents\" }\n"));
+    loaded("third");
+    assert_eq!(upstream.connections(), 2);
+    assert_eq!(upstream.last().header("x-team"), Some("agents"));
+}
+
+#[test]
 fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
     let own = vendor("openai-chat");
     let first = Upstream::start((0..20_000).map(|_| own.final_reply(true)));

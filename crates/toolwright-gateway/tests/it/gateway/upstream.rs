@@ -106,6 +106,8 @@ struct Seen {
     cut: usize,
     /// How many bytes of bodies were written
     written: usize,
+    /// How many connections were opened
+    connections: usize,
 }
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
@@ -128,6 +130,7 @@ impl Upstream {
         std::thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 let seen = Arc::clone(&shared);
+                seen.0.lock().unwrap().connections += 1;
                 std::thread::spawn(move || serve(&socket, &seen));
             }
         });
@@ -152,6 +155,11 @@ impl Upstream {
     /// What it was asked last.
     pub fn last(&self) -> Received {
         self.received().pop().unwrap()
+    }
+
+    /// How many connections were opened to it.
+    pub fn connections(&self) -> usize {
+        self.seen.0.lock().unwrap().connections
     }
 
     /// How many bytes of bodies it has written.

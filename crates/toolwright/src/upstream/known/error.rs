@@ -1,6 +1,6 @@
 //! Why a known upstream cannot be used, for whoever asks for it by name.
 
-use super::super::RemoteError;
+use super::super::{ProfileError, RemoteError};
 
 /// A known upstream cannot be used. No message has a key in it.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum KnownError {
          set AWS_REGION to one such as us-east-1"
     )]
     Region,
+    /// The profile of AWS that the environment names has no keys
+    #[error("upstream `bedrock` needs keys: {0}")]
+    Profile(ProfileError),
     /// A variable's value does not do
     #[error("the variable {variable} does not do: {source}")]
     Variable {

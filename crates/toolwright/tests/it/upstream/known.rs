@@ -115,6 +115,9 @@ fn bare_ids_tell_whose_they_are() {
         ("gemini-3-pro", "gemini"),
         ("deepseek-chat", "deepseek"),
         ("codestral-latest", "mistral"),
+        ("open-codestral-mamba", "mistral"),
+        ("ft:o4-mini-2025-04-16", "openai"),
+        ("eu.twelvelabs.pegasus-1-2-v1:0", "bedrock"),
         ("command-a-03-2025", "cohere"),
         ("qwen3-max", "qwen"),
         ("kimi-k2", "moonshot"),
@@ -149,7 +152,7 @@ fn what_is_unknown_or_missing_is_said() {
         ("zhipu/x", "set ZHIPUAI_API_KEY"),
         (
             "bedrock/x",
-            "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+            "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
         ),
     ];
     for (name, said) in cases {

@@ -14,13 +14,13 @@ use toolwright::upstream::{Remote, Trust};
 use super::server::{FINE, Server, read_request};
 use super::{SHORT, ask, long, remote, told};
 
-/// A certificate for `localhost`, and the authority that signed it, as PEM.
-fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
+/// A certificate for `localhost` and `api.test`, and the authority that signed it, as PEM.
+pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let leaf = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let leaf = CertificateParams::new(vec!["localhost".to_owned(), "api.test".to_owned()]).unwrap();
     let leaf = leaf.signed_by(&key, &authority).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
