@@ -259,3 +259,26 @@ fn nothing_is_tried_again_once_something_was_sent() {
     assert!(!answer.text().contains("message_stop"));
     assert_eq!(upstream.received().len(), 2);
 }
+
+#[test]
+fn an_upstream_is_reached_through_its_proxy() {
+    let own = vendor("openai-chat");
+    // It forwards requests as proxies do, and answers them itself.
+    let proxy = Upstream::start([own.final_reply(false)]);
+    let through = |proxy: &str| {
+        format!(
+            "[upstreams.up]\ndialect = \"openai-chat\"\nbase_url = \"http://api.test/v1\"\n\
+             key = \"env:UPSTREAM_KEY\"\nretries = 0\nproxy = \"{proxy}\"\n"
+        )
+    };
+    let sent = own.request(false).with_model(&own, "up/gpt-6-astra");
+    let gateway = Gateway::start(&through(&proxy.url()));
+    gateway.post(&sent.path, &[], sent.body.as_bytes()).ok();
+    let received = proxy.last();
+    assert_eq!(received.path, "http://api.test/v1/chat/completions");
+    assert_eq!(received.header("host"), Some("api.test"));
+    let gateway = Gateway::start(&through("none"));
+    let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
+    assert_eq!(answer.status, 502);
+    assert_eq!(proxy.received().len(), 1);
+}
