@@ -28,7 +28,9 @@ pub fn recall(request: &mut Request, target: &Profile, find: impl Fn(&Call) -> O
     for turn in request.messages.chunk_by_mut(|one, next| is_turn(one) && is_turn(next)) {
         let seek = Seek { place, find: &find };
         if let Some(place) = &mut place {
-            turn.iter().for_each(|message| place.pass(message));
+            for message in turn.iter() {
+                place.pass(message);
+            }
         }
         let calls = turn.iter().filter(|own| is_turn(own)).flat_map(Message::calls);
         let known = calls.enumerate().any(|(number, call)| seek.find(call, number).is_some());

@@ -494,7 +494,7 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
     let options = Options { asked, ..Options::default() };
     let back = Translator::new(vendor, client, &options);
     let kept = back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.kept;
-    let kept = kept.expect("thinking is kept");
+    let kept = kept.unwrap();
     let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
     let wire = client.encode_request(request(later));

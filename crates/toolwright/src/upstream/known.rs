@@ -9,6 +9,7 @@
 //! OpenAI-compatible vendors are rows of core's [`VENDORS`]; the table here has the others. The
 //! environment is a parameter, so that nothing depends on the process but [`process`].
 
+mod aws;
 mod error;
 mod models;
 
@@ -22,9 +23,10 @@ use toolwright_core::dialect::{
     openai_responses,
 };
 
-use super::{AwsKeys, AwsProfile, Credential, ProfileError, Proxy, Remote};
+use super::{Credential, Proxy, Remote};
 use crate::SecretString;
 
+pub use aws::{REGIONS, region};
 pub use error::KnownError;
 pub use models::{of_model, resolve};
 
@@ -79,12 +81,6 @@ enum Way {
     /// The same, with the keys in AWS's files
     Profile,
 }
-
-const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
-const SECRET_KEY: &str = "AWS_SECRET_ACCESS_KEY";
-const SESSION_TOKEN: &str = "AWS_SESSION_TOKEN";
-/// The variables that name a region of AWS, the first one that is set counts.
-pub const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 
 const OPENAI: Known = Known {
     id: "openai",
@@ -236,7 +232,7 @@ impl Known {
     pub fn base_url(&self, region: Option<&str>) -> Result<String, KnownError> {
         match (self.place, region) {
             (Place::At(address), _) => Ok(address.to_owned()),
-            (Place::Aws, Some(region)) if is_region(region) => {
+            (Place::Aws, Some(region)) if aws::is_region(region) => {
                 // China's regions are a partition of their own.
                 let tail = if region.starts_with("cn-") { ".cn" } else { "" };
                 Ok(format!("https://bedrock-runtime.{region}.amazonaws.com{tail}"))
@@ -305,8 +301,8 @@ impl Known {
                 Way::Bearer(name) => secret(environment, name).map(Credential::Bearer),
                 Way::Header(header, name) => secret(environment, name)
                     .map(|key| Credential::Header(HeaderName::from_static(header), key)),
-                Way::Aws => aws(environment)?.map(Credential::SigV4),
-                Way::Profile => profile(environment)?.map(Credential::Profile),
+                Way::Aws => aws::keys(environment)?.map(Credential::SigV4),
+                Way::Profile => aws::profile(environment)?.map(Credential::Profile),
             };
             if shown.is_some() {
                 return Ok(shown);
@@ -330,7 +326,7 @@ impl Known {
         let row = self.row_key.map(Way::Bearer);
         let names = self.ways.iter().copied().chain(row).map(|way| match way {
             Way::Bearer(name) | Way::Header(_, name) => name.to_owned(),
-            Way::Aws => format!("{ACCESS_KEY} and {SECRET_KEY}"),
+            Way::Aws => format!("{} and {}", aws::ACCESS_KEY, aws::SECRET_KEY),
             Way::Profile => "AWS_PROFILE".to_owned(),
         });
         names.collect::<Vec<_>>().join(", or ")
@@ -341,42 +337,6 @@ impl fmt::Debug for Known {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Known").field(&self.id).finish()
     }
-}
-
-/// The keys of an AWS account, which sign for one region.
-fn aws(environment: Environment<'_>) -> Result<Option<AwsKeys>, KnownError> {
-    let (Some(access), Some(secret)) =
-        (get(environment, ACCESS_KEY), self::secret(environment, SECRET_KEY))
-    else {
-        return Ok(None);
-    };
-    let keys = AwsKeys::new(access, secret, region(environment).ok_or(KnownError::NoRegion)?);
-    Ok(Some(match self::secret(environment, SESSION_TOKEN) {
-        Some(token) => keys.with_session_token(token),
-        None => keys,
-    }))
-}
-
-/// The profile with the keys of an AWS account, if there are any. One that somebody named must have
-/// some; others are for AWS's own tools, and may get their keys in other ways.
-fn profile(environment: Environment<'_>) -> Result<Option<AwsProfile>, KnownError> {
-    let profile = AwsProfile::of_environment(environment);
-    match profile.read() {
-        Ok(_) => Ok(Some(profile)),
-        Err(ProfileError::NoRegion(_)) => Err(KnownError::NoRegion),
-        Err(error) if profile.is_named() => Err(KnownError::Profile(error)),
-        Err(_) => Ok(None),
-    }
-}
-
-/// The region of AWS that the environment names, or else the profile that it names.
-pub fn region(environment: Environment<'_>) -> Option<String> {
-    AwsProfile::of_environment(environment).region()
-}
-
-/// Whether a text can be the name of a region, and with it a part of a host.
-fn is_region(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 fn get(environment: Environment<'_>, name: &str) -> Option<String> {

@@ -113,8 +113,9 @@ impl Setup {
         }
         if let Some(signer) = signer {
             let (text, host) = (uri.to_string(), self.address.host());
-            let signed = signer.sign(&text, host, &mut headers, &body, SystemTime::now());
-            signed.ok_or_else(|| self.refuse(Refusal::Unsigned))?;
+            signer
+                .sign(&text, host, &mut headers, &body, SystemTime::now())
+                .ok_or_else(|| self.refuse(Refusal::Unsigned))?;
         }
         let forwarding = self.proxy.as_ref().filter(|hop| hop.forwards(self.address.scheme()));
         if let Some(credential) = forwarding.and_then(Hop::credential) {
