@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::parse::{self, JsonError};
 use super::tree::{ROOM, Text, Tree};
-use super::{Json, Key};
+use super::{Json, Key, Object};
 
 /// How many bytes a document takes as a [`Json`](super::Json), counted by the rules by which
 /// [`Json::parse_bytes`](super::Json::parse_bytes) grows it. Nothing is grown to know it.
@@ -20,6 +20,34 @@ use super::{Json, Key};
 pub fn weigh(bytes: &[u8]) -> Result<usize, JsonError> {
     let Weight(below) = parse::read(parse::utf8(bytes)?)?;
     Ok(size_of::<Json>() + below)
+}
+
+impl Object {
+    /// How many bytes it takes, as [`weigh`] counts them of its text.
+    pub fn weight(&self) -> usize {
+        let mut members = List::default();
+        for (key, value) in self.iter() {
+            members.push(Length(key.len()).weight() + below(value));
+        }
+        members.weight(size_of::<(Key, Json)>()).0
+    }
+}
+
+/// What a value that is there has in memory besides its own place.
+fn below(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) => 0,
+        Json::Number(number) => Weight::number(number.as_str()).0,
+        Json::String(text) => Length(text.len()).weight(),
+        Json::Array(values) => {
+            let mut items = List::default();
+            for value in values {
+                items.push(below(value));
+            }
+            items.weight(size_of::<Json>()).0
+        }
+        Json::Object(object) => object.weight(),
+    }
 }
 
 /// What a value has in memory besides its own place.
@@ -85,7 +113,7 @@ impl Tree for Weight {
     }
 
     fn number(digits: &str) -> Weight {
-        // A single digit is shared.
+        // A single digit is shared by all.
         Weight(if digits.len() == 1 { 0 } else { Length(digits.len()).weight() })
     }
 
@@ -115,5 +143,22 @@ impl Tree for Weight {
 
     fn object(members: List) -> Weight {
         members.weight(size_of::<(Key, Json)>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_weighs_what_its_text_said() {
+        for text in [
+            "{}",
+            r#"{"a":null,"b":true,"c":7,"d":12345678901234567890,"e":"\u00e9\n"}"#,
+            r#"{"a":[[],[1,2,3,4,5],{"b":{"c":[{}]}}],"a":"twice, and longer than a block"}"#,
+        ] {
+            let Ok(Json::Object(object)) = Json::parse(text) else { panic!("{text}") };
+            assert_eq!(size_of::<Json>() + object.weight(), weigh(text.as_bytes()).unwrap());
+        }
     }
 }

@@ -34,8 +34,7 @@ impl Prepared {
     pub fn weight(&self) -> usize {
         match &self.way {
             Way::Untouched => self.body.len(),
-            // The aliases are there twice.
-            Way::Translated(own) => self.body.len() + 2 * losses::weight(&own.report),
+            Way::Translated(own) => self.body.len() + own.weight(&own.report),
         }
     }
 }
@@ -64,6 +63,12 @@ impl Translation {
     /// Of an answer that is our own.
     pub fn local(client: &'static dyn ChatCodec, options: Options) -> Translation {
         Translation { upstream: client, client, options, report: Report::default() }
+    }
+
+    /// How many bytes it takes until the exchange ends, with what the way out reported. The aliases are
+    /// there twice.
+    pub fn weight(&self, report: &Report) -> usize {
+        2 * losses::weight(report) + self.options.asked.echo.weight()
     }
 
     /// From the upstream to the client.

@@ -72,9 +72,7 @@ impl Exchange {
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
         if matches!(source, Source::Bytes(_)) {
-            // The aliases are there twice.
-            let report = losses::weight(&self.close.note.request);
-            self.close.share.shrink(2 * report);
+            self.close.share.shrink(translation.weight(&self.close.note.request));
         }
         let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
         if !self.close.note.request.losses.is_empty() {

@@ -1,9 +1,11 @@
 //! Documents that are small as bytes and large once they are read: what the gateway holds of them is
 //! bounded, and who sends them is told so.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use super::{assert_well, fault};
 use crate::gateway::vendor::{VENDORS, Vendor, vendor};
-use crate::gateway::{Answer, Gateway, Reply, Upstream, table};
+use crate::gateway::{Answer, Gateway, Reply, Upstream, table, until};
 
 /// What the gateway may hold, and what its process may have beside that.
 const MEMORY: usize = 64 << 20;
@@ -97,6 +99,38 @@ fn an_answer_that_never_fits_is_the_upstreams_fault() {
     let sent = own.request(false).with_model(&own, "openai-chat/m");
     let answer = gateway.post(&sent.path, &[], sent.body.as_bytes()).ok();
     assert!(answer.body.len() > 2 << 20);
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
+
+#[test]
+fn what_is_known_of_a_request_until_its_answer_counts_too() {
+    let own = vendor("anthropic");
+    let (words, replies): (Vec<_>, Vec<_>) =
+        (0..40).map(|_| Reply::after(own.reply(false))).unzip();
+    let upstream = Upstream::start(replies);
+    let gateway = gateway(&upstream);
+    // This dialect repeats it in the answer, so it waits here for the upstream.
+    let metadata = heavy(3, 60 << 10);
+    let body = format!(r#"{{"model":"anthropic/m","input":"hi","metadata":{metadata}}}"#);
+    let refused = AtomicUsize::new(0);
+    let answered = std::thread::scope(|scope| {
+        let ask = || {
+            let answer = gateway.ask_json("/v1/responses", &body);
+            refused.fetch_add(usize::from(answer.status == 503), Relaxed);
+            answer.status
+        };
+        let asking: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
+        until("some to be refused", || {
+            (refused.load(Relaxed) + upstream.received().len() >= 40).then_some(())
+        });
+        drop(words);
+        let statuses = asking.into_iter().map(|asking| asking.join().unwrap());
+        statuses.filter(|status| *status == 200).count()
+    });
+    let refused = refused.into_inner();
+    assert!(answered > 0 && refused > 10, "{answered} answered, {refused} refused");
+    assert_eq!(answered + refused, 40);
     assert_bounded(&gateway);
     assert_well(&gateway);
 }
