@@ -44,7 +44,7 @@ impl Trace {
         let parent: Option<TraceParent> = parent;
         let trace = parent.map_or(id.bits(), |parent| parent.trace);
         let flags = parent.map_or(1, |parent| parent.flags);
-        let own = TraceParent { trace, span: child((id.bits() >> 64) as u64, 0), flags };
+        let own = TraceParent { trace, span: child(low(id), 0), flags };
         Trace { own, parent }
     }
 
@@ -65,6 +65,12 @@ impl TraceParent {
     pub fn header(&self) -> Option<HeaderValue> {
         HeaderValue::try_from(self.to_string()).ok()
     }
+}
+
+/// The lower bits of an exchange's id: among them are none that only say when it came.
+#[allow(clippy::cast_possible_truncation, reason = "the lower bits are meant")]
+fn low(id: RequestId) -> u64 {
+    id.bits() as u64
 }
 
 /// An id that follows from another and a number, so that nobody has to remember it: the finalizer
