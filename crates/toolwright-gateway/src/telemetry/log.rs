@@ -3,17 +3,13 @@
 //! A line is formatted where it is written and leaves by a thread of its own, so that nobody waits
 //! for whoever reads stderr. If it is not read, lines are dropped and counted.
 
+mod fields;
 mod writer;
 
-use std::fmt::{self, Write as _};
-
 use tracing::Subscriber;
-use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Registry;
-use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload::{self, Handle};
@@ -21,6 +17,7 @@ use tracing_subscriber::reload::{self, Handle};
 use crate::config::{Log, LogFormat};
 use crate::telemetry::Metrics;
 
+use fields::Plainly;
 pub use writer::{Lines, Rest};
 
 /// There is a log already.
@@ -61,40 +58,10 @@ pub fn subscriber(log: &Log, lines: Lines) -> (Box<dyn Subscriber + Send + Sync>
     let registry = Registry::default().with(targets);
     let layer = layer().with_writer(lines);
     let subscriber: Box<dyn Subscriber + Send + Sync> = match log.format {
-        LogFormat::Text => {
-            let fields = debug_fn(field).delimited(" ");
-            Box::new(registry.with(layer.with_ansi(false).fmt_fields(fields)))
-        }
+        LogFormat::Text => Box::new(registry.with(layer.with_ansi(false).fmt_fields(Plainly))),
         LogFormat::Json => Box::new(registry.with(layer.json().flatten_event(true))),
     };
     (subscriber, Level(level))
-}
-
-/// Writes one field. The usual writer asks for each about colours that there are not.
-fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    if field.name() != "message" {
-        writer.write_str(field.name())?;
-        writer.write_char('=')?;
-    }
-    write!(Plain(writer), "{value:?}")
-}
-
-/// Keeps a value from breaking its line, or from speaking to a terminal.
-struct Plain<'w, 'l>(&'w mut Writer<'l>);
-
-impl fmt::Write for Plain<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !text.contains(char::is_control) {
-            return self.0.write_str(text);
-        }
-        for character in text.chars() {
-            match character {
-                control if control.is_control() => write!(self.0, "{}", control.escape_default())?,
-                other => self.0.write_char(other)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// How the targets of our own lines begin.

@@ -1,4 +1,5 @@
-//! The thread that writes lines. What comes within a few milliseconds leaves together.
+//! The thread that writes lines. What comes within some milliseconds leaves together: waking it costs
+//! more than a line does.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use tracing_subscriber::fmt::MakeWriter;
 /// The most bytes that wait.
 const MOST: usize = 1 << 20;
 /// How long lines wait for others.
-const LINGER: Duration = Duration::from_millis(5);
+const LINGER: Duration = Duration::from_millis(20);
 /// How long the end waits for the last lines.
 const PATIENCE: Duration = Duration::from_secs(2);
 
