@@ -1,6 +1,6 @@
 //! An object that is written as it is said: what frames say around their content needs no tree.
 
-use super::{Number, Object, write};
+use super::{Json, Number, Object, write};
 
 /// The text of an object that has begun.
 #[derive(Debug, Clone)]
@@ -28,16 +28,14 @@ impl Line {
     /// Adds a string.
     #[must_use]
     pub fn string(mut self, key: &str, value: &str) -> Line {
-        self.key(key);
-        write::string(value, &mut self.0);
+        self.put_string(key, value);
         self
     }
 
     /// Adds a count.
     #[must_use]
     pub fn count(mut self, key: &str, value: usize) -> Line {
-        self.key(key);
-        self.0.push_str(Number::from(value as u64).as_str());
+        self.put_count(key, value as u64);
         self
     }
 
@@ -45,10 +43,57 @@ impl Line {
     #[must_use]
     pub fn members(mut self, object: &Object) -> Line {
         for (key, value) in object.iter() {
-            self.key(key);
-            write::compact(value, &mut self.0);
+            self.put(key, value);
         }
         self
+    }
+
+    /// Adds a value in place.
+    pub fn put(&mut self, key: &str, value: &Json) {
+        self.key(key);
+        write::compact(value, &mut self.0);
+    }
+
+    /// Adds a string in place.
+    pub fn put_string(&mut self, key: &str, value: &str) {
+        self.key(key);
+        write::string(value, &mut self.0);
+    }
+
+    /// Adds a count in place.
+    pub fn put_count(&mut self, key: &str, value: u64) {
+        self.key(key);
+        self.0.push_str(Number::from(value).as_str());
+    }
+
+    /// Adds an object in place, whose members are written by whoever knows them.
+    pub fn put_object(&mut self, key: &str, members: impl FnOnce(&mut Line)) {
+        self.key(key);
+        self.nest(members);
+    }
+
+    /// Adds an array of objects in place.
+    pub fn put_objects<T>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        members: impl Fn(T, &mut Line),
+    ) {
+        self.key(key);
+        self.0.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.0.push(',');
+            }
+            self.nest(|line| members(item, line));
+        }
+        self.0.push(']');
+    }
+
+    fn nest(&mut self, members: impl FnOnce(&mut Line)) {
+        self.0.push('{');
+        members(self);
+        self.0.push('}');
     }
 
     /// The text of the whole.
@@ -58,7 +103,8 @@ impl Line {
     }
 
     fn key(&mut self, key: &str) {
-        if self.0.len() > 1 {
+        // A brace at the end opens an object: one within a string has a quote behind it.
+        if !self.0.ends_with('{') {
             self.0.push(',');
         }
         write::string(key, &mut self.0);
@@ -85,5 +131,23 @@ mod tests {
         assert_eq!(whole, object.compact());
         assert_eq!(begun.end(), object! {"type": "a\"b"}.compact());
         assert_eq!(Line::new().end(), "{}");
+    }
+
+    #[test]
+    fn objects_within_a_line_are_what_an_object_writes() {
+        let mut line = Line::new();
+        line.put_object("none", |_| {});
+        line.put_objects("few", ["a{", "{"], |name, own| {
+            own.put_string("name", name);
+            own.put("is", &true.into());
+        });
+        line.put_object("last", |own| own.put_count("{", u64::MAX));
+        let few = ["a{", "{"].map(|name| object! {"name": name, "is": true});
+        let object = object! {
+            "none": object! {},
+            "few": few.to_vec(),
+            "last": object! {"{": u64::MAX},
+        };
+        assert_eq!(line.end(), object.compact());
     }
 }

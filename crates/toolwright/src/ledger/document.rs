@@ -2,12 +2,13 @@
 
 mod call;
 mod exchange;
+mod page;
 
 use std::time::{Duration, SystemTime};
 
 use toolwright_core::Json;
 use toolwright_core::fit::{Loss, Severity, Site};
-use toolwright_core::json::Object;
+use toolwright_core::json::{Line, Object};
 use toolwright_core::origin::Origin;
 
 use super::{CallEntry, Entry, ExchangeEntry, Kind, time};
@@ -23,13 +24,25 @@ impl Entry {
     pub fn to_json(&self) -> Object {
         match self {
             Entry::Call(call) => call.to_json(),
-            Entry::Exchange(exchange) => exchange.to_json(),
+            Entry::Exchange(exchange) => {
+                let mut out = Object::new();
+                exchange.write(&mut out);
+                out
+            }
         }
     }
 
     /// The text of the document.
     pub(super) fn text(&self) -> String {
-        self.to_json().compact()
+        match self {
+            Entry::Call(call) => call.to_json().compact(),
+            // There are many, and each is written as soon as it is said.
+            Entry::Exchange(exchange) => {
+                let mut line = Line::new();
+                exchange.write(&mut line);
+                line.end()
+            }
+        }
     }
 
     /// Reads the document. A loss comes back with its path, no longer with its origin; a change with

@@ -3,61 +3,62 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_core::json::Object;
-use toolwright_core::{Dialect, FaultClass, Json, Usage, object};
+use toolwright_core::{Dialect, FaultClass, Json, Usage};
 
 use super::super::{ExchangeEntry, Kind, Tried, time};
-use super::{
-    NotAnEntry, caller, count, list, loss, micros, push_list, text, time_of, word, write_loss,
-};
+use super::page::Page;
+use super::{NotAnEntry, caller, count, list, loss, micros, text, time_of, word, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
 use crate::error::CallErrorKind;
 
 impl ExchangeEntry {
-    pub(super) fn to_json(&self) -> Object {
-        let mut out = object! {
-            "kind": Kind::Exchange.word(),
-            "time": time::write(self.time),
-            "run": &*self.run,
-            "caller": &*self.caller.id,
-            "tenant": &*self.caller.tenant,
-            "dialect": self.dialect.id(),
-            "endpoint": &*self.endpoint,
-        };
-        let mut some = |name: &'static str, text: Option<&str>| {
-            if let Some(text) = text {
-                out.push(name, text);
-            }
-        };
-        some("model", self.model.as_deref());
-        some("upstream", self.upstream.as_deref());
-        some("upstream_dialect", self.upstream_dialect.map(Dialect::id));
-        some("answered", self.answered.as_deref());
-        some("answer_id", self.answer_id.as_deref());
-        out.push("stream", self.stream);
-        out.push("untouched", self.untouched);
-        out.push("status", u64::from(self.status));
-        out.insert_some("error", self.error.map(FaultClass::word));
-        out.push("left", self.left);
-        push_list(&mut out, "attempts", &self.attempts, |own| {
-            tried(own, "upstream", FaultClass::word)
+    pub(super) fn write(&self, out: &mut impl Page) {
+        out.text("kind", Kind::Exchange.word());
+        out.text("time", &time::write(self.time));
+        out.text("run", &self.run);
+        out.text("caller", &self.caller.id);
+        out.text("tenant", &self.caller.tenant);
+        out.text("dialect", self.dialect.id());
+        out.text("endpoint", &self.endpoint);
+        out.some_text("model", self.model.as_deref());
+        out.some_text("upstream", self.upstream.as_deref());
+        out.some_text("upstream_dialect", self.upstream_dialect.map(Dialect::id));
+        out.some_text("answered", self.answered.as_deref());
+        out.some_text("answer_id", self.answer_id.as_deref());
+        out.value("stream", &self.stream.into());
+        out.value("untouched", &self.untouched.into());
+        out.count("status", self.status.into());
+        out.some_text("error", self.error.map(FaultClass::word));
+        out.value("left", &self.left.into());
+        out.objects("attempts", &self.attempts, |own, out| {
+            write_tried(own, "upstream", FaultClass::word, out);
         });
-        out.push("duration_us", micros(self.duration));
-        out.insert_some("first_byte_us", self.first_byte.map(micros));
-        out.push("added_us", micros(self.added));
-        out.insert_some("usage", self.usage.as_ref().map(write_usage));
-        out.insert_some("stop", self.stop.map(finish_reason));
-        push_list(&mut out, "calls", &self.calls, |name| Json::from(name.as_str()));
-        push_list(&mut out, "ran", &self.ran, |own| tried(own, "tool", CallErrorKind::as_str));
-        out.push("bytes_in", self.bytes_in);
-        out.push("bytes_out", self.bytes_out);
-        push_list(&mut out, "losses", &self.losses, write_loss);
-        push_list(&mut out, "response_losses", &self.response_losses, write_loss);
-        if self.more_losses > 0 {
-            out.push("more_losses", self.more_losses);
+        out.count("duration_us", micros(self.duration));
+        out.some_count("first_byte_us", self.first_byte.map(micros));
+        out.count("added_us", micros(self.added));
+        if let Some(usage) = &self.usage {
+            out.object("usage", |out| write_usage(usage, out));
         }
-        out.insert_some("data", self.data.clone());
-        out
+        out.some_text("stop", self.stop.map(finish_reason));
+        if !self.calls.is_empty() {
+            let names = self.calls.iter().map(|name| Json::from(name.as_str()));
+            out.value("calls", &Json::Array(names.collect()));
+        }
+        out.objects("ran", &self.ran, |own, out| {
+            write_tried(own, "tool", CallErrorKind::as_str, out);
+        });
+        out.count("bytes_in", self.bytes_in);
+        out.count("bytes_out", self.bytes_out);
+        for (name, losses) in [("losses", &self.losses), ("response_losses", &self.response_losses)]
+        {
+            if !losses.is_empty() {
+                out.value(name, &Json::Array(losses.iter().map(write_loss).collect()));
+            }
+        }
+        out.some_count("more_losses", Some(self.more_losses).filter(|more| *more > 0));
+        if let Some(data) = &self.data {
+            out.value("data", data);
+        }
     }
 
     pub(super) fn from_json(document: &Json) -> Result<ExchangeEntry, NotAnEntry> {
@@ -108,12 +109,15 @@ fn some_count(document: &Json, name: &'static str) -> Result<Option<u64>, NotAnE
     document.get(name).map(|_| count(document, name)).transpose()
 }
 
-fn tried<E: Copy>(own: &Tried<E>, name: &'static str, word: impl Fn(E) -> &'static str) -> Json {
-    let mut out = Object::with_capacity(3);
-    out.push(name, &*own.name);
-    out.insert_some("error", own.error.map(word));
-    out.push("duration_us", micros(own.duration));
-    Json::Object(out)
+fn write_tried<E: Copy>(
+    own: &Tried<E>,
+    name: &'static str,
+    word: impl Fn(E) -> &'static str,
+    out: &mut impl Page,
+) {
+    out.text(name, &own.name);
+    out.some_text("error", own.error.map(word));
+    out.count("duration_us", micros(own.duration));
 }
 
 fn read_tried<E>(
@@ -128,19 +132,12 @@ fn read_tried<E>(
     })
 }
 
-fn write_usage(usage: &Usage) -> Object {
-    let mut out = Object::with_capacity(5);
-    let counts = [
-        ("input", usage.input),
-        ("cache_read", usage.cache_read),
-        ("cache_write", usage.cache_write),
-        ("output", usage.output),
-        ("reasoning", usage.reasoning),
-    ];
-    for (name, count) in counts {
-        out.insert_some(name, count);
-    }
-    out
+fn write_usage(usage: &Usage, out: &mut impl Page) {
+    out.some_count("input", usage.input);
+    out.some_count("cache_read", usage.cache_read);
+    out.some_count("cache_write", usage.cache_write);
+    out.some_count("output", usage.output);
+    out.some_count("reasoning", usage.reasoning);
 }
 
 fn usage(document: &Json) -> Result<Option<Usage>, NotAnEntry> {
