@@ -3,6 +3,7 @@
 mod calls;
 mod decode;
 mod encode;
+mod piece;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;

@@ -1,6 +1,7 @@
 //! Chunks to events.
 
 use super::calls::{Calls, Fragment};
+use super::piece;
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{Quirks, fault, part, wire};
 use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
@@ -79,13 +80,7 @@ impl StreamDecoder for Decoder {
     }
 
     fn is_mere_piece(&self, frame: &Frame) -> bool {
-        let data = frame.data.as_str();
-        self.emit.is_started()
-            && data.starts_with('{')
-            && !data.contains("\"name\"")
-            && !data.contains("\"error\"")
-            && !says(data, "\"finish_reason\"")
-            && !says(data, "\"usage\"")
+        self.emit.is_started() && piece::is_mere(&frame.data)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
@@ -94,15 +89,6 @@ impl StreamDecoder for Decoder {
         }
         self.emit.finish(out);
     }
-}
-
-/// Whether a key stands in a text with anything but null after it. In the words of a model its last
-/// quote would be escaped.
-fn says(data: &str, key: &str) -> bool {
-    data.match_indices(key).any(|(at, _)| {
-        let rest = data[at + key.len()..].trim_start();
-        rest.strip_prefix(':').is_none_or(|value| !value.trim_start().starts_with("null"))
-    })
 }
 
 impl Decoder {
