@@ -28,6 +28,7 @@ pub use fields::{Fields, elements};
 
 use crate::embed::Form;
 use crate::event::Event;
+use crate::event::watch::Watch;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::{Frame, Framing};
@@ -281,6 +282,10 @@ pub trait ChatCodec: ToolCodec {
     fn encode_response(&self, response: Response, asked: &Asked) -> WireReply;
     /// Reads a response.
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError>;
+    /// What is noted of a response that passes, where that can be told without reading all of it.
+    fn glance(&self, _body: &[u8]) -> Option<Watch> {
+        None
+    }
     /// Writes a fault.
     fn encode_fault(&self, fault: &Fault) -> WireReply;
     /// Reads a fault; whatever came, this gives one.

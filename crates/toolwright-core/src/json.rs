@@ -12,6 +12,7 @@ pub mod path;
 mod peek;
 mod scan;
 mod serde;
+mod skim;
 mod text;
 mod tree;
 mod weigh;
@@ -26,6 +27,7 @@ pub use parse::{JsonError, MAX_DEPTH};
 pub use path::Path;
 pub use peek::{Member, peek};
 pub use serde::SerdeError;
+pub use skim::{Value, skim};
 pub use text::JsonText;
 pub use weigh::weigh;
 

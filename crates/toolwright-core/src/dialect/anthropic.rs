@@ -1,6 +1,7 @@
 //! Anthropic Messages, `POST /v1/messages`.
 
 mod fault;
+mod glance;
 mod part;
 mod quirks;
 mod request;
@@ -13,6 +14,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
     WireReply, WireRequest,
 };
+use crate::event::watch::Watch;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -83,6 +85,10 @@ impl ChatCodec for Anthropic {
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
         response::decode(wire.body)
+    }
+
+    fn glance(&self, body: &[u8]) -> Option<Watch> {
+        glance::glance(body).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions, `POST /v1/chat/completions`, and the vendors who speak it their way.
 
 mod fault;
+mod glance;
 mod part;
 mod quirks;
 mod request;
@@ -16,6 +17,7 @@ use crate::dialect::{
     ToolCodec, WireReply, WireRequest,
 };
 use crate::embed::Form;
+use crate::event::watch::Watch;
 use crate::fault::Fault;
 use crate::fit::Profile;
 use crate::frame::Framing;
@@ -120,6 +122,10 @@ impl ChatCodec for OpenaiChat {
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
         response::decode(wire.body, self.quirks)
+    }
+
+    fn glance(&self, body: &[u8]) -> Option<Watch> {
+        glance::glance(body, self.quirks).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

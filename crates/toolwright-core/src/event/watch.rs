@@ -2,7 +2,9 @@
 //! it cost. None of its words.
 
 use super::{Event, Head};
+use crate::dialect::{ChatCodec, WireReply};
 use crate::fault::FaultClass;
+use crate::json::Json;
 use crate::response::{Response, StopReason};
 use crate::usage::Usage;
 
@@ -25,6 +27,22 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// What there is to see in a whole answer, by the bytes that it came in; `None` if they are no
+    /// answer.
+    pub fn of_bytes(codec: &dyn ChatCodec, body: &[u8]) -> Option<Watch> {
+        codec.glance(body).or_else(|| {
+            let wire = WireReply::ok(Json::parse_bytes(body).ok()?);
+            Some(Watch::of(&codec.decode_response(wire).ok()?))
+        })
+    }
+
+    /// What was seen at a glance: the word that an answer stopped with, and what was said, decide
+    /// why it stopped.
+    pub(crate) fn glanced(self, said: StopReason, refused: bool) -> Watch {
+        let stop = said.settled(!self.calls.is_empty(), refused);
+        Watch { stop: Some(stop), ended: true, ..self }
+    }
+
     /// What there is to see in a whole answer.
     pub fn of(response: &Response) -> Watch {
         Watch {

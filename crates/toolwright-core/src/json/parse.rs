@@ -87,19 +87,20 @@ pub(super) fn members(
     })
 }
 
-struct Reader<'t> {
+/// Where reading has come to.
+pub(super) struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
-    at: usize,
+    pub(super) at: usize,
 }
 
 impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Reader<'t> {
+    pub(super) fn new(text: &'t str) -> Reader<'t> {
         Reader { text, bytes: text.as_bytes(), at: 0 }
     }
 
     /// Reads one value, with nothing but white space around it.
-    fn document<T>(
+    pub(super) fn document<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, JsonError>,
     ) -> Result<T, JsonError> {
@@ -113,12 +114,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn error(&self, reason: &'static str) -> JsonError {
+    pub(super) fn error(&self, reason: &'static str) -> JsonError {
         let reason = if self.at >= self.bytes.len() { TRUNCATED } else { reason };
         JsonError { offset: self.at, reason }
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
@@ -129,7 +130,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+    pub(super) fn value<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
@@ -157,23 +158,37 @@ impl<'t> Reader<'t> {
     }
 
     fn array<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+        let mut items = None;
+        self.items(depth, |reader, depth| {
+            T::item(items.get_or_insert_with(T::items), reader.value(depth)?);
+            Ok(())
+        })?;
+        Ok(T::array(items.unwrap_or_default()))
+    }
+
+    /// Moves over an array, with `each` to read every item.
+    #[inline]
+    pub(super) fn items(
+        &mut self,
+        depth: usize,
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(T::array(T::Items::default()));
+            return Ok(());
         }
-        let mut items = T::items();
         loop {
             self.space();
-            T::item(&mut items, self.value(depth)?);
+            each(self, depth)?;
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(T::array(items));
+                    return Ok(());
                 }
                 _ => return Err(self.error("expected ',' or ']'")),
             }
@@ -192,7 +207,7 @@ impl<'t> Reader<'t> {
 
     /// Moves over an object, with `each` to read the value of every key.
     #[inline]
-    fn members<K: Text<'t>>(
+    pub(super) fn members<K: Text<'t>>(
         &mut self,
         depth: usize,
         mut each: impl FnMut(&mut Self, K, usize) -> Result<(), JsonError>,
@@ -268,7 +283,7 @@ impl<'t> Reader<'t> {
         start..self.at
     }
 
-    fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
+    pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
         self.at += 1;
         let mut text = S::begin(self.text, self.plain());
         loop {

@@ -1,7 +1,8 @@
 //! Laws 3, 4 and 6 on recorded streams: joined they equal the whole reply, split they return, and
 //! decoders keep the grammar.
 
-use toolwright_core::dialect::Asked;
+use toolwright_core::Json;
+use toolwright_core::dialect::{Asked, WireReply};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::watch::Watch;
@@ -38,6 +39,39 @@ fn who_only_watches_notes_the_same() {
             };
             let (all, some) = (StreamReader::new(codec), StreamReader::watching(codec));
             assert_eq!(noted(some), noted(all), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_glance_at_a_reply_notes_what_a_reader_does() {
+    let unusual = [
+        r#"{"choices":[{"message":{"content":null,"function_call":{"name":"a","arguments":""}}}]}"#,
+        r#"{"choices":[{"message":{"tool_calls":[{"type":"custom","custom":{"name":"a"}}]}}]}"#,
+        r#"{"choices":[{"message":{"tool_calls":[{"type":"search","search":{}}]}}]}"#,
+        r#"{"choices":[{"message":{"content":[{"type":"refusal","refusal":"no"}]}}]}"#,
+        r#"{"choices":[{"message":{"refusal":"no"},"finish_reason":"stop"}],"usage":null}"#,
+        r#"{"choices":[{"message":{"tool_calls":[]},"finish_reason":"tool_calls"}],"usage":7}"#,
+        r#"{"choices":[{"finish_reason":"stop"}]}"#,
+        r#"{"id":"","model":"","choices":[{"message":{}},{"message":{"refusal":"no"}}]}"#,
+        r#"{"choices":[]}"#,
+        r#"{"content":[{"name":"a","type":"tool_use","id":"1"}],"stop_reason":"end_turn"}"#,
+        r#"{"content":[{"name":"a","type":"server_tool_use","id":"1"}],"stop_reason":"new"}"#,
+        r#"{"content":[],"stop_reason":"tool_use","usage":{"input_tokens":1}}"#,
+        "[]",
+        "{",
+    ];
+    for codec in fixtures::codecs() {
+        let replies = fixtures::replies(codec.dialect()).into_iter();
+        let replies = replies.map(|(name, wire)| (name, wire.body.compact()));
+        let unusual = unusual.iter().map(|text| ("unusual".to_owned(), (*text).to_owned()));
+        for (name, text) in replies.chain(unusual) {
+            let read = Json::parse(&text).ok().map(WireReply::ok);
+            let read = read.and_then(|wire| codec.decode_response(wire).ok());
+            let read = read.map(|response| format!("{:?}", Watch::of(&response)));
+            let glanced = Watch::of_bytes(codec, text.as_bytes());
+            let dialect = codec.dialect();
+            assert_eq!(glanced.map(|own| format!("{own:?}")), read, "{dialect} {name} {text}");
         }
     }
 }

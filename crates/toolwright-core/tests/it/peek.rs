@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use toolwright_core::Json;
-use toolwright_core::json::{MAX_DEPTH, peek};
+use toolwright_core::json::{JsonError, MAX_DEPTH, Object, Value, peek, skim};
 
 use crate::generate;
 
@@ -10,6 +10,7 @@ use crate::generate;
 #[track_caller]
 fn agrees(bytes: &[u8], keys: [&str; 2]) {
     let tree = Json::parse_bytes(bytes).ok().filter(|tree| tree.as_object().is_some());
+    walks(bytes, tree.as_ref());
     let (Ok(found), Some(tree)) = (peek(bytes, &keys), tree.as_ref()) else {
         assert_eq!(peek(bytes, &keys).is_ok(), tree.is_some(), "{}", bytes.escape_ascii());
         return;
@@ -30,6 +31,33 @@ fn agrees(bytes: &[u8], keys: [&str; 2]) {
         *expected.as_object_mut().unwrap().get_mut(key).unwrap() = vec!["天"].into();
         assert_eq!(Json::parse_bytes(&changed), Ok(expected));
     }
+}
+
+/// Whether a walk accepts what the reader accepts, however much it reads, and reads what it reads.
+#[track_caller]
+fn walks(bytes: &[u8], tree: Option<&Json>) {
+    let mut members = Object::new();
+    let read = skim(bytes, |key, value| {
+        members.push(key.to_owned(), value.json()?);
+        Ok(())
+    });
+    let read = read.ok().map(|()| Json::Object(members));
+    assert_eq!(read.as_ref(), tree, "{}", bytes.escape_ascii());
+    let passed = skim(bytes, |_, _| Ok(()));
+    assert_eq!(passed.is_ok(), tree.is_some(), "{}", bytes.escape_ascii());
+    let wandered = skim(bytes, |_, value| wander(value));
+    assert_eq!(wandered.is_ok(), tree.is_some(), "{}", bytes.escape_ascii());
+}
+
+/// Asks for everything everywhere, and more than once.
+fn wander(value: &mut Value<'_, '_>) -> Result<(), JsonError> {
+    value.members(|_, value| wander(value))?;
+    value.items(wander)?;
+    value.text()?;
+    if !value.is_null() {
+        value.items(wander)?;
+    }
+    Ok(())
 }
 
 /// Text that is JSON, nearly JSON or nothing of the kind.

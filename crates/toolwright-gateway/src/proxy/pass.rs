@@ -7,12 +7,12 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use toolwright::upstream::IncomingBody;
-use toolwright_core::dialect::{ChatCodec, WireReply};
+use toolwright_core::dialect::ChatCodec;
 use toolwright_core::event::Event;
 use toolwright_core::event::watch::Watch;
 use toolwright_core::frame::{FrameWriter, Framing};
 use toolwright_core::translate::{Options, StreamReader, Translator};
-use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_core::{Fault, FaultClass};
 
 use super::close::Close;
 use super::relay::CALLS;
@@ -122,9 +122,7 @@ impl Tap {
                 if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
                     return None;
                 }
-                let body = Json::parse_bytes(&body).ok()?;
-                let response = codec.decode_response(WireReply::ok(body)).ok()?;
-                Some(Watch::of(&response))
+                Watch::of_bytes(codec, &body)
             }
             Tap::Seen(watch) => Some(watch),
             Tap::Off => None,
