@@ -210,7 +210,7 @@ async fn answer<S: Service>(
             budget: Arc::clone(&line.budget),
             started: std::time::Instant::now(),
         };
-        let answered = fenced(async { service.answer(arrival).await }).await;
+        let answered = fenced(Box::pin(service.answer(arrival))).await;
         answered.unwrap_or_else(|Panicked| service.fail(&uri, broken()))
     };
     // What is left of the body will not be read, so the next request on the connection cannot be

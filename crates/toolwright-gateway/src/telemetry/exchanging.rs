@@ -17,7 +17,8 @@ use super::{Exchanged, Telemetry};
 /// What is known of an exchange so far. It reads and writes as an [`Exchanged`].
 #[derive(Debug)]
 pub struct Exchanging {
-    told: Exchanged,
+    /// In a place of its own, since it goes through many hands
+    told: Box<Exchanged>,
     telemetry: Telemetry,
     began: Instant,
     end: End,
@@ -35,7 +36,7 @@ enum End {
 impl Exchanging {
     pub(super) fn new(told: Exchanged, telemetry: Telemetry) -> Exchanging {
         telemetry.0.metrics.begun();
-        Exchanging { told, telemetry, began: Instant::now(), end: End::Open }
+        Exchanging { told: Box::new(told), telemetry, began: Instant::now(), end: End::Open }
     }
 
     /// How long it has lasted.
