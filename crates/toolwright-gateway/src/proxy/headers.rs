@@ -5,18 +5,18 @@
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// Headers of a client that mean something to the vendor whose dialect it speaks.
-const ONWARD: &[&str] = &[
-    "accept",
-    "anthropic-beta",
-    "anthropic-version",
-    "idempotency-key",
-    "openai-beta",
-    "openai-organization",
-    "openai-project",
-    "user-agent",
-    "x-amzn-bedrock-trace",
-    "x-goog-api-client",
-    "x-goog-user-project",
+const ONWARD: [HeaderName; 11] = [
+    header::ACCEPT,
+    HeaderName::from_static("anthropic-beta"),
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("openai-beta"),
+    HeaderName::from_static("openai-organization"),
+    HeaderName::from_static("openai-project"),
+    header::USER_AGENT,
+    HeaderName::from_static("x-amzn-bedrock-trace"),
+    HeaderName::from_static("x-goog-api-client"),
+    HeaderName::from_static("x-goog-user-project"),
 ];
 
 /// Headers of a client that mean something to a codec.
@@ -43,9 +43,9 @@ const BY_HOP: [HeaderName; 14] = [
 /// What goes on to a vendor of the client's own dialect.
 pub fn onward(client: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(4);
-    for name in ONWARD {
-        if let Some(value) = client.get(*name) {
-            out.insert(HeaderName::from_static(name), value.clone());
+    for name in &ONWARD {
+        if let Some(value) = client.get(name) {
+            out.insert(name, value.clone());
         }
     }
     out

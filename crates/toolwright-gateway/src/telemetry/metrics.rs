@@ -51,8 +51,12 @@ pub struct Metrics {
     attempts: Family<Attempts, Counter>,
     tokens: Family<Tokens, Counter>,
     losses: Family<Losses, Counter>,
+    /// Calls that the gateway makes, by how they end
     calls: Family<Calls, Counter>,
-    bytes: Family<Bytes, Counter>,
+    /// Calls that models ask for
+    asked: Counter,
+    bytes_in: Counter,
+    bytes_out: Counter,
     waiting: Gauge,
     dropped: Counter,
     #[cfg(feature = "otel")]
@@ -82,14 +86,22 @@ impl Metrics {
         #[cfg(feature = "otel")]
         registry.register("spans_dropped", "Spans that no collector took", dropped_spans.clone());
         let counters = &mut registry;
+        let calls: Family<Calls, Counter> =
+            counter(counters, "tool_calls", "Tools that were called");
+        let asked = calls.get_or_create(&Calls { by: "model", outcome: "asked" }).clone();
+        let bytes =
+            counter(counters, "body_bytes", "Bytes of the bodies of clients and of replies");
+        let bytes = |direction| Counter::clone(&bytes.get_or_create(&Bytes { direction }));
         Metrics {
             requests: counter(counters, "requests", "Exchanges that are over"),
             left: counter(counters, "clients_left", "Exchanges that the client did not wait for"),
             attempts: counter(counters, "upstream_attempts", "Attempts at upstreams"),
             tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
             losses: counter(counters, "losses", "Things that could not be said in a dialect"),
-            calls: counter(counters, "tool_calls", "Tools that were called"),
-            bytes: counter(counters, "body_bytes", "Bytes of the bodies of clients and of replies"),
+            calls,
+            asked,
+            bytes_in: bytes("in"),
+            bytes_out: bytes("out"),
             total: seconds(&mut registry, "request_duration", "How long exchanges took", slow),
             first_byte: seconds(
                 &mut registry,

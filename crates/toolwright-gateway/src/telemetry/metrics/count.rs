@@ -5,7 +5,7 @@ use toolwright_core::fit::Severity;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
 use super::Metrics;
-use super::label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
+use super::label::{Attempts, Calls, Left, Losses, Requests, Times, Tokens, Ways};
 use crate::telemetry::Exchanged;
 
 impl Metrics {
@@ -61,16 +61,13 @@ impl Metrics {
                 self.losses.get_or_create(&losses).inc_by(lost);
             }
         }
-        if !told.calls.is_empty() {
-            let calls = Calls { by: "model", outcome: "asked" };
-            self.calls.get_or_create(&calls).inc_by(told.calls.len() as u64);
-        }
+        self.asked.inc_by(told.calls.len() as u64);
         for ran in &told.ran {
             let outcome = ran.error.map_or("ok", CallErrorKind::as_str);
             self.calls.get_or_create(&Calls { by: "gateway", outcome }).inc();
         }
-        self.bytes.get_or_create(&Bytes { direction: "in" }).inc_by(told.bytes_in);
-        self.bytes.get_or_create(&Bytes { direction: "out" }).inc_by(told.bytes_out);
+        self.bytes_in.inc_by(told.bytes_in);
+        self.bytes_out.inc_by(told.bytes_out);
     }
 }
 
