@@ -1,7 +1,6 @@
 //! Anthropic Messages, `POST /v1/messages`.
 
 mod fault;
-mod glance;
 mod part;
 mod quirks;
 mod request;
@@ -88,7 +87,7 @@ impl ChatCodec for Anthropic {
     }
 
     fn glance(&self, body: &[u8]) -> Option<Watch> {
-        glance::glance(body).ok().flatten()
+        response::glance(body).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

@@ -1,7 +1,6 @@
 //! OpenAI Chat Completions, `POST /v1/chat/completions`, and the vendors who speak it their way.
 
 mod fault;
-mod glance;
 mod part;
 mod quirks;
 mod request;
@@ -125,7 +124,7 @@ impl ChatCodec for OpenaiChat {
     }
 
     fn glance(&self, body: &[u8]) -> Option<Watch> {
-        glance::glance(body, self.quirks).ok().flatten()
+        response::glance(body, self.quirks).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

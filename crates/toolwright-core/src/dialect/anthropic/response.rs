@@ -1,5 +1,9 @@
 //! Responses, and the pieces of them that a stream repeats.
 
+mod glance;
+
+pub(super) use glance::glance;
+
 use super::part;
 use super::wire::{DIALECT, STOPS};
 use crate::dialect::{Asked, DecodeError, Fields, elements};

@@ -3,6 +3,10 @@
 //! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop: in a
 //! stream, too, it is complete only then.
 
+mod glance;
+
+pub(super) use glance::glance;
+
 use super::Quirks;
 use super::part::{self, Reader};
 use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};

@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::wire::{OWN_STOPS, STOPS};
-use super::{Quirks, response};
+use super::decode_usage;
 use crate::dialect::Fields;
+use crate::dialect::openai_chat::Quirks;
+use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
 use crate::event::watch::Watch;
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
 use crate::response::StopReason;
 
 /// Looks at a body. `None` if it is no answer, or one that must be read to know what it says.
-pub(super) fn glance(body: &[u8], quirks: &Quirks) -> Result<Option<Watch>, JsonError> {
+pub(in crate::dialect::openai_chat) fn glance(
+    body: &[u8],
+    quirks: &Quirks,
+) -> Result<Option<Watch>, JsonError> {
     let mut watch = Watch::default();
     let (mut turn, mut usage) = (None, Json::Null);
     skim(body, |key, value| {
@@ -26,7 +30,7 @@ pub(super) fn glance(body: &[u8], quirks: &Quirks) -> Result<Option<Watch>, Json
     let Some(turn) = turn.filter(|turn| !turn.unusual) else { return Ok(None) };
     let usage = Json::Object(Object::of([("usage".into(), usage)]));
     let usage = Fields::new(usage, Path::ROOT, quirks.dialect)
-        .and_then(|mut own| response::decode_usage(&mut own, quirks));
+        .and_then(|mut own| decode_usage(&mut own, quirks));
     let Ok(usage) = usage else { return Ok(None) };
     (watch.calls, watch.usage) = (turn.calls, usage);
     Ok(Some(watch.glanced(turn.stop, turn.refused)))

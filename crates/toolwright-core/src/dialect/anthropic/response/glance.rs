@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::response;
-use super::wire::{DIALECT, STOPS};
+use super::decode_usage;
 use crate::dialect::Fields;
+use crate::dialect::anthropic::wire::{DIALECT, STOPS};
 use crate::event::watch::Watch;
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
 use crate::response::StopReason;
 
 /// Looks at a body. `None` if it is no answer.
-pub(super) fn glance(body: &[u8]) -> Result<Option<Watch>, JsonError> {
+pub(in crate::dialect::anthropic) fn glance(body: &[u8]) -> Result<Option<Watch>, JsonError> {
     let mut watch = Watch::default();
     let (mut said, mut usage, mut stop) = (false, Json::Null, StopReason::default());
     skim(body, |key, value| {
@@ -33,7 +33,7 @@ pub(super) fn glance(body: &[u8]) -> Result<Option<Watch>, JsonError> {
     })?;
     let usage = Json::Object(Object::of([("usage".into(), usage)]));
     let usage = Fields::new(usage, Path::ROOT, DIALECT)
-        .and_then(|mut own| response::decode_usage(&mut own, Path::ROOT));
+        .and_then(|mut own| decode_usage(&mut own, Path::ROOT));
     let Ok(usage) = usage else { return Ok(None) };
     watch.usage = usage;
     Ok(said.then(|| watch.glanced(stop, false)))
