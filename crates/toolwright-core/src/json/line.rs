@@ -48,6 +48,45 @@ impl Line {
         self
     }
 
+    /// Adds nothing under a key.
+    #[must_use]
+    pub fn null(mut self, key: &str) -> Line {
+        self.key(key);
+        self.0.push_str("null");
+        self
+    }
+
+    /// Begins an object: what is added from now on is its own, until [`Line::close`].
+    #[must_use]
+    pub fn open(mut self, key: &str) -> Line {
+        self.key(key);
+        self.0.push('{');
+        self
+    }
+
+    /// Ends the object that was begun last.
+    #[must_use]
+    pub fn close(mut self) -> Line {
+        self.0.push('}');
+        self
+    }
+
+    /// Begins the only object of a list: what is added from now on is its own, until
+    /// [`Line::close_only`].
+    #[must_use]
+    pub fn open_only(mut self, key: &str) -> Line {
+        self.key(key);
+        self.0.push_str("[{");
+        self
+    }
+
+    /// Ends the only object of a list that was begun last.
+    #[must_use]
+    pub fn close_only(mut self) -> Line {
+        self.0.push_str("}]");
+        self
+    }
+
     /// Adds a value in place.
     pub fn put(&mut self, key: &str, value: &Json) {
         self.key(key);
@@ -120,7 +159,7 @@ impl Default for Line {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Json, Line};
     use crate::object;
 
     #[test]
@@ -149,5 +188,13 @@ mod tests {
             "last": object! {"{": u64::MAX},
         };
         assert_eq!(line.end(), object.compact());
+    }
+
+    #[test]
+    fn objects_stand_in_objects_and_lists() {
+        let line = Line::new().open_only("a").open("b").close().open("c").string("d", "{");
+        let whole = line.null("e").close().close_only().members(&object! {"f": 0_usize}).end();
+        let inner = object! {"b": object! {}, "c": object! {"d": "{", "e": Json::Null}};
+        assert_eq!(whole, object! {"a": vec![inner], "f": 0_usize}.compact());
     }
 }

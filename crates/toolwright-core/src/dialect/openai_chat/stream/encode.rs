@@ -25,6 +25,8 @@ pub(in crate::dialect::openai_chat) struct Encoder {
     head: Object,
     /// The same, as it is written
     opening: Line,
+    /// The same, up to the words of a delta
+    delta: Line,
     parts: BTreeMap<usize, Place>,
     calls: usize,
     stop: Stop,
@@ -47,6 +49,7 @@ impl Encoder {
             asked: asked.clone(),
             head: Object::new(),
             opening: Line::new(),
+            delta: choice(&Line::new()),
             parts: BTreeMap::new(),
             calls: 0,
             stop: Stop::default(),
@@ -58,7 +61,8 @@ impl Encoder {
         self.head =
             response::encode_start("chat.completion.chunk", start, &self.asked, self.quirks);
         self.opening = Line::new().members(&self.head);
-        self.delta(object! {"role": "assistant", "content": ""}, frames);
+        self.delta = choice(&self.opening);
+        self.delta(frames, |line| line.string("role", "assistant").string("content", ""));
     }
 
     fn chunk(&self, choices: Vec<Json>, usage: Option<Object>, frames: &mut Vec<Frame>) {
@@ -69,11 +73,16 @@ impl Encoder {
         frames.push(Frame::data(self.opening.fork().members(&own).end()));
     }
 
-    fn delta(&self, delta: Object, frames: &mut Vec<Frame>) {
-        let choice = object! {
-            "index": 0_usize, "delta": delta, "logprobs": Json::Null, "finish_reason": Json::Null,
-        };
-        self.chunk(vec![choice.into()], None, frames);
+    /// Writes a chunk that says no more than a delta does: most of a stream.
+    fn delta(&self, frames: &mut Vec<Frame>, say: impl FnOnce(Line) -> Line) {
+        let choice = say(self.delta.fork()).close().null("logprobs").null("finish_reason");
+        let chunk = choice.close_only();
+        let chunk = if self.asked.stream_usage { chunk.null("usage") } else { chunk };
+        frames.push(Frame::data(chunk.end()));
+    }
+
+    fn call(&self, call: Object, frames: &mut Vec<Frame>) {
+        self.delta(frames, |line| line.open_only("tool_calls").members(&call).close_only());
     }
 
     fn part_start(&mut self, index: usize, head: Head, extra: &Extra, frames: &mut Vec<Frame>) {
@@ -92,7 +101,7 @@ impl Encoder {
                 let mut inner = object! {"name": name};
                 inner.insert(text, "");
                 let call = wire::nest(outer, kind, inner, extra, self.quirks);
-                self.delta(object! {"tool_calls": vec![call]}, frames);
+                self.call(call, frames);
                 Place::Call { at, kind, text }
             }
             Head::Whole(part) => return self.whole(index, *part, frames),
@@ -115,7 +124,7 @@ impl Encoder {
             {
                 call.insert("index", self.calls);
                 self.calls += 1;
-                self.delta(object! {"tool_calls": vec![call]}, frames);
+                self.call(call, frames);
             }
             _ => {}
         }
@@ -123,23 +132,26 @@ impl Encoder {
 
     fn part_delta(&mut self, index: usize, delta: Delta, frames: &mut Vec<Frame>) {
         let Some(place) = self.parts.get_mut(&index) else { return };
-        let mut object = Object::new();
-        match (place, delta) {
-            (Place::Content, Delta::Text(text)) => object.insert("content", text),
-            (Place::Refusal, Delta::Text(text)) => object.insert("refusal", text),
+        match (*place, delta) {
+            (Place::Content, Delta::Text(text)) => {
+                self.delta(frames, |line| line.string("content", &text));
+            }
+            (Place::Refusal, Delta::Text(text)) => {
+                self.delta(frames, |line| line.string("refusal", &text));
+            }
             (Place::Reasoning { key, section }, Delta::Reasoning { section: now, text, .. }) => {
-                let gap = if now == *section { "" } else { "\n\n" };
-                *section = now;
-                object.insert(*key, format!("{gap}{text}"));
+                let gap = if now == section { "" } else { "\n\n" };
+                *place = Place::Reasoning { key, section: now };
+                self.delta(frames, |line| line.string(key, &format!("{gap}{text}")));
             }
             (Place::Call { at, kind, text: key }, Delta::Arguments(text)) => {
-                let mut call = object! {"index": *at};
-                call.insert(*kind, Object::from_iter([((*key).into(), text.into())]));
-                object.insert("tool_calls", vec![call]);
+                self.delta(frames, |line| {
+                    let call = line.open_only("tool_calls").count("index", at).open(kind);
+                    call.string(key, &text).close().close_only()
+                });
             }
-            _ => return,
+            _ => {}
         }
-        self.delta(object, frames);
     }
 
     /// What was only known at the end of a call.
@@ -148,7 +160,7 @@ impl Encoder {
         if extra.for_dialect(self.quirks.dialect).is_some() {
             let outer = object! {"index": at};
             let call = wire::nest(outer, kind, Object::new(), extra, self.quirks);
-            self.delta(object! {"tool_calls": vec![call]}, frames);
+            self.call(call, frames);
         }
     }
 
@@ -173,6 +185,11 @@ impl Encoder {
         }
         frames.push(Frame::data("[DONE]"));
     }
+}
+
+/// A chunk up to the words of its delta.
+fn choice(opening: &Line) -> Line {
+    opening.fork().open_only("choices").count("index", 0).open("delta")
 }
 
 /// A choice of a whole reply as a choice of a chunk.
