@@ -219,15 +219,3 @@ fn cut_off(line: &[u8], error: FrameError) -> FrameError {
         _ => error,
     }
 }
-
-/// Where the first wanted byte is. Whole blocks are tested without branches, which the compiler
-/// turns into vector instructions: most bytes of a stream end no line.
-fn find(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let clear = bytes
-        .chunks_exact(BLOCK)
-        .take_while(|block| !block.iter().fold(false, |hit, byte| hit | wanted(*byte)))
-        .count();
-    let start = clear * BLOCK;
-    bytes[start..].iter().position(|byte| wanted(*byte)).map(|at| start + at)
-}

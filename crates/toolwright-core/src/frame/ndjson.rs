@@ -1,6 +1,8 @@
 //! A JSON document a line, as Ollama streams.
 
-use super::{Frame, FrameError, MAX_FRAME, cut_off, find, text};
+use memchr::memchr;
+
+use super::{Frame, FrameError, MAX_FRAME, cut_off, text};
 
 /// Cuts bytes at line feeds.
 #[derive(Debug, Default)]
@@ -15,7 +17,7 @@ impl Reader {
         mut bytes: &[u8],
         frames: &mut Vec<Frame>,
     ) -> Result<(), FrameError> {
-        while let Some(at) = find(bytes, |byte| byte == b'\n') {
+        while let Some(at) = memchr(b'\n', bytes) {
             self.check_room(at)?;
             let head = &bytes[..at];
             if self.partial.is_empty() {

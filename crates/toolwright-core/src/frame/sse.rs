@@ -2,7 +2,9 @@
 //! a last event that lacks its blank line is delivered, since vendors leave it out, and bytes that
 //! are not UTF-8 are refused instead of replaced, since a replaced character is silent damage.
 
-use super::{Frame, FrameError, MAX_FRAME, cut_off, find, text};
+use memchr::{memchr, memchr2};
+
+use super::{Frame, FrameError, MAX_FRAME, cut_off, text};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -32,7 +34,7 @@ impl Reader {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(at) = find(bytes, is_break) else {
+            let Some(at) = find_break(bytes) else {
                 self.check_room(bytes.len())?;
                 self.partial.extend_from_slice(bytes);
                 break;
@@ -79,7 +81,7 @@ impl Reader {
             return Ok(());
         }
         // A comment is a field without a name, and ignored like any unknown field.
-        let (field, value) = match find(line, |byte| byte == b':') {
+        let (field, value) = match memchr(b':', line) {
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (line, &line[line.len()..]),
         };
@@ -122,14 +124,14 @@ pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 24);
     if let Some(name) = frame.name.as_deref().filter(|name| !name.is_empty()) {
         out.extend_from_slice(b"event: ");
-        if find(name.as_bytes(), is_break).is_none() {
+        if find_break(name.as_bytes()).is_none() {
             out.extend_from_slice(name.as_bytes());
         } else {
-            out.extend(name.bytes().filter(|byte| !is_break(*byte)));
+            out.extend(name.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
         }
         out.push(b'\n');
     }
-    if find(frame.data.as_bytes(), |byte| byte == b'\r').is_some() {
+    if memchr(b'\r', frame.data.as_bytes()).is_some() {
         write_data(&frame.data.replace("\r\n", "\n").replace('\r', "\n"), out);
     } else {
         write_data(&frame.data, out);
@@ -137,14 +139,14 @@ pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn is_break(byte: u8) -> bool {
-    byte == b'\n' || byte == b'\r'
+fn find_break(bytes: &[u8]) -> Option<usize> {
+    memchr2(b'\n', b'\r', bytes)
 }
 
 fn write_data(data: &str, out: &mut Vec<u8>) {
     let mut rest = data.as_bytes();
     loop {
-        let end = find(rest, |byte| byte == b'\n').unwrap_or(rest.len());
+        let end = memchr(b'\n', rest).unwrap_or(rest.len());
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(&rest[..end]);
         out.push(b'\n');
