@@ -166,7 +166,8 @@ impl Keeper {
     /// What is to be kept.
     pub(super) fn take(&mut self) -> Option<Kept> {
         let parts = std::mem::take(&mut self.parts);
-        if !self.ended || !parts.iter().any(|part| matches!(part, Following::Call(_))) {
+        let calls = parts.iter().any(|part| matches!(part, Following::Call(_)));
+        if !self.ended || !calls || !parts.iter().any(Following::is_worth_keeping) {
             return None;
         }
         let mut pieces = Vec::with_capacity(parts.len());
@@ -187,6 +188,18 @@ impl Keeper {
             });
         }
         Kept::new(self.maker, &self.rule, pieces)
+    }
+}
+
+impl Following {
+    /// Whether this alone is a reason to keep an answer; most answers have none.
+    fn is_worth_keeping(&self) -> bool {
+        match self {
+            Following::Thought(_) => true,
+            Following::Words { signature, .. } => signature.is_some(),
+            Following::Call(own) => own.signature.is_some(),
+            Following::Thinking(_) | Following::Nothing => false,
+        }
     }
 }
 
