@@ -41,7 +41,7 @@ impl ToolCodec for Anthropic {
     }
 
     fn encode_tool(&self, tool: &Tool) -> Json {
-        tool::encode(tool)
+        tool::encode(tool.clone())
     }
 
     fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
@@ -49,7 +49,7 @@ impl ToolCodec for Anthropic {
     }
 
     fn encode_call(&self, part: &Part) -> Json {
-        part::encode(part).unwrap_or_default()
+        part::encode(part.clone()).unwrap_or_default()
     }
 
     fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
@@ -57,7 +57,7 @@ impl ToolCodec for Anthropic {
     }
 
     fn encode_outcome(&self, part: &Part) -> Json {
-        part::encode(part).unwrap_or_default()
+        part::encode(part.clone()).unwrap_or_default()
     }
 
     fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {

@@ -18,16 +18,20 @@ pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>,
 }
 
 /// Writes content, as a string where that says it all.
-pub(super) fn encode_content(parts: &[Part]) -> Json {
-    match parts {
-        [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
-        parts => Json::Array(encode_all(parts)),
+pub(super) fn encode_content(mut parts: Vec<Part>) -> Json {
+    match parts.as_mut_slice() {
+        [Part { body: Body::Text(text), signature: None, cache: None, extra, .. }]
+            if extra.is_empty() =>
+        {
+            Json::String(std::mem::take(text))
+        }
+        _ => Json::Array(encode_all(parts)),
     }
 }
 
 /// Writes blocks.
-pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
-    parts.iter().filter_map(encode).collect()
+pub(super) fn encode_all(parts: Vec<Part>) -> Vec<Json> {
+    parts.into_iter().filter_map(encode).collect()
 }
 
 /// Reads a block.
@@ -126,12 +130,11 @@ fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media, Decod
 }
 
 /// Writes a block; `None` for what [`fit`](crate::fit) would have removed.
-pub(super) fn encode(part: &Part) -> Option<Json> {
-    let own_signature =
-        part.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
-    let signature = own_signature.map_or("", |own| own.value.as_str());
-    let mut object = match &part.body {
-        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+pub(super) fn encode(part: Part) -> Option<Json> {
+    let own_signature = part.signature.filter(|own| own.dialect.shares_signatures(DIALECT));
+    let signature = own_signature.map_or(String::new(), |own| own.value);
+    let mut object = match part.body {
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text},
         Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media)?,
         Body::Reasoning(reasoning) if reasoning.redacted => {
@@ -142,12 +145,12 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         }
         Body::Call(call) => object! {
             "type": "tool_use",
-            "id": call.id.as_deref().unwrap_or_default(),
-            "name": call.name.as_str(),
+            "id": call.id.unwrap_or_default(),
+            "name": call.name,
             "input": call.arguments.to_object(),
         },
         Body::Outcome(outcome) => encode_outcome(outcome),
-        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
+        Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value),
         Body::Opaque(_) => return None,
     };
     wire::put_cache(&mut object, part.cache.as_ref());
@@ -155,39 +158,40 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-fn encode_outcome(outcome: &Outcome) -> Object {
+fn encode_outcome(outcome: Outcome) -> Object {
     let mut object = object! {
         "type": "tool_result",
-        "tool_use_id": outcome.call_id.as_deref().unwrap_or_default(),
+        "tool_use_id": outcome.call_id.unwrap_or_default(),
     };
     if !outcome.content.is_empty() {
-        object.insert("content", encode_content(&outcome.content));
+        object.insert("content", encode_content(outcome.content));
     }
     object.insert_some("is_error", outcome.error);
     object
 }
 
-fn encode_media(media: &Media) -> Option<Object> {
+fn encode_media(media: Media) -> Option<Object> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::Document => "document",
         MediaKind::Audio | MediaKind::Video => return None,
     };
-    let mut source = match &media.source {
-        MediaSource::Base64(data) => object! {"type": "base64", "data": data.as_str()},
-        MediaSource::Text(data) => object! {"type": "text", "data": data.as_str()},
-        MediaSource::Url(url) => object! {"type": "url", "url": url.as_str()},
-        MediaSource::File(_, id) => object! {"type": "file", "file_id": id.as_str()},
+    let usual = match (media.kind, &media.source) {
+        (_, MediaSource::Url(_) | MediaSource::File(..)) => None,
+        (_, MediaSource::Text(_)) => Some("text/plain"),
+        (MediaKind::Image, _) => Some("image/png"),
+        _ => Some("application/pdf"),
     };
-    if matches!(media.source, MediaSource::Base64(_) | MediaSource::Text(_)) {
-        let fallback = match (media.kind, &media.source) {
-            (_, MediaSource::Text(_)) => "text/plain",
-            (MediaKind::Image, _) => "image/png",
-            _ => "application/pdf",
-        };
-        source.insert("media_type", media.mime.as_deref().unwrap_or(fallback));
+    let mut source = match media.source {
+        MediaSource::Base64(data) => object! {"type": "base64", "data": data},
+        MediaSource::Text(data) => object! {"type": "text", "data": data},
+        MediaSource::Url(url) => object! {"type": "url", "url": url},
+        MediaSource::File(_, id) => object! {"type": "file", "file_id": id},
+    };
+    if let Some(usual) = usual {
+        source.insert("media_type", media.mime.unwrap_or_else(|| usual.to_owned()));
     }
     let mut object = object! {"type": kind, "source": source};
-    object.insert_some("title", media.name.as_deref());
+    object.insert_some("title", media.name);
     Some(object)
 }

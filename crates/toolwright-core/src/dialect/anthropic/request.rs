@@ -111,11 +111,11 @@ pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model);
     body.insert_some("max_tokens", request.sampling.max_tokens);
-    body.insert_some("system", request.instructions.map(|own| part::encode_content(&own.parts)));
-    let messages = request.messages.iter().map(encode_message).collect();
+    body.insert_some("system", request.instructions.map(|own| part::encode_content(own.parts)));
+    let messages = request.messages.into_iter().map(encode_message).collect();
     body.insert("messages", Json::Array(messages));
     if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
+        body.insert("tools", Json::Array(request.tools.into_iter().map(tool::encode).collect()));
     }
     body.insert_some("tool_choice", tool::encode_choice(request.tool_choice, request.parallel));
     body.insert_some("temperature", request.sampling.temperature);
@@ -132,13 +132,13 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-fn encode_message(message: &Message) -> Json {
+fn encode_message(message: Message) -> Json {
     let role = match message.role {
         Role::System | Role::Developer => "system",
         Role::User | Role::Tool => "user",
         Role::Assistant => "assistant",
     };
-    let mut object = object! {"role": role, "content": part::encode_content(&message.parts)};
+    let mut object = object! {"role": role, "content": part::encode_content(message.parts)};
     message.extra.write_into(DIALECT, &mut object);
     Json::Object(object)
 }

@@ -87,7 +87,7 @@ pub(super) fn decode_usage(
 
 /// Writes a body.
 pub(super) fn encode(response: Response, asked: &Asked) -> Json {
-    let content = part::encode_all(&response.parts);
+    let content = part::encode_all(response.parts);
     let start = Start { id: response.id, model: response.model, extra: response.extra };
     let mut object = encode_start(&start, asked, content);
     for (key, value) in encode_stop(&response.stop) {

@@ -264,15 +264,18 @@ impl Encoder {
             Head::Call { id, name, .. } => object! {
                 "type": "tool_use", "id": id.unwrap_or_default(), "name": name, "input": Object::new(),
             },
-            Head::Whole(part) => match (&part.body, part::encode(&part)) {
-                (Body::Call(call), Some(Json::Object(mut block))) => {
-                    block.insert("input", Object::new());
-                    deltas.push(Delta::Arguments(call.arguments.as_str().to_owned()));
-                    block
+            Head::Whole(part) => {
+                let arguments = part.as_call().map(|call| call.arguments.as_str().to_owned());
+                match (arguments, part::encode(*part)) {
+                    (Some(arguments), Some(Json::Object(mut block))) => {
+                        block.insert("input", Object::new());
+                        deltas.push(Delta::Arguments(arguments));
+                        block
+                    }
+                    (_, Some(Json::Object(block))) => block,
+                    _ => object! {"type": "text", "text": ""},
                 }
-                (_, Some(Json::Object(block))) => block,
-                _ => object! {"type": "text", "text": ""},
-            },
+            }
         };
         extra.write_into(DIALECT, &mut block);
         frames.push(frame(

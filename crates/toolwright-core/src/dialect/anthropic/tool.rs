@@ -40,20 +40,20 @@ fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
 }
 
 /// Writes an element of `tools`.
-pub(super) fn encode(tool: &Tool) -> Json {
-    let parameters = match &tool.kind {
-        ToolKind::Hosted(wire) => return wire.clone(),
-        ToolKind::Function(Some(parameters)) => parameters.clone(),
+pub(super) fn encode(tool: Tool) -> Json {
+    let parameters = match tool.kind {
+        ToolKind::Hosted(wire) => return wire,
+        ToolKind::Function(Some(parameters)) => parameters,
         ToolKind::Function(None) | ToolKind::Custom(_) => {
             Json::Object(object! {"type": "object", "properties": Object::new()})
         }
     };
-    let mut object = object! {"name": tool.name.as_str()};
-    object.insert_some("description", tool.description.as_deref());
+    let mut object = object! {"name": tool.name};
+    object.insert_some("description", tool.description);
     object.insert("input_schema", parameters);
     object.insert_some("strict", tool.strict);
     if !tool.examples.is_empty() {
-        object.insert("input_examples", tool.examples.clone());
+        object.insert("input_examples", tool.examples);
     }
     wire::put_cache(&mut object, tool.cache.as_ref());
     tool.extra.write_into(DIALECT, &mut object);
