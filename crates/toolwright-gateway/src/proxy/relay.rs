@@ -106,12 +106,15 @@ impl Relay {
 
     /// Writes what was read, and adds the time that it took.
     fn write(&mut self, began: Instant) {
-        self.writer.write(self.events.drain(..), &mut self.out);
-        if self.strictness == Strictness::Refuses && self.writer.losses() > 0 {
-            let message = "Refused: the answer holds something that this dialect cannot say. \
-                           Ask without `toolwright-strict` to get the rest of it.";
-            let fault = Fault::new(FaultClass::Invalid, message);
-            self.writer.write([Event::Fault(fault)], &mut self.out);
+        for event in self.events.drain(..) {
+            self.writer.write([event], &mut self.out);
+            // Before the end is said: events may come together.
+            if self.strictness == Strictness::Refuses && self.writer.losses() > 0 {
+                let message = "Refused: the answer holds something that this dialect cannot say. \
+                               Ask without `toolwright-strict` to get the rest of it.";
+                let fault = Fault::new(FaultClass::Invalid, message);
+                self.writer.write([Event::Fault(fault)], &mut self.out);
+            }
         }
         if let Some(close) = &mut self.close {
             close.note.took.added += began.elapsed();

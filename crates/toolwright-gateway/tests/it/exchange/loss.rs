@@ -5,7 +5,7 @@ use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
 
 use crate::gateway::vendor::{Recorded, vendor};
-use crate::gateway::{Gateway, Upstream, at, items_at, table, text_at};
+use crate::gateway::{Gateway, Reply, Upstream, at, items_at, table, text_at};
 
 /// Two clients.
 fn clients() -> String {
@@ -114,14 +114,18 @@ const PLAIN: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"
 #[test]
 fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
     let own = vendor("anthropic");
-    let upstream = Upstream::start([own.reply(true), own.reply(false), own.reply(true)]);
+    // Whether it comes in pieces or all at once.
+    let at_once = Reply::stream(own.kind, &own.calls_stream(), usize::MAX);
+    let upstream = Upstream::start([own.reply(true), at_once, own.reply(false), own.reply(true)]);
     let gateway = Gateway::start(&table("up", own.id, &upstream));
     let plain = PLAIN.replace("\"max_tokens\":9,", "");
     let streamed = plain.replacen('{', "{\"stream\":true,", 1);
-    let answer = gateway.post("/v1/chat/completions", &[STRICT], streamed.as_bytes()).ok();
-    let last = answer.events().pop().unwrap();
-    assert!(text_at(&last, "/error/message").contains("toolwright-strict"), "{}", answer.text());
-    assert!(!answer.text().contains("finish_reason\":\"tool_calls"), "{}", answer.text());
+    for _ in 0..2 {
+        let answer = gateway.post("/v1/chat/completions", &[STRICT], streamed.as_bytes()).ok();
+        let (last, text) = (answer.events().pop().unwrap(), answer.text());
+        assert!(text_at(&last, "/error/message").contains("toolwright-strict"), "{text}");
+        assert!(!text.contains("finish_reason\":\"tool_calls"), "{text}");
+    }
     let answer = gateway.post("/v1/chat/completions", &[STRICT], plain.as_bytes());
     assert_eq!(answer.status, 400, "{}", answer.text());
     // The same without strictness: all of it, and what is lost.
