@@ -13,6 +13,7 @@
 //! | [`prepare`] | its bytes untouched, or fitted and written in the upstream's words |
 //! | [`send`] | to the upstream, as often as it takes |
 //! | [`collect`] | an answer that is read to its end |
+//! | [`bundle`] | what has arrived of an answer |
 //! | [`pass`] | an answer that passes as it is |
 //! | [`whole`] | an answer that is translated when it is whole |
 //! | [`relay`] | an answer that is translated as it arrives |
@@ -25,6 +26,7 @@
 //! | [`fault`] | a failure in the client's own dialect |
 
 pub mod ask;
+pub mod bundle;
 pub mod close;
 pub mod collect;
 pub mod consult;

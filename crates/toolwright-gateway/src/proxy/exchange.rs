@@ -20,6 +20,7 @@ use toolwright_core::translate::{Options, Report, StreamReader};
 use toolwright_core::{Fault, Request, Response};
 
 use super::ask::Ask;
+use super::bundle::Bundle;
 use super::close::Close;
 use super::collect;
 use super::fallback::Fallback;
@@ -92,7 +93,8 @@ impl Exchange {
             Answer::Untouched(incoming) => self.untouched(incoming),
             Answer::Translated(incoming, translation) => {
                 let reader = StreamReader::new(translation.upstream);
-                self.relay(Source::Bytes(Box::new((incoming.body, reader))), &translation)
+                let body = Bundle::new(incoming.body);
+                self.relay(Source::Bytes(Box::new((body, reader))), &translation)
             }
             Answer::Whole(response, translation) => self.whole(*response, &translation),
             Answer::Local(model, request) => self.local(&model, *request).await,

@@ -14,6 +14,7 @@ use toolwright_core::frame::{FrameWriter, Framing};
 use toolwright_core::translate::{Options, StreamReader, Translator};
 use toolwright_core::{Fault, FaultClass};
 
+use super::bundle::Bundle;
 use super::close::Close;
 use super::relay::CALLS;
 use super::weight::{SMALL, weight};
@@ -21,7 +22,7 @@ use crate::http::Share;
 
 /// The body of an answer that passes untouched.
 pub struct Pass {
-    body: IncomingBody,
+    body: Bundle,
     tap: Tap,
     close: Option<Close>,
     /// Whether all was said
@@ -138,7 +139,7 @@ fn join(mut whole: BytesMut, chunk: &Bytes) -> BytesMut {
 impl Pass {
     /// A vendor's body on its way to the client.
     pub fn new(body: IncomingBody, tap: Tap, close: Close) -> Pass {
-        Pass { body, tap, close: Some(close), over: false, broken: None }
+        Pass { body: Bundle::new(body), tap, close: Some(close), over: false, broken: None }
     }
 
     /// Whether more may be said than the vendor does: a stream that is cut off is told to be.

@@ -9,18 +9,18 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use toolwright::run::EventStream;
-use toolwright::upstream::IncomingBody;
 use toolwright_core::event::Event;
 use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};
 
+use super::bundle::Bundle;
 use super::close::Close;
 use super::collect::LONGEST;
 
 /// Where the events of an answer come from.
 pub enum Source {
     /// A vendor's stream
-    Bytes(Box<(IncomingBody, StreamReader)>),
+    Bytes(Box<(Bundle, StreamReader)>),
     /// A model or a run of our own
     Events(EventStream),
     /// Nowhere: all was said
@@ -150,7 +150,7 @@ impl Drop for Relay {
     }
 }
 
-async fn drain(mut body: IncomingBody) {
+async fn drain(mut body: Bundle) {
     while let Some(Ok(_)) = body.frame().await {}
 }
 
