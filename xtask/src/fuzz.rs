@@ -24,14 +24,15 @@ pub(crate) struct Plan {
 /// How long each target runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
-    /// A fixed number of inputs from the committed seeds, the same in every run
+    /// A fixed number of inputs from the committed seeds, nearly the same in every run: coverage leads
+    /// it, and that of hash maps differs from run to run
     Smoke,
     /// On and on from what earlier runs found
     Seconds(u32),
 }
 
 /// The inputs of a smoke run.
-const SMOKE_RUNS: u32 = 4000;
+const SMOKE_RUNS: u32 = 1000;
 
 impl Default for Plan {
     fn default() -> Plan {

@@ -25,7 +25,7 @@ Usage: cargo xtask <task>
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
-                           every fuzz target: the same short run each time, or N seconds
+                           every fuzz target: a short run from the seeds, or N seconds
   bench [--short]          every benchmark
   bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway]
                            what the gateway costs, beside a bare proxy and no one in between
