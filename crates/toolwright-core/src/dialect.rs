@@ -314,7 +314,7 @@ pub trait StreamDecoder: Send {
     /// Takes a frame and appends its events.
     fn decode(&mut self, frame: &Frame, events: &mut Vec<Event>) -> Result<Seen, DecodeError>;
     /// Whether a frame is but one more piece of what has begun, so that it may be left out by who
-    /// wants to know what a [`Watch`](crate::event::watch::Watch) notes. If in doubt, it is not.
+    /// wants to know what a [`Watch`] notes. If in doubt, it is not.
     fn is_mere_piece(&self, _frame: &Frame) -> bool {
         false
     }
