@@ -1,9 +1,9 @@
 //! Through whom an upstream is reached: directly, through the proxy that is configured, or through
 //! the one that the usual variables name.
 //!
-//! `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` are read as curl reads them, in small
-//! letters before large ones, with one exception: by variables, nobody reaches this machine through
-//! another. Which proxy is meant is decided once, when an upstream is set up; `line` goes through it.
+//! `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` are read in small letters before large ones,
+//! and mean what they mean to curl, with one exception: by variables, nobody reaches this machine
+//! through another. Which proxy is meant is decided once, when an upstream is set up; `line` goes through it.
 
 use std::fmt;
 use std::net::IpAddr;
