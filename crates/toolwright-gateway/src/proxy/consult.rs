@@ -20,7 +20,7 @@ use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::event::Head;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::translate::Report;
+use toolwright_core::translate::{Options, Report};
 use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 
 use super::ask::Ask;
@@ -99,7 +99,9 @@ impl Consult {
         };
         self.notes.asked(remote.id(), Some(remote.codec()));
         let (ask, keep) = (&*self.ask, &*self.keep);
-        let prepared = prepare::changed(ask, request, remote, &candidate.model, keep)?;
+        // It is no longer as the client said it.
+        let options = Options { changed: true, ..Options::default() };
+        let prepared = prepare::translated(ask, request, remote, &candidate.model, keep, options)?;
         let (trail, noted) = (self.notes.trail(), |attempt| self.notes.tried(attempt));
         let incoming = send::send(ask, remote, &prepared, patience, trail, noted).await?;
         let report = match prepared.way {

@@ -210,7 +210,8 @@ impl Exchange {
             self.room(weight(&self.ask.body)).await?;
         }
         let request = self.ask.read()?;
-        let prepared = prepare::translated(&self.ask, request, remote, model, self.close.keep())?;
+        let (keep, options) = (self.close.keep(), Options::default());
+        let prepared = prepare::translated(&self.ask, request, remote, model, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
     }

@@ -96,27 +96,6 @@ pub fn untouched(ask: &Ask, model: &str) -> Prepared {
 /// A request fitted to an upstream and written in its words.
 pub fn translated(
     ask: &Ask,
-    request: Request,
-    remote: &Remote,
-    model: &str,
-    keep: &Keep,
-) -> Result<Prepared, Box<Failure>> {
-    written(ask, request, remote, model, keep, Options::default())
-}
-
-/// As [`translated`], for a request that is no longer as the client said it.
-pub fn changed(
-    ask: &Ask,
-    request: Request,
-    remote: &Remote,
-    model: &str,
-    keep: &Keep,
-) -> Result<Prepared, Box<Failure>> {
-    written(ask, request, remote, model, keep, Options { changed: true, ..Options::default() })
-}
-
-fn written(
-    ask: &Ask,
     mut request: Request,
     remote: &Remote,
     model: &str,

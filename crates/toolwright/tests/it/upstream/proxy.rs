@@ -9,8 +9,8 @@ use toolwright::Fault;
 use toolwright::upstream::known::find;
 use toolwright::upstream::{Credential, Proxy, Remote, Trust};
 
-use super::server::{FINE, Server, read_request};
-use super::tls::certified;
+use super::server::{Server, read_request};
+use super::tls::{certified, secure};
 use super::{ask, codec, remote, told};
 
 /// What the proxy is asked with, or the rest is refused.
@@ -36,22 +36,6 @@ async fn tunnels(to: SocketAddr) -> (Server, UnboundedReceiver<String>) {
     })
     .await;
     (server, told)
-}
-
-/// A server with TLS for `api.test`, and its authority.
-async fn secure(protocols: &[&str]) -> (Server, Trust) {
-    let (acceptor, authority) = certified(protocols);
-    let server = Server::new(move |stream| {
-        let acceptor = acceptor.clone();
-        async move {
-            let Ok(mut stream) = acceptor.accept(stream).await else { return };
-            while read_request(&mut stream).await.is_some() {
-                stream.write_all(FINE).await.unwrap();
-            }
-        }
-    })
-    .await;
-    (server, Trust::with_ca(authority.as_bytes()).unwrap())
 }
 
 /// The address of a proxy, with user and password.

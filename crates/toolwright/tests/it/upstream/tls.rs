@@ -34,14 +34,9 @@ pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
     (TlsAcceptor::from(Arc::new(config)), authority.pem())
 }
 
-fn secured(server: &Server, authority: &str) -> Remote {
-    let trust = Trust::with_ca(authority.as_bytes()).unwrap();
-    remote(&format!("https://localhost:{}", server.address.port())).with_trust(&trust).unwrap()
-}
-
-#[tokio::test]
-async fn an_authority_that_was_added_is_believed() {
-    let (acceptor, authority) = certified(&["http/1.1"]);
+/// A server with such a certificate, and who trusts its authority.
+pub async fn secure(protocols: &[&str]) -> (Server, Trust) {
+    let (acceptor, authority) = certified(protocols);
     let server = Server::new(move |stream| {
         let acceptor = acceptor.clone();
         async move {
@@ -53,7 +48,17 @@ async fn an_authority_that_was_added_is_believed() {
         }
     })
     .await;
-    let remote = secured(&server, &authority);
+    (server, Trust::with_ca(authority.as_bytes()).unwrap())
+}
+
+fn secured(server: &Server, trust: &Trust) -> Remote {
+    remote(&format!("https://localhost:{}", server.address.port())).with_trust(trust).unwrap()
+}
+
+#[tokio::test]
+async fn an_authority_that_was_added_is_believed() {
+    let (server, trust) = secure(&["http/1.1"]).await;
+    let remote = secured(&server, &trust);
     for _ in 0..2 {
         let incoming = remote.send(ask()).await.unwrap();
         assert_eq!(incoming.body.collect(13).await.unwrap().len(), 13);
@@ -118,7 +123,8 @@ async fn the_first_byte_is_awaited_from_when_the_request_was_sent() {
     })
     .await;
     let deadlines = long().with_first_byte(Duration::from_secs(1));
-    let remote = secured(&server, &authority).with_deadlines(deadlines);
+    let remote =
+        secured(&server, &Trust::with_ca(authority.as_bytes()).unwrap()).with_deadlines(deadlines);
     assert_eq!(remote.send(ask()).await.unwrap().status, 200);
 }
 
@@ -144,7 +150,7 @@ async fn http2_shares_one_connection_and_cancels_one_stream() {
         }
     })
     .await;
-    let remote = secured(&server, &authority);
+    let remote = secured(&server, &Trust::with_ca(authority.as_bytes()).unwrap());
     let mut first = remote.send(ask()).await.unwrap().body;
     let mut second = remote.send(ask()).await.unwrap().body;
     assert_eq!(first.next().await.unwrap().unwrap(), "piece");
