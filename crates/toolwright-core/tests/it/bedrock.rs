@@ -264,6 +264,59 @@ fn what_the_vendor_runs_is_no_call_of_ours() {
 }
 
 #[test]
+fn tool_use_with_a_type_field_is_a_call() {
+    let whole = reply(
+        r#"[{"text":"I look it up."},
+            {"toolUse":{"toolUseId":"tooluse_1","name":"lookup","input":{"city":"Oslo"},"type":"tool_use"}},
+            {"toolUse":{"toolUseId":"tooluse_2","name":"lookup","input":{},"type":"client_tool_use"}}]"#,
+        r#""stopReason":"tool_use""#,
+    );
+    assert_eq!(whole.calls().count(), 2);
+    assert_eq!(whole.stop.reason, StopReason::ToolUse);
+    let streamed_reply = join(events(
+        r#"
+        messageStart {"role":"assistant"}
+        contentBlockDelta {"contentBlockIndex":0,"delta":{"text":"I look it up."}}
+        contentBlockStop {"contentBlockIndex":0}
+        contentBlockStart {"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"tooluse_1","name":"lookup","type":"tool_use"}}}
+        contentBlockDelta {"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"city\":"}}}
+        contentBlockDelta {"contentBlockIndex":1,"delta":{"toolUse":{"input":"\"Oslo\"}"}}}
+        contentBlockStop {"contentBlockIndex":1}
+        contentBlockStart {"contentBlockIndex":2,"start":{"toolUse":{"toolUseId":"tooluse_2","name":"lookup","type":"client_tool_use"}}}
+        contentBlockStop {"contentBlockIndex":2}
+        messageStop {"stopReason":"tool_use"}
+        metadata {"usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3},"metrics":{"latencyMs":4}}
+        "#,
+    ))
+    .unwrap();
+    assert_eq!(streamed_reply, whole);
+    // The type returns in the stream of the same dialect as well.
+    assert_eq!(streamed(&whole), whole);
+    // A client sends the calls back as they came, and its results as it likes.
+    let history = request(
+        r#"{"messages":[
+            {"role":"assistant","content":[{"toolUse":{"toolUseId":"tooluse_1","name":"lookup","input":{},"type":"tool_use"}}]},
+            {"role":"user","content":[{"toolResult":{"toolUseId":"tooluse_1","content":[{"text":"rain"}],"type":"tool_result"}}]}]}"#,
+    );
+    assert!(matches!(history.messages[0].parts[0].body, Body::Call(_)));
+    assert!(matches!(history.messages[1].parts[0].body, Body::Outcome(_)));
+}
+
+#[test]
+fn a_repeated_type_is_no_loss_elsewhere() {
+    let body = json(
+        r#"{"output":{"message":{"role":"assistant","content":[
+            {"toolUse":{"toolUseId":"tooluse_1","name":"lookup","input":{},"type":"tool_use"}}]}},
+            "stopReason":"tool_use","usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}}"#,
+    );
+    let to = Dialect::Anthropic.codec().unwrap();
+    let options = Options::default();
+    let translated = Translator::new(codec(), to, &options).response(WireReply::ok(body)).unwrap();
+    assert_eq!(translated.value.body.pointer("/content/0/type"), Some(&Json::from("tool_use")));
+    assert_eq!(translated.report.losses, []);
+}
+
+#[test]
 fn withheld_thinking_streams() {
     let joined = join(events(
         r#"

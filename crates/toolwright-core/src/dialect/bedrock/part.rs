@@ -6,12 +6,15 @@
 use super::wire::{self, DIALECT};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
-use crate::extra::Extra;
+use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::origin::Origin;
 use crate::outcome::Outcome;
 use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+
+/// Note: the `type` of a call or a result that says no more than its union's member.
+const TYPE: &str = note!("type");
 
 /// Reads a list of blocks. A breakpoint belongs to the block before it; one that has none before it,
 /// or a second one, stays what it is.
@@ -52,9 +55,8 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     match (kind.as_ref(), own) {
         ("text", Json::String(text)) => Ok(Part::text(text).with_origin(Origin::at(&path))),
         ("text", _) => Err(DecodeError::expected(DIALECT, &inner, "a string")),
-        // A call with a type is one that the vendor runs itself, and so is its outcome.
-        ("toolUse", own) if own.get("type").is_none() => decode_call(own, inner),
-        ("toolResult", own) if own.get("type").is_none() => decode_outcome(own, inner),
+        ("toolUse", own) if !is_server_call(&own) => decode_call(own, inner),
+        ("toolResult", own) if !is_server_result(&own) => decode_outcome(own, inner),
         ("reasoningContent", own) => match wire::member(own, inner)? {
             (kind, own) if kind == "reasoningText" => decode_reasoning(own, inner.key(&kind)),
             (kind, Json::String(blob)) if kind == "redactedContent" => Ok(redacted(blob, &inner)),
@@ -71,8 +73,35 @@ fn opaque(block: Json, path: Path<'_>) -> Part {
     Part::opaque(DIALECT, block).with_origin(Origin::at(&path))
 }
 
+/// Whether Bedrock runs this call itself. Claude 4.5 and later mark ordinary calls with
+/// `type: "tool_use"` (docs/dialects/bedrock.md, "Known quirks").
+pub(super) fn is_server_call(own: &Json) -> bool {
+    own.get("type").and_then(Json::as_str) == Some("server_tool_use")
+}
+
+/// Whether this is the result of a tool that Bedrock ran itself. Its type names the tool, as in
+/// `nova_code_interpreter_result`.
+fn is_server_result(own: &Json) -> bool {
+    own.get("type").and_then(Json::as_str).is_some_and(|kind| kind != "tool_result")
+}
+
+/// Turns a `type` that only repeats the name of the union's member into a note, so that it returns
+/// to Bedrock and its absence elsewhere is no loss.
+pub(super) fn note_type(fields: &mut Fields<'_>, kind: &str) {
+    if fields.tag("type") == Some(kind) {
+        fields.take("type");
+        fields.put_back(TYPE, kind.to_owned());
+    }
+}
+
+/// Writes the `type` that [`note_type`] noted.
+pub(super) fn encode_type(extra: &Extra, object: &mut Object) {
+    object.insert_some("type", extra.get(DIALECT, TYPE).cloned());
+}
+
 fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(own, path, DIALECT)?;
+    note_type(&mut fields, "tool_use");
     let id = Some(fields.need_string("toolUseId")?);
     let name = fields.need_string("name")?;
     let arguments = match fields.take("input") {
@@ -86,6 +115,7 @@ fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 
 fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(own, path, DIALECT)?;
+    note_type(&mut fields, "tool_result");
     let call_id = Some(fields.need_string("toolUseId")?);
     let error = match fields.tag("status") {
         Some("success") => Some(false),
@@ -218,6 +248,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
         Body::Opaque(_) => return None,
     };
+    encode_type(&part.extra, &mut object);
     part.extra.write_into(DIALECT, &mut object);
     Some(wire::union(member, object))
 }

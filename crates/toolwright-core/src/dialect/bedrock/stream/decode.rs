@@ -93,8 +93,9 @@ impl Decoder {
         self.block_stop(at, out)?;
         let path = Path::ROOT.key("start");
         let (kind, own) = wire::member(fields.need("start")?, path)?;
-        if kind == "toolUse" && own.get("type").is_none() {
+        if kind == "toolUse" && !part::is_server_call(&own) {
             let mut own = Fields::new(own, path.key(&kind), DIALECT)?;
+            part::note_type(&mut own, "tool_use");
             let id = Some(own.need_string("toolUseId")?);
             let head = Head::Call { id, name: own.need_string("name")?, free: false };
             self.open(at, Kind::Call, head, own.rest(), out);

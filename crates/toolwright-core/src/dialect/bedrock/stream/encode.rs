@@ -43,6 +43,7 @@ impl Encoder {
             Head::Reasoning => Kind::Reasoning,
             Head::Call { id, name, .. } => {
                 let mut own = object! {"toolUseId": id.unwrap_or_default(), "name": name};
+                part::encode_type(extra, &mut own);
                 extra.write_into(DIALECT, &mut own);
                 self.block_start(wire::union("toolUse", own), frames);
                 Kind::Call

@@ -11,7 +11,7 @@ use crate::object;
 pub(super) enum Held {
     /// `reasoningContent.redactedContent`, blob by blob
     Redacted(Vec<String>),
-    /// `toolUse` with a type, and the text of its input
+    /// `toolUse` that the vendor runs itself, and the text of its input
     Call(Object, String),
     /// `toolResult`, and its content
     Outcome(Object, Vec<Json>),
