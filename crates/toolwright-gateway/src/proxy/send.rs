@@ -1,5 +1,6 @@
 //! A prepared request to its upstream, as often as it takes and may.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -143,10 +144,13 @@ async fn once(
         return Ok(incoming);
     }
     let Incoming { status, headers, body } = incoming;
-    // The status says enough where the body cannot be had, is no API's, or has a key in it.
+    // The status says enough where the body cannot be had, or is no API's.
     let mut body = body.collect(LONGEST).await.unwrap_or_default();
+    if let Cow::Owned(redacted) = remote.redact_key(str::from_utf8(&body).unwrap_or_default()) {
+        body = Bytes::from(redacted);
+    }
     let mut parsed = Json::parse_bytes(&body).unwrap_or(Json::Null);
-    if parsed.as_object().is_none() || remote.is_given_away(&body) {
+    if parsed.as_object().is_none() {
         (body, parsed) = (Bytes::new(), Json::Null);
     }
     let told = headers::told(&headers);

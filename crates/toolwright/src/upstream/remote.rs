@@ -1,5 +1,6 @@
 //! An upstream over HTTP: one address, one credential, one pool of connections.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -204,15 +205,22 @@ impl Remote {
         matches!(self.0.setup.credential, Prepared::Client)
     }
 
-    /// Whether bytes show the key that it is asked with. A vendor that refuses a key may repeat it,
-    /// and it is no business of clients.
-    pub fn is_given_away(&self, bytes: &[u8]) -> bool {
-        let Prepared::Header(_, value) = &self.0.setup.credential else { return false };
-        let key = value.as_bytes();
-        let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
-        !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
+    /// Replaces the upstream's key by `***` in the text of a reply: a vendor that refuses a key may
+    /// repeat it, and clients must not see it. A key shorter than [`MIN_REDACTED_KEY`] bytes, such as
+    /// the `ollama` or `x` of a local server, is no secret, and replacing it would damage the text.
+    pub fn redact_key<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Prepared::Header(_, value) = &self.0.setup.credential else { return text.into() };
+        let Ok(value) = value.to_str() else { return text.into() };
+        let key = value.strip_prefix("Bearer ").unwrap_or(value);
+        if key.len() < MIN_REDACTED_KEY || !text.contains(key) {
+            return text.into();
+        }
+        text.replace(key, "***").into()
     }
 }
+
+/// Minimum length, in bytes, of a key that is redacted.
+const MIN_REDACTED_KEY: usize = 8;
 
 impl PartialEq for Setup {
     fn eq(&self, other: &Setup) -> bool {

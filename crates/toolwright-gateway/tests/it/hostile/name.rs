@@ -52,11 +52,30 @@ fn a_key_that_a_vendor_repeats_stays_here() {
         let client = vendor(client);
         let answer = super::ask(&gateway, &client, false, "openai-chat/gpt-5");
         assert_eq!(answer.status, 401, "{}", answer.text());
-        assert!(fault(&client, &answer).contains("401"));
+        assert_eq!(fault(&client, &answer), "Incorrect API key: ***");
     }
     let metrics = gateway.get("/metrics", &[]).text();
     let log = gateway.log();
     assert!(!metrics.contains(UPSTREAM_KEY) && !log.contains(UPSTREAM_KEY), "{log}");
+}
+
+#[test]
+fn a_short_key_does_not_hide_the_text_of_an_error() {
+    const SAID: &str = "model 'x-large' needs more memory than is available";
+    let key = tempfile::NamedTempFile::new().unwrap();
+    let path = key.path().to_str().unwrap();
+    for short in ["x", "ava", "memory"] {
+        std::fs::write(path, short).unwrap();
+        let reply = || Reply::json(400, format!(r#"{{"error":{{"message":"{SAID}"}}}}"#));
+        let upstream = Upstream::start([reply(), reply()]);
+        let table = table("openai-chat", "openai-chat", &upstream);
+        let gateway = Gateway::start(&table.replace("env:UPSTREAM_KEY", &format!("file:{path}")));
+        for client in ["openai-chat", "anthropic"] {
+            let client = vendor(client);
+            let answer = super::ask(&gateway, &client, false, "openai-chat/gpt-5");
+            assert_eq!((answer.status, fault(&client, &answer).as_str()), (400, SAID), "{short}");
+        }
+    }
 }
 
 #[test]
