@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::run::{Failure, Outcome, Program, ensure, root};
 
-const CURRENT: Venv =
+/// The environment of the SDKs in their current versions.
+pub(crate) const CURRENT: Venv =
     Venv { folder: "target/conformance-venv", requirements: "conformance/requirements.txt" };
 const PREVIOUS: Venv =
     Venv { folder: "target/conformance-previous-venv", requirements: "conformance/previous.txt" };
@@ -89,19 +90,19 @@ fn matrix() -> Program {
 }
 
 /// A Python environment and what is in it.
-struct Venv {
+pub(crate) struct Venv {
     folder: &'static str,
     requirements: &'static str,
 }
 
 impl Venv {
     /// A script, run by the environment's Python.
-    fn python(&self, script: &str) -> Program {
+    pub(crate) fn python(&self, script: &str) -> Program {
         Program::new(root().join(self.folder).join("bin/python")).with(&[script])
     }
 
     /// Makes the environment, unless it was made from the same requirements.
-    fn make(&self) -> Outcome {
+    pub(crate) fn make(&self) -> Outcome {
         let wanted = fs::read_to_string(root().join(self.requirements))?;
         let stamp = root().join(self.folder).join("requirements.txt");
         if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == wanted) {

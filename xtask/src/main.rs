@@ -8,6 +8,7 @@ mod ci;
 mod conformance;
 mod examples;
 mod fuzz;
+mod recorded;
 mod run;
 mod tidy;
 
@@ -23,6 +24,10 @@ Usage: cargo xtask <task>
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
                            by them; --write puts the matrix into the READMEs
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
+  recorded DIR [--only DIALECT[.KIND]] [--to DIALECT] [--verbose]
+                           translate a directory of recorded vendor traffic into every dialect, and
+                           back, and compare what the documents say; for a single file and target:
+                           recorded DIR --only anthropic.stream --to bedrock
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: a short run from the seeds, or N seconds
@@ -43,6 +48,9 @@ fn main() -> ExitCode {
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
+        ["recorded", rest @ ..] => {
+            recorded::Plan::parse(rest).and_then(|plan| recorded::run(&plan))
+        }
         ["examples"] => examples::run(),
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),

@@ -1,0 +1,15 @@
+"""One module a dialect, each with `request(path, body)`, `response(body)` and `stream(data)`.
+
+`response` and `stream` return None for a document that is no reply.
+"""
+
+import importlib
+
+# OpenAI-compatible vendors, and DeepSeek, which answer in the form of Chat Completions
+_CHAT = ("deepseek", "groq", "moonshot", "openrouter", "qwen", "xai", "zhipu")
+
+
+def module(dialect):
+    """The extractor of a dialect or of a vendor."""
+    name = "openai_chat" if dialect in _CHAT else dialect.replace("-", "_")
+    return importlib.import_module("recorded.extract." + name)

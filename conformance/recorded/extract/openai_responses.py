@@ -1,0 +1,123 @@
+"""OpenAI Responses."""
+
+from recorded.extract import sse
+from recorded.facts import Call, Reply, Request, Result, arguments, counts
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_TEXTS = ("input_text", "output_text", "text", "refusal")
+
+
+def request(path, body):
+    """A request."""
+    found = Request()
+    _instructions(found, body.get("instructions"))
+    given = body.get("input")
+    if isinstance(given, str):
+        found.say("user", given, "/input")
+        given = []
+    for number, item in enumerate(given or []):
+        at = f"/input/{number}"
+        if isinstance(item, str):
+            found.say("user", item, at)
+            continue
+        kind = item.get("type", "message")
+        if kind == "message":
+            for text, place in _texts(item.get("content"), f"{at}/content"):
+                found.say(_ROLES.get(item.get("role"), item.get("role")), text, place)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            value = "".join(text for text, _ in _texts(item.get("output"), at))
+            found.items.append(Result(item.get("call_id"), None, value, at))
+        else:
+            found.items += _calls([item], at)
+    found.tools = [each["name"] for each in body.get("tools") or [] if each["type"] == "function"]
+    return found
+
+
+def _instructions(found, given):
+    if isinstance(given, str):
+        found.say("system", given, "/instructions")
+    for number, item in enumerate(given if isinstance(given, list) else []):
+        for text, place in _texts(item.get("content"), f"/instructions/{number}/content"):
+            found.say("system", text, place)
+
+
+def _texts(content, at):
+    if isinstance(content, str):
+        yield content, at
+        return
+    for index, part in enumerate(content or []):
+        if part.get("type") in _TEXTS:
+            yield part.get("text", part.get("refusal")) or "", f"{at}/{index}"
+
+
+def _calls(items, at):
+    for item in items:
+        if item.get("type") == "function_call":
+            yield Call(item.get("call_id"), item["name"], arguments(item.get("arguments")), at)
+        elif item.get("type") == "custom_tool_call":
+            yield Call(item.get("call_id"), item["name"], item["input"], at, freeform=True)
+
+
+def response(body):
+    """A whole reply. One that is still queued has nothing to say yet."""
+    if body.get("object") != "response" and "output" not in body:
+        return None
+    return _reply(body, body.get("output") or [])
+
+
+def _reply(body, output):
+    text = "".join(
+        text
+        for item in output
+        if item.get("type") == "message"
+        for text, _ in _texts(item.get("content"), "")
+    )
+    found = [
+        call
+        for number, item in enumerate(output)
+        for call in _calls([item], f"/output/{number}")
+    ]
+    reason = (body.get("incomplete_details") or {}).get("reason")
+    if body.get("status") == "incomplete" and reason == "content_filter":
+        stop = "filter"
+    elif body.get("status") == "incomplete":
+        stop = "pause" if reason == "steered" else "length"
+    else:
+        stop = "tool" if found else "end"
+    wire = body.get("usage") or {}
+    usage = counts(
+        input=wire.get("input_tokens"),
+        output=wire.get("output_tokens"),
+        cached=(wire.get("input_tokens_details") or {}).get("cached_tokens"),
+    )
+    return Reply(text, found, stop, usage, body.get("status") == "failed")
+
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+def stream(data):
+    """A stream: its items as they grew and closed, its end for status and usage."""
+    items, texts, last, begun, fault = {}, {}, {}, False, False
+    for event in sse.events(data):
+        kind, index = event.get("type", ""), event.get("output_index")
+        begun = begun or kind.startswith("response.") or kind == "error"
+        if kind == "error":
+            fault = True
+        elif kind in ("response.output_item.added", "response.output_item.done"):
+            items[index] = event["item"]
+        elif kind in ("response.output_text.delta", "response.refusal.delta"):
+            texts[index] = texts.get(index, "") + event["delta"]
+        elif kind in ("response.function_call_arguments.done",):
+            items.get(index, {})["arguments"] = event.get("arguments")
+        elif kind in _ENDS:
+            last = event["response"]
+    if not begun:
+        return None
+    output = [items[index] for index in sorted(items)] or last.get("output") or []
+    reply = _reply(last, output)
+    streamed = "".join(texts[index] for index in sorted(texts))
+    # Some servers close a message without repeating its text.
+    reply.text = streamed or reply.text
+    reply.fault = reply.fault or fault
+    return reply

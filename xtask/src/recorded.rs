@@ -1,0 +1,87 @@
+//! Recorded vendor traffic, translated into every dialect and judged: `cargo xtask recorded DIR`.
+//!
+//! The example `translate_recorded` of the core translates; `conformance/judge_recorded.py` extracts
+//! what each document says without the codecs, compares, and asks the SDKs' types.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::conformance;
+use crate::run::{Failure, Outcome, Program, root};
+
+const EXAMPLE: &str = "translate_recorded";
+const JUDGE: &str = "conformance/judge_recorded.py";
+
+/// Which recordings are judged, and how much is printed.
+pub(crate) struct Plan {
+    directory: PathBuf,
+    /// `--only` and `--to`, for the translation
+    limits: Vec<String>,
+    /// `--verbose`, for the judge
+    talk: Vec<String>,
+}
+
+impl Plan {
+    /// Reads the arguments of the command.
+    pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
+        let [directory, options @ ..] = words else {
+            return Err(Failure("recorded: no directory is given".into()));
+        };
+        let directory = std::env::current_dir()?.join(directory);
+        let mut plan = Plan { directory, limits: Vec::new(), talk: Vec::new() };
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match (*option, options.clone().next()) {
+                ("--verbose", _) => plan.talk.push("--verbose".into()),
+                ("--only" | "--to", Some(value)) => {
+                    plan.limits.extend([(*option).to_owned(), (*value).to_owned()]);
+                    options.next();
+                }
+                ("--only" | "--to", None) => return Err(Failure(format!("{option}: no value"))),
+                (other, _) => return Err(Failure(format!("unknown option {other}"))),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Translates and judges a directory.
+pub(crate) fn run(plan: &Plan) -> Outcome {
+    if !plan.directory.is_dir() {
+        return Err(Failure(format!("{}: not a directory", plan.directory.display())));
+    }
+    conformance::CURRENT.make()?;
+    conformance::CURRENT.python(JUDGE).with(&["--self-test"]).run()?;
+    let folder = root().join("target/recorded");
+    fs::create_dir_all(&folder)?;
+    let translated = folder.join(format!("translated-{}.jsonl", std::process::id()));
+    let (directory, out) = (plan.directory.to_string_lossy(), translated.to_string_lossy());
+    let limits: Vec<&str> = plan.limits.iter().map(String::as_str).collect();
+    let talk: Vec<&str> = plan.talk.iter().map(String::as_str).collect();
+    let build = ["run", "--quiet", "--package", "toolwright-core", "--example", EXAMPLE, "--"];
+    let judged = Program::cargo().with(&build).with(&[&directory, &out]).with(&limits).run();
+    let judged = judged.and_then(|()| {
+        conformance::CURRENT.python(JUDGE).with(&talk).with(&[&directory, &out]).run()
+    });
+    if translated.exists() {
+        fs::remove_file(&translated)?;
+    }
+    judged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_limit_a_run() {
+        let plan =
+            Plan::parse(&["x", "--only", "anthropic.stream", "--verbose", "--to", "bedrock"]);
+        let plan = plan.unwrap();
+        assert_eq!(plan.limits, ["--only", "anthropic.stream", "--to", "bedrock"]);
+        assert_eq!(plan.talk, ["--verbose"]);
+        for wrong in [&[][..], &["x", "--to"], &["x", "--fast"]] {
+            assert!(Plan::parse(wrong).is_err());
+        }
+    }
+}
