@@ -59,11 +59,19 @@ impl Frame {
         Frame { name: Some(name.into()), exception: false, data: data.into() }
     }
 
+    /// Whether this is the mark with which OpenAI, and servers that follow it, end a stream.
+    pub fn is_done(&self) -> bool {
+        self.data.trim() == DONE
+    }
+
     /// An AWS exception.
     pub fn exception(name: impl Into<String>, data: impl Into<String>) -> Frame {
         Frame { name: Some(name.into()), exception: true, data: data.into() }
     }
 }
+
+/// The payload that ends a stream, where a vendor ends it so.
+pub const DONE: &str = "[DONE]";
 
 /// The largest frame that is read; what a vendor sends is far below it.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;

@@ -16,6 +16,7 @@ mod gemini;
 mod generate;
 mod golden;
 mod growing;
+mod hosted;
 mod json;
 mod keep;
 mod law_1;

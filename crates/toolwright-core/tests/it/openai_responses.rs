@@ -564,8 +564,11 @@ fn sections_of_reasoning_stream_apart() {
 #[test]
 fn events_of_other_kinds_are_unknown() {
     let mut decoder = codec().stream_decoder();
-    let frame = Frame::data(r#"{"type":"response.web_search_call.searching","output_index":0}"#);
+    let frame = Frame::data(r#"{"type":"response.budget.updated","left":0}"#);
     assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), Seen::Unknown);
+    // Progress of an item is repeated by the item's end.
+    let frame = Frame::data(r#"{"type":"response.web_search_call.searching","output_index":0}"#);
+    assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), Seen::Known);
     // The name of the frame stands in for a type.
     let frame = Frame::named("response.created", r#"{"response":{"id":"r"}}"#);
     let mut events = Vec::new();

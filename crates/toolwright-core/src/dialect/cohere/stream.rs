@@ -6,6 +6,3 @@ mod encode;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-
-/// The frame after the last; the SDK does without it.
-const DONE: &str = "[DONE]";

@@ -27,6 +27,8 @@ pub(super) struct Decoder {
     words: Option<Words>,
     /// What chunks said of the candidate so far
     candidate: Extra,
+    /// The stop, held until the bytes end: more text may follow the first finish reason
+    stop: Option<Stop>,
     /// The last counts
     usage: Option<Usage>,
 }
@@ -41,6 +43,10 @@ struct Words {
 
 impl StreamDecoder for Decoder {
     fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+        // Compatible servers end their streams as OpenAI does.
+        if frame.is_done() {
+            return Ok(Seen::Known);
+        }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         let value = fault::unwrap(value);
@@ -69,13 +75,18 @@ impl StreamDecoder for Decoder {
                 self.candidate(wire, path.index(index), out)?;
             }
         }
-        if let Some(stop) = block {
-            self.emit.stop(stop, out);
+        if block.is_some() {
+            self.stop = block;
         }
         Ok(Seen::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
+        self.close(None, out);
+        if let Some(mut stop) = self.stop.take() {
+            stop.extra.update(std::mem::take(&mut self.candidate));
+            self.emit.stop(stop, out);
+        }
         if let Some(usage) = self.usage.take() {
             self.emit.usage(usage, out);
         }
@@ -96,9 +107,7 @@ impl Decoder {
         }
         self.candidate.update(own.extra);
         if own.word.is_some() {
-            self.close(None, out);
-            let extra = std::mem::take(&mut self.candidate);
-            self.emit.stop(response::decode_stop(own.word, extra), out);
+            self.stop = Some(response::decode_stop(own.word, Extra::NONE));
         }
         Ok(())
     }

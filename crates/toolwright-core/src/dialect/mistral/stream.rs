@@ -5,6 +5,3 @@ mod encode;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-
-/// What ends a stream.
-const DONE: &str = "[DONE]";

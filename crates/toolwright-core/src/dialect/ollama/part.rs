@@ -104,7 +104,9 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
 
 /// Writes what a message says.
 pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
-    let mut object = object! {"role": role, "content": words(parts)};
+    // A model's texts go on where the last one ended; in its stream nothing stands between them.
+    let gap = if role == "assistant" { "" } else { "\n\n" };
+    let mut object = object! {"role": role, "content": words(parts, gap)};
     let thinking: Vec<String> = parts.iter().filter_map(thinking).collect();
     if !thinking.is_empty() {
         object.insert("thinking", thinking.join("\n\n"));
@@ -122,13 +124,13 @@ pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
 }
 
 /// The one text that there is place for.
-fn words(parts: &[Part]) -> String {
+fn words(parts: &[Part], gap: &str) -> String {
     let texts = parts.iter().filter_map(|part| match &part.body {
         Body::Text(text) | Body::Refusal(text) => Some(text.clone()),
         Body::Json(value) => Some(value.compact()),
         _ => None,
     });
-    texts.collect::<Vec<String>>().join("\n\n")
+    texts.collect::<Vec<String>>().join(gap)
 }
 
 fn thinking(part: &Part) -> Option<String> {
@@ -168,7 +170,7 @@ pub(super) fn encode_call(part: &Part, position: usize) -> Json {
 /// Writes a message of role `tool`; `null` for what is no outcome.
 pub(super) fn encode_outcome(part: &Part) -> Json {
     let Some(outcome) = part.as_outcome() else { return Json::Null };
-    let mut object = object! {"role": "tool", "content": words(&outcome.content)};
+    let mut object = object! {"role": "tool", "content": words(&outcome.content, "\n\n")};
     object.insert_some("tool_name", outcome.name.as_deref());
     object.insert_some("tool_call_id", outcome.call_id.as_deref());
     part.extra.write_into(DIALECT, &mut object);

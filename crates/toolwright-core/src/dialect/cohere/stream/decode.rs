@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
-use super::DONE;
 use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
@@ -34,7 +33,7 @@ enum Kind {
 
 impl StreamDecoder for Decoder {
     fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
-        if frame.data == DONE {
+        if frame.is_done() {
             return Ok(Seen::Known);
         }
         let value = Json::parse(&frame.data)

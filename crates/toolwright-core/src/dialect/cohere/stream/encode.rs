@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
-use super::DONE;
 use crate::dialect::StreamEncoder;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head};
 use crate::extra::Extra;
-use crate::frame::Frame;
+use crate::frame::{DONE, Frame};
 use crate::json::{Json, Line, Object};
 use crate::object;
 use crate::response::Stop;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use super::DONE;
 use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
@@ -44,7 +43,7 @@ struct OpenCall {
 
 impl StreamDecoder for Decoder {
     fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
-        if frame.data.trim() == DONE {
+        if frame.is_done() {
             self.stop(None, out);
             self.emit.end(out);
             return Ok(Seen::Known);

@@ -2,13 +2,12 @@
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use super::DONE;
 use crate::dialect::{Asked, StreamEncoder};
 use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
-use crate::frame::Frame;
+use crate::frame::{DONE, Frame};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::part::{Body, Part, Reasoning, Section, SectionKind};

@@ -40,7 +40,7 @@ impl StreamDecoder for Decoder {
         if self.emit.is_ended() {
             return Ok(Seen::Known);
         }
-        if frame.data.trim() == "[DONE]" {
+        if frame.is_done() {
             if self.emit.is_started() {
                 self.complete(out);
             }

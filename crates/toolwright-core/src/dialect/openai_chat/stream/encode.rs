@@ -9,7 +9,7 @@ use crate::dialect::{Asked, StreamEncoder};
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Start};
 use crate::extra::Extra;
-use crate::frame::Frame;
+use crate::frame::{DONE, Frame};
 use crate::json::{Json, Line, Object};
 use crate::object;
 use crate::part::{Body, Opaque, Part};
@@ -183,7 +183,7 @@ impl Encoder {
         if own.is_some() {
             self.chunk(vec![], own, frames);
         }
-        frames.push(Frame::data("[DONE]"));
+        frames.push(Frame::data(DONE));
     }
 }
 

@@ -26,7 +26,7 @@ pub(in super::super) struct Decoder {
 
 impl StreamDecoder for Decoder {
     fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
-        if frame.data.trim() == "[DONE]" {
+        if frame.is_done() {
             return Ok(Seen::Known);
         }
         let value = Json::parse(&frame.data)
@@ -74,6 +74,8 @@ impl StreamDecoder for Decoder {
             | "reasoning_summary_part.done" => {}
             "completed" | "incomplete" | "failed" => self.end(name, fields, out)?,
             "error" => self.emit.fault(fault::decode_event(fields)?, out),
+            // Progress of an item that the vendor runs itself; its end repeats all of it.
+            _ if fields.peek("output_index").is_some() => {}
             _ => return Ok(Seen::Unknown),
         }
         Ok(Seen::Known)
