@@ -48,7 +48,8 @@ def judge(pair):
         except Exception as error:
             found = [Check("decoded", "", f"an extractor failed: {type(error).__name__}: {error}"[:200])]
         for check in found:
-            excuse = check.problem and exceptions.excuse(kind, source, target, way, check, losses)
+            case = exceptions.Case(kind, source, target, way, check, losses, outcome)
+            excuse = check.problem and exceptions.excuse(case)
             checks.append((way, check, excuse))
     strict = None
     if kind == "request" and "strict" in wire and "report" in wire:
@@ -75,8 +76,7 @@ def _checks(kind, source, target, way, recorded, outcome, exact, wire):
         body = recorded["body"]
         body = body.get("body", body) if "path" in body else body
         if same:
-            problem = None if exact["body"] == body else "the body differs"
-            yield Check("same", "", problem)
+            yield from _same(body, exact["body"])
         names = {} if way == "back" else wire["report"]["aliases"]["names"]
         found = module.request(outcome["path"], exact["body"])
         yield from compare.requests(facts, found, names)
@@ -84,18 +84,22 @@ def _checks(kind, source, target, way, recorded, outcome, exact, wire):
             yield from _types(kind, target, outcome)
     elif kind == "response":
         if same:
-            problem = None if exact["body"] == recorded["body"] else "the body differs"
-            yield Check("same", "", problem)
+            yield from _same(recorded["body"], exact["body"])
         yield from compare.replies(facts, module.response(exact["body"]), target, {})
         yield from _types(kind, target, outcome) if not same else ()
     else:
         data = outcome["latin1"].encode("latin-1")
         found = module.stream(data)
         if same:
-            yield Check("same", "", None if found == facts else "the stream says something else")
+            yield Check("same", "", compare.unlike(facts, found))
         yield from compare.replies(facts, found, target, {})
         if not same and not facts.fault:
             yield from _types("stream", target, {"data": data})
+
+
+def _same(source, copy):
+    gone = list(compare.lost(source, copy))
+    yield Check("same", gone[0] if gone else "", f"lost {gone[0]}" if gone else None)
 
 
 def _source(kind, source, recorded):
@@ -128,9 +132,9 @@ def _types(kind, target, outcome):
         else:
             judge.stream(outcome["data"])
     except Rejected as error:
-        yield Check("types", "", f"{error.type_name}: {error.detail}"[:300])
+        yield Check("types", "", f"{error.type_name}: {error.detail}")
     except Exception as error:  # what an SDK raises is its verdict, whatever its class
-        yield Check("types", "", f"{type(error).__name__}: {error}"[:300])
+        yield Check("types", "", f"{type(error).__name__}: {error}")
     else:
         yield Check("types", "")
 

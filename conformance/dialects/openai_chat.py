@@ -51,8 +51,17 @@ def response(body):
     """A whole reply."""
     check(chat.ChatCompletion, body, also=_SHOWN)
     loopback.answer_json(body)
-    message = _client.chat.completions.create(**_asked).choices[0].message
-    return [(call.function.name, call.function.arguments) for call in message.tool_calls or []]
+    return _calls(_client.chat.completions.create(**_asked).choices[0].message)
+
+
+def _calls(message):
+    """The calls of a message; of a custom one, its text as the one argument."""
+    return [
+        (call.custom.name, {"input": call.custom.input})
+        if call.type == "custom"
+        else (call.function.name, call.function.arguments)
+        for call in message.tool_calls or []
+    ]
 
 
 def stream(data):
@@ -68,7 +77,7 @@ def stream(data):
             message = replay.get_final_completion().choices[0].message
     except Exception as error:
         raise Rejected("chat.completions.stream", repr(error)) from None
-    return [(call.function.name, call.function.arguments) for call in message.tool_calls or []]
+    return _calls(message)
 
 
 def fault(status, headers, body):

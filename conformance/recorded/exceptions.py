@@ -1,6 +1,115 @@
-"""What may differ after a translation, and why."""
+"""What may differ after a translation, each with its reason.
+
+A rule names the fact that differs and when that is right. Where `loss` is given, the report of the
+translation must name a loss whose text matches it: nothing is excused in silence.
+"""
+
+import dataclasses
+import re
+import typing
+
+# Dialects and vendors whose replies have the form of Chat Completions
+_CHAT = (
+    "openai-chat",
+    "deepseek",
+    "groq",
+    "moonshot",
+    "openrouter",
+    "qwen",
+    "xai",
+    "zhipu",
+)
 
 
-def excuse(kind, source, target, way, check, losses):
+@dataclasses.dataclass
+class Case:
+    """A difference and where it was found."""
+
+    kind: str
+    source: str
+    target: str
+    way: str
+    check: typing.Any
+    losses: list
+    outcome: dict
+
+
+@dataclasses.dataclass
+class Rule:
+    """Why a difference is right."""
+
+    reason: str
+    fact: str
+    applies: typing.Callable
+    loss: typing.Optional[str] = None
+
+
+def _problem(pattern):
+    return lambda case: re.search(pattern, case.check.problem)
+
+
+def _each_line(pattern):
+    """Whether a pattern matches every line of a problem; the first may begin with a type's name."""
+    compiled = re.compile(pattern)
+    return lambda case: all(compiled.search(line) for line in case.check.problem.splitlines())
+
+
+def _both(*conditions):
+    return lambda case: all(condition(case) for condition in conditions)
+
+
+def _reply_in_chat(case):
+    return case.kind != "request" and case.source in _CHAT and case.target in _CHAT
+
+
+RULES = (
+    Rule(
+        "a compatible vendor's own fields of a reply reach clients of the same wire format, whose "
+        "SDKs pass on what they do not know",
+        "types",
+        _both(_reply_in_chat, _each_line(r"is not declared by|service_tier: Input should be")),
+    ),
+    Rule(
+        "the model of a Bedrock request is its user's choice: a foreign model's name is no id there",
+        "types",
+        _both(lambda case: case.target == "bedrock", _problem(r"^ConversationalModelId: /modelId")),
+    ),
+    Rule(
+        "the SDK's helper for streams refuses an answer that was cut short or filtered, as it would "
+        "from OpenAI itself",
+        "types",
+        _problem(
+            r"LengthFinishReasonError|ContentFilterFinishReasonError"
+            r"|Didn't receive a `response.completed` event"
+        ),
+    ),
+    Rule(
+        "OpenAI streams calls of custom tools, although the SDK's type of a chunk names functions only",
+        "types",
+        _both(
+            lambda case: case.target == "openai-chat",
+            _each_line(r"delta/tool_calls/\d+/type: Input should be 'function'|/tool_calls/\d+/custom "),
+        ),
+    ),
+    Rule(
+        "Cohere says of an answer that failed that it did",
+        "types",
+        _both(lambda case: case.target == "cohere", _problem(r"finish_reason 'ERROR'")),
+    ),
+    Rule(
+        "a choice of tools that the target cannot say is enforced by offering fewer",
+        "tools",
+        lambda case: True,
+        r"tool.*(dropped|left out|offered|removed)|choice",
+    ),
+)
+
+
+def excuse(case):
     """The reason that covers a difference, or None."""
+    for rule in RULES:
+        if rule.fact == case.check.fact and rule.applies(case):
+            told = [f"{loss['what']} ({loss['why']})" for loss in case.losses]
+            if rule.loss is None or any(re.search(rule.loss, each) for each in told):
+                return rule.reason
     return None

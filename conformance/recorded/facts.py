@@ -5,7 +5,6 @@ documentation and SDK types and share no code with Toolwright.
 """
 
 import dataclasses
-import hashlib
 import json
 import typing
 
@@ -116,16 +115,16 @@ def _call_of(result, calls, open_calls):
 class Reply:
     """What a reply or a stream says."""
 
-    text: str = ""
+    texts: list = dataclasses.field(default_factory=list)
     calls: list = dataclasses.field(default_factory=list)
     stop: typing.Optional[str] = None
     usage: dict = dataclasses.field(default_factory=dict)
     fault: bool = False
 
-
-def digest(data):
-    """A short name of a value, for media."""
-    return hashlib.sha256(data.encode("utf-8")).hexdigest()[:12]
+    @property
+    def text(self):
+        """All texts as one."""
+        return "".join(self.texts)
 
 
 def listed(value):

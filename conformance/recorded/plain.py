@@ -2,7 +2,8 @@
 
 A plain request holds nothing but system text, text messages, function tools, calls, results and the
 common settings: model, maximum of tokens, temperature, top_p, stop, tool_choice and stream. Nulls,
-empty lists and values that repeat a vendor's default say nothing and count as absent.
+empty lists and values that repeat a vendor's default say nothing and count as absent. A strict tool
+asks for more than a function: it is not plain.
 """
 
 import collections
@@ -63,7 +64,7 @@ _CHAT_MESSAGE = _object(
 )
 _CHAT_TOOL = _object(
     type=_only("function"),
-    function=_object(name=_text, description=_text, parameters=_any, strict=_any),
+    function=_object(name=_text, description=_text, parameters=_any, strict=_only(False)),
 )
 _CHAT = _object(
     model=_text,
@@ -141,7 +142,11 @@ _RESPONSES = _object(
     ),
     tools=_list(
         _object(
-            type=_only("function"), name=_text, description=_text, parameters=_any, strict=_any
+            type=_only("function"),
+            name=_text,
+            description=_text,
+            parameters=_any,
+            strict=_only(False),
         )
     ),
     tool_choice=_any,
@@ -177,7 +182,11 @@ _ANTHROPIC = _object(
     ),
     tools=_list(
         _object(
-            type=_only("custom"), name=_text, description=_text, input_schema=_any, strict=_any
+            type=_only("custom"),
+            name=_text,
+            description=_text,
+            input_schema=_any,
+            strict=_only(False),
         )
     ),
     tool_choice=_any,
@@ -209,7 +218,9 @@ _BEDROCK = _object(
     toolConfig=_object(
         tools=_list(
             _object(
-                toolSpec=_object(name=_text, description=_text, inputSchema=_any, strict=_any)
+                toolSpec=_object(
+                    name=_text, description=_text, inputSchema=_any, strict=_only(False)
+                )
             )
         ),
         toolChoice=_any,

@@ -11,6 +11,7 @@ _STOPS = {
     "stop_sequence": "stop_sequence",
     "refusal": "refusal",
     "pause_turn": "pause",
+    "compaction": "pause",
 }
 
 
@@ -56,14 +57,14 @@ def response(body):
     """A whole reply."""
     if body.get("type") != "message" and "content" not in body:
         return None
-    text, found = "", []
+    said, found = [], []
     for index, block in enumerate(body.get("content") or []):
         if block["type"] == "text":
-            text += block.get("text") or ""
+            said += [block["text"]] if block.get("text") else []
         elif block["type"] == "tool_use":
             given = arguments(block.get("input"))
             found.append(Call(block.get("id"), block["name"], given, f"/content/{index}"))
-    return Reply(text, found, _stop(body.get("stop_reason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("stop_reason"), found), _usage(body.get("usage")))
 
 
 def _stop(reason, found):
@@ -88,6 +89,8 @@ def stream(data):
         begun = begun or kind in ("message_start", "error")
         if kind == "message_start":
             wire.update(event["message"].get("usage") or {})
+        elif kind == "message_stop":
+            break
         elif kind == "content_block_start":
             blocks[event["index"]] = {**event["content_block"], "json": ""}
         elif kind == "content_block_delta":

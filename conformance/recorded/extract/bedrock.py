@@ -61,13 +61,13 @@ def response(body):
     message = (body.get("output") or {}).get("message")
     if message is None:
         return None
-    text, found = "", []
+    said, found = [], []
     for index, block in enumerate(message.get("content") or []):
-        text += block.get("text") or ""
+        said += [block["text"]] if block.get("text") else []
         cited = (block.get("citationsContent") or {}).get("content") or []
-        text += "".join(each.get("text", "") for each in cited)
+        said += [each["text"] for each in cited if each.get("text")]
         found += _call(block, f"/output/message/content/{index}")
-    return Reply(text, found, _stop(body.get("stopReason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("stopReason"), found), _usage(body.get("usage")))
 
 
 def _stop(reason, found):

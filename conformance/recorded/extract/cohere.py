@@ -67,10 +67,10 @@ def response(body):
     message = body.get("message")
     if not isinstance(message, dict):
         return None
-    text = message.get("tool_plan") or ""
-    text += "".join(each for each, _ in _texts(message.get("content"), ""))
+    said = [message["tool_plan"]] if message.get("tool_plan") else []
+    said += [text for text, _ in _texts(message.get("content"), "") if text]
     found = list(_calls(message.get("tool_calls"), "/message"))
-    return Reply(text, found, _stop(body.get("finish_reason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("finish_reason"), found), _usage(body.get("usage")))
 
 
 def _stop(reason, found):
@@ -114,4 +114,4 @@ def stream(data):
         Call(start.get("id"), start["function"]["name"], arguments(given), f"/tool_calls/{index}")
         for index, (start, given) in sorted(calls.items())
     ]
-    return Reply(plan + text, found, _stop(reason, found), _usage(wire), fault)
+    return Reply([plan, text], found, _stop(reason, found), _usage(wire), fault)

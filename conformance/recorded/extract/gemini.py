@@ -60,8 +60,7 @@ def request(path, body):
             found.items += _call(part, at)
             result = _get(part, "functionResponse")
             if result:
-                value = result.get("response")
-                failed = isinstance(value, dict) and "error" in value and len(value) == 1
+                value, failed = _output(result.get("response"))
                 found.items.append(Result(result.get("id"), result.get("name"), value, at, failed))
     found.tools = [
         each["name"]
@@ -69,6 +68,15 @@ def request(path, body):
         for each in _get(tool, "functionDeclarations") or []
     ]
     return found
+
+
+def _output(value):
+    """The output of a function and whether it failed: one of two keys, or the whole object."""
+    if isinstance(value, dict) and len(value) == 1:
+        for key in ("output", "error"):
+            if key in value:
+                return value[key], key == "error"
+    return value, False
 
 
 def _call(part, at):
@@ -84,7 +92,7 @@ def response(body):
 
 def _reply(chunks):
     """A reply in any number of chunks, its first candidate."""
-    text, found, reason, wire, begun, fault = "", [], None, {}, False, False
+    said, found, reason, wire, begun, fault = [], [], None, {}, False, False
     growing = None
     for chunk in chunks:
         begun = begun or any(_get(chunk, key) for key in ("candidates", "promptFeedback", "usageMetadata"))
@@ -98,8 +106,8 @@ def _reply(chunks):
             finish = _get(candidate, "finishReason")
             reason = _FINISH.get(finish, finish) or reason
             for part in listed((candidate.get("content") or {}).get("parts")):
-                if not part.get("thought"):
-                    text += part.get("text") or ""
+                if part.get("text") and not part.get("thought"):
+                    said.append(part["text"])
                 call = _get(part, "functionCall")
                 if call is None:
                     continue
@@ -120,7 +128,7 @@ def _reply(chunks):
         prompt = (prompt or 0) + (wire.get("toolUsePromptTokenCount") or 0)
         output = (output or 0) + (wire.get("thoughtsTokenCount") or 0)
     usage = counts(input=prompt, output=output, cached=wire.get("cachedContentTokenCount"))
-    return Reply(text, found, stop, usage, fault)
+    return Reply(said, found, stop, usage, fault)
 
 
 def _grow(arguments, piece):

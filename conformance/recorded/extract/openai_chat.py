@@ -58,7 +58,7 @@ def calls(message, at):
     """The calls of a message, also in the form before tools."""
     for index, call in enumerate(listed(message.get("tool_calls"))):
         place = f"{at}/tool_calls/{index}"
-        if call.get("type") == "custom":
+        if call.get("type") == "custom" and call["custom"].get("name"):
             custom = call["custom"]
             yield Call(call.get("id"), custom["name"], custom["input"], place, freeform=True)
         else:
@@ -78,10 +78,10 @@ def response(body):
         return None
     choice = body["choices"][0]
     message = choice.get("message") or {}
-    text = "".join(text or "" for text, _ in texts(message.get("content"), ""))
-    text += message.get("refusal") or ""
+    said = [text for text, _ in texts(message.get("content"), "") if text]
+    said += [message["refusal"]] if message.get("refusal") else []
     found = list(calls(message, "/choices/0/message"))
-    return Reply(text, found, stop(choice.get("finish_reason"), found), usage(body.get("usage")))
+    return Reply(said, found, stop(choice.get("finish_reason"), found), usage(body.get("usage")))
 
 
 def stop(reason, found):
@@ -121,7 +121,7 @@ def stream(data):
     text, pieces, order, reason, wire, fault, begun = "", {}, [], None, None, False, False
     legacy = None
     for chunk in sse.events(data):
-        fault = fault or bool(chunk.get("error"))
+        fault = fault or bool(chunk.get("error")) or chunk.get("object") == "error"
         begun = begun or "choices" in chunk or fault
         own = (chunk.get("x_groq") or {}).get("usage")
         fault = fault or bool((chunk.get("x_groq") or {}).get("error"))
@@ -136,6 +136,9 @@ def stream(data):
             reason = choice.get("finish_reason") or reason
             for position, piece in enumerate(listed(delta.get("tool_calls"))):
                 key = piece.get("index", position)
+                named = piece.get("id")
+                if named and key in pieces and pieces[key]["id"] not in (None, named):
+                    key = named  # a call of its own, whatever its index says
                 if key not in pieces:
                     pieces[key] = {"id": None, "name": "", "text": "", "type": "function"}
                     order.append(key)
@@ -148,7 +151,7 @@ def stream(data):
     found = [_joined(pieces[key], f"/choices/0/delta/tool_calls/{key}") for key in order]
     if legacy and legacy["name"]:
         found.append(_joined(legacy, "/choices/0/delta/function_call"))
-    return Reply(text, found, stop(reason, found), usage(wire), fault)
+    return Reply([text], found, stop(reason, found), usage(wire), fault)
 
 
 def _grow(call, piece):

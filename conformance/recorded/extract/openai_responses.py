@@ -9,6 +9,8 @@ _TEXTS = ("input_text", "output_text", "text", "refusal")
 
 def request(path, body):
     """A request."""
+    if _is_embedding(body):
+        return None
     found = Request()
     _instructions(found, body.get("instructions"))
     given = body.get("input")
@@ -17,9 +19,6 @@ def request(path, body):
         given = []
     for number, item in enumerate(given or []):
         at = f"/input/{number}"
-        if isinstance(item, str):
-            found.say("user", item, at)
-            continue
         kind = item.get("type", "message")
         if kind == "message":
             for text, place in _texts(item.get("content"), f"{at}/content"):
@@ -31,6 +30,14 @@ def request(path, body):
             found.items += _calls([item], at)
     found.tools = [each["name"] for each in body.get("tools") or [] if each["type"] == "function"]
     return found
+
+
+def _is_embedding(body):
+    """Whether a body is one of the endpoint of embeddings, which has `input`, too."""
+    given = body.get("input")
+    return "encoding_format" in body or (
+        isinstance(given, list) and bool(given) and all(isinstance(each, str) for each in given)
+    )
 
 
 def _instructions(found, given):
@@ -60,18 +67,19 @@ def _calls(items, at):
 
 def response(body):
     """A whole reply. One that is still queued has nothing to say yet."""
-    if body.get("object") != "response" and "output" not in body:
+    if body.get("object") != "response" or "output" not in body:
         return None
     return _reply(body, body.get("output") or [])
 
 
 def _reply(body, output):
-    text = "".join(
+    said = [
         text
         for item in output
         if item.get("type") == "message"
         for text, _ in _texts(item.get("content"), "")
-    )
+        if text
+    ]
     found = [
         call
         for number, item in enumerate(output)
@@ -82,6 +90,8 @@ def _reply(body, output):
         stop = "filter"
     elif body.get("status") == "incomplete":
         stop = "pause" if reason == "steered" else "length"
+    elif body.get("status") in ("queued", "in_progress"):
+        stop = "pause"
     else:
         stop = "tool" if found else "end"
     wire = body.get("usage") or {}
@@ -90,7 +100,7 @@ def _reply(body, output):
         output=wire.get("output_tokens"),
         cached=(wire.get("input_tokens_details") or {}).get("cached_tokens"),
     )
-    return Reply(text, found, stop, usage, body.get("status") == "failed")
+    return Reply(said, found, stop, usage, body.get("status") == "failed")
 
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -108,6 +118,8 @@ def stream(data):
             items[index] = event["item"]
         elif kind in ("response.output_text.delta", "response.refusal.delta"):
             texts[index] = texts.get(index, "") + event["delta"]
+        elif kind == "response.output_text.done" and event.get("text"):
+            texts[index] = event["text"]
         elif kind in ("response.function_call_arguments.done",):
             items.get(index, {})["arguments"] = event.get("arguments")
         elif kind in _ENDS:
@@ -116,8 +128,7 @@ def stream(data):
         return None
     output = [items[index] for index in sorted(items)] or last.get("output") or []
     reply = _reply(last, output)
-    streamed = "".join(texts[index] for index in sorted(texts))
     # Some servers close a message without repeating its text.
-    reply.text = streamed or reply.text
+    reply.texts = reply.texts or [texts[index] for index in sorted(texts)]
     reply.fault = reply.fault or fault
     return reply
