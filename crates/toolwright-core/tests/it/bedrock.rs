@@ -115,11 +115,15 @@ fn a_union_has_exactly_one_member() {
         body: json(&format!(r#"{{"messages":[{{"role":"user","content":[{block}]}}]}}"#)),
         ..WireRequest::default()
     };
-    for block in [r#"{"text":"a","type":"text"}"#, r#"{"text":"a","image":{}}"#, "{}", r#""a""#] {
+    for block in [r#"{"text":"a","image":{}}"#, "{}", r#""a""#] {
         let error = codec().decode_request(wire(block)).unwrap_err();
         assert_eq!(error.pointer, "/messages/0/content/0", "{block}");
     }
-    assert!(codec().decode_request(wire(r#"{"text":"a","image":null}"#)).is_ok());
+    // What stands beside a member has no place; it is no reason to refuse the member.
+    for block in [r#"{"text":"a","image":null}"#, r#"{"type":"text","text":"a"}"#] {
+        let request = codec().decode_request(wire(block)).unwrap();
+        assert_eq!(request.messages[0].parts[0].as_text(), Some("a"), "{block}");
+    }
     // Extra fields go inside the member, and so do origins.
     let parts = content(
         r#"[{"toolUse":{"toolUseId":"t","name":"n","input":{},"later":1}},
@@ -300,6 +304,32 @@ fn tool_use_with_a_type_field_is_a_call() {
     );
     assert!(matches!(history.messages[0].parts[0].body, Body::Call(_)));
     assert!(matches!(history.messages[1].parts[0].body, Body::Outcome(_)));
+}
+
+#[test]
+fn cited_text_is_text_whatever_stands_beside_it() {
+    let whole = reply(
+        r#"[{"citationsContent":{"content":[{"text":"So it "},{"text":"is."}],"citations":[{"title":"t"}]}},
+            {"citationsContent":{"content":[{"text":" Or not."}],"citations":[],"later":1}},
+            {"citationsContent":{"content":[{"text":" Well."}]}}]"#,
+        r#""stopReason":"end_turn""#,
+    );
+    assert_eq!(whole.text(), "So it is. Or not. Well.");
+}
+
+#[test]
+fn a_text_block_may_start_with_an_empty_start() {
+    let events = events(
+        r#"
+        messageStart {"role":"assistant"}
+        contentBlockStart {"contentBlockIndex":0,"start":{}}
+        contentBlockDelta {"contentBlockIndex":0,"delta":{"text":"a"}}
+        contentBlockStop {"contentBlockIndex":0}
+        messageStop {"stopReason":"end_turn"}
+        metadata {"usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}}
+        "#,
+    );
+    assert_eq!(join(events).unwrap().text(), "a");
 }
 
 #[test]

@@ -38,3 +38,4 @@ mod speak;
 mod spelling;
 mod trouble;
 mod vendors;
+mod vertex;

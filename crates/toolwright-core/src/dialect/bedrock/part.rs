@@ -16,6 +16,9 @@ use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signatur
 /// Note: the `type` of a call or a result that says no more than its union's member.
 const TYPE: &str = note!("type");
 
+/// Note: the content of `citationsContent`, where it is not one text with sources.
+const CITED: &str = note!("cited");
+
 /// Reads a list of blocks. A breakpoint belongs to the block before it; one that has none before it,
 /// or a second one, stays what it is.
 pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
@@ -169,16 +172,23 @@ pub(super) fn sign(value: Option<String>) -> Option<Signature> {
 }
 
 /// A text with its sources: the same text that a stream sends plainly, with `citation` deltas.
+/// Content in another form than one text, or without a source, is kept in a note.
 fn decode_cited(own: Json, path: &Path<'_>) -> Option<Part> {
     let Json::Object(mut own) = own else { return None };
-    let [Json::Object(content)] = own.get("content")?.as_array()? else { return None };
-    let text = content.get("text")?.as_str()?.to_owned();
-    let cited = own.get("citations")?.as_array().is_some_and(|citations| !citations.is_empty());
-    if !cited || own.len() != 2 || content.len() != 1 {
-        return None;
+    let content = own.remove("content")?;
+    let blocks = content.as_array()?;
+    let text =
+        blocks.iter().map(|block| block.get("text")?.as_str()).collect::<Option<String>>()?;
+    let cited = own.get("citations").and_then(Json::as_array).is_some_and(|own| !own.is_empty());
+    if !cited || !content.same(&content_of(&text)) {
+        own.insert(CITED, content);
     }
-    own.remove("content");
     Some(Part::text(text).with_origin(Origin::at(path)).with_extra(Extra::new(DIALECT, own)))
+}
+
+/// The content of a text with sources.
+fn content_of(text: &str) -> Json {
+    Json::Array(vec![wire::union("text", text)])
 }
 
 /// Whether a medium is here itself. What lies in S3, or consists of blocks, stays as it is.
@@ -217,12 +227,14 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         part.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
     let signature = own_signature.map(|own| own.value.as_str());
     let (member, mut object) = match &part.body {
-        Body::Text(text) => match part.extra.get(DIALECT, "citations") {
-            Some(_) => {
-                ("citationsContent", object! {"content": vec![object! {"text": text.as_str()}]})
+        Body::Text(text) => {
+            let noted = part.extra.get(DIALECT, CITED);
+            if noted.is_none() && part.extra.get(DIALECT, "citations").is_none() {
+                return Some(wire::union("text", text.as_str()));
             }
-            None => return Some(wire::union("text", text.as_str())),
-        },
+            let content = noted.cloned().unwrap_or_else(|| content_of(text));
+            ("citationsContent", object! {"content": content})
+        }
         Body::Refusal(text) => return Some(wire::union("text", text.as_str())),
         Body::Json(value) => return Some(wire::union("text", value.compact())),
         Body::Media(media) => encode_media(media, &part.extra)?,

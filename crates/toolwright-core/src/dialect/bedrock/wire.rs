@@ -165,16 +165,44 @@ pub(super) fn encode_path(model: Option<&str>, stream: bool) -> String {
     }
 }
 
+/// The members of the format's unions that we read.
+const MEMBERS: &[&str] = &[
+    "text",
+    "image",
+    "document",
+    "audio",
+    "video",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "reasoningText",
+    "redactedContent",
+    "signature",
+    "citationsContent",
+    "citation",
+    "json",
+    "cachePoint",
+    "message",
+    "toolSpec",
+    "auto",
+    "any",
+    "tool",
+];
+
 /// Opens a union, which is an object with exactly one member. SDKs refuse any other, so nothing may
-/// ever stand beside a member.
+/// ever stand beside a member; fields that we do not know are ignored there.
 pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json), DecodeError> {
     let wrong = || DecodeError::expected(DIALECT, &path, "an object with exactly one member");
     let Json::Object(object) = wire else { return Err(wrong()) };
-    let mut members = object.into_iter().filter(|(_, value)| !value.is_null());
-    match (members.next(), members.next()) {
-        (Some(member), None) => Ok(member),
+    let set: Vec<_> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let only = |mut members: Vec<(Key, Json)>| match members.len() {
+        1 => members.pop().ok_or_else(wrong),
         _ => Err(wrong()),
+    };
+    if set.len() == 1 {
+        return only(set);
     }
+    only(set.into_iter().filter(|(key, _)| MEMBERS.contains(&key.as_ref())).collect())
 }
 
 /// Writes a union.

@@ -1,5 +1,10 @@
 //! Content parts, one at a time, for requests, responses and streams alike.
 
+mod base64;
+mod partial;
+
+pub(super) use partial::{Assembler, assemble};
+
 use super::wire::{self, DIALECT};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
@@ -20,8 +25,13 @@ const WHOLE: &str = note!("whole");
 /// Addresses that only this vendor can read.
 const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "gs://"];
 
-/// Reads parts.
+/// Reads parts. Calls that come in several are one.
 pub(super) fn decode_all(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+    Ok(assemble(decode_each(parts, path)?))
+}
+
+/// Reads parts, one by one.
+pub(super) fn decode_each(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     elements(parts, &path, decode)
 }
 
@@ -37,6 +47,13 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = wire::open(wire, path)?;
     let signature = fields.string("thoughtSignature")?.filter(|value| !value.is_empty());
     let signature = signature.map(|value| Signature { dialect: DIALECT, value });
+    // No thought and not said to be one are the same.
+    if fields.peek("thought") == Some(&Json::Bool(false)) {
+        fields.take("thought");
+    }
+    if kind != "text" && fields.tag("text") == Some("") {
+        fields.take("text");
+    }
     let body = match kind {
         "text" => decode_text(&mut fields)?,
         "functionCall" => {
@@ -54,8 +71,15 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         }
         key => {
             let mut own = wire::open(fields.take(key).unwrap_or_default(), path.key(key))?;
-            let media = decode_media(&mut own)?;
+            let mut media = decode_media(&mut own)?;
             wire::keep(&mut fields, key, own.into_object());
+            if let MediaSource::Base64(data) = &mut media.source {
+                let (standard, padded) = base64::standard(std::mem::take(data));
+                *data = standard;
+                if let Some(padded) = padded {
+                    fields.put_back(base64::URL_SAFE, padded);
+                }
+            }
             Body::Media(media)
         }
     };
@@ -70,29 +94,35 @@ fn opaque(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part::opaque(DIALECT, wire).with_origin(Origin::at(&path)))
 }
 
-/// Which member of the union is set, if it is one that we know and the only one.
+/// Which member of the union is set, if it is one that we know and the only one. An empty text
+/// beside another member says nothing.
 fn kind(wire: &Json) -> Option<&'static str> {
     let object = wire.as_object()?;
     let set = |kind: &&str| wire::member(object, kind).is_some_and(|value| !value.is_null());
-    let mut kinds = KINDS.into_iter().filter(set);
-    let first = kinds.next();
-    first.filter(|_| kinds.next().is_none())
+    let kinds: Vec<&str> = KINDS.into_iter().filter(set).collect();
+    match kinds.as_slice() {
+        [only] => Some(only),
+        ["text", other] if wire::member(object, "text")?.as_str() == Some("") => Some(other),
+        _ => None,
+    }
 }
 
 fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
     let text = fields.string("text")?.unwrap_or_default();
-    match fields.boolean("thought")? {
-        Some(true) => return Ok(Body::Reasoning(Reasoning::text(text))),
-        Some(false) => fields.put_back("thought", false),
-        None => {}
-    }
-    Ok(Body::Text(text))
+    Ok(match fields.boolean("thought")? {
+        Some(true) => Body::Reasoning(Reasoning::text(text)),
+        _ => Body::Text(text),
+    })
 }
 
 fn decode_call(fields: &mut Fields<'_>) -> Result<Call, DecodeError> {
     Ok(Call {
         id: fields.string("id")?,
-        name: fields.need_string("name")?,
+        // Of a call that comes in several parts only the first has its name.
+        name: match fields.string("name")? {
+            None if fields.peek("args").is_some() => return Err(fields.missing("name")),
+            name => name.unwrap_or_default(),
+        },
         arguments: match fields.take("args") {
             None => Arguments::none(),
             Some(args @ Json::Object(_)) => Arguments::from_json(&args),
@@ -174,7 +204,10 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"text": text.as_str()},
         Body::Json(value) => object! {"text": value.compact()},
-        Body::Media(media) => encode_media(media)?,
+        Body::Media(media) => {
+            let padded = part.extra.get(DIALECT, base64::URL_SAFE).and_then(Json::as_bool);
+            encode_media(media, padded)?
+        }
         Body::Reasoning(reasoning) if reasoning.redacted => return None,
         Body::Reasoning(reasoning) => object! {"text": reasoning.joined(), "thought": true},
         Body::Call(call) => object! {"functionCall": encode_call(call)},
@@ -236,7 +269,8 @@ fn encode_result(outcome: &Outcome) -> Json {
     Json::Object(Object::from_iter([(key.into(), value)]))
 }
 
-fn encode_media(media: &Media) -> Option<Object> {
+/// Writes a medium; `url_safe` says that its data came in the alphabet for URLs, padded or not.
+fn encode_media(media: &Media, url_safe: Option<bool>) -> Option<Object> {
     let fallback = match media.kind {
         MediaKind::Image => "image/png",
         MediaKind::Document => "application/pdf",
@@ -246,7 +280,11 @@ fn encode_media(media: &Media) -> Option<Object> {
     let mime = media.mime.as_deref();
     let mut object = match &media.source {
         MediaSource::Base64(data) => {
-            let own = object! {"mimeType": mime.unwrap_or(fallback), "data": data.as_str()};
+            let data = match url_safe {
+                Some(padded) => base64::url_safe(data, padded),
+                None => data.clone(),
+            };
+            let own = object! {"mimeType": mime.unwrap_or(fallback), "data": data};
             return Some(object! {"inlineData": own});
         }
         MediaSource::Text(text) => return Some(object! {"text": text.as_str()}),

@@ -40,9 +40,12 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     if let Some(system) = fields.take("systemInstruction") {
         request.instructions = Some(decode_instructions(system)?);
     }
-    request.messages =
-        elements(fields.array("contents")?, &Path::ROOT.key("contents"), decode_message)?;
-    request.tools = tool::decode_all(fields.array("tools")?, Path::ROOT.key("tools"))?;
+    request.messages = elements(
+        wire::list(&mut fields, "contents")?,
+        &Path::ROOT.key("contents"),
+        decode_message,
+    )?;
+    request.tools = tool::decode_all(wire::list(&mut fields, "tools")?, Path::ROOT.key("tools"))?;
     tool::decode_config(&mut fields, &mut request)?;
     decode_config(&mut fields, &mut request)?;
     request.extra = fields.rest();
@@ -62,7 +65,7 @@ fn decode_instructions(wire: Json) -> Result<Message, DecodeError> {
         return Ok(Message { origin, ..Message::new(Role::System, vec![part]) });
     }
     let mut fields = wire::open(wire, path)?;
-    let parts = part::decode_all(fields.array("parts")?, path.key("parts"))?;
+    let parts = part::decode_all(wire::list(&mut fields, "parts")?, path.key("parts"))?;
     Ok(Message { extra: fields.rest(), origin, ..Message::new(Role::System, parts) })
 }
 
@@ -78,7 +81,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     if !matches!(word.as_deref(), Some("model" | "user")) {
         fields.put_back(note!("role"), word);
     }
-    let parts = part::decode_all(fields.array("parts")?, path.key("parts"))?;
+    let parts = part::decode_all(wire::list(&mut fields, "parts")?, path.key("parts"))?;
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
 }
 

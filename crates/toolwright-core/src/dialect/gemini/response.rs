@@ -23,7 +23,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let (parts, stop) = match candidates.next() {
         Some(first) => {
             let Candidate { parts, word, extra } = decode_candidate(first, path.index(0))?;
-            (parts, decode_stop(word, extra))
+            (part::assemble(parts), decode_stop(word, extra))
         }
         None => (vec![], decode_block(&fields).unwrap_or_default()),
     };
@@ -52,14 +52,15 @@ pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, 
     if let Some(content) = fields.take("content") {
         let path = path.key("content");
         let mut content = wire::open(content, path)?;
-        parts = part::decode_all(content.array("parts")?, path.key("parts"))?;
+        parts = part::decode_each(wire::list(&mut content, "parts")?, path.key("parts"))?;
         content.take("role");
         wire::keep(&mut fields, "content", content.into_object());
     }
     if fields.peek("index").and_then(Json::as_u64) == Some(0) {
         fields.take("index");
     }
-    Ok(Candidate { parts, word: fields.string("finishReason")?, extra: fields.rest() })
+    let word = wire::word(&mut fields, "finishReason", wire::STOP_NUMBERS)?;
+    Ok(Candidate { parts, word, extra: fields.rest() })
 }
 
 /// Why the model stopped, by a finish reason and what the candidate says beside it.

@@ -25,6 +25,7 @@ const CHUNK: [&str; 5] =
 pub(super) struct Decoder {
     emit: Emitter,
     words: Option<Words>,
+    calls: part::Assembler,
     /// What chunks said of the candidate so far
     candidate: Extra,
     /// The stop, held until the bytes end: more text may follow the first finish reason
@@ -82,6 +83,9 @@ impl StreamDecoder for Decoder {
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
+        if let Some(call) = self.calls.finish().filter(|_| self.stop.is_some()) {
+            self.complete(call, out);
+        }
         self.close(None, out);
         if let Some(mut stop) = self.stop.take() {
             stop.extra.update(std::mem::take(&mut self.candidate));
@@ -113,6 +117,12 @@ impl Decoder {
     }
 
     fn part(&mut self, part: Part, out: &mut Vec<Event>) {
+        for part in self.calls.push(part) {
+            self.complete(part, out);
+        }
+    }
+
+    fn complete(&mut self, part: Part, out: &mut Vec<Event>) {
         if matches!(part.body, Body::Text(_) | Body::Reasoning(_)) {
             self.words(part, out);
         } else {

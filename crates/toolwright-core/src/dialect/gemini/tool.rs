@@ -45,7 +45,7 @@ fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()
     let mut fields = wire::open(entry, path)?;
     let before = tools.len();
     let list = path.key("functionDeclarations");
-    for (index, wire) in fields.array("functionDeclarations")?.into_iter().enumerate() {
+    for (index, wire) in wire::list(&mut fields, "functionDeclarations")?.into_iter().enumerate() {
         tools.push(decode_declaration(wire, list.index(index))?);
     }
     let (earlier, own) = tools.split_at_mut(before);
@@ -56,7 +56,8 @@ fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()
     if let (Some(first), true) = (own.first_mut(), earlier.last().is_some_and(follows)) {
         first.extra.insert(DIALECT, ENTRY, "new");
     }
-    let rest = fields.into_object();
+    // A tool of the vendor's that is null is absent.
+    let rest: Object = fields.into_object().into_iter().filter(|(_, own)| !own.is_null()).collect();
     if !rest.is_empty() {
         let mut tool = hosted(Json::Object(rest), path);
         if declares {
@@ -181,7 +182,7 @@ fn decode_calling(
     request: &mut Request,
 ) -> Result<Object, DecodeError> {
     let mut own = wire::open(wire.clone(), path)?;
-    let mode = own.string("mode")?;
+    let mode = wire::word(&mut own, "mode", wire::MODE_NUMBERS)?;
     let names = own.strings("allowedFunctionNames")?;
     let Some(choice) = choice(mode.as_deref(), &names) else {
         request.tool_choice = mode.map(|_| ToolChoice::Other(wire));

@@ -83,6 +83,27 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::Refusal, "SAFETY"),
 ];
 
+/// The finish reasons by their numbers at Vertex AI.
+pub(super) const STOP_NUMBERS: &[&str] = &[
+    "FINISH_REASON_UNSPECIFIED",
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "MALFORMED_FUNCTION_CALL",
+];
+
+/// The modes of calling by their numbers.
+pub(super) const MODE_NUMBERS: &[&str] = &["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"];
+
+/// The types of schemas by their numbers.
+pub(super) const TYPE_NUMBERS: &[&str] =
+    &["TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
+
 /// Opens an object of the format itself. It is proto-JSON: each key may be in snake or camel case,
 /// and the official SDK mixes them. Schemas, arguments and results never come here.
 pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeError> {
@@ -99,6 +120,33 @@ pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeErro
         other => other,
     };
     Fields::new(value, path, DIALECT)
+}
+
+/// Takes a list. Where it has one element the service also takes the element itself.
+pub(super) fn list(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Json>, DecodeError> {
+    match fields.take(key) {
+        Some(only @ Json::Object(_)) => Ok(vec![only]),
+        Some(Json::Array(items)) => Ok(items),
+        None => Ok(Vec::new()),
+        Some(_) => Err(fields.expected(key, "an array")),
+    }
+}
+
+/// Takes a word, which Vertex AI may give by its number in the enumeration.
+pub(super) fn word(
+    fields: &mut Fields<'_>,
+    key: &str,
+    numbered: &[&str],
+) -> Result<Option<String>, DecodeError> {
+    let number = fields.peek(key).and_then(Json::as_u64);
+    if let Some(number) = number.and_then(|number| usize::try_from(number).ok()) {
+        fields.take(key);
+        // A number beyond the table is a word that we do not know.
+        let word =
+            numbered.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned());
+        return Ok(Some(word));
+    }
+    fields.string(key)
 }
 
 /// What is left of a nested object stays extra, in its place.

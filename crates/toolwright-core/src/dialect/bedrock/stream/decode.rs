@@ -11,7 +11,7 @@ use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::extra::Extra;
 use crate::frame::Frame;
-use crate::json::{Json, Path};
+use crate::json::{Json, Object, Path};
 use crate::part::SectionKind;
 use crate::response::Stop;
 
@@ -92,7 +92,12 @@ impl Decoder {
         let at = fields.u64("contentBlockIndex")?.unwrap_or(0);
         self.block_stop(at, out)?;
         let path = Path::ROOT.key("start");
-        let (kind, own) = wire::member(fields.need("start")?, path)?;
+        let start = fields.take("start").unwrap_or_default();
+        // A text may be announced by a start that says nothing.
+        if start.as_object().is_none_or(Object::is_empty) {
+            return Ok(Seen::Known);
+        }
+        let (kind, own) = wire::member(start, path)?;
         if kind == "toolUse" && !part::is_server_call(&own) {
             let mut own = Fields::new(own, path.key(&kind), DIALECT)?;
             part::note_type(&mut own, "tool_use");

@@ -59,7 +59,7 @@ pub(in crate::dialect::gemini) fn read(wire: &Json) -> Json {
                 order = value.as_array();
                 continue;
             }
-            "type" => match value.as_str() {
+            "type" => match type_word(value) {
                 Some("TYPE_UNSPECIFIED") => continue,
                 Some(word) => word.to_lowercase().into(),
                 None => value.clone(),
@@ -94,6 +94,12 @@ pub(in crate::dialect::gemini) fn read(wire: &Json) -> Json {
         admit_null(&mut out);
     }
     Json::Object(out)
+}
+
+/// The word of a type, which may be given by its number.
+fn type_word(value: &Json) -> Option<&str> {
+    let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    value.as_str().or_else(|| wire::TYPE_NUMBERS.get(number?).copied())
 }
 
 /// Reads the schemas of a map.
