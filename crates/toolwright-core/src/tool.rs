@@ -26,12 +26,57 @@ pub struct Tool {
     pub title: Option<String>,
     /// Behaviour hints in MCP's words (`readOnlyHint`, …)
     pub annotations: Option<Object>,
+    /// The namespace that starts with this tool; tools that follow belong to it by their names, see
+    /// [`qualified_name`]
+    pub namespace: Option<Box<Namespace>>,
+    /// Whether an item of the conversation defines it, instead of the list of tools
+    pub loaded: bool,
     /// Fields without a canonical name
     pub extra: Extra,
     /// Where it was read
     pub origin: Origin,
     /// Where its schema was read, if not in the field where its dialect usually has it
     pub schema_origin: Origin,
+}
+
+/// A group of tools. Its name is the first half of each tool's name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Namespace {
+    /// What its tools are for, for the model
+    pub description: Option<String>,
+    /// Fields without a canonical name
+    pub extra: Extra,
+    /// Where it was read
+    pub origin: Origin,
+}
+
+/// Separates a namespace from the name of a tool in it. No vendor allows this character in a name.
+const SEPARATOR: char = '\u{1f}';
+
+/// Joins a namespace and the name of a tool in it. The result identifies the tool in a request; for
+/// targets without namespaces, the alias pass replaces it with a legal name. An empty namespace
+/// marks a tool that the dialect defines by its type and the client runs, such as `tool_search`.
+pub fn qualified_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}{SEPARATOR}{name}")
+}
+
+/// Splits a name into its namespace, if it has one, and the tool's own name.
+pub fn split_name(name: &str) -> (Option<&str>, &str) {
+    match name.split_once(SEPARATOR) {
+        Some((namespace, own)) => (Some(namespace), own),
+        None => (None, name),
+    }
+}
+
+/// The name of a tool for a model without namespaces, as Codex joins it. Two tools may share one.
+pub fn flat_name(name: &str) -> String {
+    match split_name(name) {
+        (None | Some(""), own) => own.to_owned(),
+        (Some(namespace), own) if namespace.ends_with('_') || own.starts_with('_') => {
+            format!("{namespace}{own}")
+        }
+        (Some(namespace), own) => format!("{namespace}__{own}"),
+    }
 }
 
 /// How a tool takes its input.

@@ -66,6 +66,26 @@ pub fn encode_nested(mut function: Object, extra: &Extra, dialect: Dialect) -> J
     Json::Object(tool)
 }
 
+/// Takes the format of a tool that takes free text: plain text, or a grammar in a syntax that
+/// `OpenAI` knows. A grammar stands in an object of its own or beside its `type`; anything else is refused.
+pub fn take_format(fields: &mut Fields<'_>, dialect: Dialect) -> Result<Option<Json>, DecodeError> {
+    let Some(format) = fields.take("format") else { return Ok(None) };
+    let holder = fields.path();
+    let path = holder.key("format");
+    let inner = path.key("grammar");
+    let mut own = Fields::new(format.clone(), path, dialect)?;
+    if own.need_string("type")? == "grammar" {
+        if let Some(grammar) = own.take("grammar") {
+            own = Fields::new(grammar, inner, dialect)?;
+        }
+        own.need_string("definition")?;
+        if !matches!(own.need_string("syntax")?.as_str(), "lark" | "regex") {
+            return Err(own.expected("syntax", "`lark` or `regex`"));
+        }
+    }
+    Ok(Some(format))
+}
+
 fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
     let name = fields.need_string("name")?;
     let description = fields.string("description")?;

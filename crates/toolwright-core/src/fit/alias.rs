@@ -13,7 +13,7 @@ use crate::message::Message;
 use crate::object;
 use crate::part::{Body, Part};
 use crate::schema::Nulls;
-use crate::tool::{ToolChoice, ToolKind};
+use crate::tool::{ToolChoice, ToolKind, flat_name, split_name};
 
 /// What was renamed on the way out, and what must be undone or enforced on the way back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,8 +132,15 @@ pub(super) fn pass(work: &mut Work<'_>) {
             _ => {}
         }
     }
-    work.aliases.names =
-        assign(names, |name| is_legal_name(&rule, name), |name, round| shorten(&rule, name, round));
+    let namespaces = work.profile.tools.namespaces;
+    let is_legal = |name: &str| match split_name(name) {
+        (None, name) => is_legal_name(&rule, name),
+        (Some(namespace), own) => {
+            let legal = |name| is_legal_name(&rule, name);
+            namespaces && (namespace.is_empty() || legal(namespace)) && legal(own)
+        }
+    };
+    work.aliases.names = assign(names, is_legal, |name, round| candidate(&rule, name, round));
     if work.aliases.names.is_empty() {
         return;
     }
@@ -209,6 +216,16 @@ pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
     let length = id.chars().count();
     (rule.min..=rule.max).contains(&length)
         && id.chars().all(|character| rule.charset.contains(character))
+}
+
+/// An alias for a name: that of a tool in a namespace is flattened if the result is
+/// legal and free.
+fn candidate(rule: &NameRule, name: &str, round: usize) -> String {
+    let flat = flat_name(name);
+    if round == 0 && flat != name && is_legal_name(rule, &flat) {
+        return flat;
+    }
+    shorten(rule, &flat, round)
 }
 
 /// What can be kept of a name, and a hash that tells it from every other.

@@ -16,6 +16,9 @@ pub(super) fn pass(work: &mut Work<'_>) {
     clear(&mut work.request.extra, &Origin::NONE, dialect, losses);
     for tool in &mut work.request.tools {
         clear(&mut tool.extra, &tool.origin, dialect, losses);
+        if let Some(namespace) = &mut tool.namespace {
+            clear(&mut namespace.extra, &namespace.origin, dialect, losses);
+        }
     }
     let request = &mut work.request;
     for message in request.instructions.iter_mut().chain(&mut request.messages) {

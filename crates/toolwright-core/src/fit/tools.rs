@@ -24,6 +24,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
         let is_chosen = chosen.contains(&tool.name);
         reserved -= usize::from(is_chosen);
         if kind(work, &mut tool) {
+            namespace(work, &mut tool);
             fields(work, &mut tool);
             let taken = work.request.tools.len() + if is_chosen { 0 } else { reserved };
             if rule.max.is_some_and(|max| taken >= max) {
@@ -65,22 +66,17 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
             true
         }
         ToolKind::Custom(format) if !rule.custom => {
-            if format.is_some() {
+            if let Some(words) = format.as_ref().and_then(grammar) {
                 let site = Site::extra(&tool.origin, "format");
-                work.lose(
-                    Severity::Major,
-                    site,
-                    "grammar dropped",
-                    "the target has no free-text tools",
-                );
+                let what = "grammar goes into the description and is not enforced";
+                work.lose(Severity::Minor, site, what, NO_FREE_TEXT);
+                append(&mut tool.description, &words);
+            } else if format.is_some() {
+                let site = Site::extra(&tool.origin, "format");
+                work.lose(Severity::Note, site, "format dropped", NO_FREE_TEXT);
             }
             let what = "becomes a function with one text parameter";
-            work.lose(
-                Severity::Note,
-                Site::of(&tool.origin.element()),
-                what,
-                "the target has no free-text tools",
-            );
+            work.lose(Severity::Note, Site::of(&tool.origin.element()), what, NO_FREE_TEXT);
             work.aliases.free.push(tool.name.clone());
             tool.kind = ToolKind::Function(Some(free_text()));
             true
@@ -91,6 +87,49 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
             false
         }
         _ => true,
+    }
+}
+
+const NO_FREE_TEXT: &str = "the target has no free-text tools";
+
+/// Describes a grammar to a model that is not held to it.
+fn grammar(format: &Json) -> Option<String> {
+    let grammar = format.get("grammar")?;
+    let word = |key| grammar.get(key).and_then(Json::as_str);
+    let (syntax, definition) = (word("syntax")?, word("definition")?.trim_end());
+    let syntax = if syntax == "regex" { "regular expression" } else { syntax };
+    Some(format!("`input` must match this {syntax} grammar:\n```\n{definition}\n```"))
+}
+
+/// Adds a paragraph to a description.
+fn append(description: &mut Option<String>, words: &str) {
+    match description {
+        Some(text) if !text.is_empty() => *text = format!("{text}\n\n{words}"),
+        _ => *description = Some(words.to_owned()),
+    }
+}
+
+/// For targets without namespaces or tools that are loaded later: the tools are offered as plain
+/// functions. The first one of a namespace describes it; the alias pass names them all.
+fn namespace(work: &mut Work<'_>, tool: &mut Tool) {
+    if work.profile.tools.namespaces {
+        return;
+    }
+    if std::mem::take(&mut tool.loaded) {
+        let site = Site::of(&tool.origin.outermost());
+        let what = "its tools are offered with all others";
+        work.lose_once(Severity::Note, site, what, "the target has one list of tools");
+    }
+    let Some(own) = tool.namespace.take() else { return };
+    let Some(description) = own.description.filter(|text| !text.is_empty()) else { return };
+    let why = "the target has no namespaces";
+    let site = Site::field(&own.origin, "description");
+    work.lose(Severity::Note, site, "stands in the description of its first tool", why);
+    let what = "begins with the description of its namespace";
+    work.lose(Severity::Note, Site::field(&tool.origin, "description"), what, why);
+    let words = tool.description.replace(description);
+    if let Some(words) = words {
+        append(&mut tool.description, &words);
     }
 }
 

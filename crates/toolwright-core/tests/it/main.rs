@@ -7,6 +7,7 @@ mod args;
 mod bedrock;
 mod cases;
 mod check;
+mod client_tools;
 mod cohere;
 mod embed;
 mod fixtures;

@@ -348,11 +348,11 @@ fn case_12_web_search_stays_hosted() {
     let tools = request(
         r#"{"tools":[{"type":"web_search","search_context_size":"low"},
             {"type":"mcp","server_label":"s","server_url":"https://x"},
-            {"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"t"}]}]}"#,
+            {"type":"tool_search"}]}"#,
     )
     .tools;
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["web_search", "mcp", "n"]);
+    assert_eq!(names, ["web_search", "mcp", "tool_search"]);
     assert!(tools.iter().all(|tool| matches!(tool.kind, ToolKind::Hosted(_))));
 }
 

@@ -29,10 +29,11 @@ pub(super) fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool
 fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     fields.take("type");
+    let format = shape::take_format(&mut fields, quirks.dialect)?;
     Ok(Tool {
         name: fields.need_string("name")?,
         description: fields.string("description")?,
-        kind: ToolKind::Custom(fields.take("format")),
+        kind: ToolKind::Custom(format),
         origin: fields.origin(),
         extra: fields.rest(),
         ..Tool::default()

@@ -7,11 +7,14 @@
 pub(super) mod content;
 mod write;
 
-pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
+pub(super) use write::{BEGUN, Writer, is_content, is_joined, is_search, take_usual};
 
 use content::Side;
 
-use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, OUTER};
+use super::tool;
+use super::wire::{
+    CUSTOM, DIALECT, EMPTY, FOUND, JOINED, OUTER, SEARCH, SEARCH_CALL, SEARCH_OUTPUT,
+};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
 use crate::extra::Extra;
@@ -20,6 +23,7 @@ use crate::message::{Message, Role};
 use crate::origin::Origin;
 use crate::outcome::Outcome;
 use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::tool::{flat_name, qualified_name};
 
 /// What an item is; a message may leave its type out.
 pub(super) fn kind(item: &Json) -> Option<&str> {
@@ -55,6 +59,8 @@ pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Resul
         Some("reasoning") => decode_reasoning(item, path)?,
         Some("function_call" | "custom_tool_call") => decode_call(item, path)?,
         Some("function_call_output" | "custom_tool_call_output") => decode_outcome(item, path)?,
+        Some(SEARCH_CALL) => decode_search(item, path)?,
+        Some(SEARCH_OUTPUT) => decode_found(item, path)?,
         _ => {
             Fields::new(item.clone(), path, DIALECT)?;
             Part::opaque(DIALECT, item).with_origin(Origin::at(&path))
@@ -65,10 +71,15 @@ pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Resul
 }
 
 /// Whether an item of a turn has a canonical form.
-fn is_known(item: &Json) -> bool {
+pub(super) fn is_known(item: &Json) -> bool {
     match kind(item) {
         Some("message") => is_turn(item),
         Some("reasoning") => has_plain_sections(item),
+        // The vendor runs any other search, and tells its own calls by no id.
+        Some(SEARCH_CALL | SEARCH_OUTPUT) => {
+            tool::is_client_search(item)
+                && item.get("call_id").is_some_and(|id| id.as_str().is_some())
+        }
         other => other.is_some_and(|kind| write::prefix(kind).is_some()),
     }
 }
@@ -147,7 +158,7 @@ pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, Deco
 fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let id = Some(fields.need_string("call_id")?);
-    let name = fields.need_string("name")?;
+    let name = take_name(&mut fields)?.ok_or_else(|| fields.missing("name"))?;
     let arguments = if fields.need_string("type")? == "function_call" {
         Arguments::from_text(fields.need_string("arguments")?)
     } else {
@@ -155,6 +166,55 @@ fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     };
     let origin = fields.origin();
     Ok(Part::call(Call { id, name, arguments }).with_origin(origin).with_extra(fields.rest()))
+}
+
+/// Takes the name of a tool, with its namespace.
+fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
+    let name = fields.string("name")?;
+    match name {
+        Some(name) => Ok(Some(match fields.filled("namespace")? {
+            Some(namespace) => qualified_name(&namespace, &name),
+            None => name,
+        })),
+        None => Ok(None),
+    }
+}
+
+/// Reads a search that the client is to run.
+fn decode_search(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let id = Some(fields.need_string("call_id")?);
+    let arguments = match fields.take("arguments") {
+        None => Arguments::none(),
+        Some(arguments) => Arguments::from_json(&arguments),
+    };
+    fields.take("type");
+    fields.take("execution");
+    let call = Call { id, name: qualified_name("", SEARCH), arguments };
+    let origin = fields.origin();
+    Ok(Part::call(call).with_origin(origin).with_extra(fields.rest()))
+}
+
+/// Reads what a search found. The model gets the tools with all others; the outcome names them.
+fn decode_found(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+    let mut fields = Fields::new(item, path, DIALECT)?;
+    let call_id = Some(fields.need_string("call_id")?);
+    let found = fields.array("tools")?;
+    let list = path.key("tools");
+    let tools = tool::decode_all(found.clone(), list)?;
+    fields.take("type");
+    fields.take("execution");
+    let names: Vec<String> = tools.iter().map(|tool| flat_name(&tool.name)).collect();
+    let text = match names.as_slice() {
+        [] => "No tools found.".to_owned(),
+        names => format!("Tools that you can call now: {}", names.join(", ")),
+    };
+    let content = vec![Part::text(text).with_origin(Origin::at(&list))];
+    let origin = fields.origin();
+    let outcome = Outcome { call_id, content, ..Outcome::default() };
+    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
+    part.extra.insert(DIALECT, FOUND, Json::Array(found));
+    Ok(part)
 }
 
 fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
@@ -166,7 +226,8 @@ fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         Json::String(text) if text.is_empty() => vec![],
         output => content::decode_all(output, path.key("output"), Side::Input)?,
     };
-    let outcome = Outcome { call_id: fields.filled("call_id")?, content, ..Outcome::default() };
+    let call_id = fields.filled("call_id")?;
+    let outcome = Outcome { call_id, name: take_name(&mut fields)?, content, error: None };
     let origin = fields.origin();
     let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
     if custom {

@@ -27,6 +27,7 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
         ids: IdRule { max: 64, required: true, ..IdRule::ANY },
         tools: ToolRule {
             custom: true,
+            namespaces: true,
             strict: Strictness::PerTool,
             output: true,
             ..ToolRule::PLAIN

@@ -1,8 +1,8 @@
 //! Requests.
 
-use super::wire::{DIALECT, PATH, keep};
+use super::wire::{ADDITIONAL, DIALECT, PATH, SEARCH_OUTPUT, keep};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::dialect::{DecodeError, Fields, WireRequest};
 use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
@@ -10,6 +10,7 @@ use crate::object;
 use crate::origin::Origin;
 use crate::part::Part;
 use crate::request::{Format, Request, SchemaFormat, Thinking};
+use crate::tool::Tool;
 
 /// What a response repeats of its request.
 const ECHO: [&str; 14] = [
@@ -38,8 +39,14 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         let part = Part::text(text).with_origin(origin.clone());
         request.instructions = Some(Message { origin, ..Message::new(Role::System, vec![part]) });
     }
-    request.messages = decode_input(fields.take("input"))?;
-    request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
+    let input = decode_input(fields.take("input"))?;
+    request.messages = input.messages;
+    request.tools = tool::decode_all(fields.array("tools")?, Path::ROOT.key("tools"))?;
+    for tool in input.loaded {
+        if request.tools.iter().all(|own| own.name != tool.name) {
+            request.tools.push(tool);
+        }
+    }
     if let Some(choice) = fields.take("tool_choice") {
         let path = Path::ROOT.key("tool_choice");
         request.tool_choice = Some(tool::decode_choice(choice, path, &request.tools)?);
@@ -60,6 +67,9 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         keep(&mut fields, "text", text.into_object());
     }
     request.extra = fields.rest();
+    if !input.additional.is_empty() {
+        request.extra.insert(DIALECT, ADDITIONAL, Json::Array(input.additional));
+    }
     Ok(request)
 }
 
@@ -72,46 +82,93 @@ fn open(
     own.map(|own| Fields::new(own, Path::ROOT.key(key), DIALECT)).transpose()
 }
 
+/// What `input` says.
+#[derive(Default)]
+struct Input {
+    messages: Vec<Message>,
+    /// Tools that items define
+    loaded: Vec<Tool>,
+    /// Items after the last message that define tools
+    additional: Vec<Json>,
+}
+
 /// Reads `input`: a string is what the user says. Items of the model's turn that follow each other
 /// are one message.
-fn decode_input(input: Option<Json>) -> Result<Vec<Message>, DecodeError> {
+fn decode_input(input: Option<Json>) -> Result<Input, DecodeError> {
     let path = Path::ROOT.key("input");
     let items = match input {
-        None => return Ok(vec![]),
+        None => return Ok(Input::default()),
         Some(Json::Array(items)) => items,
         Some(Json::String(text)) => {
             let origin = Origin::at(&path);
             let part = Part::text(text).with_origin(origin.clone());
-            return Ok(vec![Message { origin, ..Message::new(Role::User, vec![part]) }]);
+            let message = Message { origin, ..Message::new(Role::User, vec![part]) };
+            return Ok(Input { messages: vec![message], ..Input::default() });
         }
         Some(_) => {
             return Err(DecodeError::expected(DIALECT, &path, "a string or an array of items"));
         }
     };
-    let mut messages: Vec<Message> = Vec::new();
+    let mut input = Input::default();
     for (index, item) in items.into_iter().enumerate() {
-        let path = path.index(index);
+        input.item(item, path.index(index))?;
+    }
+    Ok(input)
+}
+
+impl Input {
+    fn item(&mut self, item: Json, path: Path<'_>) -> Result<(), DecodeError> {
         let role = match part::kind(&item) {
+            Some("additional_tools") => {
+                self.load(&item, path)?;
+                self.additional.push(item);
+                return Ok(());
+            }
             Some("message") if item.get("role").and_then(Json::as_str) != Some("assistant") => {
-                messages.push(part::decode_message(item, path)?);
-                continue;
+                self.push(part::decode_message(item, path)?);
+                return Ok(());
             }
             Some("function_call_output" | "custom_tool_call_output") => Role::Tool,
+            Some(SEARCH_OUTPUT) if part::is_known(&item) => {
+                self.load(&item, path)?;
+                Role::Tool
+            }
             _ => Role::Assistant,
         };
-        match messages.last_mut() {
-            Some(last) if last.role == Role::Assistant && role == Role::Assistant => {
+        match self.messages.last_mut() {
+            Some(last)
+                if last.role == Role::Assistant
+                    && role == Role::Assistant
+                    && self.additional.is_empty() =>
+            {
                 part::decode(item, path, &mut last.parts)?;
             }
             _ => {
                 let mut parts = Vec::new();
                 part::decode(item, path, &mut parts)?;
                 let origin = Origin::at(&path);
-                messages.push(Message { role, parts, extra: Extra::NONE, origin });
+                self.push(Message { role, parts, extra: Extra::NONE, origin });
             }
         }
+        Ok(())
     }
-    Ok(messages)
+
+    /// Appends a message, with the items before it that define tools.
+    fn push(&mut self, mut message: Message) {
+        if !self.additional.is_empty() {
+            let items = std::mem::take(&mut self.additional);
+            message.extra.insert(DIALECT, ADDITIONAL, Json::Array(items));
+        }
+        self.messages.push(message);
+    }
+
+    /// Takes the tools that an item defines.
+    fn load(&mut self, item: &Json, path: Path<'_>) -> Result<(), DecodeError> {
+        let mut fields = Fields::new(item.clone(), path, DIALECT)?;
+        let tools = tool::decode_all(fields.array("tools")?, path.key("tools"))?;
+        self.loaded.extend(tools.into_iter().map(|tool| Tool { loaded: true, ..tool }));
+        Ok(())
+    }
 }
 
 /// Reads `text.format`; a format of an unknown kind stays where it is.
@@ -143,12 +200,17 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("instructions", request.instructions.map(|own| plain_text(&own)));
     let mut writer = part::Writer::request();
     writer.learn(&request.messages);
-    let items: Vec<Json> = request.messages.iter().flat_map(|own| writer.message(own)).collect();
+    let mut items: Vec<Json> =
+        request.messages.iter().flat_map(|own| writer.message(own)).collect();
+    if let Some(Json::Array(last)) = request.extra.get(DIALECT, ADDITIONAL) {
+        items.extend(last.iter().cloned());
+    }
     if !items.is_empty() {
         body.insert("input", Json::Array(items));
     }
-    if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
+    let tools = tool::encode_all(&request.tools);
+    if !tools.is_empty() {
+        body.insert("tools", Json::Array(tools));
     }
     let choice = request.tool_choice.as_ref();
     body.insert_some("tool_choice", choice.map(|own| tool::encode_choice(own, &request.tools)));

@@ -1,17 +1,32 @@
 //! Tool definitions and tool choice.
 
-use super::wire::DIALECT;
+mod namespace;
+
+pub(super) use namespace::{decode_all, encode_all, is_client_search};
+
+use super::wire::{DIALECT, SEARCH};
 use crate::dialect::{DecodeError, Fields, shape};
 use crate::json::{Json, Object, Path};
 use crate::object;
-use crate::tool::{Tool, ToolChoice, ToolKind};
+use crate::tool::{Tool, ToolChoice, ToolKind, split_name};
 
-/// Reads an element of `tools`: a flat or a nested function, a custom tool, or one that the vendor
-/// runs.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+/// Reads an element of `tools` that is one tool.
+pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
+    let mut tools = Vec::new();
+    namespace::decode_element(wire, Path::ROOT, &mut tools)?;
+    match (tools.pop(), tools.is_empty()) {
+        (Some(tool), true) => Ok(tool),
+        _ => Err(DecodeError::expected(DIALECT, &Path::ROOT, "one tool")),
+    }
+}
+
+/// Reads an element of `tools`: a flat or a nested function, a custom tool, a search that the client
+/// runs, or a tool that the vendor runs.
+fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     match wire.get("type").and_then(Json::as_str) {
         None | Some("function") => shape::decode(wire, path, DIALECT),
         Some("custom") => custom(wire, path),
+        Some(SEARCH) if is_client_search(&wire) => namespace::decode_search(wire, path),
         Some(_) => hosted(wire, path),
     }
 }
@@ -23,10 +38,11 @@ fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     if let Some(inner) = fields.take("custom") {
         fields = Fields::new(inner, path.key("custom"), DIALECT)?;
     }
+    let format = shape::take_format(&mut fields, DIALECT)?;
     Ok(Tool {
         name: fields.need_string("name")?,
         description: fields.string("description")?,
-        kind: ToolKind::Custom(fields.take("format").map(nested_format)),
+        kind: ToolKind::Custom(format.map(nested_format)),
         origin: fields.origin(),
         extra: fields.rest(),
         ..Tool::default()
@@ -66,7 +82,7 @@ fn unwrapped(mut outer: Object, wrapper: &str) -> Object {
     outer
 }
 
-/// A tool that the vendor runs, or a group of tools, by its type. It never becomes a function
+/// A tool that the vendor runs, by its type. It never becomes a function
 /// (case 12).
 fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
@@ -75,12 +91,14 @@ fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
 }
 
-/// Writes an element of `tools`. The SDK's type requires the keys `parameters` and `strict`.
-pub(super) fn encode(tool: &Tool) -> Json {
+/// Writes the definition of a tool, under its own name. The SDK's type requires the keys
+/// `parameters` and `strict`.
+fn definition(tool: &Tool) -> Json {
+    let (_, name) = split_name(&tool.name);
     let mut object = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
-        ToolKind::Function(_) => object! {"type": "function", "name": tool.name.as_str()},
-        ToolKind::Custom(_) => object! {"type": "custom", "name": tool.name.as_str()},
+        ToolKind::Function(_) => object! {"type": "function", "name": name},
+        ToolKind::Custom(_) => object! {"type": "custom", "name": name},
     };
     object.insert_some("description", tool.description.as_deref());
     if let ToolKind::Custom(format) = &tool.kind {
@@ -111,6 +129,7 @@ pub(super) fn decode_choice(
         Some("required") => Some(ToolChoice::Required),
         _ => named_choice(&wire),
     };
+    let choice = choice.map(|choice| qualified(choice, tools));
     let known = choice.filter(|choice| encode_choice(choice, tools).same(&wire));
     Ok(known.unwrap_or(ToolChoice::Other(wire)))
 }
@@ -141,12 +160,32 @@ fn named_choice(wire: &Json) -> Option<ToolChoice> {
     }
 }
 
+/// A choice in the names of tools: the wire has no namespace here, so that a tool in one is meant by
+/// its own name if no other tool has that.
+fn qualified(choice: ToolChoice, tools: &[Tool]) -> ToolChoice {
+    let find = |name: String| {
+        let mut own =
+            tools.iter().filter(|tool| tool.name == name || split_name(&tool.name).1 == name);
+        match (own.next(), own.next()) {
+            (Some(tool), None) => tool.name.clone(),
+            _ => name,
+        }
+    };
+    match choice {
+        ToolChoice::Tool(name) => ToolChoice::Tool(find(name)),
+        ToolChoice::Allowed { names, required } => {
+            ToolChoice::Allowed { names: names.into_iter().map(find).collect(), required }
+        }
+        choice => choice,
+    }
+}
+
 /// Writes `tool_choice`. Which of the tools are custom decides the words.
 pub(super) fn encode_choice(choice: &ToolChoice, tools: &[Tool]) -> Json {
     let named = |name: &String| {
         let custom = |tool: &Tool| tool.name == *name && matches!(tool.kind, ToolKind::Custom(_));
         let kind = if tools.iter().any(custom) { "custom" } else { "function" };
-        Json::Object(object! {"type": kind, "name": name.as_str()})
+        Json::Object(object! {"type": kind, "name": split_name(name).1})
     };
     match choice {
         ToolChoice::Auto => "auto".into(),

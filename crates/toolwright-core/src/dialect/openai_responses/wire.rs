@@ -31,6 +31,20 @@ pub(super) const EMPTY: &str = note!("output");
 /// A note on an outcome: it belongs to a custom tool's call.
 pub(super) const CUSTOM: &str = note!("custom");
 
+/// The type of a search for tools; [`crate::tool::qualified_name`] with no namespace is the name of
+/// one that the client runs.
+pub(super) const SEARCH: &str = "tool_search";
+
+/// The types of its items.
+pub(super) const SEARCH_CALL: &str = "tool_search_call";
+pub(super) const SEARCH_OUTPUT: &str = "tool_search_output";
+
+/// A note on an outcome: the tools that a search found.
+pub(super) const FOUND: &str = note!("tools");
+
+/// A note on a message: items before it that define tools.
+pub(super) const ADDITIONAL: &str = note!("additional_tools");
+
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
     ("/id", "id"),

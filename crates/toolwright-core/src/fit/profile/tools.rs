@@ -5,6 +5,8 @@
 pub struct ToolRule {
     /// Free-text tools
     pub custom: bool,
+    /// Namespaces of tools
+    pub namespaces: bool,
     /// The `strict` flag
     pub strict: Strictness,
     /// Cache breakpoints
@@ -29,6 +31,7 @@ impl ToolRule {
     /// A name, a description and perhaps a schema.
     pub const PLAIN: ToolRule = ToolRule {
         custom: false,
+        namespaces: false,
         strict: Strictness::None,
         cache: false,
         output: false,

@@ -1,15 +1,19 @@
 //! Items to be written: those of a request, and those of a response.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use super::super::wire::{self, CUSTOM, DIALECT, EMPTY, JOINED, OUTER};
+use super::super::wire::{
+    self, ADDITIONAL, CUSTOM, DIALECT, EMPTY, FOUND, JOINED, OUTER, SEARCH, SEARCH_CALL,
+    SEARCH_OUTPUT,
+};
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
-use crate::call::Arguments;
+use crate::call::{Arguments, Call};
 use crate::json::{Json, Object};
 use crate::message::{Message, Role};
 use crate::object;
 use crate::part::{Body, Part, Reasoning, Section};
+use crate::tool::split_name;
 
 /// Writes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]
@@ -19,8 +23,8 @@ pub(in super::super) struct Writer<'w> {
     seed: Option<&'w str>,
     /// The number of the next item
     next: usize,
-    /// The ids of calls of custom tools, whose outputs have another type
-    free: BTreeSet<&'w str>,
+    /// The types of outputs by the ids of their calls, where it is not that of a function
+    outputs: BTreeMap<&'w str, &'static str>,
 }
 
 impl<'w> Writer<'w> {
@@ -31,14 +35,20 @@ impl<'w> Writer<'w> {
 
     /// For the items of a response from a number on.
     pub(in super::super) fn response(id: &'w str, next: usize) -> Writer<'w> {
-        Writer { seed: Some(id), next, free: BTreeSet::new() }
+        Writer { seed: Some(id), next, outputs: BTreeMap::new() }
     }
 
-    /// Learns which calls of a history are free text.
+    /// Learns which calls of a history are not of functions.
     pub(in super::super) fn learn(&mut self, messages: &'w [Message]) {
         let calls = messages.iter().flat_map(|own| &own.parts).filter_map(Part::as_call);
-        let free = calls.filter(|call| matches!(call.arguments, Arguments::Free(_)));
-        self.free.extend(free.filter_map(|call| call.id.as_deref()));
+        self.outputs.extend(calls.filter_map(|call| {
+            let kind = match call.arguments {
+                _ if is_search(call) => SEARCH_OUTPUT,
+                Arguments::Free(_) => "custom_tool_call_output",
+                _ => return None,
+            };
+            Some((call.id.as_deref()?, kind))
+        }));
     }
 
     /// Writes the items of a message.
@@ -57,6 +67,9 @@ impl<'w> Writer<'w> {
         let bare = |item: &&mut Json| item.as_object().is_some_and(|item| item.len() == 3);
         let all = message.role != Role::Assistant;
         items.iter_mut().filter(|item| all || bare(item)).for_each(simplify);
+        if let Some(Json::Array(before)) = message.extra.get(DIALECT, ADDITIONAL) {
+            items.splice(0..0, before.iter().cloned());
+        }
         items
     }
 
@@ -102,6 +115,19 @@ impl<'w> Writer<'w> {
     pub(in super::super) fn item(&mut self, part: &Part) -> Option<Json> {
         let own = part.extra.for_dialect(DIALECT);
         let mut item = match &part.body {
+            Body::Call(call) if is_search(call) => {
+                let mut item = self.head(SEARCH_CALL, own);
+                item.insert("call_id", call.id.as_deref().unwrap_or_default());
+                item.insert("execution", "client");
+                item.insert(
+                    "arguments",
+                    match &call.arguments {
+                        Arguments::Json(json) => json.to_json(),
+                        arguments => Json::Object(arguments.to_object()),
+                    },
+                );
+                item
+            }
             Body::Call(call) => {
                 let id = call.id.as_deref().unwrap_or_default();
                 let (mut item, key) = match call.arguments {
@@ -109,19 +135,28 @@ impl<'w> Writer<'w> {
                     _ => (self.head("function_call", own), "arguments"),
                 };
                 item.insert("call_id", id);
-                item.insert("name", call.name.as_str());
+                put_name(&mut item, Some(&call.name));
                 item.insert(key, call.arguments.as_str());
                 item
             }
             Body::Outcome(outcome) => {
                 let id = outcome.call_id.as_deref();
-                let custom = part.extra.get(DIALECT, CUSTOM).is_some()
-                    || id.is_some_and(|id| self.free.contains(id));
-                let kind = if custom { "custom_tool_call_output" } else { "function_call_output" };
+                let kind = match id.and_then(|id| self.outputs.get(id)) {
+                    _ if part.extra.get(DIALECT, FOUND).is_some() => SEARCH_OUTPUT,
+                    _ if part.extra.get(DIALECT, CUSTOM).is_some() => "custom_tool_call_output",
+                    known => known.copied().unwrap_or("function_call_output"),
+                };
                 let mut item = self.head(kind, own);
                 item.insert_some("call_id", id);
-                let empty = part.extra.get(DIALECT, EMPTY);
-                item.insert("output", encode_output(&outcome.content, empty));
+                if kind == SEARCH_OUTPUT {
+                    item.insert("execution", "client");
+                    let found = part.extra.get(DIALECT, FOUND).cloned();
+                    item.insert("tools", found.unwrap_or_else(|| Json::Array(vec![])));
+                } else {
+                    put_name(&mut item, outcome.name.as_deref());
+                    let empty = part.extra.get(DIALECT, EMPTY);
+                    item.insert("output", encode_output(&outcome.content, empty));
+                }
                 item
             }
             Body::Reasoning(reasoning) => {
@@ -159,6 +194,18 @@ impl<'w> Writer<'w> {
     }
 }
 
+/// Whether a call is a search for tools that the client runs.
+pub(in super::super) fn is_search(call: &Call) -> bool {
+    split_name(&call.name) == (Some(""), SEARCH)
+}
+
+/// Writes the name of a tool, and its namespace beside it.
+fn put_name(item: &mut Object, name: Option<&str>) {
+    let Some((namespace, name)) = name.map(split_name) else { return };
+    item.insert("name", name);
+    item.insert_some("namespace", namespace.filter(|own| !own.is_empty()));
+}
+
 /// The status of an item that is done.
 pub(in super::super) const COMPLETED: &str = "completed";
 
@@ -173,6 +220,8 @@ pub(super) fn prefix(kind: &str) -> Option<&'static str> {
         "function_call" => Some("fc"),
         "custom_tool_call" => Some("ctc"),
         "function_call_output" | "custom_tool_call_output" => Some("fco"),
+        SEARCH_CALL => Some("tsc"),
+        SEARCH_OUTPUT => Some("tso"),
         _ => None,
     }
 }
@@ -184,7 +233,7 @@ fn is_unsaid(item: &Object) -> bool {
 
 /// The kinds of items whose status the SDK's types require.
 fn has_status(kind: &str) -> bool {
-    matches!(kind, "message" | "function_call")
+    matches!(kind, "message" | "function_call" | SEARCH_CALL)
 }
 
 /// Takes away what the writer of a response gives an item of a status by itself, given the

@@ -18,6 +18,7 @@ use crate::message::Role;
 use crate::object;
 use crate::part::{Body, Part};
 use crate::response::{Stop, StopReason};
+use crate::tool::split_name;
 use crate::usage::Usage;
 
 /// Writes a stream.
@@ -57,6 +58,8 @@ enum Kind {
     Content,
     Function,
     Custom,
+    /// A search for tools, whose arguments come whole
+    Search,
     Reasoning,
     /// An item of another kind, which comes whole
     Whole,
@@ -144,7 +147,7 @@ impl Encoder {
             }
             Kind::Function => item.insert("arguments", ""),
             Kind::Custom => item.insert("input", ""),
-            Kind::Reasoning | Kind::Whole => {}
+            Kind::Search | Kind::Reasoning | Kind::Whole => {}
         }
         if kind != Kind::Whole && item.contains_key("status") {
             item.insert("status", part::BEGUN);
@@ -191,6 +194,7 @@ impl Encoder {
 
     fn arguments_delta(&mut self, kind: Kind, text: &str, frames: &mut Vec<Frame>) {
         let name = match kind {
+            Kind::Search => return,
             Kind::Custom => "response.custom_tool_call_input.delta",
             _ => "response.function_call_arguments.delta",
         };
@@ -222,11 +226,11 @@ impl Encoder {
                     let fields = object! {"input": text};
                     self.number.item("response.custom_tool_call_input.done", fields, frames);
                 } else {
-                    let fields = object! {"arguments": text, "name": current.name};
+                    let fields = object! {"arguments": text, "name": split_name(&current.name).1};
                     self.number.item("response.function_call_arguments.done", fields, frames);
                 }
             }
-            Kind::Content | Kind::Reasoning | Kind::Whole => {}
+            Kind::Content | Kind::Search | Kind::Reasoning | Kind::Whole => {}
         }
         if matches!(current.kind, Kind::Text | Kind::Refusal | Kind::Content) {
             if let Some(wire) = content::encode(&part, Side::Output) {
@@ -309,6 +313,7 @@ fn kind_of(blank: &Part) -> Kind {
         Body::Text(_) => Kind::Text,
         Body::Refusal(_) => Kind::Refusal,
         Body::Reasoning(_) => Kind::Reasoning,
+        Body::Call(call) if part::is_search(call) => Kind::Search,
         Body::Call(call) if matches!(call.arguments, crate::Arguments::Free(_)) => Kind::Custom,
         Body::Call(_) => Kind::Function,
         _ if part::is_content(Role::Assistant, blank) => Kind::Content,

@@ -1,0 +1,139 @@
+//! The list of tools: namespaces, whose tools the canonical model has one by one, and the search for
+//! tools that the client runs.
+
+use super::super::wire::{DIALECT, SEARCH};
+use super::{decode, definition};
+use crate::dialect::{DecodeError, Fields};
+use crate::extra::Extra;
+use crate::json::{Json, Object, Path};
+use crate::object;
+use crate::tool::{Namespace, Tool, ToolKind, qualified_name, split_name};
+
+/// Reads a list of tools.
+pub(in super::super) fn decode_all(
+    items: Vec<Json>,
+    path: Path<'_>,
+) -> Result<Vec<Tool>, DecodeError> {
+    let mut tools = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        decode_element(item, path.index(index), &mut tools)?;
+    }
+    Ok(tools)
+}
+
+/// Reads an element and appends its tools.
+pub(super) fn decode_element(
+    item: Json,
+    path: Path<'_>,
+    tools: &mut Vec<Tool>,
+) -> Result<(), DecodeError> {
+    if has_tools(&item) {
+        return decode_namespace(item, path, tools);
+    }
+    tools.push(decode(item, path)?);
+    Ok(())
+}
+
+/// Whether an element is a namespace; one without tools offers nothing and stays as it is.
+fn has_tools(item: &Json) -> bool {
+    let is_namespace = item.get("type").and_then(Json::as_str) == Some("namespace");
+    is_namespace && item.get("tools").and_then(Json::as_array) != Some(&[])
+}
+
+fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<(), DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    fields.take("type");
+    let name = fields.need_string("name")?;
+    if name.is_empty() {
+        return Err(fields.expected("name", "a name"));
+    }
+    let description = fields.string("description")?;
+    let Json::Array(items) = fields.need("tools")? else {
+        return Err(fields.expected("tools", "an array"));
+    };
+    let origin = fields.origin();
+    let mut namespace = Some(Namespace { description, origin, extra: fields.rest() });
+    let list = path.key("tools");
+    for (index, item) in items.into_iter().enumerate() {
+        let path = list.index(index);
+        if !matches!(item.get("type").and_then(Json::as_str), Some("function" | "custom")) {
+            let path = path.key("type");
+            return Err(DecodeError::expected(DIALECT, &path, "`function` or `custom`"));
+        }
+        let tool = decode(item, path)?;
+        let name = qualified_name(&name, &tool.name);
+        tools.push(Tool { name, namespace: namespace.take().map(Box::new), ..tool });
+    }
+    Ok(())
+}
+
+/// Whether an element or an item is a search for tools that the client runs. The vendor runs one
+/// that does not say so.
+pub(in super::super) fn is_client_search(wire: &Json) -> bool {
+    wire.get("execution").and_then(Json::as_str) == Some("client")
+}
+
+/// Reads `tool_search` that the client runs: for a model it is a function.
+pub(super) fn decode_search(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+    let mut fields = Fields::new(wire, path, DIALECT)?;
+    fields.take("type");
+    fields.take("execution");
+    Ok(Tool {
+        name: qualified_name("", SEARCH),
+        description: fields.string("description")?,
+        kind: ToolKind::Function(fields.take("parameters")),
+        origin: fields.origin(),
+        extra: fields.rest(),
+        ..Tool::default()
+    })
+}
+
+/// Writes a list of tools; those that items of the conversation define are not in it.
+pub(in super::super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
+    let mut groups = Vec::new();
+    for tool in tools.iter().filter(|tool| !tool.loaded) {
+        let (Some(namespace), _) = split_name(&tool.name) else {
+            groups.push(definition(tool));
+            continue;
+        };
+        if namespace.is_empty() {
+            groups.push(encode_search(tool));
+            continue;
+        }
+        let open = groups.last_mut().filter(|group| {
+            tool.namespace.is_none()
+                && group.get("type").and_then(Json::as_str) == Some("namespace")
+                && group.get("name").and_then(Json::as_str) == Some(namespace)
+        });
+        let list = open.and_then(|group| group.as_object_mut()?.get_mut("tools"));
+        if let Some(Json::Array(list)) = list {
+            list.push(definition(tool));
+        } else {
+            groups.push(encode_namespace(namespace, tool));
+        }
+    }
+    groups
+}
+
+/// Begins a namespace. The SDK's type requires a description.
+fn encode_namespace(name: &str, first: &Tool) -> Json {
+    let own = first.namespace.as_deref();
+    let description = own.and_then(|own| own.description.clone());
+    let description = description.unwrap_or_else(|| format!("Tools in the {name} namespace."));
+    let mut object = object! {
+        "type": "namespace",
+        "name": name,
+        "description": description,
+        "tools": Json::Array(vec![definition(first)]),
+    };
+    own.map_or(&Extra::NONE, |own| &own.extra).write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
+
+fn encode_search(tool: &Tool) -> Json {
+    let mut object: Object = object! {"type": SEARCH, "execution": "client"};
+    object.insert_some("description", tool.description.as_deref());
+    object.insert_some("parameters", tool.parameters().cloned());
+    tool.extra.write_into(DIALECT, &mut object);
+    Json::Object(object)
+}
