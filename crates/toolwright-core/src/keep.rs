@@ -121,6 +121,12 @@ impl Kept {
         self.calls().map(|(id, name, sum)| Key::new(id, name, sum))
     }
 
+    /// By what it is found again whatever became of the arguments: a key for each call whose id
+    /// can identify it.
+    pub fn keys_without_arguments(&self) -> impl Iterator<Item = Key> {
+        self.calls().filter_map(|(id, name, _)| Key::named(id, name))
+    }
+
     /// The ids of its calls, by which most other calls can be told apart before any key is made.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.calls().map(|(id, ..)| id)

@@ -1,8 +1,9 @@
 //! By what a kept answer is found again.
 //!
-//! Ids alone do not do: some vendors count calls from zero in every conversation
-//! (`functions.get_weather:0`), so that one client has many calls of the same id. A key is made of
-//! the id, the name and what the arguments come to.
+//! An id and a name are enough while one answer alone has such a call. Some vendors count calls from
+//! zero in every conversation (`functions.get_weather:0`), so that one client has many calls of the
+//! same id; there the arguments decide as well. They decide only there, because clients normalise
+//! arguments: Claude Code adds defaults such as `"replace_all": false`.
 
 use crate::call::{Arguments, Call};
 use crate::json::Json;
@@ -20,6 +21,19 @@ impl Key {
         call.id.as_deref().map(|id| Key::new(id, &call.name, sum(&call.arguments)))
     }
 
+    /// The key of a call whatever its arguments are, if its id can identify it.
+    pub fn without_arguments(call: &Call) -> Option<Key> {
+        call.id.as_deref().and_then(|id| Key::named(id, &call.name))
+    }
+
+    pub(super) fn named(id: &str, name: &str) -> Option<Key> {
+        let mut words = Words::default();
+        for text in [id, "\u{0}\u{0}", name] {
+            words.push(text);
+        }
+        is_unique(id, name).then_some(Key(words.hash))
+    }
+
     pub(super) fn new(id: &str, name: &str, sum: u64) -> Key {
         let mut words = Words::default();
         for text in [id, "\u{0}", name] {
@@ -27,6 +41,14 @@ impl Key {
         }
         Key(mixed(words.hash, &sum.to_le_bytes()))
     }
+}
+
+/// Whether an id can belong to one call alone: it does not number the calls of a tool, and does not
+/// stand for a place, see [`Place`](super::Place).
+fn is_unique(id: &str, name: &str) -> bool {
+    let unnumbered = id.trim_end_matches(|own: char| own.is_ascii_digit());
+    let numbers_calls = unnumbered.trim_end_matches([':', '_', '-', '.']).ends_with(name);
+    !numbers_calls && !id.starts_with('\u{0}')
 }
 
 /// A text of which only a hash and the length are kept.
@@ -163,5 +185,18 @@ mod tests {
         }
         let call = Call { id: None, name: "f".into(), arguments: Arguments::none() };
         assert_eq!(Key::of(&call), None);
+    }
+
+    #[test]
+    fn ids_that_number_the_calls_of_a_tool_have_no_key_without_arguments() {
+        let of = |id: &str, text: &str| {
+            Key::without_arguments(&Call::new(id, "get_weather", Arguments::from_text(text)))
+        };
+        for id in ["toolu_01A09q90qw90lq917835lq9", "VvvODy9mT", "call_1", "0"] {
+            assert!(of(id, "{}").is_some() && of(id, "{}") == of(id, r#"{"a":1}"#), "{id}");
+        }
+        for id in ["functions.get_weather:0", "get_weather", "call_get_weather_12"] {
+            assert_eq!(of(id, "{}"), None, "{id}");
+        }
     }
 }

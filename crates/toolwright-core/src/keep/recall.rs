@@ -17,8 +17,9 @@ use crate::request::Request;
 /// thinking that the client did bring back is left as it is.
 ///
 /// `find` gives what was kept for a call, see [`Key`](super::Key). All calls of an answer must be
-/// there again, with their ids, names and arguments, one after the other. A call without an id is
-/// looked for with one that stands for its [`Place`].
+/// there again, with their ids and names, one after the other, and `find` must give the same for each:
+/// it decides whether arguments matter. A call without an id is looked for with one that stands for its
+/// [`Place`].
 pub fn recall(request: &mut Request, target: &Profile, find: impl Fn(&Call) -> Option<Arc<Kept>>) {
     let calls = || request.messages.iter().flat_map(Message::calls);
     // The way to a place leads through the whole conversation: only where somebody wants to know.
@@ -54,6 +55,12 @@ impl<F: Fn(&Call) -> Option<Arc<Kept>>> Seek<'_, F> {
             Some(place) => (self.find)(&place.named(call, number)),
             None => (self.find)(call),
         }
+    }
+
+    /// Whether a call with an id leads to what was kept of an answer: `find` knows whether its
+    /// arguments matter.
+    fn is_found(&self, call: &Call, kept: &Kept) -> bool {
+        (self.find)(call).is_some_and(|own| std::ptr::eq(own.as_ref(), kept))
     }
 
     /// Whether a call is one that was kept under an id.
@@ -141,7 +148,11 @@ fn end<F: Fn(&Call) -> Option<Arc<Kept>>>(
     for (at, (_, part)) in parts.iter().enumerate() {
         let Some(call) = part.as_call() else { continue };
         let (id, name, own) = calls.next()?;
-        if !seek.is(call, id, kept) || call.name != name || sum(&call.arguments) != own {
+        let is_meant = match call.id {
+            Some(_) => seek.is_found(call, kept),
+            None => sum(&call.arguments) == own,
+        };
+        if !seek.is(call, id, kept) || call.name != name || !is_meant {
             return None;
         }
         if calls.peek().is_none() {

@@ -377,7 +377,6 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
     let damages = [
         (first.id.clone().unwrap(), "other".to_owned()),
         (format!(r#""name":"{}""#, second.name), r#""name":"other""#.to_owned()),
-        ("Paris".to_owned(), "Rome".to_owned()),
     ];
     for (from, to) in damages {
         let other = text.replace(&from, &to);
@@ -392,6 +391,45 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
         translator.recall(&mut request, |_| kept.clone());
         assert_eq!(request, before, "{to}");
     }
+}
+
+#[test]
+fn thinking_returns_though_the_client_normalised_the_arguments() {
+    for vendor in [Dialect::Anthropic, Dialect::Gemini, Dialect::Bedrock] {
+        let client = codec(Dialect::OpenaiChat);
+        for told in told(vendor, client) {
+            let mut wire = next(client, &told, Shown::Forgotten);
+            let text = wire.body.compact().replace("Paris", r#"Paris\",\"replace_all\":\"no"#);
+            assert_ne!(text, wire.body.compact());
+            wire.body = Json::parse(&text).unwrap();
+            let options = Options::default();
+            let translator = Translator::new(client, codec(vendor), &options);
+            let kept = told.kept.clone().unwrap();
+            let by_id = |call: &Call| {
+                let key = Key::without_arguments(call)?;
+                kept.keys_without_arguments().any(|own| own == key).then(|| kept.clone())
+            };
+            let mut request = translator.read(wire).unwrap();
+            let before = request.clone();
+            translator.recall(&mut request, by_id);
+            assert_ne!(request, before, "{vendor}");
+        }
+    }
+}
+
+#[test]
+fn every_call_of_an_answer_must_lead_to_it() {
+    let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
+    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let mut wire = next(client, &told, Shown::Forgotten);
+    wire.body = Json::parse(&wire.body.compact().replace("Paris", "Rome")).unwrap();
+    let options = Options::default();
+    let translator = Translator::new(client, vendor, &options);
+    let mut request = translator.read(wire).unwrap();
+    let before = request.clone();
+    // Whoever finds by arguments, too, does not find the call whose arguments differ.
+    translator.recall(&mut request, find(told.kept.as_ref()));
+    assert_eq!(request, before);
 }
 
 #[test]

@@ -97,8 +97,8 @@ impl Keep {
             return None;
         }
         // Its arguments are read without holding up others.
-        let key = Key::of(call)?;
-        self.store().clients.get_mut(client)?.find(key, self.bounds.age, now)
+        let (key, named) = (Key::of(call)?, Key::without_arguments(call));
+        self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now)
     }
 
     /// Puts back into a client's request what is kept of its answers, as far as the request's target

@@ -12,6 +12,8 @@ pub(super) struct Client {
     answers: HashMap<u64, Answer>,
     /// Which answer a key is of
     keys: HashMap<Key, u64>,
+    /// Which answers a key without arguments is of
+    named: HashMap<Key, Vec<u64>>,
     /// How many answers have a call of an id
     ids: HashMap<Box<str>, usize>,
     /// The answers, from the oldest
@@ -36,8 +38,9 @@ const OVERHEAD: usize = 128;
 /// About how many bytes an answer takes here.
 pub(super) fn size(kept: &Kept) -> usize {
     let ids = kept.ids().map(|id| OVERHEAD + id.len()).sum::<usize>();
+    let named = kept.keys_without_arguments().map(|_| OVERHEAD).sum::<usize>();
     let places = kept.places().map(|(id, _)| OVERHEAD + id.len()).sum::<usize>();
-    OVERHEAD + kept.size() + ids + places
+    OVERHEAD + kept.size() + ids + named + places
 }
 
 impl Client {
@@ -64,6 +67,9 @@ impl Client {
             }
             *self.ids.entry(id.into()).or_default() += 1;
         }
+        for key in kept.keys_without_arguments() {
+            self.named.entry(key).or_default().push(serial);
+        }
         for (id, key) in kept.places() {
             // Conversations that are word for word the same have one place.
             self.keys.insert(key, serial);
@@ -79,8 +85,21 @@ impl Client {
         }
     }
 
-    pub(super) fn find(&mut self, key: Key, age: Duration, now: Instant) -> Option<Arc<Kept>> {
-        let answer = self.answers.get_mut(self.keys.get(&key)?)?;
+    /// Finds an answer by a call: with its arguments, or without them if one answer alone has such a
+    /// call.
+    pub(super) fn find(
+        &mut self,
+        key: Key,
+        named: Option<Key>,
+        age: Duration,
+        now: Instant,
+    ) -> Option<Arc<Kept>> {
+        let sole = || match self.named.get(&named?)?.as_slice() {
+            [serial] => Some(serial),
+            _ => None,
+        };
+        let serial = self.keys.get(&key).or_else(sole)?;
+        let answer = self.answers.get_mut(serial)?;
         if now.saturating_duration_since(answer.used) > age {
             return None;
         }
@@ -115,6 +134,14 @@ impl Client {
     fn forget(&mut self, serial: u64) {
         let Some(answer) = self.answers.remove(&serial) else { return };
         self.bytes -= answer.size;
+        for key in answer.kept.keys_without_arguments() {
+            if let Some(serials) = self.named.get_mut(&key) {
+                serials.retain(|own| *own != serial);
+                if serials.is_empty() {
+                    self.named.remove(&key);
+                }
+            }
+        }
         let named = answer.kept.ids().map(str::to_owned).zip(answer.kept.keys());
         for (id, key) in named.chain(answer.kept.places()) {
             if self.keys.get(&key) == Some(&serial) {
