@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import ipaddress
+import json
 import os
 import queue
 import re
@@ -104,6 +105,8 @@ def _config(home, upstreams, certificate):
             lines.append(f'key = "env:{_variable(id)}"')
         if upstream.vendor.DIALECT == "bedrock":
             lines.append(f'region = "{upstream.vendor.REGION}"')
+        if upstream.models:
+            lines.append(f"models = {json.dumps(upstream.models)}")
         if upstream.version:
             lines.append(f'version = "{upstream.version}"')
         lines.append("")

@@ -16,6 +16,14 @@ from strict import Rejected
 _TAG = re.compile(r"c[0-9a-f]{8}")
 
 
+class Refusal(Exception):
+    """A request that an upstream answers with status 400 and this body."""
+
+    def __init__(self, body):
+        super().__init__("refused")
+        self.body = body
+
+
 class Upstream:
     """A vendor on a port of its own. `cells` maps tags to cells; `strays` came for none of them.
 
@@ -27,6 +35,8 @@ class Upstream:
         self.judge = dialects.module(dialect)
         self.key = key
         self.version = version
+        # Models that the gateway lists.
+        self.models = []
         self.cells = {}
         self.strays = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -97,13 +107,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         data = self._body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         headers |= {":path": self.path, ":body": data}
-        found = self.server.upstream.answer(self.path, headers, data)
+        try:
+            found = self.server.upstream.answer(self.path, headers, data)
+        except Refusal as refusal:
+            return self._refuse(refusal)
         if found is None:
             return self.send_error(404)
         cell, content_type, reply = found
         self.send_response(200)
         self.send_header("content-type", content_type)
-        if cell.stream:
+        if content_type != "application/json":
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             self._trickle(cell, reply)
@@ -113,6 +126,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(cell.spoil.cut(reply))
         if cell.spoil.cuts:
             self.close_connection = True
+
+    def _refuse(self, refusal):
+        data = json.dumps(refusal.body).encode("utf-8")
+        self.send_response(400)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def _body(self):
         if "chunked" not in self.headers.get("transfer-encoding", ""):

@@ -54,6 +54,7 @@ class Vendor:
     """An upstream that makes two calls, then answers."""
 
     version = None
+    models = ()
 
     def __init__(self, dialect):
         self.vendor = upstreams.module(dialect)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{args_report, bench, bench_gateway, conformance, examples, fuzz, tidy};
+use crate::{args_report, bench, bench_gateway, clients, conformance, examples, fuzz, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,11 @@ const QUICK: &[Step] = &[
 ];
 
 const SLOW: &[Step] = &[
+    Step {
+        name: "clients",
+        again: "cargo xtask clients --quick",
+        run: || clients::run(&["--quick"]),
+    },
     Step { name: "fuzz", again: "cargo xtask fuzz", run: || fuzz::run(&fuzz::Plan::default()) },
     Step {
         name: "bench",

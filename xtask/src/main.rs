@@ -5,9 +5,11 @@ mod args_report;
 mod bench;
 mod bench_gateway;
 mod ci;
+mod clients;
 mod conformance;
 mod examples;
 mod fuzz;
+mod packages;
 mod recorded;
 mod run;
 mod tidy;
@@ -18,11 +20,14 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
-                           --full adds fuzz, bench, bench-gateway and soak
+                           --full adds clients, fuzz, bench, bench-gateway and soak
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
                            by them; --write puts the matrix into the READMEs
+  clients [--quick] [--write] [NAME…]
+                           agent clients, run through the gateway; --quick takes those of
+                           ci --full, --write puts the table into docs/clients.md
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
   recorded DIR [--only DIALECT[.KIND]] [--to DIALECT] [--verbose]
                            translate a directory of recorded vendor traffic into every dialect, and
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
         ["ci", "--full"] => ci::run(ci::Extent::Full),
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
+        ["clients", rest @ ..] => clients::run(rest),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
         ["recorded", rest @ ..] => {

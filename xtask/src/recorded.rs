@@ -50,8 +50,9 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     if !plan.directory.is_dir() {
         return Err(Failure(format!("{}: not a directory", plan.directory.display())));
     }
-    conformance::CURRENT.make()?;
-    conformance::CURRENT.python(JUDGE).with(&["--self-test"]).run()?;
+    let sdks = conformance::sdks();
+    sdks.install()?;
+    sdks.python(JUDGE).with(&["--self-test"]).run()?;
     let folder = root().join("target/recorded");
     fs::create_dir_all(&folder)?;
     let translated = folder.join(format!("translated-{}.jsonl", std::process::id()));
@@ -60,9 +61,8 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     let talk: Vec<&str> = plan.talk.iter().map(String::as_str).collect();
     let build = ["run", "--quiet", "--package", "toolwright-core", "--example", EXAMPLE, "--"];
     let judged = Program::cargo().with(&build).with(&[&directory, &out]).with(&limits).run();
-    let judged = judged.and_then(|()| {
-        conformance::CURRENT.python(JUDGE).with(&talk).with(&[&directory, &out]).run()
-    });
+    let judged =
+        judged.and_then(|()| sdks.python(JUDGE).with(&talk).with(&[&directory, &out]).run());
     if translated.exists() {
         fs::remove_file(&translated)?;
     }

@@ -20,5 +20,5 @@ def opaque(tag):
 
 
 def paths(model, stream):
-    """Where requests may go."""
-    return ("/chat/completions",)
+    """Where requests may go: strict tools are served under /beta."""
+    return "/chat/completions", "/beta/chat/completions"

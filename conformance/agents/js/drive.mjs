@@ -1,0 +1,34 @@
+// Runs JavaScript clients: a JSON line for each cell on stdin, one with what the client gave on stdout,
+// the same as drivers/drive.py does for Python.
+
+const AT_ONCE = 4;
+const cells = (await text(process.stdin)).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+let next = 0;
+
+async function text(stream) {
+  let all = "";
+  for await (const piece of stream.setEncoding("utf8")) all += piece;
+  return all;
+}
+
+async function drive(asked) {
+  const seen = { cell: asked.cell };
+  try {
+    const { converse } = await import(`./converse/${asked.module}.mjs`);
+    const talk = { ...asked, pieces: 0 };
+    seen.texts = await converse(talk);
+    seen.pieces = talk.pieces;
+  } catch (error) {
+    // What a client throws is its verdict, whatever its class.
+    const cause = error?.responseBody ?? error?.cause ?? "";
+    seen.error = `${error?.name}: ${error?.message} ${cause}`;
+  }
+  return seen;
+}
+
+async function worker() {
+  while (next < cells.length) console.log(JSON.stringify(await drive(cells[next++])));
+}
+
+await Promise.all(Array.from({ length: AT_ONCE }, worker));
+process.exit(0);
