@@ -467,6 +467,15 @@ fn a_blocked_prompt_has_no_candidates() {
 }
 
 #[test]
+fn model_armor_is_a_filter() {
+    for reason in ["MODEL_ARMOR", "SAFETY"] {
+        let body = chunk("[]", reason);
+        assert_eq!(response(&body).stop.reason, StopReason::Filtered, "{reason}");
+        assert_eq!(join(stream(&[&body])).unwrap().stop.reason, StopReason::Filtered, "{reason}");
+    }
+}
+
+#[test]
 fn counts_follow_the_canonical_convention() {
     let usage = |counts: &str| {
         let body = chunk(r#"[{"text":"a"}]"#, "STOP");
@@ -478,8 +487,9 @@ fn counts_follow_the_canonical_convention() {
         r#"{"promptTokenCount":182,"cachedContentTokenCount":128,"candidatesTokenCount":67,
             "thoughtsTokenCount":24,"toolUsePromptTokenCount":9,"totalTokenCount":282}"#,
     );
-    assert_eq!((own.input, own.cache_read, own.output), (Some(54), Some(128), Some(91)));
-    assert_eq!(own.reasoning, Some(24));
+    // What the vendor's own tools gave to the model is input, beside the prompt.
+    assert_eq!((own.input, own.cache_read, own.output), (Some(63), Some(128), Some(91)));
+    assert_eq!((own.reasoning, own.total()), (Some(24), 282));
     let keys: Vec<_> = own.extra.fields().unwrap().keys().collect();
     assert_eq!(keys, ["toolUsePromptTokenCount"]);
     // What does not add up, or is said where nothing need be said, returns all the same.

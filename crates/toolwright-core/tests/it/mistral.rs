@@ -138,6 +138,15 @@ fn case_05_a_repeated_index_starts_a_new_call() {
 }
 
 #[test]
+fn num_cached_tokens_are_read_from_the_cache() {
+    let body = reply(r#"{"role":"assistant","content":"a"}"#, "stop")
+        .replace(r#""prompt_tokens":1,"#, r#""prompt_tokens":64,"num_cached_tokens":32,"#)
+        .replace(r#""total_tokens":3"#, r#""total_tokens":66"#);
+    let usage = response(&body).usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.total()), (Some(32), Some(32), 66));
+}
+
+#[test]
 fn fragments_of_calls_are_read() {
     let deltas = [
         r#"{"role":"assistant","content":""}"#,

@@ -174,6 +174,17 @@ fn every_choice_returns() {
 }
 
 #[test]
+fn a_choice_without_a_type_is_a_function() {
+    let body = r#"{"model":"m","messages":[],"tools":[{"type":"function","function":{"name":"f"}}],
+        "tool_choice":{"function":{"name":"f"}}}"#;
+    let request = decode(json(body));
+    assert_eq!(request.tool_choice, Some(ToolChoice::Tool("f".into())));
+    let again = codec().encode_request(request).body;
+    let whole = json(r#"{"type":"function","function":{"name":"f"}}"#);
+    assert_eq!(again.get("tool_choice"), Some(&whole));
+}
+
+#[test]
 fn legacy_functions_return_and_become_tools() {
     let request = request("legacy_request.json");
     assert_eq!(request.tools[0].name, "f");

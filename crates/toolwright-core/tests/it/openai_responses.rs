@@ -578,6 +578,32 @@ fn events_of_other_kinds_are_unknown() {
 }
 
 #[test]
+fn items_left_out_of_the_terminal_event_do_not_repeat_others() {
+    let message = |id: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","role":"assistant","status":"completed",
+                "content":[{{"type":"output_text","text":"{text}","annotations":[]}}]}}"#
+        )
+    };
+    let (first, last) = (message("msg_a", "Wait. "), message("msg_c", "Done."));
+    let done = |at: u64, item: &str| {
+        let added = r#"{"type":"response.output_item.added","output_index":AT,"item":ITEM}"#;
+        let fill = |text: &str| text.replace("AT", &at.to_string()).replace("ITEM", item);
+        [fill(added), fill(&added.replace("added", "done"))]
+    };
+    let mut data = vec![r#"{"type":"response.created","response":{"id":"resp_1"}}"#.to_owned()];
+    data.extend(done(0, &first));
+    data.extend(done(1, r#"{"type":"web_search_call","id":"ws_b","status":"completed"}"#));
+    data.extend(done(2, &last));
+    data.push(format!(
+        r#"{{"type":"response.completed","response":{{"id":"resp_1","status":"completed","output":[{first},{last}]}}}}"#
+    ));
+    let joined = join(events(&data.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
+    let texts: Vec<_> = joined.parts.iter().filter_map(Part::as_text).collect();
+    assert_eq!(texts, ["Wait. ", "Done."]);
+}
+
+#[test]
 fn a_stream_made_elsewhere_has_all_events() {
     let stream = [
         Event::Start(Start { id: Some("msg_1".to_owned()), ..Start::default() }),

@@ -107,6 +107,12 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     })
 }
 
+/// The tokens that the vendor's own tools gave to the model. They are input, though the prompt's
+/// count excludes them.
+fn tool_use(usage: &Usage) -> u64 {
+    usage.extra.get(DIALECT, "toolUsePromptTokenCount").and_then(Json::as_u64).unwrap_or(0)
+}
+
 /// Reads counts. The prompt includes what a cache gave; candidates exclude thoughts.
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let Some(wire) = fields.take("usageMetadata") else { return Ok(None) };
@@ -126,6 +132,8 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
         extra: own.rest(),
         ..Usage::default()
     };
+    let tools = tool_use(&usage);
+    usage.input = usage.input.map(|input| input.saturating_add(tools));
     let computed = counts(&usage);
     for (key, said) in COMPUTED.into_iter().zip(said) {
         if said.is_some() && computed.get(key).and_then(Json::as_u64) != said {
@@ -140,13 +148,13 @@ fn counts(usage: &Usage) -> Object {
     let thoughts = usage.reasoning;
     let said = usage.input.or(usage.cache_read).or(usage.cache_write);
     let candidates = usage.output.map(|output| output.saturating_sub(thoughts.unwrap_or(0)));
-    let tools = usage.extra.get(DIALECT, "toolUsePromptTokenCount").and_then(Json::as_u64);
+    let prompt = usage.input_total().saturating_sub(tool_use(usage));
     let mut object = Object::new();
-    object.insert_some(COMPUTED[0], said.map(|_| usage.input_total()));
+    object.insert_some(COMPUTED[0], said.map(|_| prompt));
     object.insert_some("cachedContentTokenCount", usage.cache_read);
     object.insert_some(COMPUTED[1], candidates.filter(|own| *own > 0 || thoughts.is_none()));
     object.insert_some("thoughtsTokenCount", thoughts);
-    object.insert(COMPUTED[2], usage.total().saturating_add(tools.unwrap_or(0)));
+    object.insert(COMPUTED[2], usage.total());
     object
 }
 

@@ -63,6 +63,7 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::Filtered, "PROHIBITED_CONTENT"),
     (StopReason::Filtered, "BLOCKLIST"),
     (StopReason::Filtered, "SPII"),
+    (StopReason::Filtered, "MODEL_ARMOR"),
     (StopReason::Filtered, "RECITATION"),
     (StopReason::Filtered, "IMAGE_SAFETY"),
     (StopReason::Filtered, "IMAGE_PROHIBITED_CONTENT"),

@@ -7,7 +7,7 @@ use super::part;
 use super::wire::{self, DIALECT, STOPS};
 use crate::dialect::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::Extra;
+use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::response::{Response, Stop, StopReason};
@@ -59,6 +59,12 @@ pub(super) fn decode_stop(word: Option<String>, rest: Object) -> Stop {
     stop
 }
 
+/// What the cache gave, in the spelling of some models.
+const NUM_CACHED: &str = "num_cached_tokens";
+
+/// The note of counts that used [`NUM_CACHED`].
+const COUNTED: &str = note!("num_cached_tokens");
+
 /// Reads counts; `prompt_tokens` includes what the cache gave.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
@@ -80,6 +86,13 @@ pub(super) fn decode_usage(
         }
         wire::keep(&mut own, "prompt_tokens_details", details.into_object());
     }
+    let read = own.u64(NUM_CACHED)?;
+    let is_part = read <= prompt && usage.cache_read.is_none();
+    match read {
+        Some(read) if is_part => usage.cache_read = Some(read),
+        Some(odd) => own.put_back(NUM_CACHED, odd),
+        None => {}
+    }
     usage.input = prompt.map(|prompt| prompt.saturating_sub(usage.cache_read.unwrap_or(0)));
     if let Some(total) = own.u64("total_tokens")?
         && total != usage.total()
@@ -87,6 +100,9 @@ pub(super) fn decode_usage(
         own.put_back("total_tokens", total);
     }
     usage.extra = own.rest();
+    if read.is_some() && is_part {
+        usage.extra.insert(DIALECT, COUNTED, true);
+    }
     Ok(Some(usage))
 }
 
@@ -147,8 +163,12 @@ pub(super) fn encode_usage(usage: &Usage) -> Object {
         "completion_tokens": usage.output.unwrap_or(0),
         "total_tokens": total.unwrap_or_else(|| usage.total().into()),
     };
-    if let Some(read) = usage.cache_read {
-        object.insert("prompt_tokens_details", object! {"cached_tokens": read});
+    match usage.cache_read {
+        Some(read) if usage.extra.get(DIALECT, COUNTED).is_some() => {
+            object.insert(NUM_CACHED, read)
+        }
+        Some(read) => object.insert("prompt_tokens_details", object! {"cached_tokens": read}),
+        None => {}
     }
     usage.extra.write_into(DIALECT, &mut object);
     object

@@ -103,11 +103,15 @@ pub(super) fn decode_choice(
     Ok(choice.unwrap_or(ToolChoice::Other(wire)))
 }
 
-/// The name in `{"type": kind, kind: {"name"}}`, `{"type": kind, "name"}` or `{"name"}`.
+/// The name in `{"type": kind, kind: {"name"}}`, `{"type": kind, "name"}`, `{"function": {"name"}}`
+/// or `{"name"}`.
 fn reference(object: &Object) -> Option<String> {
     let kind = match object.get("type") {
         Some(kind) => kind.as_str().filter(|kind| matches!(*kind, "function" | "custom"))?,
-        None => return sole(object, 1),
+        None => match object.get("function").and_then(Json::as_object) {
+            Some(inner) if object.len() == 1 => return sole(inner, 1),
+            _ => return sole(object, 1),
+        },
     };
     match object.get(kind) {
         Some(inner) if object.len() == 2 => sole(inner.as_object()?, 1),

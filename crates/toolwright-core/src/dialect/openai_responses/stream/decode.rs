@@ -268,6 +268,14 @@ impl Decoder {
         self.emit.close(piece.index, tail, out);
     }
 
+    /// The output index at which an item with the same id was streamed. The terminal event may
+    /// leave items out, so that its positions are not the indexes.
+    fn index_of(&self, item: &Json) -> Option<u64> {
+        let id = item.get("id")?.as_str()?;
+        let streamed = |own: &Item| own.wire.get("id").and_then(Json::as_str) == Some(id);
+        self.items.iter().find(|(_, own)| streamed(own)).map(|(at, _)| *at)
+    }
+
     /// Takes the terminal event, which repeats all items.
     fn end(
         &mut self,
@@ -282,8 +290,8 @@ impl Decoder {
         let stop = response::decode_stop(&mut response)?;
         let usage = response::decode_usage(&mut response, Path::ROOT.key("response"))?;
         self.start(response, out)?;
-        for (at, item) in (0..).zip(output) {
-            self.done(at, item, out)?;
+        for (position, item) in (0..).zip(output) {
+            self.done(self.index_of(&item).unwrap_or(position), item, out)?;
         }
         let open = self.items.iter().filter(|(_, item)| !item.done);
         let open: Vec<(u64, Json)> = open.map(|(at, item)| (*at, item.wire.clone())).collect();
