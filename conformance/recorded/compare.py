@@ -82,7 +82,7 @@ def lost(source, target, at=""):
 
 def unlike(source, copy):
     """What a stream says otherwise than the copy in its own dialect."""
-    for name in ("text", "stop", "usage", "fault"):
+    for name in ("text", "fault") if source.fault else ("text", "stop", "usage", "fault"):
         if getattr(source, name) != getattr(copy, name):
             return f"the {name} differs"
     said = [[(call.id, call.name, call.arguments) for call in each.calls] for each in (source, copy)]

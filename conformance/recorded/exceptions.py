@@ -67,7 +67,7 @@ RULES = (
         "a compatible vendor's own fields of a reply reach clients of the same wire format, whose "
         "SDKs pass on what they do not know",
         "types",
-        _both(_reply_in_chat, _each_line(r"is not declared by|service_tier: Input should be")),
+        _both(_reply_in_chat, _each_line(r"is not declared by|(service_tier|/code): Input should be")),
     ),
     Rule(
         "the model of a Bedrock request is its user's choice: a foreign model's name is no id there",
@@ -95,6 +95,11 @@ RULES = (
         "Cohere says of an answer that failed that it did",
         "types",
         _both(lambda case: case.target == "cohere", _problem(r"finish_reason 'ERROR'")),
+    ),
+    Rule(
+        "an answer that holds calls stops for them, whatever word it came with",
+        "same",
+        _problem(r"^lost .*/(stop_reason|finish_reason)$"),
     ),
     Rule(
         "a choice of tools that the target cannot say is enforced by offering fewer",

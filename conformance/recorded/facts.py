@@ -135,5 +135,6 @@ def listed(value):
 
 
 def counts(**values):
-    """Usage without what was not counted."""
-    return {name: int(value) for name, value in values.items() if value is not None}
+    """Usage without what was not counted; nothing from a cache is the same as no word of one."""
+    found = {name: int(value) for name, value in values.items() if value is not None}
+    return {name: value for name, value in found.items() if value or name != "cached"}

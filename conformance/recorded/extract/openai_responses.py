@@ -118,8 +118,6 @@ def stream(data):
             items[index] = event["item"]
         elif kind in ("response.output_text.delta", "response.refusal.delta"):
             texts[index] = texts.get(index, "") + event["delta"]
-        elif kind == "response.output_text.done" and event.get("text"):
-            texts[index] = event["text"]
         elif kind in ("response.function_call_arguments.done",):
             items.get(index, {})["arguments"] = event.get("arguments")
         elif kind in _ENDS:
@@ -128,7 +126,8 @@ def stream(data):
         return None
     output = [items[index] for index in sorted(items)] or last.get("output") or []
     reply = _reply(last, output)
-    # Some servers close a message without repeating its text.
-    reply.texts = reply.texts or [texts[index] for index in sorted(texts)]
+    # What was streamed counts: some servers close a message without repeating its text, and some
+    # send no deltas.
+    reply.texts = [texts[index] for index in sorted(texts)] or reply.texts
     reply.fault = reply.fault or fault
     return reply
