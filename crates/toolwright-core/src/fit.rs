@@ -12,6 +12,7 @@ mod extras;
 mod ids;
 mod loss;
 mod outcome;
+mod overrides;
 pub mod profile;
 mod reasoning;
 pub mod restore;
@@ -19,6 +20,7 @@ mod roles;
 mod sampling;
 mod schemas;
 mod system;
+mod thinking;
 mod tools;
 
 use std::borrow::Cow;
@@ -26,7 +28,9 @@ use std::collections::BTreeSet;
 
 pub use alias::Aliases;
 pub use loss::{Loss, Severity, Site, report};
+pub use overrides::{Overrides, Setting};
 pub use profile::Profile;
+pub use thinking::BANDS;
 
 use crate::dialect::Dialect;
 use crate::request::Request;
@@ -74,8 +78,10 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
         losses: Vec::new(),
         additions: Vec::new(),
         noted: BTreeSet::new(),
+        derived_budget: false,
     };
     extras::pass(&mut work);
+    thinking::pass(&mut work);
     choice::pass(&mut work);
     tools::pass(&mut work);
     schemas::pass(&mut work);
@@ -89,6 +95,7 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     ids::pass(&mut work);
     alias::pass(&mut work);
     sampling::pass(&mut work);
+    overrides::pass(&mut work);
     let Work { request, aliases, losses, additions, .. } = work;
     Fitted { request, aliases, losses, additions }
 }
@@ -104,12 +111,20 @@ struct Work<'p> {
     additions: Vec<Addition>,
     /// The places of changes that several causes may have
     noted: BTreeSet<(String, &'static str)>,
+    /// Whether the thinking budget stands for an effort that the client asked for
+    derived_budget: bool,
 }
 
 impl Work<'_> {
     /// Whether it was said in the target's own words.
     fn is_native(&self) -> bool {
         self.source.is_some_and(|source| source.shares_wire(self.profile.dialect))
+    }
+
+    /// Whether the request was written for the target's own interface, whose vendor judges its values.
+    /// Presets share a dialect, not their values.
+    fn is_own_words(&self) -> bool {
+        self.source == Some(self.profile.dialect) && self.profile.dialect != Dialect::OpenaiChat
     }
 
     /// Whether hosted tools and choices in a vendor's own words mean something to the target.

@@ -148,6 +148,8 @@ pub struct Thinking {
     pub effort: Option<String>,
     /// The most tokens to think with
     pub budget: Option<Number>,
+    /// Whether the reply shall show the thinking, where that is asked for separately
+    pub show: Option<bool>,
 }
 
 /// The form of the answer.

@@ -23,7 +23,7 @@ use crate::dialect::{
     is_same,
 };
 use crate::fit::restore::{self, Restorer};
-use crate::fit::{Aliases, fit};
+use crate::fit::{Aliases, Overrides, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
 use crate::keep::{self, Kept};
@@ -45,6 +45,8 @@ pub struct Options {
     pub aliases: Aliases,
     /// What the reply must know of the request
     pub asked: Asked,
+    /// Overrides configured for the upstream
+    pub overrides: Overrides,
 }
 
 /// A translated value, and what is to be said about it.
@@ -90,7 +92,8 @@ impl<'c> Translator<'c> {
 
     /// Whether there is nothing to change but what was asked for.
     fn is_same(&self) -> bool {
-        let as_read = !self.options.changed && self.options.version.is_none();
+        let options = self.options;
+        let as_read = !options.changed && options.version.is_none() && options.overrides.is_empty();
         as_read && is_same(self.from, self.to)
     }
 
@@ -127,7 +130,8 @@ impl<'c> Translator<'c> {
             let report = Report { path: Some(value.path.clone()), ..Report::default() };
             return Ok(Translated { value, report });
         }
-        let profile = self.to.profile(&self.target(model.as_deref()));
+        let mut profile = self.to.profile(&self.target(model.as_deref()));
+        profile.overrides = self.options.overrides.clone();
         let fitted = fit(request, self.from.dialect(), &profile);
         let (request, mut report) = Report::of_request(fitted, self.from.spelling());
         let value = self.to.encode_request(request);

@@ -1,7 +1,7 @@
 //! Tool choice and the parallel switch: a restriction that the target cannot say is enforced by
 //! other means, never widened in silence (case 21).
 
-use super::{Severity, Site, Work};
+use super::{Severity, Site, Work, thinking};
 use crate::origin::Origin;
 use crate::tool::ToolChoice;
 
@@ -72,8 +72,7 @@ fn choice(work: &mut Work<'_>) {
     };
 }
 
-/// Whether thinking stands in the way of a forced call. Where nobody asked for it, it rests: the
-/// restriction was asked for.
+/// Whether thinking prevents a forced call. Where it can be switched off, the call wins.
 fn thinks(work: &mut Work<'_>, choice: &ToolChoice) -> bool {
     use ToolChoice::{Allowed, Required, Tool};
     let forced = matches!(choice, Required | Tool(_) | Allowed { required: true, .. });
@@ -84,14 +83,8 @@ fn thinks(work: &mut Work<'_>, choice: &ToolChoice) -> bool {
     {
         return false;
     }
-    let said = work.request.thinking.as_ref();
-    let asked_for = said.is_some_and(|own| own.enabled.is_some() || own.budget.is_some());
-    if asked_for || !rule.switch {
-        return true;
-    }
-    work.request.thinking.get_or_insert_default().enabled = Some(false);
-    work.add("thinking", "switched off: a call is forced, and the target cannot think then");
-    false
+    let why = "the target cannot think while a call is forced";
+    !thinking::suspend(work, Severity::Minor, why)
 }
 
 const NO_WORD: &str = "the target has no such choice";

@@ -4,6 +4,7 @@
 //! dialect states only in what it differs. The rules stand in one file a subject.
 
 mod content;
+pub mod family;
 mod names;
 mod reasoning;
 mod reply;
@@ -12,13 +13,15 @@ mod tools;
 mod turns;
 
 pub use content::{ContentRule, JsonRule, MediaRule, OutcomeRule};
+pub use family::{Family, FixedSampling};
 pub use names::{Charset, IdRule, NameRule};
-pub use reasoning::{ReasoningRule, ThinkingRule};
+pub use reasoning::{ReasoningRule, ShowRule, ThinkingRule};
 pub use reply::ReplyRule;
 pub use settings::{FormatRule, SamplingRule};
 pub use tools::{ChoiceRule, SchemaRule, Strictness, Subset, ToolRule};
 pub use turns::{Merges, OutcomeCarrier, SystemRule, TurnRule};
 
+use super::Overrides;
 use crate::dialect::Dialect;
 
 /// The rules of one target.
@@ -56,6 +59,8 @@ pub struct Profile {
     pub format: FormatRule,
     /// What a reply in this dialect can say
     pub reply: ReplyRule,
+    /// What is configured for this upstream
+    pub overrides: Overrides,
 }
 
 impl Profile {
@@ -78,12 +83,13 @@ impl Profile {
             thinking: ThinkingRule::NONE,
             format: FormatRule::NONE,
             reply: ReplyRule::PLAIN,
+            overrides: Overrides::NONE,
         }
     }
 
     /// Of a client that takes the canonical model itself: whatever a vendor of this dialect answers
     /// reaches it. Every call has an id there, so that each outcome finds its call.
-    pub const fn canonical(dialect: Dialect) -> Profile {
+    pub fn canonical(dialect: Dialect) -> Profile {
         Profile {
             ids: IdRule { required: true, ..IdRule::ANY },
             content: ContentRule { refusal: true, arguments_free: true, ..ContentRule::PLAIN },

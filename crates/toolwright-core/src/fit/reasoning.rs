@@ -1,6 +1,6 @@
 //! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
 
-use super::{Severity, Site, Work};
+use super::{Severity, Site, Work, thinking};
 use crate::json::Object;
 use crate::keep;
 use crate::message::{Message, Role};
@@ -140,17 +140,6 @@ fn open_loop(work: &mut Work<'_>) {
     if !broken {
         return;
     }
-    let mut rest = work.request.thinking.take().unwrap_or_default();
-    let (said, budget) = (rest.enabled.replace(false), rest.budget.take());
-    work.request.thinking = Some(rest);
-    let what = "thinking switched off for this turn";
     let why = "the open turn was made by another vendor, whose thinking cannot be shown";
-    if said.is_none() && budget.is_none() {
-        work.add("thinking", "switched off: the open turn was made by another vendor");
-    }
-    for (field, said) in [("thinking", said.is_some()), ("budget", budget.is_some())] {
-        if said {
-            work.lose(Severity::Major, Site::field(&crate::Origin::NONE, field), what, why);
-        }
-    }
+    thinking::suspend(work, Severity::Major, why);
 }

@@ -1,10 +1,10 @@
-//! Limits, sampling, thinking and the form of the answer.
+//! Limits, sampling and the form of the answer.
 
-use super::{Severity, Site, Work};
-use crate::dialect::Dialect;
+use super::profile::FixedSampling;
+use super::{Severity, Site, Work, thinking};
 use crate::json::Number;
 use crate::origin::Origin;
-use crate::request::{Format, Thinking};
+use crate::request::Format;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.sampling;
@@ -26,8 +26,10 @@ pub(super) fn pass(work: &mut Work<'_>) {
     for field in lost {
         work.lose(Severity::Minor, at(field), "dropped", "the target refuses or lacks it");
     }
-    limits(work);
-    thinking(work);
+    restrict(work);
+    max_temperature(work);
+    max_tokens(work);
+    thinking::bound_budget(work);
     format(work);
 }
 
@@ -35,16 +37,84 @@ fn at(field: &'static str) -> Site {
     Site::field(&Origin::NONE, field)
 }
 
-fn limits(work: &mut Work<'_>) {
-    let rule = work.profile.sampling;
-    if let (None, Some(limit)) = (&work.request.sampling.max_tokens, rule.default_max_tokens) {
-        // Thinking counts against it, and must leave room for the answer.
-        let budget = work.request.thinking.as_ref().and_then(|own| own.budget.as_ref());
-        let budget = budget.filter(|_| work.profile.thinking.budget).and_then(Number::as_u64);
-        let limit = limit.saturating_add(budget.unwrap_or(0));
-        work.request.sampling.max_tokens = Some(Number::from(limit));
-        work.add("max_tokens", "a limit, which the target requires");
+/// Drops settings that the model family refuses: all of them, or one of two that exclude each other.
+fn restrict(work: &mut Work<'_>) {
+    if work.is_own_words() {
+        return;
     }
+    let rule = work.profile.sampling;
+    let is_fixed = match rule.fixed {
+        FixedSampling::Never => false,
+        FixedSampling::Always => true,
+        FixedSampling::WhileThinking => work.profile.thinking.is_on(work.request.thinking.as_ref()),
+    };
+    let sampling = &mut work.request.sampling;
+    let is_default = |number: &Number| number.as_f64() == 1.0;
+    let mut lost = Vec::new();
+    if is_fixed {
+        for (slot, field) in [
+            (&mut sampling.temperature, "temperature"),
+            (&mut sampling.top_p, "top_p"),
+            (&mut sampling.top_k, "top_k"),
+        ] {
+            lost.extend(slot.take().map(|own| (own, field)));
+        }
+    } else if rule.one_of
+        && let (Some(temperature), Some(_)) = (&sampling.temperature, &sampling.top_p)
+    {
+        // The default says nothing.
+        let (slot, field) = if is_default(temperature) {
+            (&mut sampling.temperature, "temperature")
+        } else {
+            (&mut sampling.top_p, "top_p")
+        };
+        lost.extend(slot.take().map(|own| (own, field)));
+    }
+    let why = if is_fixed {
+        "the model takes its default only"
+    } else {
+        "the model takes temperature or top_p, not both"
+    };
+    for (number, field) in lost {
+        let is_silent = field != "top_k" && is_default(&number);
+        let severity = if is_silent { Severity::Note } else { Severity::Minor };
+        work.lose(severity, at(field), "dropped", why);
+    }
+}
+
+/// Adds a limit on output tokens where one is configured or required, and lowers one that is above
+/// the model's maximum.
+fn max_tokens(work: &mut Work<'_>) {
+    let rule = work.profile.sampling;
+    let Some(said) = &work.request.sampling.max_tokens else {
+        let configured = work.profile.overrides.max_tokens;
+        // Thinking counts against the limit, and must leave room for the answer.
+        let thinking = work.request.thinking.as_ref().filter(|_| work.profile.thinking.budget);
+        let budget = thinking.and_then(|own| own.budget.as_ref()).and_then(Number::as_u64);
+        let most = rule.max_output.unwrap_or(u64::MAX);
+        let required = rule.default_max_tokens;
+        let required = required.map(|limit| limit.saturating_add(budget.unwrap_or(0)).min(most));
+        let Some(limit) = configured.or(required) else { return };
+        work.request.sampling.max_tokens = Some(Number::from(limit));
+        work.add(
+            "max_tokens",
+            match configured {
+                Some(_) => "the limit that is configured for the upstream",
+                None => "a limit, which the target requires",
+            },
+        );
+        return;
+    };
+    let most = rule.max_output.filter(|most| said.as_u64().is_some_and(|said| said > *most));
+    if let Some(most) = most.filter(|_| !work.is_own_words()) {
+        work.request.sampling.max_tokens = Some(Number::from(most));
+        let what = format!("lowered to {most}");
+        work.lose(Severity::Minor, at("max_tokens"), what, "it is the model's maximum");
+    }
+}
+
+fn max_temperature(work: &mut Work<'_>) {
+    let rule = work.profile.sampling;
     if let (Some(max), Some(own)) = (rule.max_temperature, &work.request.sampling.temperature) {
         #[allow(clippy::cast_precision_loss)]
         let over = own.as_f64() > max as f64;
@@ -57,107 +127,6 @@ fn limits(work: &mut Work<'_>) {
                 "it is above",
             );
         }
-    }
-}
-
-/// The effort that says "off".
-const OFF: &str = "none";
-
-/// All the words that vendors have for effort, from the least to the greatest.
-const EFFORTS: [&str; 7] = [OFF, "minimal", "low", "medium", "high", "xhigh", "max"];
-
-fn thinking(work: &mut Work<'_>) {
-    let rule = work.profile.thinking;
-    let Some(mut thinking) = work.request.thinking.take() else { return };
-    let why = "the target has no such setting";
-    if rule.switch && !rule.off_is_effort && thinking.effort.as_deref() == Some(OFF) {
-        thinking.enabled = Some(false);
-        thinking.effort = None;
-    }
-    if !rule.switch && thinking.enabled.take().is_some() {
-        work.lose(Severity::Minor, at("thinking"), "switch for thinking dropped", why);
-    }
-    if !rule.effort && thinking.effort.take().is_some() {
-        work.lose(Severity::Minor, at("effort"), "effort dropped", why);
-    }
-    if !rule.budget && thinking.budget.take().is_some() {
-        work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
-    }
-    // A vendor's own words are its own business; rows share a dialect and not their words.
-    if !work.is_native() || work.profile.dialect == Dialect::OpenaiChat {
-        effort(work, &mut thinking);
-        budget(work, &mut thinking);
-    }
-    let why = "the target has one field for the switch and the effort";
-    match (thinking.enabled, &thinking.effort) {
-        (Some(true), Some(_)) if rule.one_field => {
-            thinking.enabled = None;
-            work.lose(Severity::Note, at("thinking"), "said by the effort alone", why);
-        }
-        (Some(false), effort) if rule.one_field || rule.off_is_effort => {
-            if effort.is_some() {
-                work.lose(Severity::Note, at("effort"), "dropped, as thinking is off", why);
-            }
-            let off = Some(OFF.to_owned()).filter(|_| rule.off_is_effort);
-            thinking.enabled = thinking.enabled.filter(|_| off.is_none());
-            thinking.effort = off;
-        }
-        _ => {}
-    }
-    let said = thinking.enabled.is_some() || thinking.effort.is_some() || thinking.budget.is_some();
-    work.request.thinking = said.then_some(thinking);
-}
-
-/// Says an effort in a word of the target, and not beside what excludes it.
-fn effort(work: &mut Work<'_>, thinking: &mut Thinking) {
-    let rule = work.profile.thinking;
-    let Some(said) = thinking.effort.take() else { return };
-    if rule.effort_or_budget && thinking.enabled == Some(false) {
-        let why = "the target takes no effort beside it";
-        work.lose(Severity::Note, at("effort"), "dropped, as thinking is off", why);
-        return;
-    }
-    if rule.effort_or_budget && thinking.budget.take().is_some() {
-        let why = "the target takes an effort or a budget, not both";
-        work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
-    }
-    if rule.efforts.is_empty() || rule.efforts.contains(&said.as_str()) {
-        thinking.effort = Some(said);
-        return;
-    }
-    let why = "the target has no such word";
-    match nearest(&said, rule.efforts) {
-        Some(own) => {
-            work.lose(Severity::Minor, at("effort"), format!("said as '{own}'"), why);
-            thinking.effort = Some(own.to_owned());
-        }
-        None => work.lose(Severity::Minor, at("effort"), "effort dropped", why),
-    }
-}
-
-/// The greatest of some words that is not above an effort, else their least; none for an effort
-/// that nobody else knows.
-fn nearest(effort: &str, words: &[&'static str]) -> Option<&'static str> {
-    let place = |word: &str| EFFORTS.iter().position(|own| *own == word);
-    let most = place(effort)?;
-    let below = words.iter().rev().find(|word| place(word).is_some_and(|own| own <= most));
-    below.or(words.first()).copied()
-}
-
-/// Keeps a budget between the target's least and the limit on tokens.
-fn budget(work: &mut Work<'_>, thinking: &mut Thinking) {
-    let Some(least) = work.profile.thinking.least_budget else { return };
-    let Some(said) = thinking.budget.as_ref().and_then(Number::as_u64) else { return };
-    let limit = work.request.sampling.max_tokens.as_ref().and_then(Number::as_u64);
-    let most = limit.map_or(u64::MAX, |limit| limit.saturating_sub(1));
-    if most < least {
-        thinking.budget = None;
-        let why = "the limit on tokens is below the target's least budget";
-        work.lose(Severity::Minor, at("budget"), "budget for thinking dropped", why);
-    } else if said != said.clamp(least, most) {
-        thinking.budget = Some(Number::from(said.clamp(least, most)));
-        let why = "it is below the target's least, or leaves no room for the answer";
-        work.lose(Severity::Minor, at("budget"), "moved into the target's bounds", why);
     }
 }
 

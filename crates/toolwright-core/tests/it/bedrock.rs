@@ -428,7 +428,7 @@ fn settings_return() {
     assert_eq!(format.schema.to_string(), r#"{"type":"object"}"#);
     // What is not simple stays what it is.
     let request = self::request(
-        r#"{"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1,"display":"omitted"},"top_k":"x"}}"#,
+        r#"{"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1,"display":"loud"},"top_k":"x"}}"#,
     );
     assert!(request.thinking.is_none());
     for mode in [r#"{"type":"disabled"}"#, r#"{"type":"adaptive"}"#] {

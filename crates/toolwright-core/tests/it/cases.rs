@@ -494,10 +494,11 @@ fn case_21_thinking_that_nobody_asked_for_yields_to_a_forced_call() {
     assert_eq!(at(&there.value.body, "/tool_choice/function/name").as_str(), Some("f"));
     assert_eq!(at(&there.value.body, "/thinking/type").as_str(), Some("disabled"));
     assert!(there.report.losses.is_empty(), "{:?}", there.report.losses);
-    // Where it was asked for, the other tool is withheld and the choice is reported.
+    // Where it was asked for, the call wins as well, and that is reported.
     let there = request("deepseek", "anthropic", &body(r#","thinking":{"type":"enabled"}"#));
-    assert_eq!(at(&there.value.body, "/tools").as_array().unwrap().len(), 1);
-    assert!(names(&there.report, "/tool_choice"));
+    assert_eq!(at(&there.value.body, "/tool_choice/name").as_str(), Some("f"));
+    assert_eq!(at(&there.value.body, "/thinking/type").as_str(), Some("disabled"));
+    assert!(names(&there.report, "/thinking"));
 }
 
 #[test]
@@ -529,7 +530,8 @@ fn effort_is_said_in_a_word_of_the_target() {
     );
     // Families before Gemini 3 have no levels.
     let there = ask("gemini", "gemini-2.5-flash", "high");
-    assert!(there.value.body.pointer("/generationConfig/thinkingConfig").is_none());
+    let budget = at(&there.value.body, "/generationConfig/thinkingConfig/thinkingBudget");
+    assert_eq!(budget.as_u64(), Some(24_576));
     assert!(names(&there.report, "/reasoning_effort"));
 }
 

@@ -219,9 +219,12 @@ fn sampling() -> impl Strategy<Value = Sampling> {
 
 fn thinking() -> impl Strategy<Value = Option<Thinking>> {
     let effort = prop_oneof![Just("low".to_owned()), Just("high".to_owned())];
-    let own = (option::of(any::<bool>()), option::of(effort)).prop_map(|(enabled, effort)| {
-        Thinking { enabled, effort: effort.filter(|_| enabled != Some(false)), budget: None }
-    });
+    let own =
+        (option::of(any::<bool>()), option::of(effort)).prop_map(|(enabled, effort)| Thinking {
+            enabled,
+            effort: effort.filter(|_| enabled != Some(false)),
+            ..Thinking::default()
+        });
     option::weighted(
         0.3,
         own.prop_filter("says something", |own| own.enabled.is_some() || own.effort.is_some()),

@@ -21,8 +21,8 @@ struct Journey {
 /// Checks the losses of the way out against what did not return. Losses of the way back count
 /// where they concern the document as a whole, in the spelling of A.
 fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
-    let original = spelling::normal(from.dialect(), &journey.original);
-    let again = spelling::normal(from.dialect(), &journey.again);
+    let original = one_mode(spelling::normal(from.dialect(), &journey.original));
+    let again = one_mode(spelling::normal(from.dialect(), &journey.again));
     let lost = leaves::lost(&original, &again);
     // A list that has more than before has changed, too, and may be named.
     let grown: Vec<String> = leaves::grown(&original, &again);
@@ -48,6 +48,22 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Claude has two words for "on". Which one is meant is said by whether there is a budget, and that is
+/// compared by itself.
+fn one_mode(mut body: Json) -> Json {
+    for place in [&["thinking"][..], &["additionalModelRequestFields", "thinking"]] {
+        let mut thinking = body.as_object_mut();
+        for key in place {
+            thinking = thinking.and_then(|own| own.get_mut(key)?.as_object_mut());
+        }
+        let mode = thinking.and_then(|own| own.get_mut("type"));
+        if let Some(mode) = mode.filter(|mode| mode.as_str() == Some("enabled")) {
+            *mode = "adaptive".into();
+        }
+    }
+    body
 }
 
 fn request(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireRequest) -> Journey {

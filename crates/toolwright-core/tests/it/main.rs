@@ -10,6 +10,7 @@ mod check;
 mod client_tools;
 mod cohere;
 mod embed;
+mod families;
 mod fixtures;
 mod frame;
 mod fuzzed;

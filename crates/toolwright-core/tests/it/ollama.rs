@@ -228,7 +228,7 @@ fn a_request_keeps_every_field() {
     assert_eq!(request.messages[0].parts[1].origin.pointer(), Some("/messages/1/images/0"));
     assert_eq!(request.tools[0].origin.pointer(), Some("/tools/0/function"));
     let (enabled, effort) = (None, Some("high".to_owned()));
-    assert_eq!(request.thinking, Some(Thinking { enabled, effort, budget: None }));
+    assert_eq!(request.thinking, Some(Thinking { enabled, effort, ..Thinking::default() }));
     assert!(matches!(request.format, Some(Format::Schema(_))));
     assert_eq!(request.stream, None);
     assert_eq!(request.sampling.temperature.unwrap().as_str(), "0.70");

@@ -220,7 +220,10 @@ fn a_request_keeps_every_field() {
     assert_eq!(request.messages, [Message::user("x")]);
     assert_eq!(request.parallel, Some(false));
     let effort = Some("none".to_owned());
-    assert_eq!(request.thinking, Some(Thinking { effort, ..Thinking::default() }));
+    assert_eq!(
+        request.thinking,
+        Some(Thinking { effort, show: Some(true), ..Thinking::default() })
+    );
     assert!(matches!(request.format, Some(Format::Schema(_))));
     for format in [r#"{"type":"text"}"#, r#"{"type":"json_object"}"#, r#"{"type":"grammar"}"#] {
         self::request(&format!(r#"{{"text":{{"format":{format}}}}}"#));

@@ -95,6 +95,7 @@ fn thinking_is_switched_in_each_vendors_way() {
             enabled,
             effort: effort.map(str::to_owned),
             budget: budget.map(Into::into),
+            show: None,
         })
     };
     for (id, body, expected) in [

@@ -5,7 +5,7 @@ use crate::dialect::Target;
 use crate::fit::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, OutcomeCarrier,
     OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset,
-    ThinkingRule, ToolRule, TurnRule,
+    ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Document, Image};
 use crate::response::StopReason;
@@ -13,14 +13,8 @@ use crate::response::StopReason;
 /// The version that refuses `temperature`, `top_p` and `top_k`.
 const NO_SAMPLING_SINCE: &str = "2026-10-21";
 
-/// What to ask for when the client set no limit: `max_tokens` is required here.
-const DEFAULT_MAX_TOKENS: u64 = 4096;
-
-/// The words of the SDK's `output_config.effort`.
-const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
-
-/// The least `budget_tokens`, which must also be less than `max_tokens`.
-const LEAST_BUDGET: u64 = 1024;
+/// `max_tokens`, which is required here, if the client set none and the model's maximum is unknown.
+const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document],
@@ -35,6 +29,7 @@ const MEDIA: MediaRule = MediaRule {
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     // Versions are dates, so they compare as text.
     let sampling = target.version.is_none_or(|version| version < NO_SAMPLING_SINCE);
+    let family = target.model.and_then(family::claude).unwrap_or(&family::ANY_CLAUDE);
     Profile {
         names: NameRule::USUAL,
         ids: IdRule { charset: Charset::Word, min: 1, max: 256, required: true, prefix: "toolu_" },
@@ -51,6 +46,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             ..SchemaRule::FULL
         },
         choice: ChoiceRule {
+            required: family.forced_choice,
+            tool: family.forced_choice,
             forced_excludes_thinking: true,
             holds_parallel: true,
             ..ChoiceRule::USUAL
@@ -82,21 +79,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             ..ReasoningRule::NONE
         },
         sampling: SamplingRule {
-            default_max_tokens: Some(DEFAULT_MAX_TOKENS),
+            default_max_tokens: Some(family.max_output.unwrap_or(DEFAULT_MAX_TOKENS)),
             temperature: sampling,
             max_temperature: Some(1),
             top_p: sampling,
             top_k: sampling,
-            ..SamplingRule::PLAIN
+            ..SamplingRule::PLAIN.with_family(family)
         },
-        thinking: ThinkingRule {
-            switch: true,
-            effort: true,
-            efforts: EFFORTS,
-            budget: true,
-            least_budget: Some(LEAST_BUDGET),
-            ..ThinkingRule::NONE
-        },
+        thinking: ThinkingRule::claude(family),
         format: FormatRule { schema: true, ..FormatRule::NONE },
         reply: ReplyRule {
             stops: &[

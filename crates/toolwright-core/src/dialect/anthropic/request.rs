@@ -54,12 +54,20 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
     let Some(wire) = fields.take("thinking") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
     let budget = own.number("budget_tokens")?;
+    let show = match own.tag("display") {
+        Some("summarized") => Some(true),
+        Some("omitted") => Some(false),
+        _ => None,
+    };
+    if show.is_some() {
+        own.take("display");
+    }
     let mode = own.need_string("type")?;
     let enabled = mode != "disabled";
     if mode != thinking_mode(enabled, budget.as_ref()) {
         own.put_back("type", mode);
     }
-    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget });
+    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget, show });
     keep(fields, "thinking", own.into_object());
     Ok(())
 }
@@ -151,6 +159,8 @@ fn encode_thinking(thinking: Option<&Thinking>, extra: Option<&Json>) -> Option<
     let mode = own.filter(|own| (*own != "disabled") == enabled).unwrap_or(mode);
     let mut object = object! {"type": mode};
     object.insert_some("budget_tokens", thinking.budget.clone().filter(|_| enabled));
+    let display = thinking.show.map(|show| if show { "summarized" } else { "omitted" });
+    object.insert_some("display", display);
     Some(Json::Object(object))
 }
 

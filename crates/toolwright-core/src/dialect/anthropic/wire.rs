@@ -26,6 +26,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("parallel", "tool_choice/disable_parallel_tool_use"),
     ("effort", "output_config/effort"),
     ("budget", "thinking/budget_tokens"),
+    ("show", "thinking/display"),
     ("format", "output_config/format"),
     ("reason", "stop_reason"),
     ("sequence", "stop_sequence"),

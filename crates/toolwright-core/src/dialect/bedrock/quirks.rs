@@ -3,18 +3,15 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
-    OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
-    Strictness, ThinkingRule, ToolRule, TurnRule,
+    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, MediaRule, Merges,
+    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
+    SchemaRule, Strictness, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Audio, Document, Image, Video};
 use crate::response::StopReason;
 
 /// The words that the service's model lists for `outputConfig.effort`.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
-
-/// Claude's least `budget_tokens`.
-const LEAST_BUDGET: u64 = 1024;
 
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document, Audio, Video],
@@ -28,6 +25,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
     // `thinking` and `top_k` pass through `additionalModelRequestFields`, where they are Claude's
     // words; another model refuses them.
     let claude = target.model.is_none_or(|model| model.contains("claude"));
+    let any = if claude { &family::ANY_CLAUDE } else { &Family::UNKNOWN };
+    let family = target.model.and_then(family::claude).unwrap_or(any);
     Profile {
         names: NameRule::USUAL,
         ids: IdRule {
@@ -45,7 +44,13 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             ..ToolRule::PLAIN
         },
         schema: SchemaRule { root_union: false, ..SchemaRule::FULL },
-        choice: ChoiceRule { none: false, forced_excludes_thinking: claude, ..ChoiceRule::USUAL },
+        choice: ChoiceRule {
+            none: false,
+            required: family.forced_choice,
+            tool: family.forced_choice,
+            forced_excludes_thinking: claude,
+            ..ChoiceRule::USUAL
+        },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             merges: Merges::All,
@@ -80,14 +85,15 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             redacted: true,
             ..ReasoningRule::NONE
         },
-        sampling: SamplingRule { max_temperature: Some(1), top_k: claude, ..SamplingRule::PLAIN },
-        thinking: ThinkingRule {
-            switch: claude,
-            effort: true,
-            efforts: EFFORTS,
-            budget: claude,
-            least_budget: Some(LEAST_BUDGET),
-            ..ThinkingRule::NONE
+        sampling: SamplingRule {
+            max_temperature: Some(1),
+            top_k: claude,
+            ..SamplingRule::PLAIN.with_family(family)
+        },
+        thinking: if claude {
+            ThinkingRule::claude(family)
+        } else {
+            ThinkingRule { effort: true, efforts: EFFORTS, ..ThinkingRule::NONE }
         },
         // A name and a description can be said, but not whether the schema binds.
         format: FormatRule { schema: true, ..FormatRule::NONE },

@@ -98,7 +98,12 @@ fn decode_thinking(wire: &Json) -> Option<Thinking> {
         _ => None,
     };
     let enabled = wire.get("type")?.as_str()? != "disabled";
-    let thinking = Thinking { enabled: Some(enabled), effort: None, budget };
+    let show = match wire.get("display").and_then(Json::as_str) {
+        Some("summarized") => Some(true),
+        Some("omitted") => Some(false),
+        _ => None,
+    };
+    let thinking = Thinking { enabled: Some(enabled), effort: None, budget, show };
     encode_thinking(&thinking).filter(|again| again.same(wire)).map(|_| thinking)
 }
 
@@ -197,6 +202,8 @@ fn encode_thinking(thinking: &Thinking) -> Option<Json> {
     let mut object = object! {"type": mode};
     let budget = thinking.budget.as_ref().filter(|_| mode == "enabled");
     object.insert_some("budget_tokens", budget.cloned());
+    let display = thinking.show.map(|show| if show { "summarized" } else { "omitted" });
+    object.insert_some("display", display);
     Some(Json::Object(object))
 }
 

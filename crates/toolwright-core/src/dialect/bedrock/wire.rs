@@ -34,6 +34,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("stop", "inferenceConfig/stopSequences"),
     ("thinking", "additionalModelRequestFields/thinking"),
     ("budget", "additionalModelRequestFields/thinking/budget_tokens"),
+    ("show", "additionalModelRequestFields/thinking/display"),
     ("effort", "outputConfig/effort"),
     ("format", "outputConfig/textFormat"),
     ("reason", "stopReason"),

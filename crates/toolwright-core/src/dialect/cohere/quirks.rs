@@ -30,7 +30,12 @@ pub(super) fn profile() -> Profile {
         },
         reasoning: ReasoningRule { replay: true, ..ReasoningRule::NONE },
         sampling: SamplingRule { top_k: true, seed: true, ..SamplingRule::PLAIN },
-        thinking: ThinkingRule { switch: true, budget: true, ..ThinkingRule::NONE },
+        thinking: ThinkingRule {
+            switch: true,
+            budget: true,
+            effort_needs_switch: true,
+            ..ThinkingRule::NONE
+        },
         format: FormatRule { json: true, schema: true, text: true, ..FormatRule::NONE },
         reply: ReplyRule {
             // There is none in the body.

@@ -69,7 +69,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
             true
         }
     };
-    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget });
+    request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget, show: None });
     keep(fields, "thinking", own.into_object());
     Ok(())
 }

@@ -3,9 +3,9 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, Merges, NameRule,
-    OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
-    SystemRule, ThinkingRule, ToolRule, TurnRule,
+    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, MediaRule, Merges,
+    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
+    SchemaRule, ShowRule, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{self, Audio, Document, Image, Video};
 use crate::response::StopReason;
@@ -14,9 +14,6 @@ use crate::response::StopReason;
 /// against the real server (case 6). It happens to be valid base64 in the alphabet for URLs, as
 /// proto-JSON demands of a field of bytes.
 const STAND_IN: &str = "skip_thought_signature_validator";
-
-/// The words of the SDK's `ThinkingLevel`.
-const EFFORTS: &[&str] = &["minimal", "low", "medium", "high"];
 
 /// Families older than those that check signatures and know levels of thinking.
 const OLD: [&str; 2] = ["gemini-1", "gemini-2"];
@@ -28,6 +25,7 @@ const MEDIA: MediaRule =
 
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
+    let family = target.model.and_then(family::gemini).unwrap_or(&family::ANY_GEMINI);
     let is_recent = |model: &str| !OLD.iter().any(|family| model.contains(family));
     Profile {
         names: NameRule { charset: Charset::WordDotColon, letter_first: true, max: 128 },
@@ -70,18 +68,9 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             max_temperature: Some(2),
             top_k: true,
             seed: true,
-            ..SamplingRule::PLAIN
+            ..SamplingRule::PLAIN.with_family(family)
         },
-        thinking: ThinkingRule {
-            switch: true,
-            // Older families have budgets only, and no family takes both (400).
-            effort: target.model.is_none_or(is_recent),
-            efforts: EFFORTS,
-            budget: true,
-            effort_or_budget: true,
-            default_on: true,
-            ..ThinkingRule::NONE
-        },
+        thinking: thinking(family),
         format: FormatRule { json: true, schema: true, text: true, ..FormatRule::NONE },
         reply: ReplyRule {
             stops: &[
@@ -100,4 +89,18 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         },
         ..Profile::plain(DIALECT)
     }
+}
+
+/// `thinkingConfig`: no family takes a level and a budget together (400), and one that does not think
+/// takes neither.
+fn thinking(family: &Family) -> ThinkingRule {
+    ThinkingRule {
+        switch: family.thinks(),
+        effort: !family.efforts.is_empty(),
+        budget: family.budget.is_some(),
+        effort_or_budget: true,
+        show: if family.thinks() { ShowRule::Switch } else { ShowRule::None },
+        ..ThinkingRule::NONE
+    }
+    .with_family(family)
 }

@@ -4,8 +4,9 @@
 use crate::dialect::{Dialect, Target};
 use crate::embed::Form;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, Profile, ReasoningRule,
-    ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule, ThinkingRule, ToolRule,
+    ChoiceRule, ContentRule, Family, FormatRule, IdRule, MediaRule, NameRule, Profile,
+    ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule,
+    ThinkingRule, ToolRule, family,
 };
 use crate::json::Json;
 use crate::part::{Body, MediaKind, Part};
@@ -87,7 +88,7 @@ pub const OPENAI: Quirks = Quirks {
 impl Quirks {
     /// The rules for a target.
     pub(super) fn profile(&self, target: &Target<'_>) -> Profile {
-        let mut profile = openai(self.dialect);
+        let mut profile = openai(self.dialect, target);
         (self.rules)(&mut profile, target);
         profile
     }
@@ -101,7 +102,8 @@ impl Quirks {
 }
 
 /// What OpenAI accepts.
-fn openai(dialect: Dialect) -> Profile {
+fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
+    let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
         names: NameRule::USUAL,
         ids: IdRule { max: 40, required: true, ..IdRule::ANY },
@@ -137,8 +139,15 @@ fn openai(dialect: Dialect) -> Profile {
         },
         // The official types have no field for thinking, neither way; clients read one all the same.
         reasoning: ReasoningRule::NONE,
-        sampling: SamplingRule { max_temperature: Some(2), seed: true, ..SamplingRule::PLAIN },
-        thinking: ThinkingRule { effort: true, ..ThinkingRule::NONE },
+        sampling: SamplingRule {
+            max_temperature: Some(2),
+            seed: true,
+            ..SamplingRule::PLAIN.with_family(family)
+        },
+        thinking: ThinkingRule {
+            tools_exclude: family.tools_exclude_reasoning,
+            ..ThinkingRule::openai(family)
+        },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
             single_text: true,
@@ -174,5 +183,9 @@ pub fn thinks_in_text(profile: &mut Profile, _: &Target<'_>) {
     profile.content.refusal = false;
     profile.content.arguments_free = false;
     profile.reasoning.replay = true;
+    // A model named like one of OpenAI's is judged by the vendor that serves it.
+    let (max_temperature, seed) = (profile.sampling.max_temperature, profile.sampling.seed);
+    profile.sampling = SamplingRule { max_temperature, seed, ..SamplingRule::PLAIN };
+    profile.thinking = ThinkingRule::openai(&Family::UNKNOWN);
     profile.reply.cache_write = false;
 }

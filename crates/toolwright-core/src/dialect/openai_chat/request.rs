@@ -232,7 +232,7 @@ fn encode_message(message: &Message, quirks: &Quirks) -> Vec<Json> {
 }
 
 fn encode_thinking(thinking: Thinking, body: &mut Object, quirks: &Quirks) {
-    let Thinking { enabled, effort, budget } = thinking;
+    let Thinking { enabled, effort, budget, .. } = thinking;
     let mut own = Object::new();
     match quirks.thinking {
         ThinkingSwitch::Effort => body.insert_some("reasoning_effort", effort),

@@ -3,9 +3,9 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, Merges, NameRule, OutcomeRule, Profile,
-    ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule,
-    ThinkingRule, ToolRule, TurnRule,
+    ChoiceRule, ContentRule, Family, FormatRule, IdRule, MediaRule, Merges, NameRule, OutcomeRule,
+    Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset,
+    SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Audio, Document, Image};
 use crate::response::StopReason;
@@ -19,8 +19,9 @@ const MEDIA: MediaRule = MediaRule {
     ..MediaRule::NONE
 };
 
-/// The rules, the same for all targets.
-pub(super) fn profile(_: &Target<'_>) -> Profile {
+/// The rules for a target.
+pub(super) fn profile(target: &Target<'_>) -> Profile {
+    let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
         names: NameRule::USUAL,
         // 400 "Expected a string with maximum length 64" of `input[].call_id` (reports), not Chat's 40.
@@ -62,8 +63,15 @@ pub(super) fn profile(_: &Target<'_>) -> Profile {
             sections: true,
             ..ReasoningRule::NONE
         },
-        sampling: SamplingRule { max_temperature: Some(2), stop: false, ..SamplingRule::PLAIN },
-        thinking: ThinkingRule { effort: true, ..ThinkingRule::NONE },
+        sampling: SamplingRule {
+            max_temperature: Some(2),
+            stop: false,
+            ..SamplingRule::PLAIN.with_family(family)
+        },
+        thinking: ThinkingRule {
+            show: ShowRule::Field { hides: true, can_hide: false },
+            ..ThinkingRule::openai(family)
+        },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
             stops: &[

@@ -57,9 +57,18 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.sampling.top_p = fields.number("top_p")?;
     request.stream = fields.boolean("stream")?;
     if let Some(mut reasoning) = open(&mut fields, "reasoning")? {
-        if let Some(effort) = reasoning.string("effort")? {
-            request.thinking = Some(Thinking { effort: Some(effort), ..Thinking::default() });
-        }
+        let effort = reasoning.string("effort")?;
+        let show = match reasoning.tag("summary") {
+            Some("auto") => {
+                reasoning.take("summary");
+                Some(true)
+            }
+            // The length that was asked for stays with this dialect.
+            Some("concise" | "detailed") => Some(true),
+            _ => None,
+        };
+        let thinking = Thinking { effort, show, ..Thinking::default() };
+        request.thinking = Some(thinking).filter(|own| *own != Thinking::default());
         keep(&mut fields, "reasoning", reasoning.into_object());
     }
     if let Some(mut text) = open(&mut fields, "text")? {
@@ -219,8 +228,11 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("temperature", request.sampling.temperature);
     body.insert_some("top_p", request.sampling.top_p);
     body.insert_some("stream", request.stream);
-    if let Some(effort) = request.thinking.and_then(|own| own.effort) {
-        body.insert("reasoning", object! {"effort": effort});
+    if let Some(thinking) = request.thinking {
+        let mut reasoning = Object::new();
+        reasoning.insert_some("effort", thinking.effort);
+        reasoning.insert_some("summary", (thinking.show == Some(true)).then_some("auto"));
+        body.insert_some("reasoning", Some(reasoning).filter(|own| !own.is_empty()));
     }
     if let Some(format) = request.format {
         body.insert("text", object! {"format": encode_format(format)});

@@ -62,6 +62,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("parallel", "parallel_tool_calls"),
     ("thinking", "reasoning"),
     ("effort", "reasoning/effort"),
+    ("show", "reasoning/summary"),
     ("format", "text/format"),
     ("reason", "status"),
     ("cause", "incomplete_details/reason"),

@@ -1,0 +1,133 @@
+//! OpenAI's models, in Chat Completions and in Responses.
+
+use super::{Family, FixedSampling, version, words};
+
+/// Reasoning models: sampling settings and stop sequences are refused.
+const REASONING: Family = Family {
+    max_output: Some(128_000),
+    fixed_sampling: FixedSampling::Always,
+    stop: false,
+    efforts: &["low", "medium", "high"],
+    default_on: true,
+    can_disable: false,
+    ..Family::UNKNOWN
+};
+
+/// Models that reason only if asked to, and take sampling settings otherwise.
+const OPTIONAL: Family = Family {
+    fixed_sampling: FixedSampling::WhileThinking,
+    default_on: false,
+    can_disable: true,
+    ..REASONING
+};
+
+/// Models that do not reason.
+const PLAIN: Family = Family { can_disable: true, ..Family::UNKNOWN };
+
+/// A row of the table: the series, a word that the id must have (or none), the first version it
+/// holds for, and the family.
+type Row = (&'static str, &'static str, (u32, u32), Family);
+
+/// All families. Rows with a word stand before those without.
+pub const OPENAI: &[Row] = &[
+    ("o", "", (3, 0), Family { name: "o3, o4-mini", max_output: Some(100_000), ..REASONING }),
+    ("o", "", (1, 0), Family { name: "o1", max_output: Some(100_000), stop: true, ..REASONING }),
+    ("gpt", "chat", (5, 0), Family { name: "gpt-5-chat", max_output: Some(16_384), ..PLAIN }),
+    (
+        "gpt",
+        "codex",
+        (5, 2),
+        Family { name: "gpt-5.2-codex", efforts: &["low", "medium", "high", "xhigh"], ..REASONING },
+    ),
+    ("gpt", "codex", (5, 0), Family { name: "gpt-5-codex", ..REASONING }),
+    (
+        "gpt",
+        "pro",
+        (5, 2),
+        Family { name: "gpt-5.2-pro", efforts: &["medium", "high", "xhigh"], ..REASONING },
+    ),
+    ("gpt", "pro", (5, 0), Family { name: "gpt-5-pro", efforts: &["high"], ..REASONING }),
+    (
+        "gpt",
+        "astra",
+        (6, 0),
+        Family {
+            name: "gpt-6-astra",
+            efforts: &["low", "medium", "high", "xhigh", "max"],
+            tools_exclude_reasoning: true,
+            ..REASONING
+        },
+    ),
+    (
+        "gpt",
+        "",
+        (5, 6),
+        Family {
+            name: "gpt-5.6",
+            efforts: &["none", "low", "medium", "high", "xhigh", "max"],
+            default_on: true,
+            tools_exclude_reasoning: true,
+            ..OPTIONAL
+        },
+    ),
+    (
+        "gpt",
+        "",
+        (5, 5),
+        Family {
+            name: "gpt-5.5",
+            efforts: &["none", "low", "medium", "high", "xhigh"],
+            default_on: true,
+            tools_exclude_reasoning: true,
+            ..OPTIONAL
+        },
+    ),
+    (
+        "gpt",
+        "",
+        (5, 2),
+        Family {
+            name: "gpt-5.2, gpt-5.4",
+            efforts: &["none", "low", "medium", "high", "xhigh"],
+            tools_exclude_reasoning: true,
+            ..OPTIONAL
+        },
+    ),
+    (
+        "gpt",
+        "",
+        (5, 1),
+        Family { name: "gpt-5.1", efforts: &["none", "low", "medium", "high"], ..OPTIONAL },
+    ),
+    (
+        "gpt",
+        "",
+        (5, 0),
+        Family { name: "gpt-5", efforts: &["minimal", "low", "medium", "high"], ..REASONING },
+    ),
+    ("gpt", "", (4, 1), Family { name: "gpt-4.1", max_output: Some(32_768), ..PLAIN }),
+    ("gpt", "4o", (0, 0), Family { name: "gpt-4o", max_output: Some(16_384), ..PLAIN }),
+    ("gpt", "turbo", (0, 0), Family { name: "gpt-4-turbo", max_output: Some(4096), ..PLAIN }),
+    ("gpt", "", (0, 0), Family { name: "gpt-4", max_output: Some(8192), ..PLAIN }),
+];
+
+/// The family of an OpenAI model; `None` for an id that names none of them.
+pub fn openai(model: &str) -> Option<&'static Family> {
+    let words = words(model);
+    let words = if words.first()? == "openai" { &words[1..] } else { &words[..] };
+    let (first, second) = (words.first()?, words.get(1));
+    let (series, version) = match first.strip_prefix('o').and_then(|rest| rest.parse().ok()) {
+        Some(major) => ("o", (major, 0)),
+        // Others serve `gpt-oss`; `gpt-image` and the like write no text.
+        None if !second?.starts_with(|own: char| own.is_ascii_digit()) => return None,
+        None if first == "gpt" || first == "chatgpt" => {
+            ("gpt", version(&words[1..words.len().min(3)]).unwrap_or((0, 0)))
+        }
+        None => return None,
+    };
+    let has = |word: &str| word.is_empty() || words.iter().any(|own| own == word);
+    let row = OPENAI
+        .iter()
+        .find(|(own, word, since, _)| *own == series && has(word) && version >= *since);
+    row.map(|(_, _, _, family)| family)
+}
