@@ -8,7 +8,7 @@ use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
 use crate::proxy::hold::Hold;
 use crate::proxy::keep::Keep;
-use crate::proxy::route::Routes;
+use crate::proxy::route::{AliasRoute, Routes};
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 
@@ -68,10 +68,14 @@ impl Gateway {
 
 fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, ConfigError> {
     let remotes = config.remotes(env)?.into_values().map(|remote| before.same(remote));
-    let aliases = config.models.iter();
-    let aliases = aliases.map(|(name, alias)| (name.clone(), alias.targets.clone()));
+    let aliases = config.models.iter().map(|(name, alias)| {
+        let route = AliasRoute { targets: alias.targets.clone(), max_tokens: alias.max_tokens };
+        (name.clone(), route)
+    });
+    let overrides = config.upstreams.iter();
+    let overrides = overrides.map(|(name, own)| (name.clone(), own.overrides.clone()));
     let listed = config.upstreams.iter().flat_map(|(name, upstream)| {
         upstream.models.iter().map(move |model| format!("{name}/{model}"))
     });
-    Ok(Routes::new(remotes, aliases).with_listed(listed))
+    Ok(Routes::new(remotes, aliases).with_overrides(overrides).with_listed(listed))
 }

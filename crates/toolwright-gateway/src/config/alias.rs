@@ -16,6 +16,8 @@ pub struct Alias {
     pub targets: Vec<String>,
     /// The tools that the gateway runs itself for whoever uses the alias
     pub tools: Vec<String>,
+    /// Limit on output tokens to send if the client sets none; wins over the upstream's
+    pub max_tokens: Option<u64>,
 }
 
 /// Reads `[models]`.
@@ -44,7 +46,7 @@ pub(super) fn read(
 
 fn alias(entry: Value<'_>, names: &Names<'_>) -> Result<Alias, ConfigError> {
     if !entry.is_table() {
-        return Ok(Alias { targets: targets(entry, names)?, tools: Vec::new() });
+        return Ok(Alias { targets: targets(entry, names)?, ..Alias::default() });
     }
     let mut table = entry.table()?;
     let Some(list) = table.take("use") else {
@@ -56,8 +58,9 @@ fn alias(entry: Value<'_>, names: &Names<'_>) -> Result<Alias, ConfigError> {
         names.check_tool(tool.text()?, &tool)?;
         tools.push(tool.words()?);
     }
+    let max_tokens = table.take_some("max_tokens", |value| value.number(1))?;
     table.finish()?;
-    Ok(Alias { targets, tools })
+    Ok(Alias { targets, tools, max_tokens })
 }
 
 fn targets(entry: Value<'_>, names: &Names<'_>) -> Result<Vec<String>, ConfigError> {

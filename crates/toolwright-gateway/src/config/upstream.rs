@@ -7,6 +7,7 @@ use http::HeaderName;
 use toolwright::SecretString;
 use toolwright::upstream::{Proxy, known};
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
+use toolwright_core::fit::{Overrides, Setting};
 
 use super::error::{ConfigError, Place};
 use super::table::Table;
@@ -47,6 +48,8 @@ pub struct Upstream {
     pub headers: Vec<(HeaderName, SecretString)>,
     /// Models to list
     pub models: Vec<String>,
+    /// Overrides of what is known about the vendor and its models: `max_tokens` and `drop`
+    pub overrides: Overrides,
     /// Where in the file it is
     pub place: Option<Place>,
 }
@@ -102,6 +105,7 @@ impl Upstream {
             proxy: Way::Usual,
             headers: Vec::new(),
             models: Vec::new(),
+            overrides: Overrides::NONE,
             place: None,
         }
     }
@@ -135,6 +139,10 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
     }
     if let Some(value) = table.take("models") {
         upstream.models = value.texts()?;
+    }
+    upstream.overrides.max_tokens = table.take_some("max_tokens", |value| value.number(1))?;
+    for name in table.take("drop").map(Value::elements).transpose()?.into_iter().flatten() {
+        upstream.overrides.drop.push(setting(&name)?);
     }
     table.finish()?;
     Ok(upstream)
@@ -249,6 +257,16 @@ fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigE
     } else {
         Err(value.error(format!("this is for the dialect {meant} alone")))
     }
+}
+
+/// The name of a request setting in `drop`.
+fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
+    let name = value.words()?;
+    name.parse().map_err(|()| {
+        let names = Setting::ALL.map(Setting::name);
+        let what = format!("there is no such setting; accepted: {}", names.join(", "));
+        value.error(what).with_nearest(&name, names)
+    })
 }
 
 /// The most often that a request is tried again.

@@ -101,7 +101,7 @@ impl Consult {
         let (ask, keep) = (&*self.ask, &*self.keep);
         // It is no longer as the client said it.
         let options = Options { changed: true, ..Options::default() };
-        let prepared = prepare::translated(ask, request, remote, &candidate.model, keep, options)?;
+        let prepared = prepare::translated(ask, request, remote, candidate, keep, options)?;
         let (trail, noted) = (self.notes.trail(), |attempt| self.notes.tried(attempt));
         let incoming = send::send(ask, remote, &prepared, patience, trail, noted).await?;
         let report = match prepared.way {

@@ -142,7 +142,7 @@ impl Exchange {
             Place::Remote(remote) => remote,
         };
         self.close.note.upstream_dialect = Some(remote.codec().dialect());
-        let prepared = self.prepare(remote, &candidate.model).await?;
+        let prepared = self.prepare(remote, candidate).await?;
         self.rest();
         let note = &mut self.close.note;
         let trail = note.trail().after(note.attempts.len());
@@ -198,10 +198,14 @@ impl Exchange {
         read
     }
 
-    async fn prepare(&mut self, remote: &Remote, model: &str) -> Result<Prepared, Box<Failure>> {
-        self.close.note.untouched = prepare::is_native(&self.ask, remote, model);
+    async fn prepare(
+        &mut self,
+        remote: &Remote,
+        candidate: &Candidate,
+    ) -> Result<Prepared, Box<Failure>> {
+        self.close.note.untouched = prepare::is_native(&self.ask, remote, candidate);
         if self.close.note.untouched {
-            let prepared = prepare::untouched(&self.ask, model);
+            let prepared = prepare::untouched(&self.ask, &candidate.model);
             let copied = prepared.body.as_ptr() != self.ask.body.as_ptr();
             self.room(if copied { prepared.body.len() } else { 0 }).await?;
             return Ok(prepared);
@@ -211,7 +215,7 @@ impl Exchange {
         }
         let request = self.ask.read()?;
         let (keep, options) = (self.close.keep(), Options::default());
-        let prepared = prepare::translated(&self.ask, request, remote, model, keep, options)?;
+        let prepared = prepare::translated(&self.ask, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
     }

@@ -14,6 +14,7 @@ use toolwright_core::{Fault, FaultClass, Request};
 use super::ask::Ask;
 use super::headers;
 use super::keep::Keep;
+use super::route::Candidate;
 use super::send::Failure;
 use crate::telemetry::{RequestId, losses};
 
@@ -78,9 +79,10 @@ impl Translation {
 }
 
 /// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
-pub fn is_native(ask: &Ask, remote: &Remote, model: &str) -> bool {
-    let same = is_same(ask.endpoint.codec, remote.codec());
-    same && speaks_version(ask, remote) && (ask.model == model || ask.can_rename())
+pub fn is_native(ask: &Ask, remote: &Remote, candidate: &Candidate) -> bool {
+    let same = is_same(ask.endpoint.codec, remote.codec()) && candidate.overrides.is_empty();
+    let model = &candidate.model;
+    same && speaks_version(ask, remote) && (ask.model == *model || ask.can_rename())
 }
 
 /// The bytes as they came.
@@ -98,15 +100,16 @@ pub fn translated(
     ask: &Ask,
     mut request: Request,
     remote: &Remote,
-    model: &str,
+    candidate: &Candidate,
     keep: &Keep,
     options: Options,
 ) -> Result<Prepared, Box<Failure>> {
     let client = ask.endpoint.codec;
     let asked = asked(ask, &request);
-    request.model = Some(model.to_owned());
+    request.model = Some(candidate.model.clone());
     let version = remote.version().map(str::to_owned);
-    let mut options = Options { strict: ask.strict, version, asked, ..options };
+    let overrides = candidate.overrides.clone();
+    let mut options = Options { strict: ask.strict, version, asked, overrides, ..options };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());

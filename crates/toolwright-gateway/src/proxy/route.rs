@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toolwright::upstream::{Remote, known};
+use toolwright_core::fit::Overrides;
 use toolwright_core::near;
 use toolwright_core::{Fault, FaultClass};
 
@@ -14,6 +15,8 @@ pub struct Candidate {
     pub place: Place,
     /// The name of the model there
     pub model: String,
+    /// Overrides that the configuration has for the upstream and for the aliases that led to it
+    pub overrides: Overrides,
 }
 
 /// Where a model is.
@@ -46,11 +49,21 @@ pub const OFFLINE: &str = "offline";
 /// What the rules are called there.
 const RULES: &str = "rules";
 
+/// What an alias stands for.
+#[derive(Clone)]
+pub struct AliasRoute {
+    /// Models, tried in order
+    pub targets: Vec<String>,
+    /// Limit on output tokens to send if the client sets none
+    pub max_tokens: Option<u64>,
+}
+
 /// All upstreams, and other names for models.
 #[derive(Default)]
 pub struct Routes {
     remotes: BTreeMap<Arc<str>, Remote>,
-    aliases: BTreeMap<String, Vec<String>>,
+    aliases: BTreeMap<String, AliasRoute>,
+    overrides: BTreeMap<String, Overrides>,
     listed: Vec<String>,
 }
 
@@ -62,11 +75,21 @@ impl Routes {
     /// Upstreams by their ids, and aliases with what they stand for.
     pub fn new(
         remotes: impl IntoIterator<Item = Remote>,
-        aliases: impl IntoIterator<Item = (String, Vec<String>)>,
+        aliases: impl IntoIterator<Item = (String, AliasRoute)>,
     ) -> Routes {
         let remotes = remotes.into_iter().map(|remote| (Arc::from(remote.id()), remote));
         let aliases = aliases.into_iter().collect();
-        Routes { remotes: remotes.collect(), aliases, listed: Vec::new() }
+        Routes { remotes: remotes.collect(), aliases, ..Routes::default() }
+    }
+
+    /// Sets the overrides of upstreams, by their ids.
+    #[must_use]
+    pub fn with_overrides(
+        mut self,
+        overrides: impl IntoIterator<Item = (String, Overrides)>,
+    ) -> Routes {
+        self.overrides = overrides.into_iter().collect();
+        self
     }
 
     /// With models, as `upstream/model`, that are listed to whoever asks what there is.
@@ -87,15 +110,26 @@ impl Routes {
     /// Who is asked for a model, in order. Never empty.
     pub fn find(&self, name: &str) -> Result<Vec<Candidate>, Fault> {
         let mut found = Vec::new();
-        self.follow(name, LONGEST, &mut found)?;
+        self.follow(name, LONGEST, None, &mut found)?;
         Ok(found)
     }
 
-    fn follow(&self, name: &str, left: usize, found: &mut Vec<Candidate>) -> Result<(), Fault> {
-        if let Some(targets) = self.aliases.get(name).filter(|_| left > 0) {
-            return targets.iter().try_for_each(|target| self.follow(target, left - 1, found));
+    /// Appends the candidates for a name. The outermost alias with a limit decides the limit.
+    fn follow(
+        &self,
+        name: &str,
+        left: usize,
+        limit: Option<u64>,
+        found: &mut Vec<Candidate>,
+    ) -> Result<(), Fault> {
+        if let Some(alias) = self.aliases.get(name).filter(|_| left > 0) {
+            let limit = limit.or(alias.max_tokens);
+            let mut targets = alias.targets.iter();
+            return targets.try_for_each(|target| self.follow(target, left - 1, limit, found));
         }
-        found.push(self.one(name)?);
+        let mut candidate = self.one(name)?;
+        candidate.overrides.max_tokens = limit.or(candidate.overrides.max_tokens);
+        found.push(candidate);
         Ok(())
     }
 
@@ -112,20 +146,30 @@ impl Routes {
     }
 
     fn one(&self, name: &str) -> Result<Candidate, Fault> {
+        let offline = || Candidate {
+            place: Place::Offline,
+            model: RULES.to_owned(),
+            overrides: Overrides::NONE,
+        };
         if name == OFFLINE {
-            return Ok(Candidate { place: Place::Offline, model: RULES.to_owned() });
+            return Ok(offline());
         }
         if let Some((upstream, model)) = name.split_once('/') {
             if upstream == OFFLINE && model == RULES {
-                return Ok(Candidate { place: Place::Offline, model: model.to_owned() });
+                return Ok(offline());
             }
             if let Some(remote) = self.remotes.get(upstream).filter(|_| !model.is_empty()) {
-                return Ok(at(remote, model));
+                return Ok(self.at(remote, model));
             }
         }
         // A bare id may hold a slash of its own.
         let remote = known::of_model(name).and_then(|known| self.remotes.get(known.id));
-        remote.map(|remote| at(remote, name)).ok_or_else(|| self.unknown(name))
+        remote.map(|remote| self.at(remote, name)).ok_or_else(|| self.unknown(name))
+    }
+
+    fn at(&self, remote: &Remote, model: &str) -> Candidate {
+        let overrides = self.overrides.get(remote.id()).cloned().unwrap_or_default();
+        Candidate { place: Place::Remote(remote.clone()), model: model.to_owned(), overrides }
     }
 
     fn unknown(&self, name: &str) -> Fault {
@@ -154,10 +198,6 @@ impl Routes {
         fault.param = Some("model".to_owned());
         fault
     }
-}
-
-fn at(remote: &Remote, model: &str) -> Candidate {
-    Candidate { place: Place::Remote(remote.clone()), model: model.to_owned() }
 }
 
 /// A name for a message: not too long, on one line.

@@ -169,6 +169,13 @@ fn wrong_values_are_told_with_what_is_accepted() {
         ("[upstreams.openai]\nheaders = { \"host\" = \"c\" }", "use `base_url`"),
         ("[upstreams.openai]\nheaders = { \"x\" = \"a\\nb\" }", "no header can hold"),
         ("[upstreams.openai]\nmodels = \"gpt-4o\"", "this must be a list in brackets"),
+        ("[upstreams.openai]\nmax_tokens = 0", "upstreams.openai.max_tokens: this must be a whole"),
+        ("[upstreams.openai]\ndrop = [\"temprature\"]", "did you mean `temperature`?"),
+        ("[upstreams.openai]\ndrop = \"seed\"", "this must be a list in brackets"),
+        (
+            "[models]\na = { use = [\"offline/rules\"], max_tokens = -1 }",
+            "models.a.max_tokens: this",
+        ),
         ("[tools]\nallow = []", "tools: the key `root` is missing"),
         ("[tools]\nroot = \"Cargo.toml\"", "is not a folder"),
         ("[tools]\nroot = \".\"\nallow = [\"write_fiel\"]", "tools.allow[0]: there is no tool"),

@@ -282,3 +282,36 @@ fn an_upstream_is_reached_through_its_proxy() {
     assert_eq!(answer.status, 502);
     assert_eq!(proxy.received().len(), 1);
 }
+
+/// What is configured for an upstream wins over the dialect and the model, even where bytes would
+/// pass untouched otherwise.
+#[test]
+fn an_upstream_gets_no_dropped_setting_and_its_own_limit() {
+    let own = vendor("openai-chat");
+    let upstream = Upstream::start([own.final_reply(false), own.final_reply(false)]);
+    let settings = "max_tokens = 7000\ndrop = [\"temperature\", \"reasoning\"]\n";
+    let gateway = Gateway::start(&(table("mine", "openai-chat", &upstream) + settings));
+    let body = r#"{"model":"mine/m","messages":[{"role":"user","content":"x"}],"temperature":0.5,"reasoning_effort":"high","top_p":0.9}"#;
+    let answer = gateway.ask_json("/v1/chat/completions", body).ok();
+    assert!(answer.header("toolwright-losses").is_some_and(|losses| losses.starts_with('2')));
+    let received = upstream.last().json();
+    assert!(received.get("temperature").is_none() && received.get("reasoning_effort").is_none());
+    assert_eq!(at(&received, "/top_p").compact(), "0.9");
+    assert_eq!(at(&received, "/max_completion_tokens").as_u64(), Some(7000));
+    // What the client says of the limit stays.
+    let body = r#"{"model":"mine/m","messages":[{"role":"user","content":"x"}],"max_tokens":9}"#;
+    gateway.ask_json("/v1/chat/completions", body).ok();
+    assert_eq!(at(&upstream.last().json(), "/max_tokens").as_u64(), Some(9));
+}
+
+#[test]
+fn an_alias_sets_the_limit_of_whatever_it_leads_to() {
+    let own = vendor("anthropic");
+    let upstream = Upstream::start((0..4).map(|_| own.final_reply(false)));
+    let settings = "max_tokens = 7000\n[models]\nshort = { use = [\"mine/claude-sonnet-4-5\"], max_tokens = 50 }\nouter = { use = \"short\", max_tokens = 60 }\nplain = \"mine/m\"\n";
+    let gateway = Gateway::start(&(table("mine", "anthropic", &upstream) + settings));
+    for (model, limit) in [("short", 50), ("outer", 60), ("plain", 7000)] {
+        gateway.ask_json("/v1/chat/completions", &chat(model)).ok();
+        assert_eq!(at(&upstream.last().json(), "/max_tokens").as_u64(), Some(limit), "{model}");
+    }
+}
