@@ -49,7 +49,7 @@ fn restrict(work: &mut Work<'_>) {
         FixedSampling::WhileThinking => work.profile.thinking.is_on(work.request.thinking.as_ref()),
     };
     let sampling = &mut work.request.sampling;
-    let is_default = |number: &Number| number.as_f64() == 1.0;
+    let is_default = |number: &Number| matches!(number.as_str(), "1" | "1.0");
     let mut lost = Vec::new();
     if is_fixed {
         for (slot, field) in [

@@ -21,7 +21,7 @@ const DEFAULT_EFFORT: &str = "medium";
 
 /// The budget in tokens that stands for an effort, and up to which a budget is called by that word.
 /// `low`, `medium` and `high` are those of Gemini's OpenAI-compatible interface, the others those of
-/// CLIProxyAPI; see `docs/dialects/models.md`.
+/// `CLIProxyAPI`; see `docs/dialects/models.md`.
 pub const BANDS: [(&str, u64); 5] =
     [("minimal", 512), ("low", 1024), ("medium", 8192), ("high", 24_576), ("xhigh", 32_768)];
 
@@ -120,11 +120,11 @@ fn cap_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
 fn budget_to_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let Some(budget) = thinking.budget.take_if(|_| !rule.budget) else { return };
-    let word = budget.as_u64().map(effort_for).and_then(|word| nearest(word, rule.efforts));
-    match word.filter(|_| rule.effort && thinking.effort.is_none()) {
-        Some(word) => {
-            thinking.effort = Some(word.to_owned());
-            let what = format!("becomes effort '{word}'");
+    let own = budget.as_u64().map(effort_for).and_then(|own| nearest(own, rule.efforts));
+    match own.filter(|_| rule.effort && thinking.effort.is_none()) {
+        Some(own) => {
+            thinking.effort = Some(own.to_owned());
+            let what = format!("becomes effort '{own}'");
             work.lose(Severity::Minor, at("budget"), what, "the target has no budgets");
             work.add("effort", "an effort in place of a budget");
         }
@@ -135,11 +135,11 @@ fn budget_to_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
 /// Says an effort as a budget, where there are no efforts or thinking needs a budget.
 fn effort_to_budget(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
-    let Some(word) = &thinking.effort else { return };
+    let Some(own) = &thinking.effort else { return };
     if rule.effort && !rule.on_needs_budget {
         return;
     }
-    let budget = budget_for(word).filter(|_| rule.budget && thinking.budget.is_none());
+    let budget = budget_for(own).filter(|_| rule.budget && thinking.budget.is_none());
     if let Some(budget) = budget {
         thinking.budget = Some(Number::from(budget));
         work.derived_budget = true;
@@ -237,14 +237,14 @@ fn switch_on(work: &mut Work<'_>, thinking: &mut Thinking) {
     if thinking.enabled.take().is_none() {
         return;
     }
-    let word = nearest(DEFAULT_EFFORT, rule.efforts).filter(|_| rule.effort);
-    match (&thinking.effort, word) {
+    let own = nearest(DEFAULT_EFFORT, rule.efforts).filter(|_| rule.effort);
+    match (&thinking.effort, own) {
         (Some(_), _) => {
             work.lose(Severity::Note, at("thinking"), "said by the effort alone", NO_SETTING);
         }
-        (None, Some(word)) if rule.on_is_effort => {
-            thinking.effort = Some(word.to_owned());
-            let what = format!("becomes effort '{word}'");
+        (None, Some(own)) if rule.on_is_effort => {
+            thinking.effort = Some(own.to_owned());
+            let what = format!("becomes effort '{own}'");
             work.lose(Severity::Note, at("thinking"), what, NO_SETTING);
             work.add("effort", "an effort in place of the switch");
         }

@@ -133,9 +133,10 @@ impl ThinkingRule {
 
     /// Claude's interface, at Anthropic and on Bedrock: `thinking` beside `output_config.effort`.
     pub fn claude(family: &Family) -> ThinkingRule {
-        let show = match family.adaptive {
-            true => ShowRule::Field { hides: family.hidden, can_hide: true },
-            false => ShowRule::Always,
+        let show = if family.adaptive {
+            ShowRule::Field { hides: family.hidden, can_hide: true }
+        } else {
+            ShowRule::Always
         };
         ThinkingRule {
             switch: family.thinks(),
