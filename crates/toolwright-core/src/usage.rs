@@ -33,6 +33,21 @@ impl Usage {
         self.input_total().saturating_add(self.output.unwrap_or(0))
     }
 
+    /// Sets input and output from sums in `OpenAI`'s convention: input includes what caches gave,
+    /// output includes reasoning. Vendors that leave these out are recognized by their numbers:
+    /// Grok on Azure reads more from the cache than it counts as input, and xAI counts reasoning
+    /// only in the total. Set what caches gave and the reasoning before.
+    pub(crate) fn set_sums(&mut self, input: Option<u64>, output: Option<u64>, total: Option<u64>) {
+        let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
+        self.input = input.map(|input| input.checked_sub(cached).unwrap_or(input));
+        let reasoning = self.reasoning.unwrap_or(0);
+        let apart = |input: u64, output: u64| input.checked_add(output)?.checked_add(reasoning);
+        let is_apart = reasoning > 0
+            && total.is_some()
+            && input.zip(output).and_then(|(input, output)| apart(input, output)) == total;
+        self.output = output.map(|output| if is_apart { output + reasoning } else { output });
+    }
+
     /// Adds the counts of another answer. Counts without a canonical name are those of one answer
     /// and are not added up.
     pub fn add(&mut self, other: &Usage) {

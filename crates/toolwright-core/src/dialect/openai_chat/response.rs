@@ -133,7 +133,7 @@ pub(super) fn decode_usage(
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");
     let mut own = Fields::new(wire, path, quirks.dialect)?;
-    let mut usage = Usage { output: own.u64("completion_tokens")?, ..Usage::default() };
+    let mut usage = Usage::default();
     if let Some(details) = own.take("prompt_tokens_details") {
         let mut details = Fields::new(details, path.key("prompt_tokens_details"), quirks.dialect)?;
         usage.cache_read = details.u64(CACHED)?;
@@ -150,11 +150,14 @@ pub(super) fn decode_usage(
         usage.cache_read = own.peek(CACHED).and_then(Json::as_u64);
     }
     let prompt = own.u64("prompt_tokens")?;
+    let completion = own.u64("completion_tokens")?;
     let total = own.u64("total_tokens")?;
-    usage.input = prompt.map(|prompt| prompt.saturating_sub(usage.input_total()));
-    for (key, said, computed) in
-        [("prompt_tokens", prompt, usage.input_total()), ("total_tokens", total, usage.total())]
-    {
+    usage.set_sums(prompt, completion, total);
+    for (key, said, computed) in [
+        ("prompt_tokens", prompt, usage.input_total()),
+        ("completion_tokens", completion, usage.output.unwrap_or(0)),
+        ("total_tokens", total, usage.total()),
+    ] {
         if let Some(said) = said.filter(|said| *said != computed) {
             own.put_back(key, said);
         }
@@ -218,7 +221,8 @@ pub(super) fn encode_usage(usage: &Usage, quirks: &Quirks) -> Object {
     let said = |key| usage.extra.get(quirks.dialect, key).cloned();
     let mut object = object! {
         "prompt_tokens": said("prompt_tokens").unwrap_or_else(|| usage.input_total().into()),
-        "completion_tokens": usage.output.unwrap_or(0),
+        "completion_tokens": said("completion_tokens")
+            .unwrap_or_else(|| usage.output.unwrap_or(0).into()),
         "total_tokens": said("total_tokens").unwrap_or_else(|| usage.total().into()),
     };
     let mut details = Object::new();

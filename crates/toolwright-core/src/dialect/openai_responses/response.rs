@@ -95,7 +95,7 @@ pub(super) fn decode_usage(
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");
     let mut own = Fields::new(wire, path, DIALECT)?;
-    let mut usage = Usage { output: own.u64("output_tokens")?, ..Usage::default() };
+    let mut usage = Usage::default();
     if let Some(details) = own.take("input_tokens_details") {
         let mut details = Fields::new(details, path.key("input_tokens_details"), DIALECT)?;
         usage.cache_read = details.u64("cached_tokens")?;
@@ -108,13 +108,18 @@ pub(super) fn decode_usage(
         keep(&mut own, "output_tokens_details", details.into_object());
     }
     let input = own.u64("input_tokens")?;
-    usage.input = input.map(|input| input.saturating_sub(usage.input_total()));
+    let output = own.u64("output_tokens")?;
+    let total = own.u64("total_tokens")?;
+    usage.set_sums(input, output, total);
     // A vendor that counts otherwise gets its own sums back.
-    if let Some(input) = input.filter(|input| *input != usage.input_total()) {
-        own.put_back("input_tokens", input);
-    }
-    if let Some(total) = own.u64("total_tokens")?.filter(|total| *total != usage.total()) {
-        own.put_back("total_tokens", total);
+    for (key, said, computed) in [
+        ("input_tokens", input, usage.input_total()),
+        ("output_tokens", output, usage.output.unwrap_or(0)),
+        ("total_tokens", total, usage.total()),
+    ] {
+        if let Some(said) = said.filter(|said| *said != computed) {
+            own.put_back(key, said);
+        }
     }
     usage.extra = own.rest();
     Ok(Some(usage))
@@ -214,7 +219,7 @@ fn encode_usage(usage: &Usage) -> Object {
             "cached_tokens": usage.cache_read.unwrap_or(0),
             "cache_write_tokens": usage.cache_write.unwrap_or(0),
         },
-        "output_tokens": usage.output.unwrap_or(0),
+        "output_tokens": own("output_tokens", usage.output.unwrap_or(0)),
         "output_tokens_details": object! {"reasoning_tokens": usage.reasoning.unwrap_or(0)},
         "total_tokens": own("total_tokens", usage.total()),
     };

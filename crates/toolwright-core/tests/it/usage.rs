@@ -1,0 +1,90 @@
+//! Counts of vendors that add up in another way than OpenAI, in whole replies and streams.
+
+use toolwright_core::dialect::{WireReply, lookup};
+use toolwright_core::event::join::join;
+use toolwright_core::frame::Frame;
+use toolwright_core::{Json, Usage};
+
+use crate::fixtures;
+
+/// The counts in a whole reply and in a stream of a vendor; both must return as they came.
+fn counted(vendor: &str, usage: &str) -> [Usage; 2] {
+    let codec = lookup(vendor).unwrap();
+    let body = format!(
+        r#"{{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{{"index":0,"message":{{"role":"assistant","content":"x","refusal":null}},"logprobs":null,"finish_reason":"stop"}}],"usage":{usage}}}"#
+    );
+    let whole = fixtures::response(codec, &Json::parse(&body).unwrap()).usage.unwrap();
+    let chunk = |choices: &str, usage: &str| {
+        Frame::data(format!(
+            r#"{{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{choices}],"usage":{usage}}}"#
+        ))
+    };
+    let frames = [
+        chunk(
+            r#"{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}"#,
+            "null",
+        ),
+        chunk(r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, "null"),
+        chunk("", usage),
+        Frame::data("[DONE]"),
+    ];
+    let streamed = join(fixtures::decoded(codec, frames)).unwrap().usage.unwrap();
+    [whole, streamed]
+}
+
+#[test]
+fn reasoning_that_xai_counts_beside_the_output_is_part_of_it() {
+    let usage = r#"{"prompt_tokens":291,"completion_tokens":26,"total_tokens":506,"prompt_tokens_details":{"cached_tokens":290},"completion_tokens_details":{"reasoning_tokens":189}}"#;
+    for vendor in ["xai", "openai-chat"] {
+        for usage in counted(vendor, usage) {
+            assert_eq!((usage.output, usage.reasoning), (Some(215), Some(189)), "{vendor}");
+            assert_eq!((usage.input, usage.cache_read, usage.total()), (Some(1), Some(290), 506));
+        }
+    }
+}
+
+#[test]
+fn reasoning_that_is_part_of_the_output_is_not_counted_twice() {
+    let usage = r#"{"prompt_tokens":15,"completion_tokens":78,"total_tokens":93,"completion_tokens_details":{"reasoning_tokens":64}}"#;
+    for usage in counted("openai-chat", usage) {
+        assert_eq!((usage.output, usage.total()), (Some(78), 93));
+    }
+}
+
+#[test]
+fn a_cache_larger_than_the_prompt_is_not_part_of_it() {
+    let usage = r#"{"prompt_tokens":40,"completion_tokens":5,"total_tokens":45,"prompt_tokens_details":{"cached_tokens":512}}"#;
+    for usage in counted("openai-chat", usage) {
+        assert_eq!((usage.input, usage.cache_read), (Some(40), Some(512)));
+        assert_eq!(usage.input_total(), 552);
+    }
+}
+
+#[test]
+fn openrouter_tells_what_it_wrote_to_a_cache() {
+    let usage = r#"{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"cost":0.01,"prompt_tokens_details":{"cached_tokens":10,"cache_write_tokens":60}}"#;
+    for usage in counted("openrouter", usage) {
+        assert_eq!(
+            (usage.input, usage.cache_read, usage.cache_write),
+            (Some(30), Some(10), Some(60))
+        );
+    }
+}
+
+#[test]
+fn counts_reach_other_clients_by_their_own_convention() {
+    let chat = lookup("openai-chat").unwrap();
+    let body = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":291,"completion_tokens":26,"total_tokens":506,"completion_tokens_details":{"reasoning_tokens":189}}}"#;
+    let options = toolwright_core::translate::Options::default();
+    for (to, place) in [
+        ("anthropic", "/usage/output_tokens"),
+        ("ollama", "/eval_count"),
+        ("openai-responses", "/usage/output_tokens"),
+    ] {
+        let translator =
+            toolwright_core::translate::Translator::new(chat, lookup(to).unwrap(), &options);
+        let reply =
+            translator.response(WireReply::ok(Json::parse(body).unwrap())).unwrap().value.body;
+        assert_eq!(reply.pointer(place).and_then(Json::as_u64), Some(215), "{to}");
+    }
+}
