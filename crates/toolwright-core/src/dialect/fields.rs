@@ -143,6 +143,11 @@ impl<'p> Fields<'p> {
         }
     }
 
+    /// Whether a field is all that is left.
+    pub fn is_sole(&self, key: &str) -> bool {
+        self.object.len() == 1 && self.object.contains_key(key)
+    }
+
     /// Puts back what was taken, because only this dialect understands it.
     pub fn put_back(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
         self.object.insert(key, value);

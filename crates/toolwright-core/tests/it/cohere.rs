@@ -480,11 +480,45 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
         ..Response::default()
     };
     let expected = json(
-        r#"{"id":"00000000-0000-0000-0000-000000000000","finish_reason":"MAX_TOKENS","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},"usage":{"tokens":{"input_tokens":3,"output_tokens":3}}}"#,
+        r#"{"id":"00000000-0000-0000-0000-000000000000","finish_reason":"MAX_TOKENS","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},"usage":{"billed_units":{"input_tokens":3,"output_tokens":3},"tokens":{"input_tokens":3,"output_tokens":3}}}"#,
     );
     assert_eq!(codec().encode_response(response, &Asked::default()).body, expected);
     let frames = encoded([Event::Start(Start::default())]);
     assert!(frames[0].contains("00000000-0000-0000-0000-000000000000"));
     let delta = Delta::Text("x".to_owned());
     assert_eq!(encoded([Event::PartDelta { index: 0, delta }, Event::Ping]), Vec::<String>::new());
+}
+
+#[test]
+fn every_reply_tells_what_is_billed() {
+    let usage = toolwright_core::Usage {
+        input: Some(7),
+        cache_read: Some(3),
+        output: Some(5),
+        ..toolwright_core::Usage::default()
+    };
+    for (usage, billed) in [
+        (Some(usage), r#""billed_units":{"input_tokens":10,"output_tokens":5}"#),
+        (None, r#""billed_units":{"input_tokens":0,"output_tokens":0}"#),
+    ] {
+        let response = Response { usage, ..Response::new(vec![Part::text("x")]) };
+        let whole = codec().encode_response(response.clone(), &Asked::default()).body;
+        assert!(whole.compact().contains(billed), "{whole}");
+        let again = codec().decode_response(WireReply::ok(whole)).unwrap();
+        assert_eq!(again.usage, response.usage);
+        let frames = encoded(split(response.clone()));
+        let end = frames.iter().find(|own| own.contains("message-end")).unwrap();
+        assert!(end.contains(billed), "{end}");
+        assert_eq!(join(decoded(&frames)).unwrap().usage, response.usage);
+    }
+}
+
+#[test]
+fn a_schema_is_read_under_the_older_key() {
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_object","schema":{"type":"object"}}}"#;
+    let wire = WireRequest { body: json(body), ..WireRequest::default() };
+    let request = codec().decode_request(wire).unwrap();
+    let Some(toolwright_core::request::Format::Schema(format)) = request.format else { panic!() };
+    assert_eq!(format.schema, json(r#"{"type":"object"}"#));
+    assert!(request.extra.is_empty());
 }

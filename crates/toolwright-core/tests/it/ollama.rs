@@ -351,7 +351,7 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
         ..Response::default()
     };
     let asked = Asked { model: Some("m".to_owned()), created: 1_794_700_800, ..Asked::default() };
-    let last = r#""done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":3}"#;
+    let last = r#""done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":3,"total_duration":1,"load_duration":1,"prompt_eval_duration":1,"eval_duration":1}"#;
     let head = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":"#;
     let whole = format!(r#"{head}{{"role":"assistant","content":"hi"}},{last}"#);
     assert_eq!(codec().encode_response(response.clone(), &asked).body, json(&whole));
@@ -360,4 +360,21 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
         format!(r#"{head}{{"role":"assistant","content":""}},{last}"#),
     ];
     assert_eq!(encoded(split(response), &asked), lines.map(|line| json(&line)));
+}
+
+#[test]
+fn every_reply_has_durations_that_can_be_divided_by() {
+    let keys = ["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"];
+    let response = Response::new(vec![Part::text("x")]);
+    let whole = codec().encode_response(response.clone(), &Asked::default()).body;
+    let lines = encoded(toolwright_core::event::split::split(response.clone()), &Asked::default());
+    for reply in [&whole, lines.last().unwrap()] {
+        for key in keys {
+            assert!(reply.get(key).and_then(Json::as_u64).is_some_and(|own| own > 0), "{key}");
+        }
+    }
+    // They say nothing, and nothing is read from them; what a server measured stays.
+    assert_eq!(codec().decode_response(WireReply::ok(whole)).unwrap().stop, response.stop);
+    let measured = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"x"},"done":true,"done_reason":"stop","total_duration":5,"load_duration":2,"prompt_eval_duration":2,"eval_duration":3}"#;
+    fixtures::response(codec(), &json(measured));
 }

@@ -49,6 +49,12 @@ fn members(dialect: Dialect, object: &Object) -> Object {
             && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());
         let mut value =
             if exact { value.clone() } else { text(dialect, &key, normal(dialect, value)) };
+        if dialect == Dialect::Cohere && key == "usage" {
+            drop_bill(&mut value);
+            if value.as_object().is_some_and(Object::is_empty) {
+                continue;
+            }
+        }
         if dialect == Dialect::Ollama && key == "tool_calls" {
             drop_positions(&mut value);
         }
@@ -74,15 +80,34 @@ fn is_chat(dialect: Dialect) -> bool {
 }
 
 /// Absent or what a format takes for granted: empty strings of Ollama's server and of Cohere's plan;
+/// durations of Ollama that nobody measured;
 /// in the Responses API, that an item with a role is a message, no annotations, and any detail.
 fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
     match (dialect, key) {
         (Dialect::Ollama, "content" | "thinking" | "done_reason")
         | (Dialect::Cohere, "tool_plan") => value.as_str() == Some(""),
+        (
+            Dialect::Ollama,
+            "total_duration" | "load_duration" | "prompt_eval_duration" | "eval_duration",
+        ) => value.as_u64() == Some(1),
         (Dialect::OpenaiResponses, "type") => value.as_str() == Some("message"),
         (Dialect::OpenaiResponses, "detail") => value.as_str() == Some("auto"),
         (Dialect::OpenaiResponses, "annotations" | "logprobs") => value.as_array() == Some(&[]),
         _ => false,
+    }
+}
+
+/// Absent or the tokens themselves, for what Cohere bills; zero where there are none.
+fn drop_bill(usage: &mut Json) {
+    let Some(usage) = usage.as_object_mut() else { return };
+    let tokens = usage.get("tokens").cloned().unwrap_or_default();
+    let plain = usage.get("billed_units").and_then(Json::as_object).is_some_and(|billed| {
+        billed.iter().all(|(key, value)| {
+            tokens.get(key) == Some(value) || (tokens.is_null() && value.as_u64() == Some(0))
+        })
+    });
+    if plain {
+        usage.remove("billed_units");
     }
 }
 

@@ -85,11 +85,12 @@ fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), D
     let path = Path::ROOT.key("response_format");
     let mut own = Fields::new(fields.need("response_format")?, path, DIALECT)?;
     own.take("type");
-    request.format = Some(match (json, own.peek("json_schema").cloned()) {
+    // langchain-cohere sends the older key, `schema`.
+    let schema = if json { own.take("json_schema").or_else(|| own.take("schema")) } else { None };
+    request.format = Some(match (json, schema) {
         (false, _) => Format::Text,
         (true, None) => Format::Json,
         (true, Some(schema)) => {
-            own.take("json_schema");
             Format::Schema(SchemaFormat { name: None, description: None, schema, strict: None })
         }
     });

@@ -48,7 +48,8 @@ pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
     Ok(stop)
 }
 
-/// Reads counts: `tokens` are what the model read and wrote, `billed_units` stay aside.
+/// Reads counts: `tokens` are what the model read and wrote, `billed_units` stay aside where they
+/// differ from what a writer says.
 ///
 /// Cohere calls `cached_tokens` prompt tokens that hit a cache, so they are taken to be among
 /// `input_tokens`, as with OpenAI; where that cannot be, they stay aside, too.
@@ -73,8 +74,42 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
             None => own.put_back("cached_tokens", cached),
         }
     }
+    let billed = own.peek(BILLED).and_then(Json::as_object).is_some_and(|billed| {
+        let same = |key, count| billed.get(key).and_then(Json::as_u64) == count;
+        let (input, output) = billed_units(Some(&usage));
+        billed.len() == usize::from(input.is_some()) + usize::from(output.is_some())
+            && same("input_tokens", input)
+            && same("output_tokens", output)
+    });
+    let zeros = own.peek(BILLED).is_some_and(|billed| *billed == Json::Object(encode_billed(None)));
+    if billed {
+        own.take(BILLED);
+    } else if zeros && usage == Usage::default() && own.is_sole(BILLED) {
+        // What is written for a reply without counts.
+        return Ok(None);
+    }
     usage.extra = own.rest();
     Ok(Some(usage))
+}
+
+/// What a customer pays for. The field is in every reply, because langchain-cohere reads it
+/// unconditionally.
+const BILLED: &str = "billed_units";
+
+/// The units of a reply whose vendor does not bill in them: all tokens.
+fn billed_units(usage: Option<&Usage>) -> (Option<u64>, Option<u64>) {
+    match usage {
+        Some(usage) => (usage.input.map(|_| usage.input_total()), usage.output),
+        None => (Some(0), Some(0)),
+    }
+}
+
+fn encode_billed(usage: Option<&Usage>) -> Object {
+    let (input, output) = billed_units(usage);
+    let mut object = Object::new();
+    object.insert_some("input_tokens", input);
+    object.insert_some("output_tokens", output);
+    object
 }
 
 /// Takes a count. All counts are floats here; one that is not whole is none of ours and stays.
@@ -94,7 +129,7 @@ pub(super) fn encode(response: Response) -> Json {
         "finish_reason": encode_stop(&response.stop),
         "message": part::encode_assistant(&response.parts, Json::Array),
     };
-    object.insert_some("usage", response.usage.as_ref().map(encode_usage));
+    object.insert("usage", encode_usage(response.usage.as_ref()));
     response.stop.extra.write_into(DIALECT, &mut object);
     response.extra.write_into(DIALECT, &mut object);
     Json::Object(object)
@@ -115,11 +150,15 @@ pub(super) fn encode_stop(stop: &Stop) -> Json {
 }
 
 /// Writes counts.
-pub(super) fn encode_usage(usage: &Usage) -> Object {
+pub(super) fn encode_usage(usage: Option<&Usage>) -> Object {
+    let mut object = Object::new();
+    if usage.is_none_or(|usage| usage.extra.get(DIALECT, BILLED).is_none()) {
+        object.insert(BILLED, encode_billed(usage));
+    }
+    let Some(usage) = usage else { return object };
     let mut tokens = Object::new();
     tokens.insert_some("input_tokens", usage.input.map(|_| usage.input_total()));
     tokens.insert_some("output_tokens", usage.output);
-    let mut object = Object::new();
     if !tokens.is_empty() {
         object.insert("tokens", tokens);
     }

@@ -17,6 +17,13 @@ use crate::usage::Usage;
 /// A note on a stop: the server gave no reason.
 const NO_REASON: &str = note!("no_reason");
 
+/// How long things took, in nanoseconds. Clients divide by these, so that every reply has them.
+const DURATIONS: [&str; 4] =
+    ["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"];
+
+/// The duration of what nobody measured, the least that can be divided by.
+const UNMEASURED: u64 = 1;
+
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
@@ -61,6 +68,11 @@ pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError
 
 /// Reads why the model stopped; no reason is as good as an end.
 pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+    for key in DURATIONS {
+        if fields.peek(key).and_then(Json::as_u64) == Some(UNMEASURED) {
+            fields.take(key);
+        }
+    }
     let word = fields.string("done_reason")?.unwrap_or_default();
     let mut stop = Stop::default();
     match STOPS.iter().find(|(_, own)| *own == word) {
@@ -122,5 +134,10 @@ pub(super) fn encode_last(
         object.insert_some("eval_count", usage.output);
     }
     stop.extra.write_into(DIALECT, &mut object);
+    for key in DURATIONS {
+        if !object.contains_key(key) {
+            object.insert(key, UNMEASURED);
+        }
+    }
     object
 }

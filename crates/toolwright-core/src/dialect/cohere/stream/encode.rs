@@ -129,7 +129,7 @@ impl Encoder {
             }
         }
         let mut delta = object! {"finish_reason": response::encode_stop(&self.stop)};
-        delta.insert_some("usage", self.usage.as_ref().map(response::encode_usage));
+        delta.insert("usage", response::encode_usage(self.usage.as_ref()));
         delta.merge(&rest);
         frames.push(frame("message-end", object! {"delta": delta}));
         frames.push(Frame::data(DONE));
