@@ -11,6 +11,7 @@ mod documents;
 mod extras;
 mod ids;
 mod loss;
+mod media;
 mod outcome;
 mod overrides;
 pub mod profile;
@@ -89,10 +90,11 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     reasoning::pass(&mut work);
     content::pass(&mut work);
     system::single(&mut work);
+    // Media that leave their outcome are announced with the id of the call.
+    ids::pass(&mut work);
     outcome::pass(&mut work);
     roles::pass(&mut work);
     documents::pass(&mut work);
-    ids::pass(&mut work);
     alias::pass(&mut work);
     sampling::pass(&mut work);
     overrides::pass(&mut work);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::profile::{ContentRule, MediaRule};
-use super::{Severity, Site, Work};
+use super::{Severity, Site, Work, media};
 use crate::call::Arguments;
 use crate::json::Json;
 use crate::message::{Message, Role};
@@ -86,6 +86,7 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
             true
         }
         Body::Media(media) => {
+            media::prepare(work, media, &rule.media, &part.origin);
             let accepted = speaker == Role::User && takes(&rule.media, media);
             if accepted {
                 describe(work, media, &rule.media, &part.origin);
@@ -168,7 +169,9 @@ pub(super) const NO_TEXT_DOCUMENT: &str = "the target takes no such documents he
 /// Whether a rule takes a medium from where it is.
 pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {
     match &media.source {
-        MediaSource::Base64(_) => rule.base64.contains(&media.kind),
+        MediaSource::Base64(_) => {
+            rule.base64.contains(&media.kind) && media::is_legal_document(media, rule)
+        }
         MediaSource::Url(_) => rule.url.contains(&media.kind),
         MediaSource::Text(_) => rule.text_document,
         MediaSource::File(..) => rule.file,

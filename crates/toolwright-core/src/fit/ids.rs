@@ -1,14 +1,16 @@
 //! Call ids: made where the source has none, mapped where the target refuses them (case 9).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
 use super::profile::IdRule;
 use crate::hash;
-use crate::part::Body;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part};
 
 pub(super) fn pass(work: &mut Work<'_>) {
+    adopt(work);
     let twins = pair(work);
     let rule = work.profile.ids;
     let mut ids = Vec::new();
@@ -31,6 +33,39 @@ pub(super) fn pass(work: &mut Work<'_>) {
         });
     }
     work.aliases.ids.extend(twins);
+}
+
+/// Gives calls without ids those that their outcomes name, by order among the calls of the outcome's
+/// tool. litellm sends Ollama no id with a call and one with its outcome.
+fn adopt(work: &mut Work<'_>) {
+    let parts = || work.request.messages.iter().flat_map(|message| &message.parts);
+    let calls = || parts().filter_map(Part::as_call);
+    if calls().all(|call| call.id.is_some()) {
+        return;
+    }
+    let mut known: BTreeSet<String> = calls().filter_map(|call| call.id.clone()).collect();
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    let mut adopted: BTreeMap<usize, String> = BTreeMap::new();
+    for (at, part) in parts().enumerate() {
+        match &part.body {
+            Body::Call(call) if call.id.is_none() => open.push((at, &call.name)),
+            Body::Outcome(Outcome { call_id: Some(id), name, .. }) if !known.contains(id) => {
+                let is_meant = |own: &str| name.as_ref().is_none_or(|name| name == own);
+                if let Some(place) = open.iter().position(|(_, own)| is_meant(own)) {
+                    adopted.insert(open.remove(place).0, id.clone());
+                    known.insert(id.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut at = 0;
+    each_part(&mut work.request.messages, |part| {
+        if let (Body::Call(call), Some(id)) = (&mut part.body, adopted.remove(&at)) {
+            call.id = Some(id);
+        }
+        at += 1;
+    });
 }
 
 /// A call that waits for its outcome.

@@ -1,18 +1,24 @@
 //! Outcomes: what they may contain, and how failure is said (cases 15 and 16).
 
+use std::collections::BTreeMap;
+
 use super::content::{
     AS_WORDS, NO_TEXT_DOCUMENT, describe, join_texts, placeholder, takes, word, words_first,
 };
 use super::profile::JsonRule;
-use super::{Severity, Site, Work};
+use super::{Severity, Site, Work, media};
 use crate::json::Json;
 use crate::message::{Message, Role};
 use crate::origin::Origin;
 use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaSource, Part};
+use crate::part::{Body, Media, MediaKind, MediaSource, Part};
+use crate::tool::flat_name;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let messages = std::mem::take(&mut work.request.messages);
+    let calls = messages.iter().flat_map(Message::calls);
+    let names: BTreeMap<String, String> =
+        calls.filter_map(|call| Some((call.id.clone()?, flat_name(&call.name)))).collect();
     let mut moved: Vec<Part> = Vec::new();
     for mut message in messages {
         let carries = message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)));
@@ -21,7 +27,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
             work.request.messages.push(Message::new(Role::User, parts));
         }
         for part in &mut message.parts {
-            one(work, part, &mut moved);
+            one(work, part, &names, &mut moved);
         }
         work.request.messages.push(message);
     }
@@ -30,7 +36,26 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
-fn one(work: &mut Work<'_>, part: &mut Part, moved: &mut Vec<Part>) {
+/// Says of which call a medium is that follows in a message of the user.
+fn announcement(kind: MediaKind, outcome: &Outcome, names: &BTreeMap<String, String>) -> String {
+    let mut kind = word(kind).to_owned();
+    kind[..1].make_ascii_uppercase();
+    let id = outcome.call_id.as_deref();
+    let name = id.and_then(|id| names.get(id)).or(outcome.name.as_ref());
+    match (id, name) {
+        (Some(id), Some(name)) => format!("{kind} from tool call {id} ({name}):"),
+        (Some(own), None) => format!("{kind} from tool call {own}:"),
+        (None, Some(name)) => format!("{kind} from tool call ({name}):"),
+        (None, None) => format!("{kind} from the tool call:"),
+    }
+}
+
+fn one(
+    work: &mut Work<'_>,
+    part: &mut Part,
+    names: &BTreeMap<String, String>,
+    moved: &mut Vec<Part>,
+) {
     let rule = work.profile.outcome;
     let Body::Outcome(outcome) = &mut part.body else { return };
     if let Some(mark) = part.cache.take_if(|_| !rule.cache) {
@@ -39,10 +64,17 @@ fn one(work: &mut Work<'_>, part: &mut Part, moved: &mut Vec<Part>) {
     }
     let words = outcome.content.iter().any(|part| !matches!(part.body, Body::Media(_)));
     let pieces = std::mem::take(&mut outcome.content);
+    let mut media = Vec::new();
     for mut piece in pieces {
-        if content(work, &mut piece, words, moved) {
+        if content(work, &mut piece, words, &mut media) {
             outcome.content.push(piece);
         }
+    }
+    for part in media {
+        if let Body::Media(own) = &part.body {
+            moved.push(Part::text(announcement(own.kind, outcome, names)));
+        }
+        moved.push(part);
     }
     flag(work, outcome, &part.origin);
     if !rule.many_texts {
@@ -70,6 +102,11 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
         let site = Site::cache(&part.origin, &mark);
         work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
     }
+    if let Body::Media(own) = &mut part.body {
+        let follows = !takes(&rule.media, own) && takes(&work.profile.content.media, own);
+        let rule = if follows { work.profile.content.media } else { rule.media };
+        media::prepare(work, own, &rule, &part.origin);
+    }
     match &mut part.body {
         // Where any value is taken, a string is a text.
         Body::Json(Json::String(text)) if rule.json == JsonRule::Any => {
@@ -93,9 +130,12 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
         }
         Body::Media(media) if !takes(&rule.media, media) => {
             let kind = word(media.kind);
-            let text = placeholder(media);
-            let follows = takes(&work.profile.content.media, media)
-                && !work.profile.turns.assistant_after_outcomes;
+            let follows = takes(&work.profile.content.media, media);
+            let text = if follows {
+                format!("[{kind} in the next message of the user]")
+            } else {
+                placeholder(media)
+            };
             let origin = part.origin.clone();
             let original = std::mem::replace(part, Part::text(text).with_origin(origin.clone()));
             let why = "the target takes no such media in an outcome";

@@ -8,6 +8,9 @@ use crate::origin::Origin;
 use crate::part::{Body, Part};
 
 pub(super) fn pass(work: &mut Work<'_>) {
+    if !work.is_native() {
+        outcomes_first(work);
+    }
     match work.profile.turns.outcomes {
         OutcomeCarrier::OwnMessage => split_outcomes(work),
         OutcomeCarrier::UserTurn => gather_outcomes(work),
@@ -22,9 +25,6 @@ pub(super) fn pass(work: &mut Work<'_>) {
             let merges = |role| !matches!(role, Role::System | Role::Developer);
             merge(work, merges, "the target's turns alternate");
         }
-    }
-    if work.profile.turns.assistant_after_outcomes {
-        part_with_assistant(work);
     }
     let mut messages = std::mem::take(&mut work.request.messages);
     for message in &mut messages {
@@ -52,6 +52,31 @@ pub(super) fn pass(work: &mut Work<'_>) {
 
 fn is_outcome(part: &Part) -> bool {
     matches!(part.body, Body::Outcome(_))
+}
+
+/// Outcomes come right after their calls: a message between them follows. Gemini CLI puts an image
+/// between two outcomes.
+fn outcomes_first(work: &mut Work<'_>) {
+    let messages = std::mem::take(&mut work.request.messages);
+    // Messages since the last turn with calls
+    let mut waiting: Vec<Message> = Vec::new();
+    let mut is_open = false;
+    for message in messages {
+        if message.role == Role::Assistant {
+            work.request.messages.append(&mut waiting);
+            is_open = message.calls().next().is_some();
+        } else if message.parts.iter().any(is_outcome) {
+            for own in &waiting {
+                let why = "the target takes outcomes first";
+                work.lose(Severity::Note, Site::of(&own.origin), "comes after the outcomes", why);
+            }
+        } else if is_open {
+            waiting.push(message);
+            continue;
+        }
+        work.request.messages.push(message);
+    }
+    work.request.messages.append(&mut waiting);
 }
 
 /// A message for each outcome; what else the user said follows.
@@ -120,6 +145,21 @@ fn gather_outcomes(work: &mut Work<'_>) {
             }
         }
     }
+    if work.is_native() {
+        return;
+    }
+    let mut messages = std::mem::take(&mut work.request.messages);
+    for message in &mut messages {
+        let last = message.parts.iter().rposition(is_outcome).unwrap_or(0);
+        let early = message.parts[..last].iter().filter(|part| !is_outcome(part));
+        let lists: Vec<Origin> = early.map(|part| part.origin.list()).collect();
+        for list in lists {
+            let why = "the target takes outcomes first";
+            work.lose(Severity::Note, Site::of(&list), "order of its parts changed", why);
+            message.parts.sort_by_key(|part| !is_outcome(part));
+        }
+    }
+    work.request.messages = messages;
 }
 
 /// Neighbours of one role become one message.
@@ -140,33 +180,6 @@ fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) 
             }
         }
     }
-}
-
-/// A turn of the assistant between outcomes and the user's next words.
-fn part_with_assistant(work: &mut Work<'_>) {
-    let messages = std::mem::take(&mut work.request.messages);
-    let mut after_outcome = None;
-    for message in messages {
-        if let (Some(outcome), Role::User) = (&after_outcome, message.role) {
-            for part in &message.parts {
-                if same_message(outcome, &part.origin) {
-                    let why = "the target wants a turn of the assistant before it";
-                    let site = Site::of(&part.origin.list());
-                    work.lose(Severity::Note, site, "comes as two messages", why);
-                }
-            }
-            work.request.messages.push(Message::assistant("OK."));
-            work.add("messages", "a turn of the assistant, which the target wants after outcomes");
-        }
-        after_outcome =
-            message.parts.last().filter(|part| is_outcome(part)).map(|part| part.origin.clone());
-        work.request.messages.push(message);
-    }
-}
-
-/// Whether two parts were read in one message.
-fn same_message(one: &Origin, other: &Origin) -> bool {
-    one.pointer().is_some() && one.list().pointer() == other.list().pointer()
 }
 
 /// Thinking, then words, then calls.

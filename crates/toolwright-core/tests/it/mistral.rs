@@ -386,3 +386,19 @@ fn what_is_not_understood_is_said_so() {
         "mistral: /messages/0/tool_calls/0/function/arguments: expected a string or an object"
     );
 }
+
+#[test]
+fn audio_is_read_in_both_shapes() {
+    let request = request(
+        r#"{"model":"m","messages":[{"role":"user","content":[
+            {"type":"input_audio","input_audio":{"data":"SUQz","format":"mp3"}},
+            {"type":"input_audio","input_audio":"SUQz"}]}]}"#,
+    );
+    let media = request.messages[0].parts.iter().map(|part| match &part.body {
+        Body::Media(media) => (media.mime.clone(), media.source.clone()),
+        _ => panic!(),
+    });
+    let data = MediaSource::Base64("SUQz".to_owned());
+    let expected = vec![(Some("audio/mpeg".to_owned()), data.clone()), (None, data)];
+    assert_eq!(media.collect::<Vec<_>>(), expected);
+}

@@ -18,6 +18,8 @@ const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document],
+    // The SDK's type of a source in base64 has no other; text goes as `type: "text"`.
+    documents: &["application/pdf"],
     url: &[Image, Document],
     text_document: true,
     file: true,

@@ -3,7 +3,7 @@
 use super::wire::DIALECT;
 use crate::fit::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, OutcomeRule,
-    Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule, TurnRule,
+    Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
 };
 use crate::part::MediaKind::{Audio, Document, Image};
 use crate::response::StopReason;
@@ -38,11 +38,6 @@ pub(super) fn profile() -> Profile {
         },
         choice: ChoiceRule::USUAL,
         parallel_switch: true,
-        turns: TurnRule {
-            // `user` right after `tool` is refused with code 3230 (`mistral_error_400_order`).
-            assistant_after_outcomes: true,
-            ..TurnRule::PLAIN
-        },
         content: ContentRule { media: MEDIA, ..ContentRule::PLAIN },
         outcome: OutcomeRule { media: MEDIA, name: true, ..OutcomeRule::TEXT },
         reasoning: ReasoningRule {

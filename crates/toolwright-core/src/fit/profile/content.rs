@@ -45,6 +45,8 @@ impl ContentRule {
 pub struct MediaRule {
     /// The kinds that are accepted in base64
     pub base64: &'static [MediaKind],
+    /// The media types of documents that are accepted in base64; none if every type is
+    pub documents: &'static [&'static str],
     /// The kinds that are accepted by address
     pub url: &'static [MediaKind],
     /// Whether a document may come as plain text
@@ -61,6 +63,7 @@ impl MediaRule {
     /// No media.
     pub const NONE: MediaRule = MediaRule {
         base64: &[],
+        documents: &[],
         url: &[],
         text_document: false,
         file: false,

@@ -24,8 +24,6 @@ pub struct TurnRule {
     pub outcomes: OutcomeCarrier,
     /// Which neighbours of one role are one message
     pub merges: Merges,
-    /// Whether an assistant's turn must stand between outcomes and the user (Mistral)
-    pub assistant_after_outcomes: bool,
     /// Whether an assistant's turn keeps the order of text and calls; else text comes first
     pub ordered: bool,
     /// Whether an assistant's turn has at most one text, so that several are joined
@@ -37,7 +35,6 @@ impl TurnRule {
     pub const PLAIN: TurnRule = TurnRule {
         outcomes: OutcomeCarrier::OwnMessage,
         merges: Merges::None,
-        assistant_after_outcomes: false,
         ordered: false,
         single_text: false,
     };

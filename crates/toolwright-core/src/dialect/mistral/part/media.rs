@@ -16,7 +16,7 @@ pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, Decod
             let media = located(MediaKind::Document, fields.need_string("document_url")?);
             Ok(Media { name, ..media })
         }
-        "input_audio" => Ok(located(MediaKind::Audio, fields.need_string("input_audio")?)),
+        "input_audio" => decode_audio(fields),
         _ => Ok(Media {
             kind: MediaKind::Document,
             mime: None,
@@ -39,6 +39,25 @@ fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
         }
     };
     Ok(located(MediaKind::Image, url))
+}
+
+/// `input_audio` is bytes, or an object with their format as in Chat Completions, whose other fields
+/// stay extra.
+fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+    let path = fields.path();
+    let path = path.key("input_audio");
+    let wire = match fields.need("input_audio")? {
+        Json::String(text) => return Ok(located(MediaKind::Audio, text)),
+        wire => wire,
+    };
+    let mut audio = Fields::new(wire, path, DIALECT)?;
+    let source = MediaSource::Base64(audio.need_string("data")?);
+    let mime = audio.string("format")?.map(|format| match format.as_str() {
+        "mp3" => "audio/mpeg".to_owned(),
+        other => format!("audio/{other}"),
+    });
+    fields.put_back("input_audio", audio.into_object());
+    Ok(Media { kind: MediaKind::Audio, mime, source, name: None })
 }
 
 /// A medium by its address, by a `data:` URL, or (sound only) by its bare bytes in base64.
@@ -70,6 +89,14 @@ pub(super) fn encode(media: &Media, extra: &Extra) -> Option<Object> {
         MediaSource::File(_, id) => return Some(object! {"type": "file", "file_id": id.as_str()}),
         MediaSource::Text(_) => return None,
     };
+    if let (MediaKind::Audio, MediaSource::Base64(data), Some(_)) =
+        (media.kind, &media.source, extra.get(DIALECT, "input_audio"))
+    {
+        let mut audio = object! {"data": data.as_str()};
+        let format = media.mime.as_deref().and_then(|mime| mime.strip_prefix("audio/"));
+        audio.insert_some("format", format.map(|own| if own == "mpeg" { "mp3" } else { own }));
+        return Some(object! {"type": "input_audio", "input_audio": audio});
+    }
     Some(match media.kind {
         MediaKind::Image if extra.get(DIALECT, "image_url").is_some() => {
             object! {"type": "image_url", "image_url": object! {"url": url}}
