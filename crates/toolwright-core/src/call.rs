@@ -20,6 +20,9 @@ impl Call {
     }
 }
 
+/// Arguments that say that there are none.
+pub(crate) const NULL: &str = "null";
+
 /// The arguments of a call, exactly as the model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arguments {
@@ -32,11 +35,11 @@ pub enum Arguments {
 }
 
 impl Arguments {
-    /// Reads what a dialect carries as a string. Nothing at all means no arguments (case 2); any
-    /// other text that is not JSON stays what it is.
+    /// Reads what a dialect carries as a string. Nothing at all means no arguments (case 2), and so
+    /// does `null`, which Groq sends; any other text that is not JSON stays what it is.
     pub fn from_text(text: impl Into<String>) -> Arguments {
         let text = text.into();
-        if text.trim().is_empty() {
+        if matches!(text.trim(), "" | NULL) {
             return Arguments::none();
         }
         match JsonText::new(text) {

@@ -59,6 +59,21 @@ impl<'p> Fields<'p> {
         self.take(key).ok_or_else(|| self.missing(key))
     }
 
+    /// Checks that this is the body of a reply, which has at least one of these fields. A server
+    /// that answers 200 may still say that there is no such path, or that it failed.
+    pub fn require_reply(&self, keys: &[&str]) -> Result<(), DecodeError> {
+        if keys.iter().any(|key| self.peek(key).is_some()) {
+            return Ok(());
+        }
+        match self.peek("error") {
+            Some(_) => Err(self.expected("error", "a reply, but this is an error")),
+            None => {
+                let what = "a reply, but the document has none of its fields";
+                Err(DecodeError::expected(self.dialect, &self.path, what))
+            }
+        }
+    }
+
     /// Takes a string.
     pub fn string(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
         match self.take(key) {

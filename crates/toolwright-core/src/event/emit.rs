@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::call::NULL;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Kind, Start, Tail};
 use crate::extra::Extra;
@@ -81,13 +82,15 @@ impl Emitter {
         if !progress.kind.takes(&delta) {
             return;
         }
-        let text = match &delta {
-            Delta::Text(text) | Delta::Reasoning { text, .. } => text,
+        let delta = match delta {
             Delta::Arguments(text) => {
-                progress.push(text);
-                text
+                progress.push(&text);
+                let Some(text) = progress.release(text) else { return };
+                Delta::Arguments(text)
             }
+            delta => delta,
         };
+        let (Delta::Text(text) | Delta::Reasoning { text, .. } | Delta::Arguments(text)) = &delta;
         if !text.is_empty() {
             out.push(Event::PartDelta { index, delta });
         }
@@ -100,8 +103,8 @@ impl Emitter {
 
     /// Ends a part that is open.
     pub fn close(&mut self, index: usize, tail: Tail, out: &mut Vec<Event>) {
-        if self.open.remove(&index).is_some() {
-            out.push(Event::PartEnd { index, tail });
+        if let Some(progress) = self.open.remove(&index) {
+            progress.close(index, tail, out);
         }
     }
 
@@ -126,8 +129,8 @@ impl Emitter {
 
     /// Ends all parts that are open.
     pub fn close_all(&mut self, out: &mut Vec<Event>) {
-        while let Some((index, _)) = self.open.pop_first() {
-            out.push(Event::PartEnd { index, tail: Tail::default() });
+        while let Some((index, progress)) = self.open.pop_first() {
+            progress.close(index, Tail::default(), out);
         }
     }
 
@@ -191,11 +194,40 @@ struct Progress {
     escaped: bool,
     /// The first byte of the document
     first: Option<u8>,
+    /// Arguments held back because they may become `null`; `None` once they cannot
+    held: Option<String>,
 }
 
 impl Progress {
     fn new(head: &Head) -> Progress {
-        Progress { kind: Kind::of(head), depth: 0, in_string: false, escaped: false, first: None }
+        let is_json = matches!(head, Head::Call { free: false, .. });
+        Progress {
+            kind: Kind::of(head),
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            first: None,
+            held: is_json.then(String::new),
+        }
+    }
+
+    /// The arguments that may go out when these have come.
+    fn release(&mut self, text: String) -> Option<String> {
+        let Some(held) = &mut self.held else { return Some(text) };
+        held.push_str(&text);
+        if NULL.starts_with(held.trim()) {
+            return None;
+        }
+        self.held.take()
+    }
+
+    /// Ends the part. Arguments that are `null` are none.
+    fn close(self, index: usize, tail: Tail, out: &mut Vec<Event>) {
+        if let Some(held) = self.held.filter(|held| !held.trim().is_empty()) {
+            let text = if held.trim() == NULL { "{}".to_owned() } else { held };
+            out.push(Event::PartDelta { index, delta: Delta::Arguments(text) });
+        }
+        out.push(Event::PartEnd { index, tail });
     }
 
     fn push(&mut self, text: &str) {

@@ -36,6 +36,11 @@ impl Watch {
         })
     }
 
+    /// What is noted of bytes that are no answer.
+    pub fn unreadable() -> Watch {
+        Watch { fault: Some(FaultClass::Internal), ..Watch::default() }
+    }
+
     /// What was seen at a glance: the word that an answer stopped with, and what was said, decide
     /// why it stopped.
     pub(crate) fn glanced(self, said: StopReason, refused: bool) -> Watch {

@@ -29,6 +29,7 @@ mod law_7;
 mod leaves;
 mod mcp;
 mod mistral;
+mod no_reply;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

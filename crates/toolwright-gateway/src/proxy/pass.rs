@@ -123,7 +123,8 @@ impl Tap {
                 if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
                     return None;
                 }
-                Watch::of_bytes(codec, &body)
+                // The client gets the bytes as they are; they still are no success.
+                Some(Watch::of_bytes(codec, &body).unwrap_or_else(Watch::unreadable))
             }
             Tap::Seen(watch) => Some(watch),
             Tap::Off => None,

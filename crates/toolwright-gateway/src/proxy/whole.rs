@@ -26,26 +26,17 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
     let status = StatusCode::BAD_GATEWAY.as_u16();
     let failure = failed.then(|| WireReply { status, ..wire.clone() });
-    let why = match remote.codec().decode_response(wire) {
-        Ok(response) if !is_empty(&response) => return Ok(response),
-        Ok(_) => format!(
-            "Upstream '{upstream}' answered with JSON that is no answer. Check its dialect and \
-             its base_url."
-        ),
-        Err(error) => {
-            format!("Upstream '{upstream}' answered something that cannot be read: {error}.")
-        }
+    let error = match remote.codec().decode_response(wire) {
+        Ok(response) => return Ok(response),
+        Err(error) => error,
     };
     Err(match failure {
         Some(wire) => Fault { status: Some(status), ..remote.codec().decode_fault(wire) },
-        None => no_answer(why),
+        None => no_answer(format!(
+            "Upstream '{upstream}' answered with a body that is no reply ({error}). Check its \
+             dialect and its base_url."
+        )),
     })
-}
-
-/// Whether nothing was found that an answer has.
-fn is_empty(response: &Response) -> bool {
-    let Response { id, model, parts, usage, .. } = response;
-    id.is_none() && model.is_none() && parts.is_empty() && usage.is_none()
 }
 
 /// Says an answer in the client's words.

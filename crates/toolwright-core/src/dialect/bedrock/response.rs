@@ -18,6 +18,7 @@ pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";
 pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
     let id = wire.header(REQUEST_ID).map(str::to_owned);
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
+    fields.require_reply(&["output"])?;
     let path = Path::ROOT.key("output");
     let (kind, message) = wire::member(fields.need("output")?, path)?;
     if kind != "message" {

@@ -18,6 +18,7 @@ const NO_ID: &str = "00000000-0000-0000-0000-000000000000";
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    fields.require_reply(&["message"])?;
     let mut message = Fields::new(fields.need("message")?, Path::ROOT.key("message"), DIALECT)?;
     message.take("role");
     let parts = part::decode_assistant(&mut message)?;

@@ -14,9 +14,14 @@ use crate::usage::Usage;
 /// Counts that are computed from canonical ones, and kept as they came where that differs.
 const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];
 
+/// What a reply, and each chunk of a stream, has at least one of.
+pub(super) const FIELDS: [&str; 5] =
+    ["candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"];
+
 /// Reads a body. The first candidate is the answer; others stay extra under `candidates`.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = wire::open(body, Path::ROOT)?;
+    fields.require_reply(&FIELDS)?;
     let path = Path::ROOT.key("candidates");
     let mut candidates = fields.array("candidates")?.into_iter();
     let usage = decode_usage(&mut fields)?;

@@ -16,10 +16,6 @@ use crate::part::{Body, Part, Reasoning, SectionKind, Signature};
 use crate::response::Stop;
 use crate::usage::Usage;
 
-/// What a chunk has at least one of.
-const CHUNK: [&str; 5] =
-    ["candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"];
-
 /// Reads a stream.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
@@ -56,7 +52,7 @@ impl StreamDecoder for Decoder {
             return Ok(Seen::Known);
         }
         let mut fields = wire::open(value, Path::ROOT)?;
-        if !CHUNK.iter().any(|key| fields.peek(key).is_some()) {
+        if fields.require_reply(&response::FIELDS).is_err() {
             return Ok(Seen::Unknown);
         }
         let candidates = fields.array("candidates")?;

@@ -16,6 +16,7 @@ use crate::usage::Usage;
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    fields.require_reply(&["choices"])?;
     let path = Path::ROOT.key("choices");
     let mut choices = fields.array("choices")?;
     if choices.is_empty() {

@@ -27,11 +27,9 @@ const UNMEASURED: u64 = 1;
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    fields.require_reply(&["message"])?;
     if fields.boolean("done")? == Some(false) {
         return Err(fields.expected("done", "true, for this is no stream"));
-    }
-    if fields.peek("message").is_none() {
-        return Err(fields.missing("message"));
     }
     let parts = decode_message(&mut fields, 0)?;
     let Start { id, model, extra } = decode_start(&mut fields)?;

@@ -75,10 +75,11 @@ pub(super) fn decode_turn(
         let origin = Origin::at(&path.key("refusal"));
         said.push(Part::new(Body::Refusal(text)).with_origin(origin));
     }
-    if let Some(call) = fields.take("function_call") {
+    if let Some(call) = fields.take("function_call").filter(|call| !is_zero_call(call)) {
         said.push(decode_legacy_call(call, path.key("function_call"), quirks)?);
     }
-    let calls = fields.array("tool_calls")?;
+    let mut calls = fields.array("tool_calls")?;
+    calls.retain(|call| !call.get("function").is_some_and(is_zero_call));
     said.extend(elements(calls, &path.key("tool_calls"), |call, path| {
         decode_call(call, path, quirks)
     })?);
@@ -136,6 +137,13 @@ pub(super) fn encode_turn(
         object.insert(key, value);
     }
     object
+}
+
+/// Whether this is what a server writes that has the field but no call, as Snowflake Cortex does.
+fn is_zero_call(function: &Json) -> bool {
+    let is_empty = |own: &Json| own.is_null() || own.as_str() == Some("");
+    function.get("name").and_then(Json::as_str) == Some("")
+        && function.get("arguments").is_none_or(is_empty)
 }
 
 /// Whether this is a call that the vendor answers itself; it stays among the calls as it is.

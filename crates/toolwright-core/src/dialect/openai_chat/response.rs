@@ -21,6 +21,7 @@ use crate::usage::Usage;
 /// Reads a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
+    fields.require_reply(&["choices"])?;
     let mut choices = fields.array("choices")?.into_iter();
     let path = Path::ROOT.key("choices");
     let path = path.index(0);

@@ -15,6 +15,7 @@ use crate::usage::Usage;
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    fields.require_reply(&["output"])?;
     let mut parts = Vec::new();
     let id = fields.tag("id").unwrap_or_default().to_owned();
     let path = Path::ROOT.key("output");

@@ -121,7 +121,9 @@ fn documents_that_are_no_answers_are_faults() {
     let own = vendor("anthropic");
     let body = own.calls();
     translated(|| Reply::json(200, &body[..body.len() / 2]), "JSON that is damaged");
-    translated(|| Reply::json(200, "[1]"), "cannot be read");
+    for body in ["[1]", "{}", r#""ok""#, r#"{"detail":"Not Found"}"#] {
+        translated(|| Reply::json(200, body), "a body that is no reply");
+    }
     translated(|| Reply::json(200, "[".repeat(100_000)), "JSON that is damaged");
     translated(|| Reply::json(200, "{\"a\":\"\u{e9}\"}".replace('\u{e9}', "\n")), "damaged");
     let said = r#"{"type":"error","error":{"type":"overloaded_error","message":"no room"}}"#;

@@ -85,9 +85,8 @@ struct Fragment {
 /// Takes `partialArgs` and `willContinue` out of a call's extra fields.
 fn take_fragment(part: &mut Part) -> Fragment {
     let mut fields = part.extra.for_dialect(DIALECT).cloned().unwrap_or_default();
-    let mut call = match fields.remove("functionCall") {
-        Some(Json::Object(call)) => call,
-        _ => return Fragment { entries: Vec::new(), will_continue: false },
+    let Some(Json::Object(mut call)) = fields.remove("functionCall") else {
+        return Fragment { entries: Vec::new(), will_continue: false };
     };
     let entries = match call.remove("partialArgs") {
         Some(Json::Array(entries)) => entries,
