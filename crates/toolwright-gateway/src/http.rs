@@ -39,7 +39,7 @@ pub use drain::{Control, Ended, Health};
 pub use fence::{Panicked, fenced};
 pub use limits::Limits;
 pub use listen::ListenError;
-pub use models::Listing;
+pub use models::{Description, Listing};
 pub use reply::{BrokenOff, Reply, ReplyBody};
 pub use router::Router;
 pub use signal::{Reload, Renewal, Signals};

@@ -17,6 +17,7 @@
 //! | [`pass`] | an answer that passes as it is |
 //! | [`whole`] | an answer that is translated when it is whole |
 //! | [`relay`] | an answer that is translated as it arrives |
+//! | [`tokens`] | how many tokens a request has, estimated |
 //! | [`work`] | a run, where the gateway runs tools itself: its model is [`consult`], its answer is as [`show`] says |
 //! | [`hold`] | turns of a run that the client did not see |
 //! | [`notes`] | what a run did, for the ledger |
@@ -44,6 +45,7 @@ pub mod relay;
 pub mod route;
 pub mod send;
 pub mod show;
+pub mod tokens;
 pub mod weight;
 pub mod whole;
 pub mod work;

@@ -4,6 +4,7 @@
 //! the dialect's id before the path.
 
 use http::HeaderMap;
+use toolwright_core::json::Object;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
 
 /// A list that is asked for, or one entry of it.
@@ -13,7 +14,21 @@ pub struct Listing {
     pub dialect: Dialect,
     /// The one model that is asked for
     pub model: Option<String>,
+    /// What it tells of
+    pub about: About,
 }
+
+/// What a listing tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// The models
+    Models,
+    /// The version of the API
+    Version,
+}
+
+/// The version of Ollama whose API the gateway answers. Clients compare it with what they need.
+const OLLAMA_VERSION: &str = "0.12.0";
 
 /// Models have no date of their own here; SDKs want one.
 const CREATED: u64 = 1_704_067_200;
@@ -38,8 +53,11 @@ impl Listing {
             None => (rest, None),
         };
         let dialect = match (dialect, version, noun) {
-            (None | Some(Dialect::Ollama), Some("api"), "tags") if model.is_none() => {
-                Dialect::Ollama
+            (None | Some(Dialect::Ollama), Some("api"), "tags" | "ps" | "version")
+                if model.is_none() =>
+            {
+                let about = if noun == "version" { About::Version } else { About::Models };
+                return Some(Listing { dialect: Dialect::Ollama, model: None, about });
             }
             (None, Some("v1"), "models") => by_headers(headers),
             (None | Some(Dialect::Gemini), Some("v1beta"), "models") => Dialect::Gemini,
@@ -47,11 +65,14 @@ impl Listing {
             _ => return None,
         };
         let model = model.map(toolwright_core::dialect::percent::decode);
-        Some(Listing { dialect, model })
+        Some(Listing { dialect, model, about: About::Models })
     }
 
     /// The document, of names that the client may use.
     pub fn document(&self, names: &[String]) -> Result<Json, Fault> {
+        if self.about == About::Version {
+            return Ok(Json::Object(object! {"version": OLLAMA_VERSION}));
+        }
         let Some(model) = &self.model else { return Ok(list(self.dialect, names)) };
         let found = names.iter().find(|name| *name == model);
         found.map(|name| entry(self.dialect, name)).ok_or_else(|| {
@@ -111,7 +132,7 @@ fn entry(dialect: Dialect, name: &str) -> Json {
             "modified_at": CREATED_AT,
             "size": 0_u64,
             "digest": "",
-            "details": object! {"family": owner},
+            "details": details(owner),
         },
         Dialect::Cohere => object! {
             "name": name,
@@ -120,4 +141,63 @@ fn entry(dialect: Dialect, name: &str) -> Json {
         _ => object! {"id": name, "object": "model", "created": CREATED, "owned_by": owner},
     };
     Json::Object(object)
+}
+
+/// Ollama's `details` of a model.
+fn details(family: &str) -> Object {
+    object! {
+        "parent_model": "",
+        "format": "",
+        "family": family,
+        "families": Json::Array(vec![family.into()]),
+        "parameter_size": "",
+        "quantization_level": "",
+    }
+}
+
+/// What is known of a model at an upstream.
+pub struct Description<'d> {
+    /// The upstream's id
+    pub upstream: &'d str,
+    /// The model's name there
+    pub model: &'d str,
+    /// Whether it takes images
+    pub vision: bool,
+}
+
+/// The context windows, in tokens, that vendors publish for families of models, by the beginning of a
+/// model's name. A model of the family may have a larger one.
+const CONTEXT: &[(&str, u64)] = &[
+    ("claude-", 200_000),
+    ("deepseek-", 128_000),
+    ("gemini-", 1_048_576),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-5", 400_000),
+];
+
+impl Description<'_> {
+    /// The document, in the form of Ollama's `/api/show`.
+    pub fn document(&self) -> Json {
+        let mut info = object! {"general.architecture": self.upstream};
+        // A vendor's name may stand before the model's: `us.anthropic.claude-…`, `google/gemini-…`.
+        let known = CONTEXT.iter().find(|(family, _)| {
+            let mut found = self.model.match_indices(family);
+            found.any(|(at, _)| at == 0 || self.model[..at].ends_with(['/', '.']))
+        });
+        if let Some((_, length)) = known {
+            info.push(format!("{}.context_length", self.upstream), *length);
+        }
+        let capabilities =
+            ["completion", "tools"].into_iter().chain(self.vision.then_some("vision"));
+        Json::Object(object! {
+            "modelfile": "",
+            "parameters": "",
+            "template": "",
+            "details": details(self.upstream),
+            "model_info": info,
+            "capabilities": Json::Array(capabilities.map(Json::from).collect()),
+            "modified_at": CREATED_AT,
+        })
+    }
 }

@@ -12,7 +12,7 @@ use toolwright_core::dialect::{Dialect, WireRequest};
 use toolwright_core::json::{Member, peek};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Purpose};
 use super::headers;
 use crate::key::{Carrier, Client, Found};
 use crate::telemetry::RequestId;
@@ -50,12 +50,19 @@ impl Ask {
         body: Bytes,
         found: Found,
     ) -> Result<Ask, Fault> {
-        let [named, streamed] = peek(&body, &["model", "stream"]).map_err(|error| {
+        let keys = ["model", "name", "stream"];
+        let [named, old_name, streamed] = peek(&body, &keys).map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
         })?;
+        let generates = endpoint.purpose == Purpose::Generate;
+        // Old clients of Ollama write `name` where they ask for a model's description.
+        let named = if generates { named } else { named.or(old_name) };
         let (model, stream) = match &endpoint.said {
             Some(said) => (said.model.clone(), said.stream),
-            None => (model(named.as_ref())?, stream(streamed.as_ref(), endpoint.dialect)?),
+            None if generates => {
+                (model(named.as_ref())?, stream(streamed.as_ref(), endpoint.dialect)?)
+            }
+            None => (model(named.as_ref())?, false),
         };
         check(&model)?;
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
@@ -80,11 +87,12 @@ impl Ask {
     pub fn read(&self) -> Result<Request, Fault> {
         let body = Json::parse_bytes(&self.body)
             .map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
-        let wire = WireRequest {
-            path: self.endpoint.address(),
-            headers: headers::meant(&self.headers),
-            body,
+        let (path, body) = match self.endpoint.purpose {
+            Purpose::Generate => (self.endpoint.address(), body),
+            // The codecs know only the path that generates.
+            _ => (String::new(), unwrapped(body)),
         };
+        let wire = WireRequest { path, headers: headers::meant(&self.headers), body };
         let mut request = self.endpoint.codec.decode_request(wire).map_err(|error| {
             let mut fault = invalid(error.to_string());
             fault.param = Some(error.pointer);
@@ -98,19 +106,47 @@ impl Ask {
     pub fn body_for(&self, model: &str) -> Bytes {
         match &self.model_place {
             Some(place) if self.endpoint.said.is_none() && self.model != model => {
-                let name = Json::from(model).compact();
-                let (before, after) = (&self.body[..place.start], &self.body[place.end..]);
-                let parts = [before, name.as_bytes(), after];
-                Bytes::from(parts.concat())
+                self.splice(place, model)
+            }
+            _ if self.endpoint.purpose == Purpose::CountTokens && self.model != model => {
+                match wrapped_model(&self.body) {
+                    Some(place) => self.splice(&place, &format!("models/{model}")),
+                    None => self.body.clone(),
+                }
             }
             _ => self.body.clone(),
         }
+    }
+
+    /// The body with a text in place of the value at a range.
+    fn splice(&self, place: &Range<usize>, text: &str) -> Bytes {
+        let text = Json::from(text).compact();
+        let (before, after) = (&self.body[..place.start], &self.body[place.end..]);
+        Bytes::from([before, text.as_bytes(), after].concat())
     }
 
     /// Whether the model can be replaced without reading the whole body.
     pub fn can_rename(&self) -> bool {
         self.endpoint.said.is_some() || self.model_place.is_some()
     }
+}
+
+/// The member of Gemini's `countTokens` that holds a whole request, with its model.
+const WRAPPED: &str = "generateContentRequest";
+
+/// The request whose tokens are counted.
+fn unwrapped(mut body: Json) -> Json {
+    let wrapped = body.as_object_mut().and_then(|body| body.remove(WRAPPED));
+    wrapped.unwrap_or(body)
+}
+
+/// Where a wrapped request names its model.
+fn wrapped_model(body: &[u8]) -> Option<Range<usize>> {
+    let [wrapped] = peek(body, &[WRAPPED]).ok()?;
+    let wrapped = wrapped?;
+    let [model] = peek(wrapped.text().as_bytes(), &["model"]).ok()?;
+    let (start, place) = (wrapped.span().start, model?.span());
+    Some(start + place.start..start + place.end)
 }
 
 /// What a client showed besides the key that is for us.

@@ -19,6 +19,31 @@ pub struct Endpoint {
     pub query: Option<String>,
     /// The model and the wish for a stream, where the path says them
     pub said: Option<Said>,
+    /// What is asked
+    pub purpose: Purpose,
+}
+
+/// What a client asks of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Generate a reply
+    Generate,
+    /// Count the tokens of a request
+    CountTokens,
+    /// Describe a model
+    ShowModel,
+}
+
+impl Purpose {
+    fn of(path: &str) -> Purpose {
+        if path.ends_with("/count_tokens") || path.ends_with(":countTokens") {
+            Purpose::CountTokens
+        } else if path == "/api/show" {
+            Purpose::ShowModel
+        } else {
+            Purpose::Generate
+        }
+    }
 }
 
 /// What a path says.
@@ -37,7 +62,9 @@ const FIXED: &[(&str, Dialect, Alone)] = &[
     ("/v1/chat/completions", Dialect::OpenaiChat, Alone::Yes),
     ("/v1/responses", Dialect::OpenaiResponses, Alone::Yes),
     ("/v1/messages", Dialect::Anthropic, Alone::Yes),
+    ("/v1/messages/count_tokens", Dialect::Anthropic, Alone::Yes),
     ("/api/chat", Dialect::Ollama, Alone::Yes),
+    ("/api/show", Dialect::Ollama, Alone::Yes),
     ("/v2/chat", Dialect::Cohere, Alone::Yes),
     ("/v1/chat/completions", Dialect::Mistral, Alone::No),
     ("/chat/completions", Dialect::Deepseek, Alone::No),
@@ -74,7 +101,8 @@ impl Endpoint {
             return None;
         }
         let query = query.map(without_key).filter(|query| !query.is_empty());
-        Some(Endpoint { dialect, codec: dialect.codec()?, path: own.to_owned(), query, said })
+        let (codec, purpose) = (dialect.codec()?, Purpose::of(own));
+        Some(Endpoint { dialect, codec, path: own.to_owned(), query, said, purpose })
     }
 
     /// The dialect in whose words to say what is wrong at a path: the path's own, or the one that is
@@ -111,6 +139,8 @@ impl Endpoint {
     /// Its name, in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self.dialect {
+            _ if self.purpose == Purpose::CountTokens => "count_tokens",
+            _ if self.purpose == Purpose::ShowModel => "show_model",
             Dialect::OpenaiResponses => "responses",
             Dialect::Anthropic => "messages",
             Dialect::Bedrock => "converse",
@@ -165,14 +195,14 @@ fn bedrock(path: &str) -> Option<(Dialect, Said)> {
     Some((Dialect::Bedrock, said(model, START.len(), stream)?))
 }
 
-/// `/{version}/…models/{model}:generateContent`, or `:streamGenerateContent`
+/// `/{version}/…models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`
 fn gemini(path: &str) -> Option<(Dialect, Said)> {
     const BEFORE: &str = "models/";
     const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1beta1/"];
     VERSIONS.iter().find(|version| path.starts_with(**version))?;
     let (rest, verb) = path.rsplit_once(':')?;
     let stream = match verb {
-        "generateContent" => false,
+        "generateContent" | "countTokens" => false,
         "streamGenerateContent" => true,
         _ => return None,
     };

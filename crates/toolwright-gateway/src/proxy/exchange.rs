@@ -4,9 +4,11 @@
 //! ask → route → prepare (untouched, or fitted and written) → send → pass | whole | relay → close
 //! ```
 //!
-//! `reply.rs` writes what the client gets, `run.rs` is the way where the gateway runs tools itself.
+//! `reply.rs` writes what the client gets, `run.rs` is the way where the gateway runs tools itself,
+//! `inquiry.rs` counts tokens and describes models.
 //! Whatever fails leaves as a fault in the client's own dialect.
 
+mod inquiry;
 mod reply;
 mod run;
 
@@ -23,6 +25,7 @@ use super::ask::Ask;
 use super::bundle::Bundle;
 use super::close::Close;
 use super::collect;
+use super::endpoint::Purpose;
 use super::fallback::Fallback;
 use super::hold::Hold;
 use super::prepare::{self, Prepared, Translation, Way};
@@ -80,6 +83,9 @@ impl Exchange {
 
     /// Answers it.
     pub async fn run(mut self) -> Reply {
+        if self.ask.endpoint.purpose != Purpose::Generate {
+            return self.inquire().await;
+        }
         match self.tools.wanted(&self.ask) {
             Ok(None) => {}
             Ok(Some(toolbox)) => return self.work(toolbox).await,

@@ -16,6 +16,8 @@ fn every_vendor_is_under_its_own_path_and_under_its_id() {
         ("/openai-responses/v1/responses", OpenaiResponses),
         ("/v1/messages", Anthropic),
         ("/anthropic/v1/messages", Anthropic),
+        ("/v1/messages/count_tokens", Anthropic),
+        ("/anthropic/v1/messages/count_tokens", Anthropic),
         ("/model/m/converse", Bedrock),
         ("/bedrock/model/m/converse-stream", Bedrock),
         ("/deepseek/chat/completions", Deepseek),
@@ -25,6 +27,9 @@ fn every_vendor_is_under_its_own_path_and_under_its_id() {
         ("/v1/models/m:streamGenerateContent", Gemini),
         ("/v1beta1/publishers/google/models/m:generateContent", Gemini),
         ("/gemini/v1beta/models/m:generateContent", Gemini),
+        ("/v1beta/models/m:countTokens", Gemini),
+        ("/api/show", Ollama),
+        ("/ollama/api/show", Ollama),
         ("/api/chat", Ollama),
         ("/ollama/api/chat", Ollama),
         ("/mistral/v1/chat/completions", Mistral),
@@ -50,13 +55,13 @@ fn what_no_vendor_has_is_nowhere() {
         "/model//converse",
         "/model/converse",
         "/v1/models/:generateContent",
-        "/v1/models/m:countTokens",
+        "/v1/models/m:embedContent",
         "/v3/models/m:generateContent",
     ] {
         assert!(Endpoint::find(path, None).is_none(), "{path}");
     }
     assert_eq!(Endpoint::nearest("/bedrock/nothing"), Bedrock);
-    assert_eq!(Endpoint::nearest("/v1beta/models/m:countTokens"), Gemini);
+    assert_eq!(Endpoint::nearest("/v1beta/models/m:embedContent"), Gemini);
     assert_eq!(Endpoint::nearest("/elsewhere"), OpenaiChat);
 }
 

@@ -3,6 +3,7 @@
 mod array;
 mod fold;
 mod hostile;
+mod inquiry;
 mod key;
 mod leave;
 mod loss;

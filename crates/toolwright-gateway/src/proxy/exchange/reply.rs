@@ -11,6 +11,7 @@ use toolwright_core::frame::FrameWriter;
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};
 use crate::proxy::close::Close;
+use crate::proxy::endpoint::Purpose;
 use crate::proxy::pass::{Pass, Tap};
 use crate::proxy::prepare::Translation;
 use crate::proxy::relay::{Relay, Source, Strictness};
@@ -30,6 +31,7 @@ impl Exchange {
         let framing = whole::framing(codec, self.ask.endpoint.framing(), &headers);
         let share = self.close.share.beside();
         let tap = match framing.filter(|_| self.ask.stream) {
+            _ if self.ask.endpoint.purpose != Purpose::Generate => Tap::Off,
             Some(framing) => Tap::stream(codec, framing),
             None => Tap::whole(codec, share),
         };
@@ -55,7 +57,12 @@ impl Exchange {
         self.close.note.saw(whole.watch);
         self.close.note.response = whole.report;
         let share = self.close.share.take();
-        let mut reply = fault::wire(whole.reply).map(|body| body.held(share));
+        let reply = fault::wire(whole.reply).map(|body| body.held(share));
+        self.finish(reply)
+    }
+
+    /// Sends a reply that is whole, and ends the exchange.
+    pub(super) fn finish(mut self, mut reply: Reply) -> Reply {
         self.head(&mut reply);
         let mut close = self.close(&reply);
         close.note.sent(reply.body().whole());
@@ -89,7 +96,7 @@ impl Exchange {
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
         let Failure { fault, said, .. } = *failure;
         self.close.note.fault = Some(fault.class);
-        let mut reply = match said {
+        let reply = match said {
             Some(Said { status, headers, body })
                 if self.close.note.untouched && !body.is_empty() =>
             {
@@ -100,11 +107,7 @@ impl Exchange {
             }
             _ => fault::reply(self.ask.endpoint.codec, self.close.note.id, fault),
         };
-        self.head(&mut reply);
-        let mut close = self.close(&reply);
-        close.note.sent(reply.body().whole());
-        close.done();
-        reply
+        self.finish(reply)
     }
 
     /// What every reply says in its head.

@@ -1,0 +1,130 @@
+//! Questions besides chat: how many tokens a request has, and what a model is. An upstream that speaks
+//! the client's dialect is asked itself; the gateway answers for every other.
+
+use http::{HeaderName, HeaderValue};
+use toolwright::upstream::Incoming;
+use toolwright_core::dialect::{Dialect, Target};
+use toolwright_core::part::MediaKind;
+use toolwright_core::{Fault, FaultClass, Json, object};
+
+use super::{Answer, Exchange};
+use crate::http::{Description, Reply};
+use crate::proxy::endpoint::Purpose;
+use crate::proxy::fallback::Fallback;
+use crate::proxy::prepare;
+use crate::proxy::route::{Candidate, Place};
+use crate::proxy::send::Failure;
+use crate::proxy::weight::weight;
+use crate::proxy::{fault, tokens};
+
+/// The header of a token count that the gateway estimated.
+const ESTIMATED: HeaderName = HeaderName::from_static("toolwright-estimated");
+
+/// Who answers.
+enum Inquired {
+    /// The upstream
+    Upstream(Incoming),
+    /// The gateway, for a candidate
+    Gateway(Candidate),
+}
+
+impl Exchange {
+    /// Answers a question that generates nothing.
+    pub(super) async fn inquire(mut self) -> Reply {
+        let candidate = match self.ask_upstream().await {
+            Ok(Inquired::Upstream(incoming)) => return self.untouched(incoming),
+            Ok(Inquired::Gateway(candidate)) => candidate,
+            Err(failure) => return self.fail(failure),
+        };
+        // Nobody else took part in this answer.
+        self.close.note.upstream = None;
+        if self.ask.endpoint.purpose == Purpose::ShowModel {
+            let reply = fault::document(&self.describe(&candidate));
+            return self.finish(reply);
+        }
+        match self.estimate().await {
+            Ok(document) => {
+                let mut reply = fault::document(&document);
+                reply.headers_mut().insert(ESTIMATED, HeaderValue::from_static("true"));
+                self.finish(reply)
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// Asks the candidates in order, up to the first that has no such endpoint.
+    async fn ask_upstream(&mut self) -> Result<Inquired, Box<Failure>> {
+        let candidates = self.candidates().map_err(|fault| self.not_found(fault))?;
+        let mut fallback = Fallback::from(&candidates, 0);
+        while let Some((candidate, patience)) = fallback.advance() {
+            let native = match &candidate.place {
+                Place::Remote(remote) => prepare::is_native(&self.ask, remote, &candidate.model),
+                Place::Offline => false,
+            };
+            if !native {
+                return Ok(Inquired::Gateway(candidate.clone()));
+            }
+            match self.ask_one(candidate, patience).await {
+                Ok(Answer::Untouched(incoming)) => return Ok(Inquired::Upstream(incoming)),
+                Ok(_) => return Ok(Inquired::Gateway(candidate.clone())),
+                Err(failure) if lacks_endpoint(&failure) => {
+                    return Ok(Inquired::Gateway(candidate.clone()));
+                }
+                Err(failure) => fallback.failed(failure)?,
+            }
+        }
+        Err(fallback.over())
+    }
+
+    /// An unknown model in Ollama's own words, for which its clients look.
+    fn not_found(&self, mut fault: Fault) -> Fault {
+        if self.ask.endpoint.purpose == Purpose::ShowModel && fault.class == FaultClass::NotFound {
+            fault.message = format!("model '{}' not found", self.ask.model);
+        }
+        fault
+    }
+
+    /// The number of tokens, estimated, in the client's dialect.
+    async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
+        self.room(weight(&self.ask.body)).await?;
+        let request = self.ask.read()?;
+        self.rest();
+        let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
+        let total = counted.map_err(|_| {
+            Fault::new(FaultClass::Internal, "The tokens of this request cannot be counted.")
+        })? as u64;
+        Ok(Json::Object(match self.ask.endpoint.dialect {
+            Dialect::Gemini => {
+                let details = object! {"modality": "TEXT", "tokenCount": total};
+                let details = Json::Array(vec![Json::Object(details)]);
+                object! {"totalTokens": total, "promptTokensDetails": details}
+            }
+            _ => object! {"input_tokens": total},
+        }))
+    }
+
+    /// What a model is, in Ollama's form.
+    fn describe(&self, candidate: &Candidate) -> Json {
+        let vision = match &candidate.place {
+            Place::Offline => false,
+            Place::Remote(remote) => {
+                let target = Target { model: Some(&candidate.model), version: remote.version() };
+                let profile = remote.codec().profile(&target);
+                profile.content.media.base64.contains(&MediaKind::Image)
+            }
+        };
+        Description { upstream: candidate.upstream(), model: &candidate.model, vision }.document()
+    }
+}
+
+/// Whether an upstream of the client's dialect has no such endpoint: it refuses the path, and not the
+/// model, of which the dialect's own error would tell.
+fn lacks_endpoint(failure: &Failure) -> bool {
+    let Some(said) = &failure.said else { return false };
+    let own = || Json::parse_bytes(&said.body).is_ok_and(|body| body.get("error").is_some());
+    match said.status.as_u16() {
+        404 => !own(),
+        405 | 501 => true,
+        _ => false,
+    }
+}
