@@ -88,7 +88,6 @@ impl Exchange {
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
         self.room(weight(&self.ask.body)).await?;
         let request = self.ask.read()?;
-        self.rest();
         let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
         let total = counted.map_err(|_| {
             Fault::new(FaultClass::Internal, "The tokens of this request cannot be counted.")
