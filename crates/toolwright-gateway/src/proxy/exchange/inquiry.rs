@@ -39,7 +39,7 @@ impl Exchange {
         // Nobody else took part in this answer.
         self.close.note.upstream = None;
         if self.ask.endpoint.purpose == Purpose::ShowModel {
-            let reply = fault::document(&self.describe(&candidate));
+            let reply = fault::document(&describe(&candidate));
             return self.finish(reply);
         }
         match self.estimate().await {
@@ -101,19 +101,19 @@ impl Exchange {
             _ => object! {"input_tokens": total},
         }))
     }
+}
 
-    /// What a model is, in Ollama's form.
-    fn describe(&self, candidate: &Candidate) -> Json {
-        let vision = match &candidate.place {
-            Place::Offline => false,
-            Place::Remote(remote) => {
-                let target = Target { model: Some(&candidate.model), version: remote.version() };
-                let profile = remote.codec().profile(&target);
-                profile.content.media.base64.contains(&MediaKind::Image)
-            }
-        };
-        Description { upstream: candidate.upstream(), model: &candidate.model, vision }.document()
-    }
+/// What a model is, in Ollama's form.
+fn describe(candidate: &Candidate) -> Json {
+    let vision = match &candidate.place {
+        Place::Offline => false,
+        Place::Remote(remote) => {
+            let target = Target { model: Some(&candidate.model), version: remote.version() };
+            let profile = remote.codec().profile(&target);
+            profile.content.media.base64.contains(&MediaKind::Image)
+        }
+    };
+    Description { upstream: candidate.upstream(), model: &candidate.model, vision }.document()
 }
 
 /// Whether an upstream of the client's dialect has no such endpoint: it refuses the path, and not the
