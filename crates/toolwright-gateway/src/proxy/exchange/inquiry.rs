@@ -58,7 +58,7 @@ impl Exchange {
         let mut fallback = Fallback::from(&candidates, 0);
         while let Some((candidate, patience)) = fallback.advance() {
             let native = match &candidate.place {
-                Place::Remote(remote) => prepare::is_native(&self.ask, remote, &candidate.model),
+                Place::Remote(remote) => prepare::is_native(&self.ask, remote, candidate),
                 Place::Offline => false,
             };
             if !native {
