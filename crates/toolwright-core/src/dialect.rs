@@ -8,6 +8,7 @@ pub mod anthropic;
 pub mod bedrock;
 pub mod cohere;
 pub mod deepseek;
+mod defaults;
 mod error;
 mod fields;
 pub mod gemini;
@@ -23,6 +24,7 @@ pub mod vendors;
 use std::fmt;
 use std::str::FromStr;
 
+pub use defaults::Defaults;
 pub use error::{DecodeError, DecodeErrorKind};
 pub use fields::{Fields, elements};
 
@@ -232,6 +234,10 @@ pub trait ToolCodec: Send + Sync {
     /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
     /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
     fn spelling(&self) -> &'static [(&'static str, &'static str)];
+    /// Members of this dialect's documents that may be dropped without a loss.
+    fn defaults(&self) -> Defaults {
+        &[]
+    }
     /// A definition, as an element of the dialect's list of tools.
     fn encode_tool(&self, tool: &Tool) -> Json;
     /// Reads an element of a list of tools, in this dialect's shape or a neighbour's.

@@ -158,8 +158,9 @@ impl Work<'_> {
             if !message.parts.is_empty() {
                 self.request.messages.push(message);
             } else if message.origin.pointer().is_some() {
+                // What it said has losses of its own.
                 let why = "nothing that it said can be told";
-                self.lose(Severity::Minor, Site::of(&message.origin), "message dropped", why);
+                self.lose(Severity::Note, Site::of(&message.origin), "message dropped", why);
             }
         }
     }

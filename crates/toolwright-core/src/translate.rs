@@ -33,7 +33,7 @@ use crate::response::Response;
 /// What a translation is told besides its two dialects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Refuse instead of losing anything
+    /// Refuse the translation if it has a major or minor loss
     pub strict: bool,
     /// Fit even to the source's own dialect: the request was changed since it was read
     pub changed: bool,
@@ -183,7 +183,7 @@ impl<'c> Translator<'c> {
 }
 
 fn settle<T>(value: T, report: Report, strict: bool) -> Result<Translated<T>, TranslateError> {
-    if strict && !report.losses.is_empty() {
+    if strict && report.is_refused() {
         return Err(TranslateError::Refused(Box::new(report)));
     }
     Ok(Translated { value, report })

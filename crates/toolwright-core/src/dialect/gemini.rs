@@ -10,8 +10,8 @@ mod tool;
 mod wire;
 
 use crate::dialect::{
-    Asked, ChatCodec, DecodeError, Dialect, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    Asked, ChatCodec, DecodeError, Defaults, Dialect, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::embed::Form;
 use crate::fault::Fault;
@@ -38,6 +38,10 @@ impl ToolCodec for Gemini {
 
     fn spelling(&self) -> &'static [(&'static str, &'static str)] {
         wire::SPELLING
+    }
+
+    fn defaults(&self) -> Defaults {
+        wire::DEFAULTS
     }
 
     fn encode_tool(&self, tool: &Tool) -> Json {

@@ -12,7 +12,7 @@ mod wire;
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
 use crate::dialect::{
-    Asked, ChatCodec, DecodeError, Dialect, Fields, StreamDecoder, StreamEncoder, Target,
+    Asked, ChatCodec, DecodeError, Defaults, Dialect, Fields, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
 };
 use crate::embed::Form;
@@ -58,6 +58,10 @@ impl ToolCodec for OpenaiChat {
 
     fn spelling(&self) -> &'static [(&'static str, &'static str)] {
         wire::SPELLING
+    }
+
+    fn defaults(&self) -> Defaults {
+        wire::DEFAULTS
     }
 
     fn encode_tool(&self, tool: &Tool) -> Json {

@@ -12,14 +12,14 @@ pub(super) fn pass(work: &mut Work<'_>) {
         return;
     }
     // The switch needs a choice to stand in, and there is no place for it beside `none`.
-    match work.request.tool_choice {
-        None => work.request.tool_choice = Some(ToolChoice::Auto),
-        Some(ToolChoice::None) => {
-            work.request.parallel = None;
-            let site = Site::field(&Origin::NONE, "parallel");
-            work.lose(Severity::Note, site, "switch dropped", "without calls it has no place");
-        }
-        _ => {}
+    if work.request.tool_choice.is_none() {
+        work.request.tool_choice = Some(ToolChoice::Auto);
+    }
+    if work.request.tool_choice == Some(ToolChoice::None)
+        && work.request.parallel.take() == Some(false)
+    {
+        let site = Site::field(&Origin::NONE, "parallel");
+        work.lose(Severity::Note, site, "switch dropped", "without calls it has no place");
     }
 }
 
@@ -29,20 +29,12 @@ fn choice(work: &mut Work<'_>) {
     let site = || Site::field(&Origin::NONE, "tool_choice");
     let thinking = thinks(work, &choice);
     work.request.tool_choice = match choice {
-        ToolChoice::Auto if rule.auto => Some(ToolChoice::Auto),
-        ToolChoice::Auto => {
-            work.lose(
-                Severity::Note,
-                site(),
-                "explicit auto dropped",
-                "it is the target's only way",
-            );
-            None
-        }
+        // Every target's default.
+        ToolChoice::Auto => rule.auto.then_some(ToolChoice::Auto),
         ToolChoice::None if rule.none => Some(ToolChoice::None),
         ToolChoice::None => {
             // Where strictness is said of all tools at once, it goes with them.
-            let strict = work.request.tools.iter().find(|tool| tool.strict.is_some());
+            let strict = work.request.tools.iter().find(|tool| tool.strict == Some(true));
             let strict = strict.map(|tool| Site::field(&tool.origin, "strict"));
             keep_only(work, &[]);
             if let Some(site) = strict {
@@ -160,15 +152,9 @@ fn parallel(work: &mut Work<'_>) {
         return;
     };
     work.request.parallel = None;
-    let site = Site::field(&Origin::NONE, "parallel");
-    if parallel {
-        work.lose(
-            Severity::Note,
-            site,
-            "switch dropped",
-            "parallel calls are the target's default",
-        );
-    } else {
+    // Parallel calls are every target's default.
+    if !parallel {
+        let site = Site::field(&Origin::NONE, "parallel");
         work.aliases.single_call = true;
         let what = "enforced on the answer: the first call of a turn is kept";
         work.lose(Severity::Note, site, what, "the target has no such switch");

@@ -67,28 +67,30 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
     if extra.is_empty() || extra.for_dialect(dialect).is_some() {
         return;
     }
+    let own = extra.dialect();
     let members = extra.fields().into_iter().flat_map(Object::iter);
     for (key, value) in members.filter(|(key, _)| !is_note(key)) {
-        leaves(value, "", &mut |pointer| {
+        leaves(value, "", &mut |pointer, value| {
             let site = match site.field.as_ref() {
                 "" => Site::extra(&site.origin, key).below(pointer),
                 _ => site.clone().below(["/", &escape(key), pointer].concat()),
             };
+            if own.is_some_and(|own| own.is_default(&site.pointer(&[]), value)) {
+                return;
+            }
             losses.push(Loss::new(Severity::Minor, site, "field dropped", WHY));
         });
     }
     *extra = Extra::NONE;
 }
 
-fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str)) {
+fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str, &Json)) {
     match value {
         Json::Object(object) if !object.is_empty() => {
             for (key, value) in object.iter() {
                 leaves(value, &[pointer, "/", &escape(key)].concat(), visit);
             }
         }
-        // Null and absent are one.
-        Json::Null => {}
-        _ => visit(pointer),
+        _ => visit(pointer, value),
     }
 }

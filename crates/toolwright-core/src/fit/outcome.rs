@@ -195,15 +195,8 @@ fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
                 None => outcome.content.insert(0, Part::text(ERROR.trim_end())),
             }
         }
-        Some(false) if !rule.success_flag => {
-            outcome.error = None;
-            work.lose(
-                Severity::Note,
-                site,
-                "explicit success dropped",
-                "the target has no such flag",
-            );
-        }
+        // Success is the default.
+        Some(false) if !rule.success_flag => outcome.error = None,
         _ => {}
     }
 }

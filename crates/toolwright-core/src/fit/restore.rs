@@ -92,9 +92,9 @@ impl Restorer {
         self
     }
 
-    /// How many things the client is not told as they were said, so far.
-    pub fn losses(&self) -> usize {
-        self.losses.len()
+    /// Whether a strict translation must be refused for what was lost so far. Notes never refuse.
+    pub fn is_refused(&self) -> bool {
+        self.losses.iter().any(|loss| loss.severity > Severity::Note)
     }
 
     /// What the client is not told as it was said.

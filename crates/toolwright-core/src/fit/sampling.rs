@@ -166,9 +166,12 @@ fn format(work: &mut Work<'_>) {
         work.request.format = Some(format);
         return;
     }
-    let severity = if format == Format::Text { Severity::Note } else { Severity::Major };
-    work.lose(severity, at("format"), "answer format dropped", why);
+    // Text is the default.
+    if format == Format::Text {
+        return;
+    }
+    work.lose(Severity::Major, at("format"), "answer format dropped", why);
     if matches!(format, Format::Schema(_)) {
-        work.lose(severity, at("format_schema"), "schema of the answer dropped", why);
+        work.lose(Severity::Major, at("format_schema"), "schema of the answer dropped", why);
     }
 }

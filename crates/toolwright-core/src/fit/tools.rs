@@ -192,13 +192,13 @@ fn strictness(work: &mut Work<'_>) {
     };
     let mut lost = Vec::new();
     for tool in &mut work.request.tools {
-        if let Some(strict) = tool.strict.take() {
-            let severity = if strict { Severity::Major } else { Severity::Note };
-            lost.push((severity, Site::field(&tool.origin, "strict")));
+        // A tool that is not strict is the default.
+        if tool.strict.take() == Some(true) {
+            lost.push(Site::field(&tool.origin, "strict"));
         }
     }
-    for (severity, site) in lost {
-        work.lose(severity, site, "strictness dropped", why);
+    for site in lost {
+        work.lose(Severity::Major, site, "strictness dropped", why);
     }
 }
 

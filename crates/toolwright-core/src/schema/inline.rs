@@ -175,7 +175,8 @@ impl<'s> Lowering<'s, '_> {
         match super::keep::phrase(key, value) {
             Some(text) if sayable => {
                 shape.texts.push(text);
-                self.push(at, "moved into the description", "say a thing once", Severity::Minor);
+                let severity = self.rules.unenforced();
+                self.push(at, "moved into the description", "say a thing once", severity);
             }
             _ => self.push(at, "removed", "say a thing once", Severity::Major),
         }

@@ -159,12 +159,17 @@ impl<'s> Lowering<'s, '_> {
         match text {
             Some(text) => {
                 draft.texts.push(text);
-                self.push(at, "moved into the description", "do not have it", Severity::Minor);
+                let severity = self.rules.unenforced();
+                self.push(at, "moved into the description", "do not have it", severity);
             }
             None if telling && restricts(key) => {
                 self.push(at, "removed", "do not have it", Severity::Major);
             }
-            None => self.push(at, "removed", "do not have it", Severity::Minor),
+            // The model reads a description, and nothing else that annotates.
+            None if key == "description" && !value.is_null() => {
+                self.push(at, "removed", "do not have it", Severity::Minor);
+            }
+            None => self.push(at, "removed", "do not have it", Severity::Note),
         }
     }
 }

@@ -174,7 +174,7 @@ impl<'s> Lowering<'s, '_> {
             }
             draft.push("additionalProperties", false);
         } else if closed {
-            self.push(&member.at, "removed", "do not have it", Severity::Minor);
+            self.push(&member.at, "removed", "do not have it", self.rules.unenforced());
         } else if matches!(member.raw, Json::Bool(true)) {
             self.push(&member.at, "removed", "are open in any case", Severity::Note);
         } else {

@@ -1,5 +1,6 @@
 //! The subsets of JSON Schema as data. Each row follows the vendor's paragraph in the wire facts.
 
+use crate::fit::Severity;
 use crate::fit::profile::Subset;
 
 /// What a vendor accepts of JSON Schema.
@@ -7,6 +8,9 @@ use crate::fit::profile::Subset;
 pub(super) struct Rules {
     /// Whose rules these are, to begin a reason with
     pub(super) name: &'static str,
+    /// Whether the vendor holds the model to the schema. If not, a schema is advice, and a description
+    /// advises as well as a keyword.
+    pub(super) enforced: bool,
     /// The keywords that exist
     pub(super) keywords: &'static [&'static str],
     /// The keywords that exist at the root, if those are others
@@ -75,6 +79,7 @@ pub(super) fn rules(subset: Subset) -> Option<&'static Rules> {
 /// those that the vendor documents.
 const OPENAI: Rules = Rules {
     name: "OpenAI's strict schemas",
+    enforced: true,
     keywords: &[
         "type",
         "title",
@@ -201,6 +206,7 @@ const ANTHROPIC: Rules = Rules {
 /// Facts §6, `parameters`. `additionalProperties` is a field that the Developer API refuses.
 const GEMINI: Rules = Rules {
     name: "Gemini's OpenAPI schemas",
+    enforced: false,
     keywords: &[
         "type",
         "format",
@@ -240,6 +246,7 @@ const GEMINI: Rules = Rules {
 /// Facts §7: the fields of the server's structs; `items` and `$defs` are kept as they come.
 const OLLAMA: Rules = Rules {
     name: "Ollama's schemas",
+    enforced: false,
     keywords: &["anyOf", "type", "items", "description", "enum", "properties", "required"],
     root_keywords: Some(&["type", "$defs", "items", "required", "properties"]),
     formats: None,
@@ -254,6 +261,11 @@ const OLLAMA: Rules = Rules {
 };
 
 impl Rules {
+    /// How much it matters that a restriction is said in words, or left to what a model does anyway.
+    pub(super) fn unenforced(&self) -> Severity {
+        if self.enforced { Severity::Minor } else { Severity::Note }
+    }
+
     /// Whether a keyword exists.
     pub(super) fn has(&self, keyword: &str, root: bool) -> bool {
         match self.root_keywords {

@@ -1,12 +1,13 @@
 //! What a translation has to say about itself.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
 use crate::extra::{Extra, note};
 use crate::fit::restore::Restorer;
-use crate::fit::{Addition, Aliases, Fitted, Loss};
+use crate::fit::{Addition, Aliases, Fitted, Loss, Severity};
 use crate::json::{Json, Object};
 use crate::keep::Kept;
 use crate::object;
@@ -18,7 +19,7 @@ pub(crate) const LOSSES: &str = note!("losses");
 /// Losses by their place in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// What is lost, in the order in which it was found
+    /// What is lost: major before minor before notes, and in the order of the source document
     pub losses: Vec<Entry>,
     /// What was added because the target requires it
     pub additions: Vec<Addition>,
@@ -65,18 +66,29 @@ impl Report {
         let news: Vec<bool> = entries.map(|entry| told.insert(entry)).collect();
         let mut news = news.into_iter();
         losses.retain(|_| news.next() == Some(true));
+        sort(&mut losses);
         Report { losses, ..Report::default() }
     }
 
-    /// How many things are lost, in words.
+    /// Number of losses of a severity.
+    pub fn count_of(&self, severity: Severity) -> usize {
+        self.losses.iter().filter(|entry| entry.loss.severity == severity).count()
+    }
+
+    /// Whether a strict translation must be refused. Notes never refuse.
+    pub fn is_refused(&self) -> bool {
+        self.losses.iter().any(|entry| entry.loss.severity > Severity::Note)
+    }
+
+    /// Number of losses that make a strict translation fail, in words.
     pub fn count(&self) -> String {
-        match self.losses.len() {
+        match self.losses.len() - self.count_of(Severity::Note) {
             1 => "one thing".to_owned(),
             count => format!("{count} things"),
         }
     }
 
-    /// The first loss, in words.
+    /// The gravest loss, in words.
     pub fn first(&self) -> String {
         self.losses.first().map(Entry::to_string).unwrap_or_default()
     }
@@ -84,6 +96,7 @@ impl Report {
     /// Takes in what another report of the same exchange says of losses, and what is to be kept.
     pub fn append(&mut self, other: Report) {
         self.losses.extend(other.losses);
+        sort(&mut self.losses);
         self.kept = other.kept.or(self.kept.take());
     }
 
@@ -110,6 +123,24 @@ impl Report {
         object.insert_some("path", self.path.as_deref());
         Json::Object(object)
     }
+}
+
+/// Sorts the gravest losses to the front, those of one severity by their place in the document. Members
+/// of the document keep the order in which `fit` visited them.
+fn sort(losses: &mut [Entry]) {
+    let member = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
+    let mut members: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in losses.iter() {
+        let next = members.len();
+        members.entry(member(&entry.path)).or_insert(next);
+    }
+    losses.sort_by_cached_key(|Entry { path, loss }| {
+        let member = members.get(&member(path)).copied();
+        // Indices compare as numbers, and stand before keys.
+        let step = |step: &str| (step.parse().unwrap_or(usize::MAX), step.to_owned());
+        let steps: Vec<(usize, String)> = path.split('/').skip(2).map(step).collect();
+        (Reverse(loss.severity), member, steps)
+    });
 }
 
 impl Entry {

@@ -191,9 +191,9 @@ impl StreamWriter {
         &self.watch
     }
 
-    /// How many things the client was not told as they were said, so far.
-    pub fn losses(&self) -> usize {
-        self.restorer.losses()
+    /// Whether a strict translation must be refused for what was lost so far. Notes never refuse.
+    pub fn is_refused(&self) -> bool {
+        self.restorer.is_refused()
     }
 
     /// What the client was not told as it was said, and what is to be kept of it.

@@ -8,6 +8,7 @@ use toolwright_core::fit::Site;
 use toolwright_core::frame::Frame;
 use toolwright_core::part::{Media, MediaKind, MediaSource, Section, SectionKind};
 use toolwright_core::request::Format;
+use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{
     Arguments, Body, Call, Extra, Fault, FaultClass, Json, Message, Outcome, Part, Request,
     Response, Role, Stop, StopReason, ToolChoice, Usage,
@@ -253,10 +254,13 @@ fn the_plan_is_text_and_returns_to_its_place() {
     );
     let [plan, text, _] = request.messages[0].parts.as_slice() else { panic!("{request:?}") };
     assert_eq!((plan.as_text(), text.as_text()), (Some("First f."), Some("So:")));
-    // Where the mark is lost, that place is named.
-    let (key, _) = plan.extra.fields().unwrap().iter().next().unwrap();
-    let site = Site::extra(&plan.origin, key);
-    assert_eq!(site.pointer(codec().spelling()), "/messages/0/tool_plan");
+    // Its words reach every target as text, so nothing is lost.
+    let chat = Dialect::OpenaiChat.codec().unwrap();
+    let wire = codec().encode_request(request);
+    let translated = Translator::new(codec(), chat, &Options::default()).request(wire).unwrap();
+    assert!(translated.value.body.to_string().contains("First f."), "{}", translated.value.body);
+    let paths: Vec<String> = translated.report.losses.into_iter().map(|loss| loss.path).collect();
+    assert!(!paths.iter().any(|path| path.contains("tool_plan")), "{paths:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use toolwright_core::dialect::{ChatCodec, Target, WireReply, WireRequest};
 use toolwright_core::fit::fit;
-use toolwright_core::translate::{Options, Report, Translator};
+use toolwright_core::translate::{Entry, Options, Report, Translator};
 use toolwright_core::{Body, Json, Message, Part, Request, Role};
 
 use crate::{fixtures, generate, leaves, shapes, spelling};
@@ -21,19 +21,20 @@ struct Journey {
 /// Checks the losses of the way out against what did not return. Losses of the way back count
 /// where they concern the document as a whole, in the spelling of A.
 fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
-    let original = one_mode(spelling::normal(from.dialect(), &journey.original));
-    let again = one_mode(spelling::normal(from.dialect(), &journey.again));
+    let original = one_mode(spelling::meaning(from.dialect(), &journey.original));
+    let again = one_mode(spelling::meaning(from.dialect(), &journey.again));
     let lost = leaves::lost(&original, &again);
     // A list that has more than before has changed, too, and may be named.
     let grown: Vec<String> = leaves::grown(&original, &again);
     let grown: Vec<String> = grown.into_iter().filter(|pointer| !pointer.is_empty()).collect();
+    let path = |entry: &Entry| spelling::path(from.dialect(), &entry.path);
     let whole = journey.back.losses.iter().map(|entry| &entry.loss.site);
     let whole = whole.filter(|site| site.origin.pointer().is_none());
     let back: Vec<String> = whole.map(|site| site.pointer(from.spelling())).collect();
     let mut wrong = Vec::new();
     for pointer in &lost {
-        let mut named = journey.there.losses.iter().map(|entry| &entry.path).chain(&back);
-        if !named.any(|path| !path.is_empty() && leaves::covers(path, pointer)) {
+        let mut named = journey.there.losses.iter().map(path).chain(back.iter().cloned());
+        if !named.any(|path| !path.is_empty() && leaves::covers(&path, pointer)) {
             wrong.push(format!("lost in silence: {pointer}"));
         }
     }
@@ -43,7 +44,7 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
         if journey.back.additions.iter().any(|addition| addition.field == field) {
             continue;
         }
-        if !lost.iter().chain(&grown).any(|pointer| leaves::covers(&entry.path, pointer)) {
+        if !lost.iter().chain(&grown).any(|pointer| leaves::covers(&path(entry), pointer)) {
             wrong.push(format!("reported, yet it returned: {entry}"));
         }
     }

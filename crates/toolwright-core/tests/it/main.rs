@@ -27,6 +27,7 @@ mod law_3;
 mod law_5;
 mod law_7;
 mod leaves;
+mod losses;
 mod mcp;
 mod mistral;
 mod no_reply;

@@ -157,9 +157,9 @@ fn recorded_schemas_for_gemini() {
         [
             "note /properties/return_date/type rewritten",
             "note /properties/passengers/items/$ref written out in place",
-            "minor /$defs/Passenger/additionalProperties removed",
+            "note /$defs/Passenger/additionalProperties removed",
             "note /properties/max_price/anyOf null became nullable",
-            "minor /additionalProperties removed",
+            "note /additionalProperties removed",
             "note /$defs removed",
         ]
     );

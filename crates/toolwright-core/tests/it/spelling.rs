@@ -2,6 +2,7 @@
 
 use toolwright_core::dialect::Dialect;
 use toolwright_core::json::Object;
+use toolwright_core::json::path::escape;
 use toolwright_core::{Json, object};
 
 /// Below these keys every byte counts: arguments, schemas, results.
@@ -172,6 +173,106 @@ fn text(dialect: Dialect, key: &str, value: Json) -> Json {
         }
         value => value,
     }
+}
+
+/// The normal form without members that say no more than their absence: what a format documents as its
+/// default, and its bookkeeping. Law 7 is judged by it, since no loss is reported for such a member.
+pub fn meaning(dialect: Dialect, value: &Json) -> Json {
+    without_defaults(dialect, "", &normal(dialect, value))
+}
+
+fn without_defaults(dialect: Dialect, path: &str, value: &Json) -> Json {
+    match value {
+        Json::Array(items) => {
+            let items = items.iter().enumerate();
+            let item = |(at, item)| without_defaults(dialect, &format!("{path}/{at}"), item);
+            Json::Array(items.map(item).collect())
+        }
+        Json::Object(object) => {
+            let mut out = Object::new();
+            for (key, value) in object.iter() {
+                let path = format!("{path}/{}", escape(key));
+                let exact = EXACT.contains(&key) && value.as_object().is_some();
+                let value =
+                    if exact { value.clone() } else { without_defaults(dialect, &path, value) };
+                let says_nothing =
+                    dialect.is_default(&path, &value) || is_canonical_default(&path, key, &value);
+                if !says_nothing {
+                    out.insert(key.to_owned(), value);
+                }
+            }
+            match dialect {
+                Dialect::Cohere => plan_first(&mut out),
+                Dialect::Gemini if is_declaration(path) => one_schema(&mut out),
+                _ => {}
+            }
+            Json::Object(out)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Explicit defaults that the canonical model has a field for.
+fn is_canonical_default(path: &str, key: &str, value: &Json) -> bool {
+    let text = value.compact();
+    match key {
+        "tool_choice" | "toolChoice" => {
+            matches!(text.as_str(), "\"auto\"" | "{}" | r#"{"auto":{}}"#)
+        }
+        "type" if path == "/tool_choice/type" => text == "\"auto\"",
+        "functionCallingConfig" => matches!(text.as_str(), "{}" | r#"{"mode":"AUTO"}"#),
+        "toolConfig" | "text" => text == "{}",
+        "parallel_tool_calls" => text == "true",
+        "disable_parallel_tool_use" | "is_error" | "strict" | "strict_tools" => text == "false",
+        "status" => text == "\"success\"",
+        "response_format" | "format" => text == r#"{"type":"text"}"#,
+        "responseMimeType" => text == "\"text/plain\"",
+        _ => false,
+    }
+}
+
+/// In Cohere's format, a plan or the first text beside the calls.
+fn plan_first(message: &mut Object) {
+    let Some(Json::String(plan)) = message.remove("tool_plan") else { return };
+    let mut content = vec![Json::from(object! {"type": "text", "text": plan})];
+    if let Some(Json::Array(items)) = message.remove("content") {
+        content.extend(items);
+    }
+    message.insert("content", content);
+}
+
+/// In Gemini's format, a schema as JSON Schema or in the subset of `OpenAPI`, which is the shorter key.
+const ONE_SCHEMA: [(&str, &str); 2] =
+    [("parametersJsonSchema", "parameters"), ("responseJsonSchema", "response")];
+
+fn one_schema(declaration: &mut Object) {
+    for (full, subset) in ONE_SCHEMA {
+        let schema = declaration.get(subset).map(|schema| {
+            // The reader is the codec's own; its tests are in `gemini.rs`.
+            let wire = object! {"name": "a", "parameters": schema.clone()};
+            let tool = Dialect::Gemini.tool_codec().decode_tool(wire.into()).unwrap();
+            tool.parameters().unwrap().clone()
+        });
+        if let Some(schema) = schema.or_else(|| declaration.remove(full)) {
+            declaration.insert(subset, schema);
+        }
+    }
+}
+
+/// The path of a loss in a document that [`meaning`] gave.
+pub fn path(dialect: Dialect, path: &str) -> String {
+    match dialect {
+        Dialect::Gemini if is_declaration(path) => {
+            let one = |path: String, (full, subset)| path.replacen(full, subset, 1);
+            ONE_SCHEMA.into_iter().fold(path.to_owned(), one)
+        }
+        Dialect::Cohere => path.replacen("/tool_plan", "/content", 1),
+        _ => path.to_owned(),
+    }
+}
+
+fn is_declaration(path: &str) -> bool {
+    path.contains("/functionDeclarations/")
 }
 
 /// Fails with both documents where they differ in more than spelling.

@@ -159,7 +159,7 @@ impl Translate {
             stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         }
         let report = finished?;
-        if strict && !report.losses.is_empty() {
+        if strict && report.is_refused() {
             return Err(Ended::Refused(Box::new(report)));
         }
         stdout.write_all(&ready).map_err(exit::io("stdout"))?;

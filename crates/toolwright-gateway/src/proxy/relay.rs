@@ -109,7 +109,7 @@ impl Relay {
         for event in self.events.drain(..) {
             self.writer.write([event], &mut self.out);
             // Before the end is said: events may come together.
-            if self.strictness == Strictness::Refuses && self.writer.losses() > 0 {
+            if self.strictness == Strictness::Refuses && self.writer.is_refused() {
                 let message = "Refused: the answer holds something that this dialect cannot say. \
                                Ask without `toolwright-strict` to get the rest of it.";
                 let fault = Fault::new(FaultClass::Invalid, message);

@@ -38,7 +38,7 @@ impl Losses {
 
     /// Judges the report of a request.
     pub(super) fn of_request(&self, report: &Report) -> Result<(), Fault> {
-        if matches!(self, Losses::Refused) && !report.losses.is_empty() {
+        if matches!(self, Losses::Refused) && report.is_refused() {
             let (count, first) = (report.count(), report.first());
             let message = format!("refused: {count} would be lost, first {first}");
             return Err(Fault::new(FaultClass::Invalid, message));

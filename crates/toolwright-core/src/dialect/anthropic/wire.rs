@@ -1,6 +1,6 @@
 //! Words and paths of Anthropic's format, each in one place.
 
-use crate::dialect::{Dialect, Fields};
+use crate::dialect::{Defaults, Dialect, Fields};
 use crate::json::{Json, Object};
 use crate::object;
 use crate::part::CacheMark;
@@ -37,6 +37,22 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_write", "usage/cache_creation_input_tokens"),
     ("reasoning_tokens", "usage/output_tokens_details/thinking_tokens"),
     ("file_name", "title"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/service_tier", &["\"auto\"", "\"standard_only\""]),
+    ("/speed", &["\"standard\""]),
+    ("/metadata", &["{}"]),
+    ("/mcp_servers", &["[]"]),
+    ("/context_management", &["{}"]),
+    ("/tools/type", &["\"custom\""]),
+    ("/tools/defer_loading", &["false"]),
+    ("/tools/eager_input_streaming", &["false"]),
+    ("/tools/allowed_callers", &["[\"direct\"]"]),
+    ("/messages/content/citations", &["[]", "{}"]),
+    ("/messages/content/citations/enabled", &["false"]),
+    ("/messages/content/caller/type", &["\"direct\""]),
 ];
 
 /// The stop reasons, a word each.

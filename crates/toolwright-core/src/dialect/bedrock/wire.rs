@@ -1,6 +1,6 @@
 //! Words and paths of Bedrock's format, each in one place.
 
-use crate::dialect::{DecodeError, Dialect, Fields, percent};
+use crate::dialect::{DecodeError, Defaults, Dialect, Fields, percent};
 use crate::json::{Json, Key, Object, Path};
 use crate::object;
 use crate::origin::Origin;
@@ -41,6 +41,20 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("cache_read", "usage/cacheReadInputTokens"),
     ("cache_write", "usage/cacheWriteInputTokens"),
     ("file_name", "name"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/inferenceConfig", &["{}"]),
+    ("/additionalModelRequestFields", &["{}"]),
+    ("/additionalModelResponseFieldPaths", &["[]"]),
+    ("/requestMetadata", &["{}"]),
+    ("/performanceConfig/latency", &["\"standard\""]),
+    ("/serviceTier/type", &["\"default\""]),
+    ("/messages/content/toolUse/type", &["\"tool_use\""]),
+    ("/messages/content/toolResult/type", &["\"tool_result\""]),
+    ("/messages/content/citationsConfig/enabled", &["false"]),
+    ("/messages/content/document/citations/enabled", &["false"]),
 ];
 
 /// The stop reasons. The first word of a reason is its own; others that share it are kept beside.

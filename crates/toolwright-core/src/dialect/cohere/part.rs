@@ -1,7 +1,7 @@
 //! Content blocks, calls and outcomes, each way; requests, responses and streams all come through
 //! here.
 
-use super::wire::{DIALECT, TOOL_PLAN};
+use super::wire::{DIALECT, PLAN, TOOL_PLAN};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields, elements};
 use crate::extra::note;
@@ -40,7 +40,7 @@ pub(super) fn decode_assistant(fields: &mut Fields<'_>) -> Result<Vec<Part>, Dec
 /// The plan as a part.
 pub(super) fn plan_part(plan: String) -> Part {
     let mut part = Part::text(plan);
-    part.extra.insert(DIALECT, TOOL_PLAN, true);
+    part.extra.insert(DIALECT, PLAN, true);
     part
 }
 
@@ -168,7 +168,7 @@ pub(super) fn encode_assistant(parts: &[Part], content: fn(Vec<Json>) -> Json) -
 
 /// The words of a plan, if this is one.
 fn plan(part: &Part) -> Option<&str> {
-    part.extra.get(DIALECT, TOOL_PLAN).and_then(|_| part.as_text())
+    part.extra.get(DIALECT, PLAN).and_then(|_| part.as_text())
 }
 
 /// Writes a block; `None` for calls and outcomes, which are no content, and for what

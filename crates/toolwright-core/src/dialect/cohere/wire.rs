@@ -1,6 +1,7 @@
 //! Words and paths of Cohere's format, each in one place.
 
-use crate::dialect::Dialect;
+use crate::dialect::{Defaults, Dialect};
+use crate::extra::note;
 use crate::response::StopReason;
 
 /// Whose words these are.
@@ -27,6 +28,17 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("ending", ""),
 ];
 
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/documents", &["[]"]),
+    ("/safety_mode", &["\"CONTEXTUAL\""]),
+    ("/logprobs", &["false"]),
+    ("/frequency_penalty", &["0", "0.0"]),
+    ("/presence_penalty", &["0", "0.0"]),
+    ("/raw_prompting", &["false"]),
+    ("/priority", &["0"]),
+];
+
 /// The field of a text that says that it is the plan.
 ///
 /// `tool_plan` is what the model says before it calls: words for the user, which other vendors put
@@ -34,6 +46,9 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
 /// none (OpenAI Chat), or come back as a `thinking` block. So the plan is a text, marked by this
 /// field, and goes back to its place; elsewhere the words stay and losing the mark is a loss.
 pub(super) const TOOL_PLAN: &str = "tool_plan";
+
+/// Note on a text: it came as `tool_plan`.
+pub(super) const PLAN: &str = note!("tool_plan");
 
 /// The stop reasons, a word each.
 pub(super) const STOPS: &[(StopReason, &str)] = &[

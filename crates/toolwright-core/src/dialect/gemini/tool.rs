@@ -11,8 +11,8 @@ use crate::object;
 use crate::request::Request;
 use crate::tool::{Tool, ToolChoice, ToolKind};
 
-const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", "parameters");
-const RESPONSE: Pair = ("responseJsonSchema", "response", "response");
+const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", note!("parameters"));
+const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));
 
 /// The note on a tool that does not stand where it would by itself: a function that begins an
 /// entry of its own, or a vendor's tool in the entry of the functions before it.
@@ -91,8 +91,8 @@ fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
         extra: fields.rest(),
         ..Tool::default()
     };
-    if let Some((key, _)) = &subset {
-        tool.schema_origin = crate::Origin::at(&path.key(key));
+    if subset.is_some() {
+        tool.schema_origin = crate::Origin::at(&path.key(PARAMETERS.1));
     }
     for (note, original) in subset.into_iter().chain(output_subset) {
         tool.extra.insert(DIALECT, note, original);
@@ -126,12 +126,6 @@ pub(super) fn encode(tool: &Tool) -> Json {
         openapi::put(&mut object, RESPONSE, output, &tool.extra);
     }
     tool.extra.write_into(DIALECT, &mut object);
-    // The two fields of a pair exclude each other: a subset that no longer means the same stays away.
-    for (full, subset, _) in [PARAMETERS, RESPONSE] {
-        if object.contains_key(full) {
-            object.remove(subset);
-        }
-    }
     Json::Object(object)
 }
 

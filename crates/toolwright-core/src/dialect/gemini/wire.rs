@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::{DecodeError, Dialect, Fields, percent};
+use crate::dialect::{DecodeError, Defaults, Dialect, Fields, percent};
 use crate::json::{Json, Object, Path};
 use crate::response::StopReason;
 
@@ -53,6 +53,33 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("+finishMessage", "candidates/0/finishMessage"),
     ("format", "generationConfig/responseMimeType"),
     ("format_schema", "generationConfig/responseJsonSchema"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/systemInstruction/role", &[]),
+    ("/safetySettings", &["[]"]),
+    ("/cachedContent", &["\"\""]),
+    ("/labels", &["{}"]),
+    ("/toolConfig", &["{}"]),
+    ("/toolConfig/functionCallingConfig", &["{}"]),
+    ("/toolConfig/includeServerSideToolInvocations", &["false"]),
+    ("/tools/functionDeclarations/behavior", &["\"UNSPECIFIED\"", "\"BLOCKING\""]),
+    ("/generationConfig", &["{}"]),
+    ("/generationConfig/candidateCount", &["1"]),
+    ("/generationConfig/responseModalities", &["[]", "[\"TEXT\"]", "[\"text\"]"]),
+    ("/generationConfig/responseLogprobs", &["false"]),
+    ("/generationConfig/frequencyPenalty", &["0", "0.0"]),
+    ("/generationConfig/presencePenalty", &["0", "0.0"]),
+    ("/generationConfig/mediaResolution", &["\"MEDIA_RESOLUTION_UNSPECIFIED\""]),
+    ("/generationConfig/enableEnhancedCivicAnswers", &["false"]),
+    ("/generationConfig/audioTimestamp", &["false"]),
+    ("/generationConfig/thinkingConfig", &["{}"]),
+    ("/generationConfig/thinkingConfig/thinkingBudget", &["-1"]),
+    ("/generationConfig/thinkingConfig/includeThoughts", &["false"]),
+    ("/contents/parts/thought", &["false"]),
+    ("/contents/parts/functionResponse/willContinue", &["false"]),
+    ("/contents/parts/functionCall/willContinue", &["false"]),
 ];
 
 /// The stop reasons with their words, the usual word of each first. A tool turn says `STOP`.

@@ -1,6 +1,6 @@
 //! Words and paths of Mistral's format, each in one place.
 
-use crate::dialect::{DecodeError, Dialect, Fields};
+use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
 use crate::embed::{Form, Most};
 use crate::json::Object;
 use crate::response::StopReason;
@@ -34,6 +34,20 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("ending", "choices/0"),
     ("format_schema", "response_format/json_schema"),
     ("file_name", "document_name"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/n", &["1"]),
+    ("/safe_prompt", &["false"]),
+    ("/frequency_penalty", &["0", "0.0"]),
+    ("/presence_penalty", &["0", "0.0"]),
+    ("/metadata", &["{}"]),
+    ("/guardrails", &["[]"]),
+    ("/prediction/type", &["\"content\""]),
+    ("/prediction/content", &["\"\""]),
+    ("/messages/prefix", &["false"]),
+    ("/messages/tool_calls/index", &[]),
 ];
 
 /// The stop reasons, a word each.

@@ -1,7 +1,7 @@
 //! Words and paths of Ollama's format, each in one place.
 
 use crate::date;
-use crate::dialect::Dialect;
+use crate::dialect::{Defaults, Dialect};
 use crate::response::StopReason;
 
 /// Whose words these are.
@@ -31,6 +31,22 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("thinking", "think"),
     ("effort", "think"),
     ("reason", "done_reason"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/keep_alive", &["\"5m\"", "\"5m0s\""]),
+    ("/format", &["\"\""]),
+    ("/logprobs", &["false"]),
+    ("/top_logprobs", &["0"]),
+    ("/truncate", &["true"]),
+    ("/shift", &["true"]),
+    ("/options", &["{}"]),
+    ("/options/num_predict", &["-1"]),
+    ("/options/frequency_penalty", &["0", "0.0"]),
+    ("/options/presence_penalty", &["0", "0.0"]),
+    ("/messages/images", &["[]"]),
+    ("/messages/tool_calls/function/index", &[]),
 ];
 
 /// The stop reasons, a word each. There is none for calls: what was said decides.

@@ -1,7 +1,7 @@
 //! Words of the Chat Completions format, each in one place.
 
 use super::Quirks;
-use crate::dialect::Fields;
+use crate::dialect::{Defaults, Fields};
 use crate::extra::{BESIDE, Extra, note};
 use crate::json::{Json, Object};
 use crate::object;
@@ -29,6 +29,36 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("reasoning_tokens", "usage/completion_tokens_details/reasoning_tokens"),
     ("format_schema", "response_format/json_schema"),
     ("file_name", "file/filename"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    ("/n", &["1"]),
+    // The gateway asks for usage by itself, and gives it to a client that asked for it.
+    ("/stream_options", &["{}"]),
+    ("/stream_options/include_usage", &[]),
+    ("/stream_options/include_obfuscation", &[]),
+    ("/usage", &["{}"]),
+    ("/usage/include", &[]),
+    ("/store", &["false"]),
+    ("/service_tier", &["\"auto\"", "\"default\""]),
+    ("/modalities", &["[]", "[\"text\"]"]),
+    ("/verbosity", &["\"medium\""]),
+    ("/logprobs", &["false"]),
+    ("/top_logprobs", &["0"]),
+    ("/frequency_penalty", &["0", "0.0"]),
+    ("/presence_penalty", &["0", "0.0"]),
+    ("/logit_bias", &["{}"]),
+    ("/metadata", &["{}"]),
+    ("/provider", &["{}"]),
+    ("/plugins", &["[]"]),
+    ("/transforms", &["[]"]),
+    ("/include_reasoning", &["true"]),
+    ("/messages/prefix", &["false"]),
+    ("/messages/annotations", &["[]"]),
+    ("/messages/refusal", &["\"\""]),
+    ("/messages/tool_calls/index", &[]),
+    ("/messages/content/image_url/detail", &["\"auto\""]),
 ];
 
 /// The stop reasons, a word each.

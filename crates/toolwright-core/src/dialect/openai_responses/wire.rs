@@ -1,6 +1,6 @@
 //! Words and paths of the Responses format, each in one place.
 
-use crate::dialect::{Dialect, Fields};
+use crate::dialect::{Defaults, Dialect, Fields};
 use crate::extra::{BESIDE, HERE, note};
 use crate::json::{Json, Object};
 use crate::object;
@@ -72,6 +72,33 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("reasoning_tokens", "usage/output_tokens_details/reasoning_tokens"),
     ("format_schema", "text/format"),
     ("file_name", "filename"),
+];
+
+/// Members that may be dropped without a loss.
+pub(super) const DEFAULTS: Defaults = &[
+    // Whether OpenAI keeps a response says nothing to a vendor that keeps none.
+    ("/store", &[]),
+    // The form in which thinking returns; what carries it here stays with the translation.
+    ("/include", &["[]", "[\"reasoning.encrypted_content\"]"]),
+    ("/stream_options", &["{}"]),
+    ("/stream_options/include_obfuscation", &[]),
+    ("/truncation", &["\"disabled\""]),
+    ("/background", &["false"]),
+    ("/service_tier", &["\"auto\"", "\"default\""]),
+    ("/top_logprobs", &["0"]),
+    ("/metadata", &["{}"]),
+    ("/text", &["{}"]),
+    ("/text/format", &["{}"]),
+    ("/text/format/type", &["\"text\""]),
+    ("/text/verbosity", &["\"medium\""]),
+    ("/reasoning", &["{}"]),
+    ("/tools/defer_loading", &["false"]),
+    ("/input/id", &[]),
+    ("/input/status", &[]),
+    ("/input/content/annotations", &["[]"]),
+    ("/input/content/logprobs", &["[]"]),
+    ("/input/content/detail", &["\"auto\""]),
+    ("/input/output/detail", &["\"auto\""]),
 ];
 
 /// The stop reasons as `status` and the reason in `incomplete_details`.

@@ -11,10 +11,10 @@ fn case_22_additional_properties_leave_gemini() {
         r#"{"type":"object","properties":{"a":{"type":"object","additionalProperties":{"type":"string"}},"b":{"type":"object","properties":{},"additionalProperties":true}},"additionalProperties":false}"#,
         r#"{"type":"OBJECT","properties":{"a":{"type":"OBJECT","description":"additionalProperties: {\"type\":\"string\"}"},"b":{"type":"OBJECT","properties":{}}}}"#,
         &[
-            "minor /properties/a/additionalProperties moved into the description",
+            "note /properties/a/additionalProperties moved into the description",
             "note /properties/a/description extended",
             "note /properties/b/additionalProperties removed",
-            "minor /additionalProperties removed",
+            "note /additionalProperties removed",
         ],
     );
 }
@@ -55,7 +55,7 @@ fn case_22_arrays_without_items_get_some() {
         &[
             "major /properties/a/items limited to simple types",
             "note /properties/b/items removed",
-            "minor /properties/c/prefixItems moved into the description",
+            "note /properties/c/prefixItems moved into the description",
             "note /properties/c/description extended",
         ],
     );
@@ -68,12 +68,12 @@ fn case_22_enumerations_are_of_strings() {
         r#"{"type":"object","properties":{"a":{"type":"integer","enum":[1,2]},"b":{"enum":["x",null]},"c":{"const":7,"description":"C"}},"required":["a","z"]}"#,
         r#"{"type":"OBJECT","properties":{"a":{"type":"INTEGER","description":"enum: [1,2]"},"b":{"type":"STRING","enum":["x"],"nullable":true},"c":{"type":"INTEGER","description":"C (const: 7)"}},"required":["a"]}"#,
         &[
-            "minor /properties/a/enum moved into the description",
+            "note /properties/a/enum moved into the description",
             "note /properties/a/description extended",
             "note /properties/b/type added",
             "note /properties/b/enum without null",
             "note /properties/c/type added",
-            "minor /properties/c/const moved into the description",
+            "note /properties/c/const moved into the description",
             "note /properties/c/description extended",
             "major /required without what is no property",
         ],

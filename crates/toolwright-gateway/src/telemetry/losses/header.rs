@@ -1,8 +1,9 @@
-//! The header `toolwright-losses`: how many things were lost, and where the first was.
+//! The header `toolwright-losses`: the number of losses, how many are major, and the path of the gravest.
 
 use std::fmt::Write;
 
 use http::{HeaderName, HeaderValue};
+use toolwright_core::fit::Severity;
 use toolwright_core::translate::Report;
 
 /// The header's name.
@@ -13,12 +14,18 @@ const LONGEST: usize = 256;
 /// `…` in UTF-8, percent-encoded.
 const MORE: &str = "%E2%80%A6";
 
-/// The header's value, `3; first=/tools/0/strict`, if something is lost on the way of the request or
-/// of the answer. What is not legal in a header, quotes, commas, semicolons and percent signs are
-/// percent-encoded in the path.
+/// The value of the header, `3; major=1; first=/tools/0/strict`, if the request or the answer lost
+/// anything. `first` is the gravest loss, of the request if both lost something as grave. Characters that
+/// are illegal in a header, quotes, commas, semicolons and percent signs are percent-encoded in the path.
 pub fn value(request: &Report, response: &Report) -> Option<HeaderValue> {
-    let first = request.losses.first().or(response.losses.first())?;
-    let mut text = format!("{}; first=", request.losses.len() + response.losses.len());
+    // Reports list their gravest losses first.
+    let first = match (request.losses.first(), response.losses.first()) {
+        (Some(asked), Some(answered)) if answered.loss.severity > asked.loss.severity => answered,
+        (asked, answered) => asked.or(answered)?,
+    };
+    let count = request.losses.len() + response.losses.len();
+    let major = request.count_of(Severity::Major) + response.count_of(Severity::Major);
+    let mut text = format!("{count}; major={major}; first=");
     // The document as a whole has no name of its own.
     let path = if first.path.is_empty() { "/" } else { &first.path };
     encode(path, &mut text);

@@ -2,6 +2,7 @@
 
 use toolwright_core::dialect::WireRequest;
 use toolwright_core::dialect::lookup;
+use toolwright_core::fit::Severity;
 use toolwright_core::translate::{Options, Translator};
 
 use super::*;
@@ -92,26 +93,33 @@ fn large_reports_take_bounded_memory() {
 }
 
 #[test]
-fn the_header_tells_count_and_first_path() {
+fn the_header_has_the_count_the_major_ones_and_the_gravest_path() {
     let none = Report::default();
     assert_eq!(value(&none, &none), None);
     let mut report = report(3, "weather");
     let told = value(&report, &none).unwrap();
     assert_eq!(value(&none, &report).unwrap(), told);
     let first = &report.losses[0].path;
-    assert_eq!(told.to_str().unwrap(), format!("{}; first={first}", report.losses.len()));
+    assert_eq!(told.to_str().unwrap(), format!("{}; major=0; first={first}", report.losses.len()));
     report.losses.truncate(1);
     for (path, told) in [
-        ("", "1; first=/"),
-        ("/tools/0/strict", "1; first=/tools/0/strict"),
-        ("/a b;c%/\"\r\n", "1; first=/a%20b%3Bc%25/%22%0D%0A"),
-        ("/天气", "1; first=/%E5%A4%A9%E6%B0%94"),
-        ("/a,b~1c", "1; first=/a%2Cb~1c"),
+        ("", "1; major=0; first=/"),
+        ("/tools/0/strict", "1; major=0; first=/tools/0/strict"),
+        ("/a b;c%/\"\r\n", "1; major=0; first=/a%20b%3Bc%25/%22%0D%0A"),
+        ("/天气", "1; major=0; first=/%E5%A4%A9%E6%B0%94"),
+        ("/a,b~1c", "1; major=0; first=/a%2Cb~1c"),
     ] {
         report.losses[0].path = path.to_owned();
         assert_eq!(value(&report, &none).unwrap().to_str().unwrap(), told);
         assert_eq!(value(&report, &report).unwrap().to_str().unwrap()[1..], told[1..]);
     }
+    // A major loss of the answer comes before a minor one of the request.
+    let mut graver = report.clone();
+    graver.losses[0].loss.severity = Severity::Major;
+    graver.losses[0].path = "/choices/0".to_owned();
+    let told = "2; major=1; first=/choices/0";
+    assert_eq!(value(&report, &graver).unwrap().to_str().unwrap(), told);
+    assert_eq!(value(&graver, &report).unwrap().to_str().unwrap(), told);
 }
 
 #[test]

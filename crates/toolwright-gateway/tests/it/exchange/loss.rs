@@ -55,7 +55,8 @@ fn losses_are_told_in_the_header_the_report_and_the_ledger() {
             let sent = lossy(from, stream);
             let answer = gateway.post(&sent.path, &[ALICE], sent.body.as_bytes()).ok();
             let header = answer.header("toolwright-losses").expect(&pair).to_owned();
-            let (count, first) = header.split_once("; first=").expect(&header);
+            let (counts, first) = header.split_once("; first=").expect(&header);
+            let (count, major) = counts.split_once("; major=").expect(&header);
             let id = answer.header("toolwright-request-id").unwrap();
             let path = format!("/v1/losses/{id}");
             let report = gateway.get(&path, &[ALICE]).ok().json();
@@ -67,7 +68,14 @@ fn losses_are_told_in_the_header_the_report_and_the_ledger() {
             // The head of a stream is sent before the answer is there.
             let told = if stream { losses.len() } else { losses.len() + back.len() };
             assert_eq!(count.parse::<usize>().unwrap(), told, "{pair} {}", report.compact());
-            assert_eq!(text_at(&losses[0], "/path"), first, "{pair}");
+            let told: Vec<&Json> = losses.iter().chain(back.iter().filter(|_| !stream)).collect();
+            let grave = |severity: &str| {
+                told.iter().filter(|loss| text_at(loss, "/severity") == severity).count()
+            };
+            assert_eq!(major.parse::<usize>().unwrap(), grave("major"), "{pair}");
+            let gravest = ["major", "minor", "note"].into_iter().find(|word| grave(word) > 0);
+            let gravest = told.iter().find(|loss| Some(&*text_at(loss, "/severity")) == gravest);
+            assert_eq!(text_at(gravest.unwrap(), "/path"), first, "{pair}");
             for loss in losses.iter().chain(&back) {
                 for word in ["/what", "/why", "/severity"] {
                     assert!(!text_at(loss, word).is_empty(), "{pair}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::wire::{DIALECT, TOOL_PLAN};
+use super::super::wire::{DIALECT, PLAN, TOOL_PLAN};
 use super::super::{part, response};
 use crate::dialect::StreamEncoder;
 use crate::event::split::split_part;
@@ -38,7 +38,7 @@ enum Slot {
 impl Encoder {
     fn part_start(&mut self, index: usize, head: Head, extra: &Extra, frames: &mut Vec<Frame>) {
         let slot = match head {
-            Head::Text if extra.get(DIALECT, TOOL_PLAN).is_some() => Slot::Plan,
+            Head::Text if extra.get(DIALECT, PLAN).is_some() => Slot::Plan,
             Head::Text | Head::Refusal => {
                 Slot::Text(self.block(object! {"type": "text", "text": ""}, extra, frames))
             }

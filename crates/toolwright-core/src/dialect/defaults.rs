@@ -1,0 +1,29 @@
+//! Members that say nothing: explicit defaults and the bookkeeping of a wire format.
+//!
+//! A format has many of them (`n: 1`, the index of a call, the state of an item). A target that does not
+//! get one behaves the same, so dropping it is no [`Loss`](crate::fit::Loss). Each dialect lists its own in
+//! its `wire.rs`. Canonical fields are not listed: the passes of [`fit`](crate::fit) know their defaults.
+
+use super::Dialect;
+use crate::json::Json;
+
+/// Paths of members, and the values that mean the same as absence, as compact JSON. Paths leave indices out:
+/// `/messages/tool_calls/index`. No values mean that every value says nothing.
+pub type Defaults = &'static [(&'static str, &'static [&'static str])];
+
+impl Dialect {
+    /// Whether a member of a document in this dialect says no more than its absence. The path is a JSON
+    /// Pointer.
+    pub fn is_default(self, path: &str, value: &Json) -> bool {
+        if value.is_null() {
+            return true;
+        }
+        let is_key =
+            |step: &&str| step.is_empty() || !step.bytes().all(|byte| byte.is_ascii_digit());
+        let same_path = |listed: &str| listed.split('/').eq(path.split('/').filter(is_key));
+        let values = self.tool_codec().defaults().iter().find(|(listed, _)| same_path(listed));
+        values.is_some_and(|(_, values)| {
+            values.is_empty() || values.contains(&value.compact().as_str())
+        })
+    }
+}
