@@ -23,6 +23,7 @@ use crate::part::{Body, Part, Reasoning};
 use crate::request::Request;
 use crate::response::Response;
 use crate::schema;
+use crate::tool::flat_name;
 
 use super::alias::each_part;
 use super::content::{arguments_site, legal};
@@ -291,11 +292,13 @@ impl Restorer {
         }
     }
 
-    /// The original name, and an id where the client's dialect requires one. Two calls of an answer
-    /// never share one: the outcome of either would be taken for the other's.
+    /// The original name, flat for a client without namespaces, and an id where the client's dialect
+    /// requires one. Two calls of an answer never share one: the outcome of either would be taken
+    /// for the other's.
     fn identify(&mut self, id: &mut Option<String>, name: &mut String) {
-        let original = self.aliases.name(name).to_owned();
-        *name = original;
+        let original = self.aliases.name(name);
+        let keeps = self.profile.tools.namespaces;
+        *name = if keeps { original.to_owned() } else { flat_name(original) };
         let own = id.take().map(|own| self.aliases.id(&own).to_owned());
         let seed = |own: &str| format!("{}\u{0}{own}\u{0}{}", self.seed, self.calls);
         *id = match own {

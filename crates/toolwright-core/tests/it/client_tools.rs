@@ -328,3 +328,76 @@ fn the_same_dialect_is_told_the_same() {
     spelling::assert_same(Dialect::OpenaiResponses, "request", &body(), &same.value.body);
     assert!(same.report.aliases.names.is_empty());
 }
+
+/// A conversation in which a search loaded a function, and the model called it.
+fn loaded() -> Json {
+    let text = r#"{"model":"m","input":[
+        {"type":"message","role":"user","content":"How deep is the lake?"},
+        {"type":"tool_search_call","call_id":"call_1","execution":"client","status":"completed","arguments":{"goal":"depth"}},
+        {"type":"tool_search_output","call_id":"call_1","execution":"client","status":"completed",
+            "tools":[{"type":"function","name":"get_depth","defer_loading":true,"parameters":{"type":"object","properties":{}},"strict":null}]},
+        {"type":"function_call","call_id":"call_2","name":"get_depth","namespace":"get_depth","arguments":"{}"},
+        {"type":"function_call_output","call_id":"call_2","output":"12 m"}],
+        "tools":[{"type":"tool_search","execution":"client"}]}"#;
+    Json::parse(text).unwrap()
+}
+
+#[test]
+fn a_function_that_a_search_loaded_keeps_its_name() {
+    let body = loaded();
+    let again = responses().encode_request(
+        responses()
+            .decode_request(WireRequest { body: body.clone(), ..WireRequest::default() })
+            .unwrap(),
+    );
+    spelling::assert_same(Dialect::OpenaiResponses, "loaded", &body, &again.body);
+    let (chat, _) = translated("openai-chat", body);
+    let name = "/messages/3/tool_calls/0/function/name";
+    assert_eq!(chat.pointer(name), Some(&"get_depth".into()), "{}", chat.pretty());
+}
+
+#[test]
+fn a_tool_with_the_name_of_its_namespace_stays_in_it() {
+    let mut body = loaded();
+    let tools = r#"[{"type":"namespace","name":"get_depth","description":"d","tools":[
+        {"type":"function","name":"get_depth","parameters":null,"strict":null}]}]"#;
+    body.as_object_mut().unwrap().insert("tools", Json::parse(tools).unwrap());
+    let (chat, _) = translated("openai-chat", body);
+    let name = "/messages/3/tool_calls/0/function/name";
+    assert_eq!(chat.pointer(name), Some(&"get_depth__get_depth".into()), "{}", chat.pretty());
+}
+
+#[test]
+fn calls_in_a_namespace_reach_a_client_without_them_under_flat_names() {
+    for (namespace, flat) in [("get_depth", "get_depth"), ("mcp__lake", "mcp__lake__get_depth")] {
+        let item = format!(
+            r#"{{"type":"function_call","id":"fc_1","status":"completed","call_id":"call_2",
+                "name":"get_depth","namespace":"{namespace}","arguments":"{{}}"}}"#
+        );
+        let reply = format!(
+            r#"{{"id":"resp_1","object":"response","status":"completed","output":[{item}]}}"#
+        );
+        let options = Options::default();
+        let chat = lookup("openai-chat").unwrap();
+        let translator = Translator::new(responses(), chat, &options);
+        let whole = translator.response(WireReply::ok(Json::parse(&reply).unwrap())).unwrap();
+        let name = "/choices/0/message/tool_calls/0/function/name";
+        assert_eq!(whole.value.body.pointer(name), Some(&flat.into()));
+
+        let event = |kind: &str, rest: &str| {
+            format!("event: response.{kind}\ndata: {{\"type\":\"response.{kind}\",{rest}}}\n\n")
+                .replace("\n                ", "")
+        };
+        let stream = [
+            event("created", r#""response":{"id":"resp_1"}"#),
+            event("output_item.added", &format!(r#""output_index":0,"item":{item}"#)),
+            event("output_item.done", &format!(r#""output_index":0,"item":{item}"#)),
+            event("completed", &format!(r#""response":{reply}"#)),
+        ];
+        let (mut out, mut stream_translator) = (Vec::new(), translator.stream());
+        stream_translator.push(stream.concat().as_bytes(), &mut out).unwrap();
+        stream_translator.finish(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(&format!(r#""name":"{flat}""#)), "{text}");
+    }
+}

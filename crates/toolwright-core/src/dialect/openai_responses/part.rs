@@ -13,7 +13,7 @@ use content::Side;
 
 use super::tool;
 use super::wire::{
-    CUSTOM, DIALECT, EMPTY, FOUND, JOINED, OUTER, SEARCH, SEARCH_CALL, SEARCH_OUTPUT,
+    CUSTOM, DIALECT, EMPTY, FOUND, JOINED, LOADED, OUTER, SEARCH, SEARCH_CALL, SEARCH_OUTPUT,
 };
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
@@ -173,6 +173,10 @@ fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
     let name = fields.string("name")?;
     match name {
         Some(name) => Ok(Some(match fields.filled("namespace")? {
+            Some(namespace) if namespace == name => {
+                fields.put_back(LOADED, true);
+                name
+            }
             Some(namespace) => qualified_name(&namespace, &name),
             None => name,
         })),

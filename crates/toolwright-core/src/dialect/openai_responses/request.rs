@@ -1,6 +1,8 @@
 //! Requests.
 
-use super::wire::{ADDITIONAL, DIALECT, PATH, SEARCH_OUTPUT, keep};
+use std::collections::BTreeSet;
+
+use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH, SEARCH_OUTPUT, keep};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest};
 use crate::extra::Extra;
@@ -8,9 +10,10 @@ use crate::json::{Json, Object, Path};
 use crate::message::{Message, Role};
 use crate::object;
 use crate::origin::Origin;
-use crate::part::Part;
+use crate::outcome::Outcome;
+use crate::part::{Body, Part};
 use crate::request::{Format, Request, SchemaFormat, Thinking};
-use crate::tool::Tool;
+use crate::tool::{Tool, qualified_name};
 
 /// What a response repeats of its request.
 const ECHO: [&str; 14] = [
@@ -47,6 +50,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
             request.tools.push(tool);
         }
     }
+    qualify(&mut request);
     if let Some(choice) = fields.take("tool_choice") {
         let path = Path::ROOT.key("tool_choice");
         request.tool_choice = Some(tool::decode_choice(choice, path, &request.tools)?);
@@ -80,6 +84,24 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         request.extra.insert(DIALECT, ADDITIONAL, Json::Array(input.additional));
     }
     Ok(request)
+}
+
+/// A namespace may have a tool of its own name: its calls are not those of a loaded function.
+fn qualify(request: &mut Request) {
+    let Request { messages, tools, .. } = request;
+    let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+        let loaded = part.extra.get(DIALECT, LOADED).is_some();
+        let name = match &mut part.body {
+            Body::Call(call) if loaded => &mut call.name,
+            Body::Outcome(Outcome { name: Some(name), .. }) if loaded => name,
+            _ => continue,
+        };
+        let qualified = qualified_name(name, name);
+        if names.contains(qualified.as_str()) {
+            *name = qualified;
+        }
+    }
 }
 
 /// Takes a nested object.

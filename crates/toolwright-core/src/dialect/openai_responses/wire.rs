@@ -42,6 +42,10 @@ pub(super) const SEARCH_OUTPUT: &str = "tool_search_output";
 /// A note on an outcome: the tools that a search found.
 pub(super) const FOUND: &str = note!("tools");
 
+/// A note on a call or an outcome: its namespace is the tool's own name, as the API writes it for a
+/// deferred function that a search has loaded.
+pub(super) const LOADED: &str = note!("namespace");
+
 /// A note on a message: items before it that define tools.
 pub(super) const ADDITIONAL: &str = note!("additional_tools");
 

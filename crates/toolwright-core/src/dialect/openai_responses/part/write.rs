@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::wire::{
-    self, ADDITIONAL, CUSTOM, DIALECT, EMPTY, FOUND, JOINED, OUTER, SEARCH, SEARCH_CALL,
+    self, ADDITIONAL, CUSTOM, DIALECT, EMPTY, FOUND, JOINED, LOADED, OUTER, SEARCH, SEARCH_CALL,
     SEARCH_OUTPUT,
 };
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
 use crate::call::{Arguments, Call};
+use crate::extra::Extra;
 use crate::json::{Json, Object};
 use crate::message::{Message, Role};
 use crate::object;
@@ -135,7 +136,7 @@ impl<'w> Writer<'w> {
                     _ => (self.head("function_call", own), "arguments"),
                 };
                 item.insert("call_id", id);
-                put_name(&mut item, Some(&call.name));
+                put_name(&mut item, Some(&call.name), &part.extra);
                 item.insert(key, call.arguments.as_str());
                 item
             }
@@ -153,7 +154,7 @@ impl<'w> Writer<'w> {
                     let found = part.extra.get(DIALECT, FOUND).cloned();
                     item.insert("tools", found.unwrap_or_else(|| Json::Array(vec![])));
                 } else {
-                    put_name(&mut item, outcome.name.as_deref());
+                    put_name(&mut item, outcome.name.as_deref(), &part.extra);
                     let empty = part.extra.get(DIALECT, EMPTY);
                     item.insert("output", encode_output(&outcome.content, empty));
                 }
@@ -200,10 +201,11 @@ pub(in super::super) fn is_search(call: &Call) -> bool {
 }
 
 /// Writes the name of a tool, and its namespace beside it.
-fn put_name(item: &mut Object, name: Option<&str>) {
+fn put_name(item: &mut Object, name: Option<&str>, extra: &Extra) {
     let Some((namespace, name)) = name.map(split_name) else { return };
+    let loaded = extra.get(DIALECT, LOADED).map(|_| name);
     item.insert("name", name);
-    item.insert_some("namespace", namespace.filter(|own| !own.is_empty()));
+    item.insert_some("namespace", namespace.filter(|own| !own.is_empty()).or(loaded));
 }
 
 /// The status of an item that is done.
