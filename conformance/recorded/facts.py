@@ -49,6 +49,7 @@ class Call:
     arguments: typing.Any
     at: str
     freeform: bool = False
+    namespace: typing.Optional[str] = None
 
 
 @dataclasses.dataclass

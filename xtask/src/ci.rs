@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
-use crate::{args_report, bench, bench_gateway, clients, conformance, examples, fuzz, tidy};
+use crate::{
+    args_report, bench, bench_gateway, clients, conformance, examples, fuzz, recorded, tidy,
+};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,11 @@ const SLOW: &[Step] = &[
         name: "clients",
         again: "cargo xtask clients --quick",
         run: || clients::run(&["--quick"]),
+    },
+    Step {
+        name: "recorded",
+        again: "cargo xtask recorded ../shared/recorded",
+        run: || recorded::run_if_present("../shared/recorded"),
     },
     Step { name: "fuzz", again: "cargo xtask fuzz", run: || fuzz::run(&fuzz::Plan::default()) },
     Step {

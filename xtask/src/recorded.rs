@@ -45,6 +45,16 @@ impl Plan {
     }
 }
 
+/// Translates and judges a directory beside the repository, if there is one.
+pub(crate) fn run_if_present(directory: &str) -> Outcome {
+    let directory = root().join(directory);
+    if !directory.exists() {
+        println!("skipped: there are no recordings in {}", directory.display());
+        return Ok(());
+    }
+    run(&Plan { directory, limits: Vec::new(), talk: Vec::new() })
+}
+
 /// Translates and judges a directory.
 pub(crate) fn run(plan: &Plan) -> Outcome {
     if !plan.directory.is_dir() {

@@ -26,6 +26,9 @@ def request(path, body):
         elif kind in ("function_call_output", "custom_tool_call_output"):
             value = "".join(text for text, _ in _texts(item.get("output"), at))
             found.items.append(Result(item.get("call_id"), None, value, at))
+        elif kind == "tool_search_output" and item.get("execution") == "client":
+            # The tools are definitions, which other dialects offer with the rest.
+            found.items.append(Result(item.get("call_id"), None, None, at))
         else:
             found.items += _calls([item], at)
     found.tools = [each["name"] for each in body.get("tools") or [] if each["type"] == "function"]
@@ -60,7 +63,11 @@ def _texts(content, at):
 def _calls(items, at):
     for item in items:
         if item.get("type") == "function_call":
-            yield Call(item.get("call_id"), item["name"], arguments(item.get("arguments")), at)
+            call = Call(item.get("call_id"), item["name"], arguments(item.get("arguments")), at)
+            call.namespace = item.get("namespace")
+            yield call
+        elif item.get("type") == "tool_search_call" and item.get("execution") == "client":
+            yield Call(item.get("call_id"), "tool_search", arguments(item.get("arguments")), at)
         elif item.get("type") == "custom_tool_call":
             yield Call(item.get("call_id"), item["name"], item["input"], at, freeform=True)
 
