@@ -357,6 +357,18 @@ fn a_function_that_a_search_loaded_keeps_its_name() {
 }
 
 #[test]
+fn a_search_that_was_answered_in_words_keeps_them() {
+    let text = r#"{"model":"m","input":[
+        {"type":"tool_search_call","call_id":"call_1","execution":"client","status":"completed","arguments":{}},
+        {"type":"function_call_output","call_id":"call_1","output":"Nothing fits."}],
+        "tools":[{"type":"tool_search","execution":"client"}]}"#;
+    let body = Json::parse(text).unwrap();
+    let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
+    let again = responses().encode_request(responses().decode_request(wire).unwrap());
+    spelling::assert_same(Dialect::OpenaiResponses, "words", &body, &again.body);
+}
+
+#[test]
 fn a_tool_with_the_name_of_its_namespace_stays_in_it() {
     let mut body = loaded();
     let tools = r#"[{"type":"namespace","name":"get_depth","description":"d","tools":[

@@ -166,7 +166,7 @@ pub(super) fn encode_usage(usage: &Usage) -> Object {
     };
     match usage.cache_read {
         Some(read) if usage.extra.get(DIALECT, COUNTED).is_some() => {
-            object.insert(NUM_CACHED, read)
+            object.insert(NUM_CACHED, read);
         }
         Some(read) => object.insert("prompt_tokens_details", object! {"cached_tokens": read}),
         None => {}

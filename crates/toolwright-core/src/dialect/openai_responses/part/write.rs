@@ -145,6 +145,8 @@ impl<'w> Writer<'w> {
                 let kind = match id.and_then(|id| self.outputs.get(id)) {
                     _ if part.extra.get(DIALECT, FOUND).is_some() => SEARCH_OUTPUT,
                     _ if part.extra.get(DIALECT, CUSTOM).is_some() => "custom_tool_call_output",
+                    // A client may answer a search in words.
+                    Some(&SEARCH_OUTPUT) if !outcome.content.is_empty() => "function_call_output",
                     known => known.copied().unwrap_or("function_call_output"),
                 };
                 let mut item = self.head(kind, own);
