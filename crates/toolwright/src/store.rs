@@ -1,13 +1,16 @@
 //! Files that outlive the process: SQLite, opened with care and written by one thread.
 //!
 //! Journal and ledger have a file each. `file` opens it, `writer` writes to it for callers that must
-//! not block. Several processes may have the same file open.
+//! not block. Several processes may have the same file open. [`ExpiringStore`] is for everything else
+//! that is kept for a client for some time: bounded, expiring, in memory or in a file.
 
+pub mod expiring;
 mod file;
 mod writer;
 
 use std::path::{Path, PathBuf};
 
+pub use expiring::ExpiringStore;
 pub(crate) use file::{Kind, Safety, open, reopen};
 pub(crate) use writer::{Desk, Urgency, Writer};
 
@@ -66,6 +69,12 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system says
         why: String,
+    },
+    /// More is written than the disk takes
+    #[error("{}: too much is waiting to be written", path.display())]
+    Backlogged {
+        /// The file
+        path: PathBuf,
     },
     /// The thread that writes has ended
     #[error("the store is closed")]

@@ -1,0 +1,135 @@
+//! The same expectations of both back ends.
+
+use super::*;
+
+const LIMITS: Limits = Limits { lifetime: Duration::from_hours(1), bytes: 10_000, entries: 100 };
+
+/// Runs a test on a store in memory and on one in a file.
+fn both(test: impl AsyncFn(&ExpiringStore)) {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(test(&ExpiringStore::in_memory()));
+    runtime.block_on(test(&ExpiringStore::open(folder.path().join("store.sqlite")).unwrap()));
+}
+
+fn scope(owner: &str) -> Scope {
+    Scope { owner: owner.into(), kind: "note" }
+}
+
+fn entry(name: &str, value: &str) -> Entry {
+    Entry { name: name.to_owned(), aliases: vec![], value: value.into() }
+}
+
+fn put(store: &ExpiringStore, owner: &str, entry: Entry, limits: Limits) {
+    store.put(&scope(owner), entry, limits, |done| assert_eq!(done, Ok(Outcome::Stored)));
+}
+
+async fn get(store: &ExpiringStore, owner: &str, name: &str) -> Option<String> {
+    let value = store.get(&scope(owner), name).await.unwrap();
+    value.map(|value| String::from_utf8(value).unwrap())
+}
+
+#[test]
+fn an_entry_is_read_by_its_owner_alone() {
+    both(async |store| {
+        put(store, "alice", entry("a", "one"), LIMITS);
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("one"));
+        assert_eq!(get(store, "bob", "a").await, None);
+        let other = Scope { kind: "other", ..scope("alice") };
+        assert_eq!(store.get(&other, "a").await, Ok(None));
+        assert_eq!(store.remove(&scope("bob"), "a").await, Ok(false));
+        assert_eq!(store.remove(&scope("alice"), "a").await, Ok(true));
+        assert_eq!(store.remove(&scope("alice"), "a").await, Ok(false));
+        assert_eq!(get(store, "alice", "a").await, None);
+    });
+}
+
+#[test]
+fn aliases_lead_to_an_entry_and_go_with_it() {
+    both(async |store| {
+        let aliases = vec!["x".to_owned(), "y".to_owned()];
+        put(store, "alice", Entry { aliases, ..entry("a", "one") }, LIMITS);
+        put(store, "alice", Entry { aliases: vec!["y".to_owned()], ..entry("b", "two") }, LIMITS);
+        assert_eq!(get(store, "alice", "x").await.as_deref(), Some("one"));
+        assert_eq!(get(store, "alice", "y").await.as_deref(), Some("two"), "the later one");
+        store.remove(&scope("alice"), "a").await.unwrap();
+        assert_eq!(get(store, "alice", "x").await, None);
+        assert_eq!(get(store, "alice", "y").await.as_deref(), Some("two"));
+    });
+}
+
+#[test]
+fn an_entry_replaces_the_one_of_its_name() {
+    both(async |store| {
+        for value in ["one", "two"] {
+            put(store, "alice", entry("a", value), Limits { entries: 1, ..LIMITS });
+        }
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("two"));
+    });
+}
+
+#[test]
+fn the_least_recently_used_entries_of_an_owner_make_room() {
+    both(async |store| {
+        let few = Limits { entries: 2, ..LIMITS };
+        put(store, "bob", entry("a", "his"), few);
+        put(store, "alice", entry("a", "one"), few);
+        put(store, "alice", entry("b", "two"), few);
+        // Times are counted in milliseconds.
+        std::thread::sleep(Duration::from_millis(5));
+        get(store, "alice", "a").await.unwrap();
+        put(store, "alice", entry("c", "three"), few);
+        assert_eq!(get(store, "alice", "b").await, None, "not read for longest");
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("one"));
+        assert_eq!(get(store, "alice", "c").await.as_deref(), Some("three"));
+        assert_eq!(get(store, "bob", "a").await.as_deref(), Some("his"), "another owner");
+
+        let small = Limits { bytes: 1_000, ..LIMITS };
+        put(store, "alice", entry("large", &"x".repeat(700)), small);
+        assert_eq!(get(store, "alice", "a").await, None);
+        assert_eq!(get(store, "alice", "large").await.unwrap().len(), 700);
+        store.put(&scope("alice"), entry("huge", &"x".repeat(900)), small, |done| {
+            assert_eq!(done, Ok(Outcome::TooLarge));
+        });
+        assert!(get(store, "alice", "large").await.is_some(), "displaced by nothing");
+    });
+}
+
+#[test]
+fn an_entry_expires_when_nobody_reads_it() {
+    both(async |store| {
+        let short = Limits { lifetime: Duration::from_millis(400), ..LIMITS };
+        put(store, "alice", entry("read", "one"), short);
+        put(store, "alice", entry("unread", "two"), short);
+        std::thread::sleep(Duration::from_millis(250));
+        assert!(get(store, "alice", "read").await.is_some());
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(get(store, "alice", "unread").await, None);
+        assert_eq!(get(store, "alice", "read").await.as_deref(), Some("one"));
+        assert_eq!(store.remove(&scope("alice"), "unread").await, Ok(false));
+    });
+}
+
+#[tokio::test]
+async fn a_file_keeps_entries_totals_and_expiry() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let few = Limits { entries: 2, ..LIMITS };
+    let store = ExpiringStore::open(&path).unwrap();
+    put(&store, "alice", Entry { aliases: vec!["x".to_owned()], ..entry("a", "one") }, few);
+    put(&store, "alice", entry("b", "two"), few);
+    let short = Limits { lifetime: Duration::from_millis(1), ..LIMITS };
+    put(&store, "carol", entry("short", "gone"), short);
+    drop(store);
+    std::thread::sleep(Duration::from_millis(20));
+    let store = ExpiringStore::open(&path).unwrap();
+    assert_eq!(get(&store, "alice", "x").await.as_deref(), Some("one"));
+    put(&store, "alice", entry("c", "three"), few);
+    assert_eq!(get(&store, "alice", "b").await, None, "counted across the restart");
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(number("SELECT count(*) FROM entry"), 2);
+    assert_eq!(number("SELECT count(*) FROM content"), 2);
+    assert_eq!(number("SELECT entries FROM total WHERE owner = 'carol'"), 0);
+}
