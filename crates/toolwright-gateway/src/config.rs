@@ -20,6 +20,7 @@ pub(crate) mod name;
 mod record;
 mod refer;
 mod remote;
+mod responses;
 mod secret;
 mod size;
 mod table;
@@ -38,6 +39,7 @@ pub use error::{ConfigError, Place};
 pub use file::Env;
 pub use key::Key;
 pub use record::{Ledger, Log, LogFormat, Losses};
+pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::Tools;
 pub use upstream::{Access, Upstream, Way};
@@ -80,6 +82,8 @@ pub struct Config {
     pub ledger: Ledger,
     /// Losses that can be asked for
     pub losses: Losses,
+    /// What is stored for clients of the Responses API
+    pub responses: Responses,
 }
 
 impl Default for Config {
@@ -98,6 +102,7 @@ impl Default for Config {
             log: Log::default(),
             ledger: Ledger::default(),
             losses: Losses::default(),
+            responses: Responses::default(),
         }
     }
 }
@@ -142,6 +147,7 @@ impl Config {
             log: record::log(root.table("log")?)?,
             ledger: record::ledger(root.table("ledger")?)?,
             losses: record::losses(root.table("losses")?)?,
+            responses: responses::read(root.table("responses")?)?,
             upstreams,
         };
         root.refuse_reserved(&RESERVED)?;

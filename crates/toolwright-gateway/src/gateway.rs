@@ -4,10 +4,13 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
+use toolwright::store::StoreError;
+
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
 use crate::proxy::hold::Hold;
 use crate::proxy::keep::Keep;
+use crate::proxy::responses::ResponseStore;
 use crate::proxy::route::{AliasRoute, Routes};
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
@@ -19,6 +22,8 @@ pub struct Gateway {
     pub keep: Arc<Keep>,
     /// Turns that clients did not see
     pub hold: Arc<Hold>,
+    /// Answers that clients of the Responses API refer to
+    pub responses: Arc<ResponseStore>,
     /// What happened
     pub telemetry: Telemetry,
 }
@@ -45,7 +50,14 @@ impl Gateway {
         let live = Live { routes, keys: Keys::new(&config.keys), tools };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
-        Ok(Gateway { live, keep: Arc::default(), hold: Arc::default(), telemetry })
+        let responses = Arc::new(ResponseStore::in_memory(config.responses));
+        Ok(Gateway { live, keep: Arc::default(), hold: Arc::default(), responses, telemetry })
+    }
+
+    /// With stored responses in the data folder, which exists.
+    pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
+        let responses = Arc::new(ResponseStore::open(&config.data, config.responses)?);
+        Ok(Gateway { responses, ..self })
     }
 
     /// By another configuration from now on. Requests under way go on as they began, and an upstream
@@ -56,6 +68,7 @@ impl Gateway {
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let live = Arc::new(Live { routes, keys, tools });
         self.telemetry.metrics().know(live.routes.names());
+        self.responses.configure(config.responses);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
         Ok(())
     }

@@ -21,6 +21,7 @@
 //! | [`work`] | a run, where the gateway runs tools itself: its model is [`consult`], its answer is as [`show`] says |
 //! | [`hold`] | turns of a run that the client did not see |
 //! | [`notes`] | what a run did, for the ledger |
+//! | [`responses`] | stored answers that clients of the Responses API refer to |
 //! | [`keep`] | opaque reasoning that the client cannot carry |
 //! | [`weight`] | how much memory a body takes |
 //! | [`close`] | what is left to do at the end |
@@ -42,6 +43,7 @@ pub mod notes;
 pub mod pass;
 pub mod prepare;
 pub mod relay;
+pub mod responses;
 pub mod route;
 pub mod send;
 pub mod show;

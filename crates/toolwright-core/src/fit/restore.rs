@@ -134,8 +134,9 @@ impl Restorer {
         let seed = || extra.fields().map(ToString::to_string).unwrap_or_default();
         self.seed = known.clone().unwrap_or_else(seed);
         extras::clear(extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
-        if id.is_none() && self.profile.reply.id {
-            *id = known;
+        let replaced = self.profile.reply.referable && self.id.is_some();
+        if self.profile.reply.id && (id.is_none() || replaced) {
+            *id = if replaced { self.id.clone() } else { known };
         }
         if !self.profile.reply.id && id.take().is_some() {
             self.lose(Severity::Minor, "id", "dropped", "the client's dialect has no place for it");

@@ -57,7 +57,8 @@ impl Serve {
         let telemetry = Telemetry::open(&config).map_err(|error| failed(&error))?;
         let started = log::start(&config.log, telemetry.metrics());
         let (_lines, level) = started.map_err(|error| failed(&error))?;
-        let gateway = Arc::new(Gateway::new(&config, &environment, telemetry)?);
+        let gateway = Gateway::new(&config, &environment, telemetry)?.with_data(&config);
+        let gateway = Arc::new(gateway.map_err(|error| failed(&error))?);
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let ended =
             runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway, level))?;
@@ -91,7 +92,7 @@ impl Serve {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
-        let telemetry = gateway.telemetry.clone();
+        let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string()).await;
         let server =
@@ -106,6 +107,7 @@ impl Serve {
         let service = Arc::new(Router::new(gateway, server.health()));
         let ended = server.run(service).await;
         telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
+        responses.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
         Ok(ended)
     }
 }

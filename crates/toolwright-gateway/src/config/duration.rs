@@ -1,9 +1,9 @@
-//! Lengths of time as people write them: `500ms`, `10s`, `5m`, `1h`.
+//! Lengths of time as people write them: `500ms`, `10s`, `5m`, `1h`, `30d`.
 
 use std::time::Duration;
 
 /// The units, for messages.
-pub(super) const UNITS: &str = "ms, s, m, h";
+pub(super) const UNITS: &str = "ms, s, m, h, d";
 
 /// Reads a whole number and its unit.
 pub(super) fn parse(text: &str) -> Option<Duration> {
@@ -16,6 +16,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
         "s" => seconds(1),
         "m" => seconds(60),
         "h" => seconds(3600),
+        "d" => seconds(24 * 3600),
         _ => None,
     };
     duration.filter(|duration| *duration <= LONGEST)
@@ -34,12 +35,14 @@ mod tests {
         assert_eq!(parse("10s"), Some(Duration::from_secs(10)));
         assert_eq!(parse(" 5 m "), Some(Duration::from_mins(5)));
         assert_eq!(parse("1h"), Some(Duration::from_hours(1)));
+        assert_eq!(parse("30d"), Some(Duration::from_hours(720)));
         assert_eq!(parse("0s"), Some(Duration::ZERO));
     }
 
     #[test]
     fn what_is_no_length_of_time_is_refused() {
-        for text in ["", "10", "s", "-1s", "1.5s", "10sec", "1s1", "18446744073709551615h", "9000h"]
+        for text in
+            ["", "10", "s", "-1s", "1.5s", "10sec", "1s1", "18446744073709551615h", "9000h", "366d"]
         {
             assert_eq!(parse(text), None, "{text}");
         }

@@ -12,11 +12,12 @@ use super::models::Listing;
 use super::{Arrival, Health, Reply, ReplyBody, Service, openapi};
 use crate::gateway::Gateway;
 use crate::key::{Client, Found};
-use crate::proxy::ask::Ask;
+use crate::proxy::ask::{self, Ask};
 use crate::proxy::close::Close;
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
+use crate::proxy::responses::lookup::{self, Asker, Lookup};
 use crate::telemetry::{Exchanging, RequestId};
 
 /// Answers every path.
@@ -34,7 +35,13 @@ impl Service for Router {
             Some(endpoint) => {
                 fault::reply(endpoint.codec, RequestId::random(), wrong_method("POST"))
             }
-            None => self.own(&arrival).await,
+            None => match Lookup::find(&arrival.method, &arrival.uri) {
+                Some(lookup) => {
+                    let found = self.lookup(&lookup, arrival).await;
+                    found.unwrap_or_else(|fault| say(lookup::DIALECT, fault))
+                }
+                None => self.own(&arrival).await,
+            },
         }
     }
 
@@ -68,7 +75,9 @@ impl Router {
                 let close = Close::new(note, Arc::clone(&ask.client), keep, share);
                 let exchange = Exchange::new(ask, routes, close, busy);
                 let hold = Arc::clone(&self.gateway.hold);
-                exchange.with_tools(Arc::clone(&live.tools), hold).run().await
+                let exchange = exchange.with_tools(Arc::clone(&live.tools), hold);
+                let responses = Arc::clone(&self.gateway.responses);
+                exchange.with_responses(responses).run().await
             }
             Err(fault) => refuse(codec, note, fault),
         }
@@ -87,10 +96,29 @@ impl Router {
             check_origin(&arrival.headers)?;
         }
         found.client.admit(arrival.started)?;
-        let Arrival { headers, body, .. } = arrival;
+        let Arrival { headers, body, budget, .. } = arrival;
         let body = body.read().await?;
         let busy = Instant::now();
-        Ok((Ask::new(id, endpoint, headers, body, found)?, busy))
+        let mut ask = Ask::new(id, endpoint, headers, body, found)?;
+        self.gateway.responses.resolve(&mut ask, budget.share()).await?;
+        Ok((ask, busy))
+    }
+
+    /// A stored response, or what is to be done with it.
+    async fn lookup(&self, lookup: &Lookup, arrival: Arrival) -> Result<Reply, Fault> {
+        let live = self.gateway.live();
+        let Found { client, carrier } = live.keys.find(&arrival.headers, &arrival.uri)?;
+        if carrier.is_none() {
+            check_origin(&arrival.headers)?;
+        }
+        let asker = Asker {
+            client: &client,
+            credential: ask::credential(&arrival.headers, carrier),
+            headers: &arrival.headers,
+            share: arrival.budget.share(),
+        };
+        let remote = |id: &str| live.routes.remote(id);
+        self.gateway.responses.answer(lookup, asker, remote).await
     }
 
     /// Our own endpoints.

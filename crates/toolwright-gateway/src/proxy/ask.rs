@@ -14,6 +14,7 @@ use toolwright_core::{Fault, FaultClass, Json, Request};
 
 use super::endpoint::{Endpoint, Purpose};
 use super::headers;
+use super::responses::state::{Members, State};
 use crate::key::{Carrier, Client, Found};
 use crate::telemetry::RequestId;
 
@@ -37,6 +38,8 @@ pub struct Ask {
     pub stream: bool,
     /// Whether it would rather be refused than lose anything
     pub strict: bool,
+    /// What it refers to of earlier answers
+    pub state: State,
     /// Where the body names the model, if it does so once
     model_place: Option<Range<usize>>,
 }
@@ -50,10 +53,11 @@ impl Ask {
         body: Bytes,
         found: Found,
     ) -> Result<Ask, Fault> {
-        let keys = ["model", "name", "stream"];
-        let [named, old_name, streamed] = peek(&body, &keys).map_err(|error| {
+        let members = peek(&body, &MEMBERS).map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
         })?;
+        let [named, old_name, streamed, input, previous, store, background, conversation, prompt] =
+            members;
         let generates = endpoint.purpose == Purpose::Generate;
         // Old clients of Ollama write `name` where they ask for a model's description.
         let named = if generates { named } else { named.or(old_name) };
@@ -65,6 +69,11 @@ impl Ask {
             None => (model(named.as_ref())?, false),
         };
         check(&model)?;
+        let members = Members { input, previous, store, background, conversation, prompt };
+        let state = match endpoint.dialect {
+            Dialect::OpenaiResponses => State::read(&body, &members, found.carrier.is_none())?,
+            _ => State::default(),
+        };
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
         let Found { client, carrier } = found;
@@ -79,6 +88,7 @@ impl Ask {
             model,
             stream,
             strict,
+            state,
             model_place,
         })
     }
@@ -100,6 +110,13 @@ impl Ask {
         })?;
         request.stream = Some(self.stream);
         Ok(request)
+    }
+
+    /// Replaces the body by one in which references are resolved.
+    pub(super) fn edit(&mut self, body: Bytes) {
+        self.body = body;
+        self.model_place = None;
+        self.state.edited = true;
     }
 
     /// The body with another model where it names one, otherwise untouched.
@@ -149,8 +166,24 @@ fn wrapped_model(body: &[u8]) -> Option<Range<usize>> {
     Some(start + place.start..start + place.end)
 }
 
+/// The members of a body that are looked at: three of most dialects, the rest of the Responses API.
+const MEMBERS: [&str; 9] = [
+    "model",
+    "name",
+    "stream",
+    "input",
+    "previous_response_id",
+    "store",
+    "background",
+    "conversation",
+    "prompt",
+];
+
 /// What a client showed besides the key that is for us.
-fn credential(headers: &HeaderMap, carrier: Option<Carrier>) -> Option<ClientCredential> {
+pub(crate) fn credential(
+    headers: &HeaderMap,
+    carrier: Option<Carrier>,
+) -> Option<ClientCredential> {
     let ours = match carrier {
         Some(Carrier::Bearer | Carrier::AccessKey) => Some(header::AUTHORIZATION),
         Some(Carrier::ApiKey) => Some(HeaderName::from_static("x-api-key")),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::keep::Keep;
 use super::notes::Notes;
+use super::responses::capture::Capture;
 use crate::http::Share;
 use crate::key::Client;
 use crate::telemetry::Exchanging;
@@ -16,6 +17,8 @@ pub struct Close {
     pub note: Exchanging,
     /// What it has of the memory, besides the client's own bytes
     pub share: Share,
+    /// Stores the answer, if the client may refer to it later
+    pub capture: Option<Capture>,
     client: Arc<Client>,
     keep: Arc<Keep>,
     /// What a run did meanwhile
@@ -25,7 +28,7 @@ pub struct Close {
 impl Close {
     /// Of an exchange with a client.
     pub fn new(note: Exchanging, client: Arc<Client>, keep: Arc<Keep>, share: Share) -> Close {
-        Close { note, share, client, keep, notes: None }
+        Close { note, share, capture: None, client, keep, notes: None }
     }
 
     /// What is noted here belongs to it, whenever it ends.

@@ -92,11 +92,13 @@ impl Consult {
         request.stream = Some(self.ask.stream);
         let remote = match &candidate.place {
             Place::Offline => {
+                self.ask.state.check(None, false).map_err(Failure::unfit)?;
                 self.notes.asked(candidate.upstream(), None);
                 return Ok(Model::offline().stream(request).await?);
             }
             Place::Remote(remote) => remote,
         };
+        self.ask.state.check(Some(remote), false).map_err(Failure::unfit)?;
         self.notes.asked(remote.id(), Some(remote.codec()));
         let (ask, keep) = (&*self.ask, &*self.keep);
         // It is no longer as the client said it.

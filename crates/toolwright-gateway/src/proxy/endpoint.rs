@@ -216,7 +216,7 @@ fn said(model: &str, start: usize, stream: bool) -> Option<Said> {
 }
 
 /// A query without the credential that Google's clients may put there.
-fn without_key(query: &str) -> String {
+pub(super) fn without_key(query: &str) -> String {
     let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("key=")).collect();
     kept.join("&")
 }

@@ -30,6 +30,8 @@ use super::fallback::Fallback;
 use super::hold::Hold;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::Source;
+use super::responses::ResponseStore;
+use super::responses::capture::Capture;
 use super::route::{Candidate, Place, Routes};
 use super::send::{self, Failure};
 use super::weight::{SMALL, weight};
@@ -78,6 +80,13 @@ impl Exchange {
     pub fn with_tools(mut self, tools: Arc<Tools>, hold: Arc<Hold>) -> Exchange {
         self.tools = tools;
         self.hold = hold;
+        self
+    }
+
+    /// With a store for answers that the client may refer to.
+    #[must_use]
+    pub fn with_responses(mut self, store: Arc<ResponseStore>) -> Exchange {
+        self.close.capture = Capture::new(store, &self.ask);
         self
     }
 
@@ -142,6 +151,7 @@ impl Exchange {
         self.close.note.request = Report::default();
         let remote = match &candidate.place {
             Place::Offline => {
+                self.ask.state.check(None, false).map_err(Failure::unfit)?;
                 self.room(weight(&self.ask.body)).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
             }
@@ -209,8 +219,10 @@ impl Exchange {
         remote: &Remote,
         candidate: &Candidate,
     ) -> Result<Prepared, Box<Failure>> {
-        self.close.note.untouched = prepare::is_native(&self.ask, remote, candidate);
-        if self.close.note.untouched {
+        let untouched = prepare::is_native(&self.ask, remote, candidate);
+        self.ask.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
+        self.close.note.untouched = untouched;
+        if untouched {
             let prepared = prepare::untouched(&self.ask, &candidate.model);
             let copied = prepared.body.as_ptr() != self.ask.body.as_ptr();
             self.room(if copied { prepared.body.len() } else { 0 }).await?;
@@ -220,7 +232,8 @@ impl Exchange {
             self.room(weight(&self.ask.body)).await?;
         }
         let request = self.ask.read()?;
-        let (keep, options) = (self.close.keep(), Options::default());
+        let options = Options { changed: self.ask.state.edited, ..Options::default() };
+        let keep = self.close.keep();
         let prepared = prepare::translated(&self.ask, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)

@@ -35,7 +35,12 @@ pub fn wire(wire: WireReply) -> Reply {
 
 /// A JSON document as a reply.
 pub fn document(body: &Json) -> Reply {
-    let mut reply = Reply::new(ReplyBody::full(Bytes::from(body.compact())));
+    text(body.compact())
+}
+
+/// The text of a JSON document as a reply.
+pub fn text(body: String) -> Reply {
+    let mut reply = Reply::new(ReplyBody::full(Bytes::from(body)));
     let json = HeaderValue::from_static("application/json");
     reply.headers_mut().insert(header::CONTENT_TYPE, json);
     reply

@@ -17,6 +17,7 @@ use toolwright_core::{Fault, FaultClass};
 use super::bundle::Bundle;
 use super::close::Close;
 use super::relay::CALLS;
+use super::responses::capture::PassedIds;
 use super::weight::{SMALL, weight};
 use crate::http::Share;
 
@@ -24,6 +25,8 @@ use crate::http::Share;
 pub struct Pass {
     body: Bundle,
     tap: Tap,
+    /// Stores whose answer this is, if the client may refer to it later
+    ids: Option<PassedIds>,
     close: Option<Close>,
     /// Whether all was said
     over: bool,
@@ -105,7 +108,7 @@ impl Tap {
     }
 
     /// What was seen, when all has passed.
-    fn end(self) -> Option<Watch> {
+    fn end(self, ids: Option<&PassedIds>) -> Option<Watch> {
         match self {
             Tap::Stream(_, mut reader, mut events, mut watch) => {
                 // A stream that cannot be read to its end was seen as far as it could be.
@@ -120,6 +123,9 @@ impl Tap {
                     [one] => one.clone(),
                     _ => chunks.iter().fold(BytesMut::with_capacity(size), join).freeze(),
                 };
+                if let Some(ids) = ids {
+                    ids.whole(&body);
+                }
                 if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
                     return None;
                 }
@@ -140,7 +146,15 @@ fn join(mut whole: BytesMut, chunk: &Bytes) -> BytesMut {
 impl Pass {
     /// A vendor's body on its way to the client.
     pub fn new(body: IncomingBody, tap: Tap, close: Close) -> Pass {
-        Pass { body: Bundle::new(body), tap, close: Some(close), over: false, broken: None }
+        let (body, close) = (Bundle::new(body), Some(close));
+        Pass { body, tap, ids: None, close, over: false, broken: None }
+    }
+
+    /// Watches the answer for ids that the client may refer to later.
+    #[must_use]
+    pub fn with_ids(mut self, ids: Option<PassedIds>) -> Pass {
+        self.ids = ids;
+        self
     }
 
     /// Whether more may be said than the vendor does: a stream that is cut off is told to be.
@@ -157,7 +171,7 @@ impl Pass {
         self.over = true;
         let tap = std::mem::replace(&mut self.tap, Tap::Off);
         let (open, speaker) = (tap.is_open(), tap.speaker());
-        let watch = tap.end();
+        let watch = tap.end(self.ids.as_ref());
         let complete = watch.as_ref().is_some_and(Watch::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut close) = self.close.take() else { return Poll::Ready(None) };
@@ -224,6 +238,9 @@ impl Body for Pass {
         if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
             close.note.sent(bytes);
             pass.tap.take(bytes);
+            if let Some(ids) = pass.ids.as_mut().filter(|_| matches!(pass.tap, Tap::Stream(..))) {
+                ids.stream(bytes);
+            }
         }
         // Nobody asks for more after this.
         if pass.is_end_stream() {

@@ -82,7 +82,8 @@ impl Translation {
 pub fn is_native(ask: &Ask, remote: &Remote, candidate: &Candidate) -> bool {
     let same = is_same(ask.endpoint.codec, remote.codec()) && candidate.overrides.is_empty();
     let model = &candidate.model;
-    same && speaks_version(ask, remote) && (ask.model == *model || ask.can_rename())
+    let renames = ask.model == *model || ask.can_rename();
+    same && !ask.state.edited && speaks_version(ask, remote) && renames
 }
 
 /// The bytes as they came.
@@ -133,12 +134,17 @@ pub fn asked(ask: &Ask, request: &Request) -> Asked {
     // Whoever may leave ids out is known again by what was said before.
     let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
     let place = (nameless && !request.tools.is_empty()).then(|| Place::after(request));
+    let mut asked = ask.endpoint.codec.asked(request);
+    // The request no longer says it once it is resolved.
+    if let Some(previous) = &ask.state.previous {
+        asked.echo.insert("previous_response_id", previous.as_str());
+    }
     Asked {
         place,
         model: Some(ask.model.clone()),
         created: since.as_secs(),
         id: Some(reply_id(ask.endpoint.dialect, ask.id)),
-        ..ask.endpoint.codec.asked(request)
+        ..asked
     }
 }
 

@@ -214,6 +214,10 @@ impl Body for Relay {
                 close.note.sent(&bytes);
             }
             if !more {
+                let capture = relay.close.as_ref().and_then(|close| close.capture.as_ref());
+                if let Some(capture) = capture.filter(|_| relay.writer.watch().is_complete()) {
+                    capture.end_of_stream(&bytes);
+                }
                 relay.end(context);
             }
             if !bytes.is_empty() {

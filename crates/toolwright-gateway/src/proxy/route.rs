@@ -133,6 +133,11 @@ impl Routes {
         Ok(())
     }
 
+    /// An upstream by its id.
+    pub fn remote(&self, id: &str) -> Option<Remote> {
+        self.remotes.get(id).cloned()
+    }
+
     /// How many upstreams there are besides the offline rules.
     pub fn count(&self) -> usize {
         self.remotes.len()

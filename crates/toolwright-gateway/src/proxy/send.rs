@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use toolwright::upstream::retry::{Hint, Retry, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
@@ -131,6 +131,7 @@ async fn once(
     parent: Option<HeaderValue>,
 ) -> Result<Incoming, Box<Failure>> {
     let mut outgoing = Outgoing {
+        method: Method::POST,
         path: prepared.path.clone(),
         headers: prepared.headers.clone(),
         body: prepared.body.clone(),

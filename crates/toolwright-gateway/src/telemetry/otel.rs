@@ -13,7 +13,6 @@ mod span;
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{mpsc, oneshot};
@@ -130,7 +129,7 @@ impl Sender {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let path = self.settings.path.clone();
-        let outgoing = Outgoing { path, headers, body: Bytes::from(body), client: None };
+        let outgoing = Outgoing::new(path, body).with_headers(headers);
         let why = match self.collector.send(outgoing).await {
             Ok(reply) if reply.status.is_success() => return,
             Ok(reply) => reply.status.to_string(),

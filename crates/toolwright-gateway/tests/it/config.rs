@@ -92,6 +92,7 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(config.listen, usual.listen);
     assert_eq!(config.limits, usual.limits);
     assert_eq!((config.log, config.ledger, config.losses), (usual.log, usual.ledger, usual.losses));
+    assert_eq!(config.responses, usual.responses);
     let claude = &config.upstreams["claude"];
     assert_eq!((claude.first_byte, claude.idle), (Duration::from_mins(10), Duration::from_mins(2)));
     assert_eq!(claude.ca.as_deref(), Some(&*folder.path().join("corp.pem")));
@@ -128,6 +129,7 @@ fn unknown_keys_are_refused_with_what_was_meant() {
         ("[upstreams.openai]\nbaseurl = \"x\"", "upstreams.openai.baseurl:", "`base_url`"),
         ("[log]\nlevels = \"info\"", "log.levels:", "`level`"),
         ("[models]\na = { use = [\"b\"], tool = [] }", "models.a.tool:", "`tools`"),
+        ("[responses]\nentries = 1", "accepted: store, keep, bytes, count", ""),
         ("[losses]\nzebra = 1", "losses.zebra: there is no such key; accepted: keep", ""),
     ] {
         let shown = refusal(text).replace("line ", "").replace(", column ", ":");
@@ -142,7 +144,12 @@ fn wrong_values_are_told_with_what_is_accepted() {
         ("listen = \"example.com:80\"", "listen: this is not an address with a port"),
         ("open = \"yes\"", "open: this must be true or false, not a text"),
         ("[limits]\ndrain = 30", "this must be a length of time with its unit, such as \"10s\""),
-        ("[limits]\ndrain = \"30 sec\"", "units are ms, s, m, h"),
+        ("[limits]\ndrain = \"30 sec\"", "units are ms, s, m, h, d"),
+        ("[responses]\nkeep = \"0s\"", "responses.keep: this must be longer than nothing"),
+        ("[responses]\nkeep = \"400d\"", "responses.keep: this must be a length of time"),
+        ("[responses]\nbytes = \"some\"", "responses.bytes: this must be a size"),
+        ("[responses]\ncount = 0", "responses.count: this must be a whole number from 1"),
+        ("[responses]\nstore = \"no\"", "responses.store: this must be true or false"),
         ("[limits]\nheader_timeout = \"0s\"", "longer than nothing"),
         ("[limits]\nbody = 0", "limits.body: this must be a whole number from 1"),
         ("[limits]\nheaders = -1", "limits.headers: this must be a whole number from 1"),

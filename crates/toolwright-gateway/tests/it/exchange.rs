@@ -11,6 +11,7 @@ mod moves;
 mod own;
 mod pass;
 mod requests;
+mod responses;
 mod route;
 mod streams;
 mod tools;

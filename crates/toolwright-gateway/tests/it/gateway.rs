@@ -38,7 +38,18 @@ pub struct Gateway {
 impl Gateway {
     /// Starts one with a configuration. In its environment is nothing but `UPSTREAM_KEY`.
     pub fn start(config: &str) -> Gateway {
-        let folder = tempfile::tempdir().unwrap();
+        Gateway::start_in(tempfile::tempdir().unwrap(), config)
+    }
+
+    /// Ends it in peace, and starts it again on the same data.
+    pub fn restart(mut self, config: &str) -> Gateway {
+        self.signal("TERM");
+        self.child.wait().unwrap();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        Gateway::start_in(folder, config)
+    }
+
+    fn start_in(folder: TempDir, config: &str) -> Gateway {
         let file = folder.path().join("toolwright.toml");
         std::fs::write(&file, config).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))

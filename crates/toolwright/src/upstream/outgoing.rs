@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::Method;
 use http::header::{self, HeaderMap, HeaderName};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
@@ -13,9 +14,11 @@ use tokio::time::Instant;
 use super::ClientCredential;
 use super::credential::{API_KEY, X_API_KEY, X_GOOG_API_KEY};
 
-/// A request to an upstream; always a POST.
-#[derive(Clone, Default)]
+/// A request to an upstream.
+#[derive(Clone)]
 pub struct Outgoing {
+    /// The method, usually POST
+    pub method: Method,
     /// The path with its query, as the codec wrote it
     pub path: String,
     /// Headers; those that belong to a connection or show a credential are replaced
@@ -24,6 +27,18 @@ pub struct Outgoing {
     pub body: Bytes,
     /// What the client showed, for an upstream that wants the client's own credential
     pub client: Option<ClientCredential>,
+}
+
+impl Default for Outgoing {
+    fn default() -> Outgoing {
+        Outgoing {
+            method: Method::POST,
+            path: String::new(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            client: None,
+        }
+    }
 }
 
 impl Outgoing {
@@ -121,7 +136,7 @@ pub(super) struct OutgoingBody {
 
 impl OutgoingBody {
     pub(super) fn new(data: Bytes, sent: Sent) -> OutgoingBody {
-        OutgoingBody { data: Some(data), sent }
+        OutgoingBody { data: Some(data).filter(|data| !data.is_empty()), sent }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use http::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
 };
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use hyper_util::client::legacy::ResponseFuture;
 use toolwright_core::dialect::Dialect;
 use toolwright_core::fault::Fault;
@@ -92,7 +92,7 @@ impl Setup {
         signer: Option<&Signer>,
         sent: Sent,
     ) -> Result<Request<OutgoingBody>, Fault> {
-        let Outgoing { path, headers, body, client } = outgoing;
+        let Outgoing { method, path, headers, body, client } = outgoing;
         if !path.starts_with('/') {
             return Err(fault::invalid(&self.id, "the request has no path; name a model"));
         }
@@ -122,7 +122,7 @@ impl Setup {
             headers.insert(PROXY_AUTHORIZATION, credential.clone());
         }
         let mut request = Request::new(OutgoingBody::new(body, sent));
-        *request.method_mut() = Method::POST;
+        *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
         Ok(request)

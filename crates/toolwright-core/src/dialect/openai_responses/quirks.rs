@@ -82,6 +82,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
                 StopReason::Pause,
                 StopReason::Failed,
             ],
+            // `previous_response_id` and `GET /v1/responses/{id}`.
+            referable: true,
             reasoning: true,
             cache_read: true,
             cache_write: true,

@@ -7,6 +7,9 @@ use crate::response::StopReason;
 pub struct ReplyRule {
     /// An id
     pub id: bool,
+    /// Whether clients refer to an answer by its id, so that it must be unique to the exchange: the
+    /// id of the request's context replaces the vendor's
+    pub referable: bool,
     /// The model
     pub model: bool,
     /// The stop reasons that come back as they went
@@ -33,6 +36,7 @@ impl ReplyRule {
     /// An id, a model and why it stopped, among the three reasons that everybody has.
     pub const PLAIN: ReplyRule = ReplyRule {
         id: true,
+        referable: false,
         model: true,
         stops: &[StopReason::End, StopReason::ToolUse, StopReason::MaxTokens],
         single_text: false,

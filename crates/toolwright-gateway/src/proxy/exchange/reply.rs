@@ -15,6 +15,7 @@ use crate::proxy::endpoint::Purpose;
 use crate::proxy::pass::{Pass, Tap};
 use crate::proxy::prepare::Translation;
 use crate::proxy::relay::{Relay, Source, Strictness};
+use crate::proxy::responses::capture::PassedIds;
 use crate::proxy::send::{Failure, Said};
 use crate::proxy::{fault, headers, whole};
 use crate::telemetry::losses;
@@ -40,7 +41,10 @@ impl Exchange {
         *reply.headers_mut() = headers::back(headers);
         self.head(&mut reply);
         let close = self.close(&reply);
-        *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close));
+        let upstream = close.note.upstream.as_deref().unwrap_or_default();
+        let ids = close.capture.clone().filter(|_| status.is_success());
+        let ids = ids.map(|capture| PassedIds::new(capture, upstream));
+        *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close).with_ids(ids));
         reply
     }
 
@@ -66,6 +70,11 @@ impl Exchange {
         self.head(&mut reply);
         let mut close = self.close(&reply);
         close.note.sent(reply.body().whole());
+        if let (Some(capture), Ok(body)) =
+            (&close.capture, std::str::from_utf8(reply.body().whole()))
+        {
+            capture.answer(body);
+        }
         close.done();
         reply
     }

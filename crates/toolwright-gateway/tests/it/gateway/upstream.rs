@@ -14,6 +14,7 @@ use super::client::unchunk;
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub struct Received {
+    pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -214,7 +215,8 @@ fn serve(socket: &TcpStream, shared: &Shared) {
 fn receive(reader: &mut BufReader<&TcpStream>) -> Option<Received> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
     let mut headers = Vec::new();
     loop {
         let mut line = String::new();
@@ -227,6 +229,8 @@ fn receive(reader: &mut BufReader<&TcpStream>) -> Option<Received> {
         let mut body = vec![0; size.parse().unwrap()];
         reader.read_exact(&mut body).ok()?;
         body
+    } else if header("transfer-encoding").is_none() {
+        Vec::new()
     } else {
         let mut raw = Vec::new();
         while !raw.ends_with(b"0\r\n\r\n") {
@@ -234,7 +238,7 @@ fn receive(reader: &mut BufReader<&TcpStream>) -> Option<Received> {
         }
         unchunk(&raw).0
     };
-    Some(Received { path, headers, body })
+    Some(Received { method, path, headers, body })
 }
 
 /// Writes a reply; whether the connection can be used again, none if nobody listens any more.

@@ -1,0 +1,40 @@
+//! `[responses]`: what the gateway stores for clients of the Responses API.
+
+use std::time::Duration;
+
+use toolwright::store::expiring::Limits;
+
+use super::error::ConfigError;
+use super::table::Table;
+use super::value::Value;
+
+/// Stored responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Responses {
+    /// Whether anything is stored
+    pub store: bool,
+    /// How much of each client, and for how long
+    pub limits: Limits,
+}
+
+impl Default for Responses {
+    fn default() -> Responses {
+        let lifetime = Duration::from_hours(30 * 24);
+        Responses { store: true, limits: Limits { lifetime, bytes: 256_000_000, entries: 10_000 } }
+    }
+}
+
+/// Reads `[responses]`.
+pub(super) fn read(mut table: Table<'_>) -> Result<Responses, ConfigError> {
+    let Responses { store, limits } = Responses::default();
+    let responses = Responses {
+        store: table.take_or("store", store, Value::flag)?,
+        limits: Limits {
+            lifetime: table.take_or("keep", limits.lifetime, Value::deadline)?,
+            bytes: table.take_or("bytes", limits.bytes, Value::size)?,
+            entries: table.take_or("count", limits.entries, |value| value.count(1))?,
+        },
+    };
+    table.finish()?;
+    Ok(responses)
+}

@@ -1,0 +1,121 @@
+//! A finished answer on its way into the store.
+//!
+//! An answer is stored before its last bytes go to the client, so that the client's next request
+//! finds it. A stream that breaks off, or that its client leaves, is not stored.
+
+use std::sync::Arc;
+
+use toolwright_core::Json;
+use toolwright_core::frame::{Frame, FrameReader, Framing};
+use toolwright_core::json::{Member, peek};
+
+use super::ResponseStore;
+use super::record::{Content, Record, Stored, item_id, output_items};
+use crate::proxy::ask::Ask;
+
+/// Stores the answer to one request.
+#[derive(Clone)]
+pub struct Capture {
+    store: Arc<ResponseStore>,
+    ask: Arc<Ask>,
+}
+
+impl Capture {
+    /// For a request, if its answer is to be stored.
+    pub fn new(store: Arc<ResponseStore>, ask: &Arc<Ask>) -> Option<Capture> {
+        ask.state.store.then(|| Capture { store, ask: Arc::clone(ask) })
+    }
+
+    /// Stores a whole answer that the gateway wrote.
+    pub fn answer(&self, response: &str) {
+        let Some((id, items)) = ids(response, &["completed", "incomplete"]) else { return };
+        let content = Content {
+            response: response.to_owned(),
+            input: String::from_utf8_lossy(&self.ask.state.input).into_owned(),
+            previous: self.ask.state.previous.clone(),
+        };
+        let record = Record { id, stored: Stored::Content(content) };
+        self.store.put(&self.ask.client, &record, items);
+    }
+
+    /// Stores the answer that ends in the last frames that the gateway wrote.
+    pub fn end_of_stream(&self, bytes: &[u8]) {
+        let mut frames = Vec::new();
+        if FrameReader::new(Framing::Sse).push(bytes, &mut frames).is_err() {
+            return;
+        }
+        if let Some(response) = frames.iter().rev().find_map(|frame| response(frame, &ENDS)) {
+            self.answer(response);
+        }
+    }
+
+    /// Stores which upstream has an answer that passed through.
+    fn passed(&self, upstream: &str, id: String, items: Vec<String>) {
+        let record = Record { id, stored: Stored::Upstream(upstream.to_owned()) };
+        self.store.put(&self.ask.client, &record, items);
+    }
+}
+
+/// Watches an answer that passes through for its ids.
+pub struct PassedIds {
+    capture: Capture,
+    upstream: Arc<str>,
+    frames: FrameReader,
+}
+
+impl PassedIds {
+    /// For an answer of an upstream.
+    pub fn new(capture: Capture, upstream: &str) -> PassedIds {
+        PassedIds { capture, upstream: upstream.into(), frames: FrameReader::new(Framing::Sse) }
+    }
+
+    /// Looks at bytes of a stream. The response's id is stored as soon as it is known, the ids of its
+    /// items when it ends.
+    pub fn stream(&mut self, bytes: &[u8]) {
+        let mut frames = Vec::new();
+        // What cannot be read passes all the same.
+        let _read = self.frames.push(bytes, &mut frames);
+        for frame in &frames {
+            let response =
+                response(frame, &["response.created"]).or_else(|| response(frame, &ENDS));
+            if let Some(response) = response {
+                self.whole(response.as_bytes());
+            }
+        }
+    }
+
+    /// Looks at a whole answer.
+    pub fn whole(&self, response: &[u8]) {
+        let Ok(response) = std::str::from_utf8(response) else { return };
+        if let Some((id, items)) = ids(response, &[]) {
+            self.capture.passed(&self.upstream, id, items);
+        }
+    }
+}
+
+/// The events with which a response ends.
+const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
+
+/// The response in a frame, if its event is one of some.
+fn response<'f>(frame: &'f Frame, events: &[&str]) -> Option<&'f str> {
+    let named = |name: &str| events.contains(&name);
+    if frame.name.as_deref().is_some_and(|name| !named(name)) {
+        return None;
+    }
+    let [kind, response] = peek(frame.data.as_bytes(), &["type", "response"]).ok()?;
+    kind.as_ref().and_then(Member::as_str).filter(|kind| named(kind))?;
+    Some(response?.text())
+}
+
+/// The id of a response and those of its output items, if its status is one of some; of any, if none
+/// is given.
+fn ids(response: &str, statuses: &[&str]) -> Option<(String, Vec<String>)> {
+    let [id, status] = peek(response.as_bytes(), &["id", "status"]).ok()?;
+    let id = id?.as_str().filter(|id| !id.is_empty())?.into_owned();
+    let status = status.as_ref().and_then(Member::as_str).unwrap_or_default();
+    if !statuses.is_empty() && !statuses.contains(&&*status) {
+        return None;
+    }
+    let items: Vec<Json> = output_items(response);
+    Some((id, items.iter().filter_map(item_id).map(str::to_owned).collect()))
+}

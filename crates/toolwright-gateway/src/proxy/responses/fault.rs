@@ -1,0 +1,70 @@
+//! OpenAI's errors for state that cannot be resolved. Ids that are unknown, expired, deleted or another
+//! client's give the same error.
+
+use toolwright_core::{Dialect, Fault, FaultClass, object};
+
+/// A `previous_response_id` that leads to nothing.
+pub fn previous_not_found(id: &str) -> Fault {
+    let id = printable(id);
+    let message = format!("Previous response with id '{id}' not found.");
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.code = Some("previous_response_not_found".to_owned());
+    fault.param = Some("previous_response_id".to_owned());
+    fault
+}
+
+/// An `item_reference` that leads to nothing.
+pub fn item_not_found(id: &str) -> Fault {
+    let mut fault = not_found(format!("Item with id '{}' not found.", printable(id)));
+    fault.param = Some("input".to_owned());
+    fault
+}
+
+/// A response that is not stored.
+pub fn response_not_found(id: &str) -> Fault {
+    not_found(format!("Response with id '{}' not found.", printable(id)))
+}
+
+/// An item that the input has twice.
+pub fn duplicate_item(id: &str) -> Fault {
+    let id = printable(id);
+    let message = format!(
+        "Duplicate item found with id {id}. Remove duplicate items from your input and try again."
+    );
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.param = Some("input".to_owned());
+    fault
+}
+
+/// A member that only an upstream of the Responses API understands.
+pub fn unsupported(field: &str) -> Fault {
+    let message = format!(
+        "Unsupported parameter: '{field}' needs an upstream that speaks the Responses API itself, \
+         and this model is answered by another. Remove it, or send the conversation as `input` or \
+         by `previous_response_id`."
+    );
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.code = Some("unsupported_parameter".to_owned());
+    fault.param = Some(field.to_owned());
+    fault
+}
+
+/// A member or query parameter with a value that it cannot have.
+pub fn invalid(param: &str, message: &str) -> Fault {
+    let mut fault = Fault::new(FaultClass::Invalid, message.to_owned());
+    fault.param = Some(param.to_owned());
+    fault
+}
+
+/// OpenAI answers 404 and calls it an invalid request.
+fn not_found(message: String) -> Fault {
+    let mut fault = Fault::new(FaultClass::NotFound, message);
+    let kind = object! {"type": "invalid_request_error"};
+    fault.extra.insert(Dialect::OpenaiResponses, "error", kind);
+    fault
+}
+
+/// An id for a message: not too long, on one line.
+fn printable(id: &str) -> String {
+    id.chars().filter(|own| !own.is_control()).take(100).collect()
+}

@@ -1,0 +1,280 @@
+//! `GET` and `DELETE /v1/responses/{id}`, `GET /v1/responses/{id}/input_items`, and
+//! `POST /v1/responses/{id}/cancel`.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri};
+use toolwright::upstream::{ClientCredential, Incoming, Outgoing, Remote};
+use toolwright_core::dialect::{Dialect, percent};
+use toolwright_core::{Fault, Json, object};
+
+use super::record::{Content, Record, Stored, item_id};
+use super::{Chain, End, ResponseStore, fault};
+use crate::http::{Reply, ReplyBody, Share};
+use crate::key::Client;
+use crate::proxy::bundle::Bundle;
+use crate::proxy::endpoint::without_key;
+use crate::proxy::{fault as reply, headers};
+
+/// A request for a stored response.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The response's id
+    pub id: String,
+    /// What to do with it
+    pub action: Action,
+    /// The path at the vendor, with its query
+    path: String,
+}
+
+/// What to do with a stored response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Gives it back
+    Retrieve,
+    /// Removes it
+    Delete,
+    /// Lists the items that it answers
+    InputItems,
+    /// Ends it, if it runs in the background
+    Cancel,
+}
+
+/// Who asks for a stored response, and what for.
+pub struct Asker<'a> {
+    /// The client
+    pub client: &'a Client,
+    /// Its headers
+    pub headers: &'a HeaderMap,
+    /// Its credential, for upstreams that are asked in its name
+    pub credential: Option<ClientCredential>,
+    /// Room for what is read
+    pub share: Share,
+}
+
+impl Lookup {
+    /// The lookup of a request; `None` if its path or method is no lookup.
+    pub fn find(method: &Method, uri: &Uri) -> Option<Lookup> {
+        const PREFIX: &str = "/openai-responses";
+        let path = uri.path();
+        let own = match path.strip_prefix(PREFIX).filter(|rest| rest.starts_with('/')) {
+            Some(rest) => rest.strip_prefix("/v1").unwrap_or(rest),
+            None => path.strip_prefix("/v1")?,
+        };
+        let rest = own.strip_prefix("/responses/")?;
+        let (id, below) = rest.split_once('/').unwrap_or((rest, ""));
+        let action = match (method, below) {
+            (&Method::GET, "") => Action::Retrieve,
+            (&Method::DELETE, "") => Action::Delete,
+            (&Method::GET, "input_items") => Action::InputItems,
+            (&Method::POST, "cancel") => Action::Cancel,
+            _ => return None,
+        };
+        let decoded = percent::decode(id);
+        if decoded.is_empty() || decoded.contains('/') || matches!(&*decoded, "." | "..") {
+            return None;
+        }
+        let query = uri.query().map(without_key).filter(|query| !query.is_empty());
+        let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+        let path = format!("/v1{own}{query}");
+        Some(Lookup { id: decoded, action, path })
+    }
+
+    fn method(&self) -> Method {
+        match self.action {
+            Action::Retrieve | Action::InputItems => Method::GET,
+            Action::Delete => Method::DELETE,
+            Action::Cancel => Method::POST,
+        }
+    }
+
+    fn query(&self) -> impl Iterator<Item = (&str, String)> {
+        let query = self.path.split_once('?').map_or("", |(_, query)| query);
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(key, value)| (key, percent::decode(value)))
+    }
+}
+
+impl ResponseStore {
+    /// Answers a lookup. `find` gives an upstream by its id.
+    pub async fn answer(
+        &self,
+        lookup: &Lookup,
+        asker: Asker<'_>,
+        find: impl Fn(&str) -> Option<Remote>,
+    ) -> Result<Reply, Fault> {
+        let not_found = || fault::response_not_found(&lookup.id);
+        let record = self.response(asker.client, &lookup.id).await?.ok_or_else(not_found)?;
+        let content = match record {
+            Record { stored: Stored::Content(content), .. } => content,
+            Record { stored: Stored::Upstream(upstream), .. } => {
+                let remote = find(&upstream).ok_or_else(not_found)?;
+                return self.forward(lookup, asker, &remote).await;
+            }
+        };
+        match lookup.action {
+            Action::Retrieve => {
+                if lookup.query().any(|(key, value)| key == "stream" && value == "true") {
+                    let message = "Only a background response can be streamed again. Retrieve it \
+                                   without `stream`.";
+                    return Err(fault::invalid("stream", message));
+                }
+                Ok(reply::text(content.response))
+            }
+            Action::Delete => {
+                if !self.remove(asker.client, &lookup.id).await? {
+                    return Err(not_found());
+                }
+                Ok(reply::document(&Json::Object(object! {
+                    "id": lookup.id.as_str(), "object": "response", "deleted": true,
+                })))
+            }
+            Action::InputItems => self.input_items(lookup, asker).await,
+            Action::Cancel => {
+                let message = "Cannot cancel a synchronous response.";
+                Err(fault::invalid("background", message))
+            }
+        }
+    }
+
+    /// Sends a lookup to the upstream that has the response.
+    async fn forward(
+        &self,
+        lookup: &Lookup,
+        asker: Asker<'_>,
+        remote: &Remote,
+    ) -> Result<Reply, Fault> {
+        let outgoing = Outgoing {
+            method: lookup.method(),
+            path: lookup.path.clone(),
+            headers: headers::onward(asker.headers),
+            body: Bytes::new(),
+            client: asker.credential,
+        };
+        let Incoming { status, headers, body } = remote.send(outgoing).await?;
+        if lookup.action == Action::Delete && status.is_success() {
+            self.remove(asker.client, &lookup.id).await?;
+        }
+        let mut reply = Reply::new(ReplyBody::stream(Bundle::new(body)));
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers::back(headers);
+        Ok(reply)
+    }
+
+    /// Lists the items that a response answers: those of earlier turns, and its own.
+    async fn input_items(&self, lookup: &Lookup, asker: Asker<'_>) -> Result<Reply, Fault> {
+        let page = Page::read(lookup)?;
+        let mut share = asker.share;
+        let Chain { mut contents, end } = self.chain(asker.client, &lookup.id, &mut share).await?;
+        let last = contents.pop();
+        let (Some(last), End::Start) = (last, end) else {
+            return Err(fault::response_not_found(&lookup.id));
+        };
+        let of_turn = |turn: Content| turn.input_items().into_iter().chain(turn.output_items());
+        let mut items: Vec<Json> = contents.into_iter().flat_map(of_turn).collect();
+        items.extend(last.input_items());
+        let document = page.document(items)?;
+        Ok(reply::document(&document).map(|body| body.held(share)))
+    }
+}
+
+/// Which items of a list.
+struct Page {
+    limit: usize,
+    newest_first: bool,
+    after: Option<String>,
+}
+
+impl Page {
+    fn read(lookup: &Lookup) -> Result<Page, Fault> {
+        let mut page = Page { limit: 20, newest_first: true, after: None };
+        for (key, value) in lookup.query() {
+            match key {
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=100).contains(limit));
+                    page.limit = limit.ok_or_else(|| {
+                        fault::invalid("limit", "`limit` must be a number from 1 to 100.")
+                    })?;
+                }
+                "order" => {
+                    page.newest_first = match &*value {
+                        "asc" => false,
+                        "desc" => true,
+                        _ => return Err(fault::invalid("order", "`order` must be asc or desc.")),
+                    };
+                }
+                "after" => page.after = Some(value),
+                _ => {}
+            }
+        }
+        Ok(page)
+    }
+
+    fn document(self, mut items: Vec<Json>) -> Result<Json, Fault> {
+        if self.newest_first {
+            items.reverse();
+        }
+        if let Some(after) = &self.after {
+            let at = items.iter().position(|item| item_id(item) == Some(after));
+            let at = at.ok_or_else(|| {
+                fault::invalid("after", "`after` must be the id of an item of this list.")
+            })?;
+            items.drain(..=at);
+        }
+        let has_more = items.len() > self.limit;
+        items.truncate(self.limit);
+        let first = items.first().and_then(item_id).map(str::to_owned);
+        let last = items.last().and_then(item_id).map(str::to_owned);
+        Ok(Json::Object(object! {
+            "object": "list",
+            "data": Json::Array(items),
+            "first_id": first,
+            "last_id": last,
+            "has_more": has_more,
+        }))
+    }
+}
+
+/// The dialect of all these endpoints.
+pub const DIALECT: Dialect = Dialect::OpenaiResponses;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(method: &Method, uri: &str) -> Option<(Action, String, String)> {
+        let lookup = Lookup::find(method, &uri.parse().unwrap())?;
+        Some((lookup.action, lookup.id, lookup.path))
+    }
+
+    #[test]
+    fn a_lookup_is_told_by_path_and_method() {
+        let own = |action, path: &str| Some((action, "resp_1".to_owned(), path.to_owned()));
+        for (method, uri, found) in [
+            (Method::GET, "/v1/responses/resp_1", own(Action::Retrieve, "/v1/responses/resp_1")),
+            (
+                Method::GET,
+                "/openai-responses/responses/resp_1?include=x",
+                own(Action::Retrieve, "/v1/responses/resp_1?include=x"),
+            ),
+            (Method::DELETE, "/v1/responses/resp_1", own(Action::Delete, "/v1/responses/resp_1")),
+            (
+                Method::GET,
+                "/openai-responses/v1/responses/resp_1/input_items",
+                own(Action::InputItems, "/v1/responses/resp_1/input_items"),
+            ),
+            (
+                Method::POST,
+                "/v1/responses/resp_1/cancel",
+                own(Action::Cancel, "/v1/responses/resp_1/cancel"),
+            ),
+            (Method::POST, "/v1/responses/resp_1", None),
+            (Method::GET, "/v1/responses/", None),
+            (Method::GET, "/v1/responses", None),
+            (Method::GET, "/v1/responses/%2e%2e", None),
+            (Method::GET, "/v1/responses/a%2fb", None),
+            (Method::GET, "/anthropic/v1/responses/resp_1", None),
+        ] {
+            assert_eq!(find(&method, uri), found, "{method} {uri}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! References replaced by the items they stand for, before a request is translated.
+//!
+//! `previous_response_id` becomes the input and output of the stored responses before the request's
+//! own input; an `item_reference` becomes its item. What an upstream has stays as it is, for that
+//! upstream.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use toolwright_core::{Fault, Json};
+
+use super::record::{Stored, input_items, item_id, output_items};
+use super::{Chain, End, ResponseStore, fault};
+use crate::http::Share;
+use crate::key::Client;
+use crate::proxy::ask::Ask;
+use crate::proxy::weight::weight;
+
+/// Where a reference leads.
+enum Target {
+    Item(Json),
+    Upstream(String),
+    Nowhere,
+}
+
+impl ResponseStore {
+    /// Replaces the references of a request. What cannot be resolved is noted in its state, because
+    /// it depends on the upstream whether that is an error.
+    pub async fn resolve(&self, ask: &mut Ask, mut share: Share) -> Result<(), Fault> {
+        if ask.state.previous.is_none() && !ask.state.references {
+            return Ok(());
+        }
+        let mut previous = ask.state.previous.clone();
+        let mut items = Vec::new();
+        if let Some(id) = &previous {
+            let Chain { contents, end } = self.chain(&ask.client, id, &mut share).await?;
+            let otherwise = fault::previous_not_found(id);
+            match end {
+                End::Start => previous = None,
+                End::Upstream(first, upstream) => {
+                    previous = Some(first);
+                    ask.state.needs(upstream, otherwise);
+                }
+                // With a gap it is no conversation.
+                End::Missing => {
+                    ask.state.misses(otherwise);
+                    return Ok(());
+                }
+            }
+            for content in contents {
+                items.extend(input_items(&content.input));
+                items.extend(content.output_items());
+            }
+        }
+        let input = std::str::from_utf8(&ask.state.input).unwrap_or_default();
+        let mut own = input_items(input);
+        let mut edited = !items.is_empty();
+        if ask.state.references {
+            let resolved = self.replace_references(ask, &items, &mut own, &mut share).await?;
+            edited |= !resolved.is_empty();
+            ask.state.input = Bytes::from(Json::Array(own.clone()).compact());
+            for at in resolved {
+                forget_id(&mut own[at]);
+            }
+        }
+        if !edited {
+            return Ok(());
+        }
+        items.iter_mut().for_each(forget_id);
+        items.extend(own);
+        share.reach(weight(&ask.body), usize::MAX).await?;
+        let Ok(Json::Object(mut body)) = Json::parse_bytes(&ask.body) else { return Ok(()) };
+        body.insert("input", Json::Array(items));
+        body.remove("previous_response_id");
+        body.insert_some("previous_response_id", previous);
+        ask.edit(share.hold(Bytes::from(Json::Object(body).compact())));
+        Ok(())
+    }
+
+    /// Replaces references among the items of a request that come after others. Returns which were
+    /// replaced.
+    async fn replace_references(
+        &self,
+        ask: &mut Ask,
+        before: &[Json],
+        items: &mut [Json],
+        share: &mut Share,
+    ) -> Result<Vec<usize>, Fault> {
+        let mut known: HashSet<String> =
+            before.iter().filter_map(item_id).map(str::to_owned).collect();
+        let mut replaced = Vec::new();
+        for (at, item) in items.iter_mut().enumerate() {
+            let Some(id) = item_id(item).map(str::to_owned) else { continue };
+            if !known.insert(id.clone()) {
+                return Err(fault::duplicate_item(&id));
+            }
+            if item.get("type").and_then(Json::as_str) != Some("item_reference") {
+                continue;
+            }
+            match self.item(&ask.client, &id, share).await? {
+                Target::Item(own) => {
+                    *item = own;
+                    replaced.push(at);
+                }
+                Target::Upstream(upstream) => {
+                    ask.state.needs(upstream, fault::item_not_found(&id));
+                }
+                Target::Nowhere => ask.state.misses(fault::item_not_found(&id)),
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// An output item of a client by its id.
+    async fn item(&self, client: &Client, id: &str, share: &mut Share) -> Result<Target, Fault> {
+        Ok(match self.find(client, id).await?.map(|record| record.stored) {
+            Some(Stored::Content(content)) => {
+                // The response is let go of once the item is found.
+                let mut room = share.beside();
+                room.resize(weight(content.response.as_bytes())).await?;
+                let mut items = output_items(&content.response).into_iter();
+                match items.find(|item| item_id(item) == Some(id)) {
+                    Some(item) => {
+                        room.shrink(weight(item.compact().as_bytes()));
+                        share.join(room);
+                        Target::Item(item)
+                    }
+                    None => Target::Nowhere,
+                }
+            }
+            Some(Stored::Upstream(upstream)) => Target::Upstream(upstream),
+            None => Target::Nowhere,
+        })
+    }
+}
+
+/// Removes the id of an item. An upstream did not give it, and OpenAI refuses ids that it does not
+/// know.
+fn forget_id(item: &mut Json) {
+    if let Json::Object(item) = item {
+        item.remove("id");
+    }
+}

@@ -1,0 +1,120 @@
+//! The members of a Responses request that refer to stored state.
+
+use bytes::Bytes;
+use toolwright::upstream::Remote;
+use toolwright_core::json::Member;
+use toolwright_core::{Dialect, Fault};
+
+use super::fault;
+
+/// What a request says about state, and after [`resolve`](super::resolve) where the rest of it is.
+/// Empty for other dialects.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Whether the answer shall be stored
+    pub store: bool,
+    /// The `input` of this request, as JSON, with references replaced
+    pub input: Bytes,
+    /// The response that it continues
+    pub previous: Option<String>,
+    /// Whether the input may have references
+    pub references: bool,
+    /// Whether the body was changed by resolving references
+    pub edited: bool,
+    /// A member that only an upstream of the same dialect understands
+    upstream_only: Option<&'static str>,
+    /// Whether ids that are not stored may be the vendor's: the gateway has one client for all
+    open: bool,
+    /// Upstreams that have what is referred to, with the error for any other
+    elsewhere: Vec<(String, Fault)>,
+    /// The error for a reference that leads to nothing
+    missing: Option<Fault>,
+}
+
+/// The members of a body that matter here.
+pub struct Members<'b> {
+    /// `input`
+    pub input: Option<Member<'b>>,
+    /// `previous_response_id`
+    pub previous: Option<Member<'b>>,
+    /// `store`
+    pub store: Option<Member<'b>>,
+    /// `background`
+    pub background: Option<Member<'b>>,
+    /// `conversation`
+    pub conversation: Option<Member<'b>>,
+    /// `prompt`
+    pub prompt: Option<Member<'b>>,
+}
+
+impl State {
+    /// Reads the members of a body of the Responses API.
+    pub fn read(body: &Bytes, members: &Members<'_>, open: bool) -> Result<State, Fault> {
+        let previous = match present(members.previous.as_ref()) {
+            None => None,
+            Some(member) => Some(member.as_str().map(Into::into).ok_or_else(|| {
+                fault::invalid("previous_response_id", "`previous_response_id` must be a string.")
+            })?),
+        };
+        let flag = |member: Option<&Member<'_>>, name, default| match present(member) {
+            None => Ok(default),
+            Some(member) => member
+                .as_bool()
+                .ok_or_else(|| fault::invalid(name, &format!("`{name}` must be true or false."))),
+        };
+        let store = flag(members.store.as_ref(), "store", true)?;
+        let background = flag(members.background.as_ref(), "background", false)?;
+        if previous.is_some() && present(members.conversation.as_ref()).is_some() {
+            let message = "Mutually exclusive parameters: use either `previous_response_id` or \
+                           `conversation`.";
+            return Err(fault::invalid("previous_response_id", message));
+        }
+        let upstream_only = [
+            ("background", background),
+            ("conversation", present(members.conversation.as_ref()).is_some()),
+            ("prompt", present(members.prompt.as_ref()).is_some()),
+        ];
+        let upstream_only = upstream_only.into_iter().find_map(|(name, is)| is.then_some(name));
+        let (input, references) = match &members.input {
+            Some(input) => (body.slice(input.span()), input.text().contains("item_reference")),
+            None => (Bytes::from_static(b"[]"), false),
+        };
+        Ok(State { store, input, previous, references, upstream_only, open, ..State::default() })
+    }
+
+    /// Notes a reference that an upstream can follow, and nobody else.
+    pub(super) fn needs(&mut self, upstream: String, otherwise: Fault) {
+        self.elsewhere.push((upstream, otherwise));
+    }
+
+    /// Notes a reference that leads to nothing here.
+    pub(super) fn misses(&mut self, fault: Fault) {
+        self.missing.get_or_insert(fault);
+    }
+
+    /// Whether all that the request refers to is known to whoever is to answer it: an upstream or
+    /// nobody but the gateway, and whether the upstream gets the bytes as they came.
+    pub fn check(&self, remote: Option<&Remote>, untouched: bool) -> Result<(), Fault> {
+        let remote = remote.filter(|own| own.codec().dialect() == Dialect::OpenaiResponses);
+        if let Some(field) = self.upstream_only.filter(|_| !untouched) {
+            return Err(fault::unsupported(field));
+        }
+        // With the gateway's own credential an upstream would give a client what is another's.
+        let asks_for_itself = |own: &Remote| self.open || own.wants_client_credential();
+        if let Some(missing) = &self.missing
+            && !remote.is_some_and(asks_for_itself)
+        {
+            return Err(missing.clone());
+        }
+        let id = remote.map(Remote::id);
+        match self.elsewhere.iter().find(|(upstream, _)| id != Some(upstream)) {
+            Some((_, otherwise)) => Err(otherwise.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A member that is there and not null.
+fn present<'m, 'b>(member: Option<&'m Member<'b>>) -> Option<&'m Member<'b>> {
+    member.filter(|member| member.text() != "null")
+}
