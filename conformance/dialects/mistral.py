@@ -29,7 +29,7 @@ def request(path, body):
         for found in ids:
             need(re.fullmatch(_ID, found or ""), "code 3280", f"{at}: id {found!r} is not {_ID}")
         pair = (before, message["role"])
-        need(pair not in (("tool", "user"), ("user", "tool")), "code 3230", f"{at}: {pair}")
+        need(pair != ("user", "tool"), "code 3230", f"{at}: {pair}")
         before = message["role"]
 
 

@@ -16,6 +16,7 @@ mod outcome;
 mod overrides;
 pub mod profile;
 mod reasoning;
+mod repeated;
 pub mod restore;
 mod roles;
 mod sampling;
@@ -90,6 +91,7 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     reasoning::pass(&mut work);
     content::pass(&mut work);
     system::single(&mut work);
+    repeated::pass(&mut work);
     // Media that leave their outcome are announced with the id of the call.
     ids::pass(&mut work);
     outcome::pass(&mut work);

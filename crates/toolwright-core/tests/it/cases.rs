@@ -584,3 +584,34 @@ fn a_newer_version_of_the_same_api_is_fitted_to() {
     let kept = request("anthropic", "anthropic", body);
     assert!(kept.value.body.get("temperature").is_some() && kept.report.losses.is_empty());
 }
+
+#[test]
+fn a_repeated_outcome_of_one_call_is_sent_once() {
+    let outcome = r#"{"functionResponse":{"id":"c1","name":"now","response":{"output":"noon"}}}"#;
+    let body = format!(
+        r#"{{"contents":[{{"role":"user","parts":[{{"text":"When?"}}]}},
+            {{"role":"model","parts":[{{"functionCall":{{"id":"c1","name":"now","args":{{}}}}}}]}},
+            {{"role":"user","parts":[{outcome},{outcome}]}}],
+            "tools":[{{"functionDeclarations":[{{"name":"now"}}]}}]}}"#
+    );
+    let translated = request("gemini", "openai-chat", &body);
+    let messages = at(&translated.value.body, "/messages").as_array().unwrap();
+    let roles: Vec<_> =
+        messages.iter().filter_map(|message| message.get("role")?.as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+    assert!(names(&translated.report, "/contents/2/parts/1"), "{:?}", translated.report);
+}
+
+#[test]
+fn equal_outcomes_of_two_calls_with_one_id_both_stay() {
+    let call = r#"{"functionCall":{"id":"c1","name":"now","args":{}}}"#;
+    let outcome = r#"{"functionResponse":{"id":"c1","name":"now","response":{"output":"noon"}}}"#;
+    let body = format!(
+        r#"{{"contents":[{{"role":"user","parts":[{{"text":"When?"}}]}},
+            {{"role":"model","parts":[{call},{call}]}},
+            {{"role":"user","parts":[{outcome},{outcome}]}}],
+            "tools":[{{"functionDeclarations":[{{"name":"now"}}]}}]}}"#
+    );
+    let translated = request("gemini", "openai-chat", &body);
+    assert_eq!(at(&translated.value.body, "/messages").as_array().unwrap().len(), 4);
+}

@@ -1,4 +1,4 @@
-//! Events to the frames of a stream, calls whole.
+//! Events to the frames of a stream, calls whole and all in the last chunk, as the vendor sends them.
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
@@ -23,7 +23,8 @@ pub(in super::super) struct Encoder {
     start: Start,
     /// The thinking that is open: the section that grows, and its extra fields
     thinking: Option<(usize, Extra)>,
-    calls: usize,
+    /// Calls so far. Clients number them by their place in one delta.
+    calls: Vec<Json>,
     stop: Stop,
     usage: Usage,
 }
@@ -36,7 +37,7 @@ impl Encoder {
             sequencer: Sequencer::default(),
             start: Start::default(),
             thinking: None,
-            calls: 0,
+            calls: Vec::new(),
             stop: Stop::default(),
             usage: Usage::default(),
         }
@@ -62,11 +63,8 @@ impl Encoder {
     fn part_start(&mut self, head: Head, extra: Extra, frames: &mut Vec<Frame>) {
         match head {
             Head::Reasoning => self.thinking = Some((0, extra)),
-            Head::Whole(part) => match part::encode_call(&part, self.calls) {
-                Some(call) => {
-                    self.calls += 1;
-                    self.chunk(object! {"content": "", "tool_calls": vec![call]}, frames);
-                }
+            Head::Whole(part) => match part::encode_call(&part, self.calls.len()) {
+                Some(call) => self.calls.push(call),
                 None => self.content(&part, frames),
             },
             // The gatherer made every call whole; a text says its extra fields before its words.
@@ -107,8 +105,12 @@ impl Encoder {
         }
     }
 
-    fn end(&self, frames: &mut Vec<Frame>) {
-        let mut choice = response::encode_choice(&self.stop, object! {"content": ""});
+    fn end(&mut self, frames: &mut Vec<Frame>) {
+        let mut message = object! {"content": ""};
+        if !self.calls.is_empty() {
+            message.insert("tool_calls", std::mem::take(&mut self.calls));
+        }
+        let mut choice = response::encode_choice(&self.stop, message);
         let delta = choice.remove("message").unwrap_or_default();
         choice.insert("delta", delta);
         let mut body = self.body(choice);
