@@ -8,7 +8,7 @@ use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
 use crate::embed::{Form, Most};
-use crate::fit::profile::Profile;
+use crate::fit::profile::{LateSystem, Profile};
 
 /// One vendor.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +81,7 @@ pub static VENDORS: &[Vendor] = &[
             }),
             rules: |profile, target| {
                 thinks_in_text(profile, target);
+                profile.system.late = LateSystem::Never;
                 profile.thinking.switch = true;
                 profile.thinking.budget = true;
                 profile.choice.required = false;
@@ -233,6 +234,7 @@ fn moonshot(profile: &mut Profile, target: &Target<'_>) {
 /// Open models behind a server: text for thinking, more ways to sample, no bound on tools.
 fn served_here(profile: &mut Profile, target: &Target<'_>) {
     thinks_in_text(profile, target);
+    profile.system.late = LateSystem::Never;
     profile.tools.max = None;
     profile.schema.root_union = true;
     profile.sampling.top_k = true;

@@ -19,7 +19,7 @@ pub use reasoning::{ReasoningRule, ShowRule, ThinkingRule};
 pub use reply::ReplyRule;
 pub use settings::{FormatRule, SamplingRule};
 pub use tools::{ChoiceRule, SchemaRule, Strictness, Subset, ToolRule};
-pub use turns::{Merges, OutcomeCarrier, SystemRule, TurnRule};
+pub use turns::{LatePlace, LateSystem, Merges, OutcomeCarrier, SystemRule, TurnRule};
 
 use super::Overrides;
 use crate::dialect::Dialect;

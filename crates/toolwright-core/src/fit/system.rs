@@ -1,61 +1,187 @@
-//! Instructions: where the target wants them, in a role that it has.
+//! System and developer messages: where the target takes them, in a role that it has.
+//!
+//! Leading messages join the instructions. A later one stays in its place where the target allows that;
+//! elsewhere it becomes text of the user between the tags of [`REMINDER`].
 
 use super::content::join_texts;
+use super::profile::{LatePlace, LateSystem};
 use super::{Severity, Site, Work};
 use crate::message::{Message, Role};
-use crate::part::Part;
+use crate::part::{Body, Part};
+
+/// The tag around instructions that had to become text of the user. Claude Code marks instructions within
+/// a conversation in this way, and other tools do the same for models that take no late system message.
+const REMINDER: &str = "system-reminder";
+
+/// What the user says where the target requires a message of the user and the request has none.
+const CONTINUE: &str = "Please continue.";
+
+const ONE_PLACE: &str = "the target has one place for instructions";
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.system;
-    let mut talking = false;
-    let messages = std::mem::take(&mut work.request.messages);
-    for mut message in messages {
-        let instructs = matches!(message.role, Role::System | Role::Developer);
-        if instructs && message.role == Role::Developer && !rule.developer {
+    let mut messages = std::mem::take(&mut work.request.messages);
+    for message in &mut messages {
+        if message.role == Role::Developer && !rule.developer {
             let site = Site::field(&message.origin, "role");
-            work.lose(
-                Severity::Note,
-                site,
-                "developer becomes system",
-                "the target has no such role",
-            );
+            let why = "the target has no such role";
+            work.lose(Severity::Note, site, "developer becomes system", why);
             message.role = Role::System;
         }
-        let leads = instructs && !talking && message.role == Role::System;
-        talking |= !instructs;
-        if leads && (work.request.instructions.is_none() || !rule.in_conversation) {
+    }
+    let leading = messages.iter().take_while(|message| instructs(message)).count();
+    let late = messages.split_off(leading);
+    for message in messages {
+        let is_first = work.request.instructions.is_none() && message.role == Role::System;
+        if is_first || rule.late != LateSystem::Anywhere {
             lead(work, message);
-        } else if instructs && !rule.in_conversation {
-            let what = "moved before the conversation";
-            let why = "the target takes instructions only there";
-            work.lose(Severity::Minor, Site::of(&message.origin), what, why);
-            join(work, message.parts);
         } else {
             work.request.messages.push(message);
         }
     }
+    let mut late = after_outcomes(work, late).into_iter().peekable();
+    while let Some(message) = late.next() {
+        if !instructs(&message) {
+            work.request.messages.push(message);
+            continue;
+        }
+        if rule.late == LateSystem::Anywhere {
+            work.request.messages.push(message);
+            continue;
+        }
+        let mut run = vec![message];
+        while let Some(next) = late.next_if(instructs) {
+            run.push(next);
+        }
+        place(work, run, &mut late);
+    }
+    begin_with_user(work);
 }
 
-const ONE_PLACE: &str = "the target has one place for instructions";
+fn instructs(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+fn has_outcomes(message: &Message) -> bool {
+    message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)))
+}
+
+/// Moves instructions that stand between a call and its outcome behind the outcomes: every vendor refuses
+/// them there.
+fn after_outcomes(work: &mut Work<'_>, messages: Vec<Message>) -> Vec<Message> {
+    let mut out = Vec::with_capacity(messages.len());
+    let mut held: Vec<Message> = Vec::new();
+    for message in messages {
+        if instructs(&message) {
+            held.push(message);
+            continue;
+        }
+        if has_outcomes(&message) {
+            for message in &held {
+                let why = "nothing may stand between a call and its outcome";
+                let site = Site::of(&message.origin);
+                work.lose_once(Severity::Note, site, "moved behind the outcomes", why);
+            }
+        } else {
+            out.append(&mut held);
+        }
+        out.push(message);
+    }
+    out.append(&mut held);
+    out
+}
 
 /// A message that leads the conversation becomes its instructions, or joins them.
 fn lead(work: &mut Work<'_>, message: Message) {
-    let why = ONE_PLACE;
-    if work.request.instructions.is_none() {
-        work.lose(Severity::Note, Site::of(&message.origin), "becomes the instructions", why);
-        work.request.instructions = Some(message);
+    let site = Site::of(&message.origin);
+    let Some(own) = &mut work.request.instructions else {
+        work.lose(Severity::Note, site, "becomes the instructions", ONE_PLACE);
+        work.request.instructions = Some(Message { role: Role::System, ..message });
         return;
+    };
+    own.parts.extend(message.parts);
+    let joined = Site::of(&own.origin);
+    work.lose(Severity::Note, site, "joined to the instructions", ONE_PLACE);
+    if joined.origin.pointer().is_some() {
+        work.lose_once(Severity::Note, joined, "has others joined to it", ONE_PLACE);
     }
-    work.lose(Severity::Note, Site::of(&message.origin), "joined to the instructions", why);
-    join(work, message.parts);
 }
 
-fn join(work: &mut Work<'_>, parts: Vec<Part>) {
-    let own = work.request.instructions.get_or_insert_with(|| Message::new(Role::System, vec![]));
-    own.parts.extend(parts);
-    if own.origin.pointer().is_some() {
-        let site = Site::of(&own.origin);
-        work.lose_once(Severity::Note, site, "has others joined to it", ONE_PLACE);
+/// Puts instructions that follow each other within the conversation: in their place if the target allows
+/// it, else into a message of the user.
+fn place(
+    work: &mut Work<'_>,
+    run: Vec<Message>,
+    rest: &mut std::iter::Peekable<std::vec::IntoIter<Message>>,
+) {
+    let before = work.request.messages.last();
+    if let LateSystem::AfterUser(place) = work.profile.system.late
+        && before.is_some_and(|before| may_follow(place, before))
+        && rest.peek().map_or(place.last, |next| may_precede(place, next))
+    {
+        let why = "the target takes one system message here";
+        let mut run = run.into_iter();
+        let Some(mut first) = run.next() else { return };
+        for message in run {
+            let site = Site::of(&message.origin);
+            work.lose(Severity::Note, site, "joined to the system message before", why);
+            first.parts.extend(message.parts);
+        }
+        work.request.messages.push(first);
+        return;
+    }
+    let mut parts = Vec::new();
+    for message in run {
+        let what = "becomes text of the user, marked as a system reminder";
+        let why = "the target takes no system message here";
+        work.lose(Severity::Minor, Site::of(&message.origin), what, why);
+        parts.extend(message.parts.into_iter().map(marked));
+    }
+    // Beside a message of the user it joins that one, since some templates want turns to alternate.
+    let spoken = |message: &Message| message.role == Role::User && !has_outcomes(message);
+    if let Some(before) = work.request.messages.last_mut().filter(|before| spoken(before)) {
+        before.parts.extend(parts);
+    } else if let Some(mut next) = rest.next_if(spoken) {
+        next.parts.splice(0..0, parts);
+        work.request.messages.push(next);
+    } else {
+        work.request.messages.push(Message::new(Role::User, parts));
+    }
+}
+
+/// Whether a system message may stand behind a message.
+fn may_follow(place: LatePlace, before: &Message) -> bool {
+    match before.role {
+        Role::Assistant => {
+            let last = before.parts.last().map(|part| &part.body);
+            place.after_hosted && matches!(last, Some(Body::Opaque(_)))
+        }
+        Role::User | Role::Tool => place.after_outcomes || !has_outcomes(before),
+        Role::System | Role::Developer => false,
+    }
+}
+
+/// Whether a system message may stand before a message.
+fn may_precede(place: LatePlace, next: &Message) -> bool {
+    next.role == Role::Assistant || place.before_user
+}
+
+/// Instructions as text of the user.
+fn marked(mut part: Part) -> Part {
+    if let Body::Text(text) = &mut part.body {
+        *text = format!("<{REMINDER}>\n{text}\n</{REMINDER}>");
+    }
+    part
+}
+
+/// Adds a message of the user where the target requires that one comes first.
+fn begin_with_user(work: &mut Work<'_>) {
+    let first = work.request.messages.first().map(|message| message.role);
+    // A prompt that the vendor keeps has neither instructions nor messages.
+    let is_empty = first.is_none() && work.request.instructions.is_some();
+    if work.profile.turns.user_first && (is_empty || first == Some(Role::Assistant)) {
+        work.request.messages.insert(0, Message::user(CONTINUE));
+        work.add("messages", "a first message of the user, which the target requires");
     }
 }
 

@@ -36,7 +36,7 @@ fn the_family_is_found_in_every_form_of_a_model_id() {
         ("claude-opus-5-5", "opus 5.5"),
         ("anthropic/claude-opus-5.5", "opus 5.5"),
         ("claude-opus-5", "opus 5"),
-        ("global.anthropic.claude-opus-4-8", "opus 4.7"),
+        ("global.anthropic.claude-opus-4-8", "opus 4.8"),
         ("anthropic/claude-4.7-opus", "opus 4.7"),
         ("anthropic.claude-opus-4-6-v1", "opus 4.6"),
         ("claude-opus-4-5-20251101", "opus 4.5"),

@@ -41,6 +41,7 @@ mod schema;
 mod shapes;
 mod speak;
 mod spelling;
+mod system;
 mod trouble;
 mod usage;
 mod vendors;

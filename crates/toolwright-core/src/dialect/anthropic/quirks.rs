@@ -3,9 +3,9 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, OutcomeCarrier,
-    OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset,
-    ThinkingRule, ToolRule, TurnRule, family,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, LatePlace, LateSystem, MediaRule,
+    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
+    SchemaRule, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Document, Image};
 use crate::response::StopReason;
@@ -26,6 +26,21 @@ const MEDIA: MediaRule = MediaRule {
     name: true,
     ..MediaRule::NONE
 };
+
+/// Where `role: "system"` may stand in `messages`, by the page on mid-conversation system messages. Older
+/// models refuse it, and so does Vertex, whose ids of models have an `@`.
+fn late_system(target: &Target<'_>) -> LateSystem {
+    let model = target.model.filter(|model| !model.contains('@'));
+    if !model.and_then(family::claude).is_some_and(|family| family.late_system) {
+        return LateSystem::Never;
+    }
+    LateSystem::AfterUser(LatePlace {
+        after_outcomes: true,
+        after_hosted: true,
+        before_user: false,
+        last: true,
+    })
+}
 
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
@@ -55,8 +70,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             ..ChoiceRule::USUAL
         },
         parallel_switch: true,
+        system: SystemRule { late: late_system(target), ..SystemRule::PLAIN },
         // Neighbours of one role may stay apart: the server merges them by itself.
-        turns: TurnRule { outcomes: OutcomeCarrier::UserTurn, ordered: true, ..TurnRule::PLAIN },
+        turns: TurnRule {
+            outcomes: OutcomeCarrier::UserTurn,
+            user_first: true,
+            ordered: true,
+            ..TurnRule::PLAIN
+        },
         content: ContentRule {
             media: MEDIA,
             cache: true,

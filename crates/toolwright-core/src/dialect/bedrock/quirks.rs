@@ -3,9 +3,9 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, MediaRule, Merges,
-    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
-    SchemaRule, Strictness, ThinkingRule, ToolRule, TurnRule, family,
+    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, LateSystem, MediaRule,
+    Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
+    SchemaRule, Strictness, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Audio, Document, Image, Video};
 use crate::response::StopReason;
@@ -51,9 +51,12 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             forced_excludes_thinking: claude,
             ..ChoiceRule::USUAL
         },
+        // 400 "role 'system' is not supported", at any position (BerriAI/litellm#41043).
+        system: SystemRule { late: LateSystem::Never, ..SystemRule::PLAIN },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             merges: Merges::All,
+            user_first: true,
             ordered: true,
             ..TurnRule::PLAIN
         },

@@ -3,8 +3,8 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, MediaRule, Merges,
-    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
+    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, LateSystem, MediaRule,
+    Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
     SchemaRule, ShowRule, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{self, Audio, Document, Image, Video};
@@ -35,10 +35,11 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         // `parametersJsonSchema` takes what `parameters` refuses (case 22).
         schema: SchemaRule::FULL,
         choice: ChoiceRule { allowed_auto: true, allowed_required: true, ..ChoiceRule::USUAL },
-        system: SystemRule { in_conversation: false, ..SystemRule::PLAIN },
+        system: SystemRule { late: LateSystem::Never, ..SystemRule::PLAIN },
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             merges: Merges::All,
+            user_first: true,
             ordered: true,
             ..TurnRule::PLAIN
         },

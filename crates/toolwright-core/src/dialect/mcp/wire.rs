@@ -4,8 +4,8 @@
 use super::Era;
 use crate::dialect::Dialect;
 use crate::fit::profile::{
-    Charset, ContentRule, IdRule, JsonRule, MediaRule, NameRule, OutcomeRule, Profile, ReplyRule,
-    SamplingRule, SystemRule, ToolRule,
+    Charset, ContentRule, IdRule, JsonRule, LateSystem, MediaRule, NameRule, OutcomeRule, Profile,
+    ReplyRule, SamplingRule, SystemRule, ToolRule,
 };
 use crate::part::MediaKind::{Audio, Image};
 
@@ -26,7 +26,7 @@ pub(super) fn profile(era: Era) -> Profile {
             parameters_required: true,
             ..ToolRule::PLAIN
         },
-        system: SystemRule { in_conversation: false, ..SystemRule::PLAIN },
+        system: SystemRule { late: LateSystem::Never, ..SystemRule::PLAIN },
         content: ContentRule { arguments_object: true, ..ContentRule::PLAIN },
         outcome: OutcomeRule {
             media: MediaRule { base64: &[Image, Audio], ..MediaRule::NONE },

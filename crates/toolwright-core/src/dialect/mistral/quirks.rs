@@ -2,8 +2,9 @@
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, NameRule, OutcomeRule,
-    Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
+    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, LatePlace, LateSystem, MediaRule,
+    NameRule, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, SystemRule,
+    ThinkingRule, ToolRule, TurnRule,
 };
 use crate::part::MediaKind::{Audio, Document, Image};
 use crate::response::StopReason;
@@ -18,6 +19,15 @@ const MEDIA: MediaRule = MediaRule {
     name: true,
     ..MediaRule::NONE
 };
+
+/// "Unexpected role 'system' after role 'tool'", and "Expected last role User or Tool (or Assistant with
+/// prefix True) for serving but got system", both with code 3230. Behind the user it is accepted.
+const LATE_SYSTEM: LateSystem = LateSystem::AfterUser(LatePlace {
+    after_outcomes: false,
+    after_hosted: false,
+    before_user: true,
+    last: false,
+});
 
 /// The rules, which are the same for all models.
 pub(super) fn profile() -> Profile {
@@ -38,6 +48,8 @@ pub(super) fn profile() -> Profile {
         },
         choice: ChoiceRule::USUAL,
         parallel_switch: true,
+        system: SystemRule { late: LATE_SYSTEM, ..SystemRule::PLAIN },
+        turns: TurnRule { user_first: true, ..TurnRule::PLAIN },
         content: ContentRule { media: MEDIA, ..ContentRule::PLAIN },
         outcome: OutcomeRule { media: MEDIA, name: true, ..OutcomeRule::TEXT },
         reasoning: ReasoningRule {

@@ -2,8 +2,8 @@
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, FormatRule, IdRule, MediaRule, OutcomeRule, Profile, ReasoningRule,
-    ReplyRule, SamplingRule, SchemaRule, Subset, SystemRule, ThinkingRule, TurnRule,
+    ChoiceRule, ContentRule, FormatRule, IdRule, LateSystem, MediaRule, OutcomeRule, Profile,
+    ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Subset, SystemRule, ThinkingRule, TurnRule,
 };
 use crate::part::MediaKind::Image;
 
@@ -21,7 +21,8 @@ pub(super) fn profile() -> Profile {
         },
         // There is no such field at all.
         choice: ChoiceRule::NONE,
-        system: SystemRule { single_text: true, ..SystemRule::PLAIN },
+        // Templates of Qwen, Llama and Gemma refuse a system message behind the first turn, or drop it.
+        system: SystemRule { late: LateSystem::Never, single_text: true, ..SystemRule::PLAIN },
         turns: TurnRule { single_text: true, ..TurnRule::PLAIN },
         content: ContentRule {
             media: MediaRule { base64: &[Image], ..MediaRule::NONE },

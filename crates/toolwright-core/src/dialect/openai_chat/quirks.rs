@@ -4,7 +4,7 @@
 use crate::dialect::{Dialect, Target};
 use crate::embed::Form;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, Family, FormatRule, IdRule, MediaRule, NameRule, Profile,
+    ChoiceRule, ContentRule, Family, FormatRule, IdRule, LateSystem, MediaRule, NameRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule,
     ThinkingRule, ToolRule, family,
 };
@@ -167,9 +167,16 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
     }
 }
 
+/// Families whose chat templates refuse a system message behind the first turn, whoever serves them.
+const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
+
 /// The rules of most other vendors: what only OpenAI has is missing, and thinking comes and goes as
 /// a text.
-pub fn thinks_in_text(profile: &mut Profile, _: &Target<'_>) {
+pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
+    let model = target.model.unwrap_or_default().to_ascii_lowercase();
+    if ONE_SYSTEM_MESSAGE.iter().any(|family| model.contains(family)) {
+        profile.system.late = LateSystem::Never;
+    }
     profile.tools.custom = false;
     profile.tools.max_description = None;
     profile.ids.max = 64;

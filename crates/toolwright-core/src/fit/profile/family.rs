@@ -41,6 +41,8 @@ pub struct Family {
     pub hidden: bool,
     /// Whether a tool call can be forced
     pub forced_choice: bool,
+    /// Whether a system message may stand within the conversation
+    pub late_system: bool,
     /// Whether function tools require that reasoning is off (Chat Completions only)
     pub tools_exclude_reasoning: bool,
 }
@@ -71,6 +73,7 @@ impl Family {
         can_disable: true,
         hidden: false,
         forced_choice: true,
+        late_system: false,
         tools_exclude_reasoning: false,
     };
 

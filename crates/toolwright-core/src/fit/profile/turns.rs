@@ -3,8 +3,8 @@
 /// Where instructions go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemRule {
-    /// Whether system messages may stand within the conversation
-    pub in_conversation: bool,
+    /// Where system messages may stand behind the first turn of a conversation
+    pub late: LateSystem,
     /// Whether the role `developer` exists
     pub developer: bool,
     /// Whether instructions can only be one plain text, without breakpoints
@@ -14,7 +14,31 @@ pub struct SystemRule {
 impl SystemRule {
     /// Messages of the role `system`, anywhere.
     pub const PLAIN: SystemRule =
-        SystemRule { in_conversation: true, developer: false, single_text: false };
+        SystemRule { late: LateSystem::Anywhere, developer: false, single_text: false };
+}
+
+/// Where system messages may stand behind the first turn of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LateSystem {
+    /// Anywhere but between a call and its outcome
+    Anywhere,
+    /// Behind a turn of the user
+    AfterUser(LatePlace),
+    /// Nowhere
+    Never,
+}
+
+/// Where a target takes a system message behind a turn of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatePlace {
+    /// Whether that turn may hold outcomes
+    pub after_outcomes: bool,
+    /// Whether a turn of the assistant that ends in a hosted tool will do as well
+    pub after_hosted: bool,
+    /// Whether a turn of the user may follow, too, not only one of the assistant
+    pub before_user: bool,
+    /// Whether it may be the last message
+    pub last: bool,
 }
 
 /// How turns follow each other.
@@ -24,6 +48,8 @@ pub struct TurnRule {
     pub outcomes: OutcomeCarrier,
     /// Which neighbours of one role are one message
     pub merges: Merges,
+    /// Whether the first message must be one of the user
+    pub user_first: bool,
     /// Whether an assistant's turn keeps the order of text and calls; else text comes first
     pub ordered: bool,
     /// Whether an assistant's turn has at most one text, so that several are joined
@@ -35,6 +61,7 @@ impl TurnRule {
     pub const PLAIN: TurnRule = TurnRule {
         outcomes: OutcomeCarrier::OwnMessage,
         merges: Merges::None,
+        user_first: false,
         ordered: false,
         single_text: false,
     };

@@ -18,7 +18,7 @@ const ADAPTIVE: Family = Family {
 };
 
 /// Families that think by default, and can be told not to.
-const DEFAULT_ON: Family = Family { default_on: true, ..ADAPTIVE };
+const DEFAULT_ON: Family = Family { default_on: true, late_system: true, ..ADAPTIVE };
 
 /// Families that always think, and therefore refuse a forced call.
 const ALWAYS_ON: Family = Family { can_disable: false, forced_choice: false, ..DEFAULT_ON };
@@ -63,6 +63,7 @@ pub const CLAUDE: &[Row] = &[
     (&["fable", "mythos"], (0, 0), Family { name: "fable, mythos", ..ALWAYS_ON }),
     (&["opus"], (5, 5), Family { name: "opus 5.5", ..ALWAYS_ON }),
     (&["opus"], (5, 0), Family { name: "opus 5", ..DEFAULT_ON }),
+    (&["opus"], (4, 8), Family { name: "opus 4.8", late_system: true, ..ADAPTIVE }),
     (&["opus"], (4, 7), Family { name: "opus 4.7", ..ADAPTIVE }),
     (&["opus"], (4, 6), Family { name: "opus 4.6", ..BOTH }),
     (
