@@ -105,9 +105,12 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
         Body::Call(call) => {
             if let Some((arguments, what)) = legal(&call.arguments, &rule) {
                 let site = arguments_site(&call.arguments, &part.origin);
+                // Its tool takes the same text under the same key.
+                let is_free = matches!(call.arguments, Arguments::Free(_));
                 call.arguments = arguments;
                 let why = "the target takes arguments as an object";
-                work.lose(Severity::Major, site, what, why);
+                let severity = if is_free { Severity::Note } else { Severity::Major };
+                work.lose(severity, site, what, why);
             }
             true
         }

@@ -4,17 +4,15 @@
 //! part, but for messages, whose content parts become parts one by one; [`OUTER`] and [`JOINED`] on
 //! those say how they were grouped. An item without a canonical form stays whole.
 
+pub(super) mod client;
 pub(super) mod content;
 mod write;
 
-pub(super) use write::{BEGUN, Writer, is_content, is_joined, is_search, take_usual};
+pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 
 use content::Side;
 
-use super::tool;
-use super::wire::{
-    CUSTOM, DIALECT, EMPTY, FOUND, JOINED, LOADED, OUTER, SEARCH, SEARCH_CALL, SEARCH_OUTPUT,
-};
+use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, LOADED, OUTER};
 use crate::call::{Arguments, Call};
 use crate::dialect::{DecodeError, Fields};
 use crate::extra::Extra;
@@ -23,7 +21,7 @@ use crate::message::{Message, Role};
 use crate::origin::Origin;
 use crate::outcome::Outcome;
 use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
-use crate::tool::{flat_name, qualified_name};
+use crate::tool::qualified_name;
 
 /// What an item is; a message may leave its type out.
 pub(super) fn kind(item: &Json) -> Option<&str> {
@@ -59,8 +57,12 @@ pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Resul
         Some("reasoning") => decode_reasoning(item, path)?,
         Some("function_call" | "custom_tool_call") => decode_call(item, path)?,
         Some("function_call_output" | "custom_tool_call_output") => decode_outcome(item, path)?,
-        Some(SEARCH_CALL) => decode_search(item, path)?,
-        Some(SEARCH_OUTPUT) => decode_found(item, path)?,
+        Some(_) if let Some(tool) = client::of_item(&item) => {
+            client::decode_call(tool, item, path)?
+        }
+        Some(_) if let Some(tool) = client::of_output(&item) => {
+            client::decode_outcome(tool, item, path)?
+        }
         _ => {
             Fields::new(item.clone(), path, DIALECT)?;
             Part::opaque(DIALECT, item).with_origin(Origin::at(&path))
@@ -75,13 +77,18 @@ pub(super) fn is_known(item: &Json) -> bool {
     match kind(item) {
         Some("message") => is_turn(item),
         Some("reasoning") => has_plain_sections(item),
-        // The vendor runs any other search, and tells its own calls by no id.
-        Some(SEARCH_CALL | SEARCH_OUTPUT) => {
-            tool::is_client_search(item)
-                && item.get("call_id").is_some_and(|id| id.as_str().is_some())
-        }
-        other => other.is_some_and(|kind| write::prefix(kind).is_some()),
+        Some("shell_call_output") => false,
+        Some(_) if client::of_item(item).or_else(|| client::of_output(item)).is_some() => true,
+        other => other.is_some_and(is_usual),
     }
+}
+
+/// Whether a kind of item always has a canonical form.
+fn is_usual(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_call" | "custom_tool_call" | "function_call_output" | "custom_tool_call_output"
+    )
 }
 
 /// Whether a message is the model's and has content to hang its fields on.
@@ -182,43 +189,6 @@ fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
         })),
         None => Ok(None),
     }
-}
-
-/// Reads a search that the client is to run.
-fn decode_search(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
-    let mut fields = Fields::new(item, path, DIALECT)?;
-    let id = Some(fields.need_string("call_id")?);
-    let arguments = match fields.take("arguments") {
-        None => Arguments::none(),
-        Some(arguments) => Arguments::from_json(&arguments),
-    };
-    fields.take("type");
-    fields.take("execution");
-    let call = Call { id, name: qualified_name("", SEARCH), arguments };
-    let origin = fields.origin();
-    Ok(Part::call(call).with_origin(origin).with_extra(fields.rest()))
-}
-
-/// Reads what a search found. The model gets the tools with all others; the outcome names them.
-fn decode_found(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
-    let mut fields = Fields::new(item, path, DIALECT)?;
-    let call_id = Some(fields.need_string("call_id")?);
-    let found = fields.array("tools")?;
-    let list = path.key("tools");
-    let tools = tool::decode_all(found.clone(), list)?;
-    fields.take("type");
-    fields.take("execution");
-    let names: Vec<String> = tools.iter().map(|tool| flat_name(&tool.name)).collect();
-    let text = match names.as_slice() {
-        [] => "No tools found.".to_owned(),
-        names => format!("Tools that you can call now: {}", names.join(", ")),
-    };
-    let content = vec![Part::text(text).with_origin(Origin::at(&list))];
-    let origin = fields.origin();
-    let outcome = Outcome { call_id, content, ..Outcome::default() };
-    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
-    part.extra.insert(DIALECT, FOUND, Json::Array(found));
-    Ok(part)
 }
 
 fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH, SEARCH_OUTPUT, keep};
+use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH, keep};
 use super::{part, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest};
 use crate::extra::Extra;
@@ -160,7 +160,15 @@ impl Input {
                 return Ok(());
             }
             Some("function_call_output" | "custom_tool_call_output") => Role::Tool,
-            Some(SEARCH_OUTPUT) if part::is_known(&item) => {
+            Some("shell_call_output") if self.is_own_shell(&item) => {
+                let tool = part::client::of_output(&item);
+                let part = tool.map(|tool| part::client::decode_outcome(tool, item, path));
+                let parts = part.transpose()?.into_iter().collect();
+                let origin = Origin::at(&path);
+                self.push(Message { origin, ..Message::new(Role::Tool, parts) });
+                return Ok(());
+            }
+            Some(_) if part::is_known(&item) && part::client::of_output(&item).is_some() => {
                 self.load(&item, path)?;
                 Role::Tool
             }
@@ -182,6 +190,13 @@ impl Input {
             }
         }
         Ok(())
+    }
+
+    /// Whether an output is that of a shell whose call the client ran.
+    fn is_own_shell(&self, item: &Json) -> bool {
+        let id = item.get("call_id").and_then(Json::as_str);
+        let mut calls = self.messages.iter().flat_map(Message::calls);
+        id.is_some() && calls.any(|call| call.id.as_deref() == id)
     }
 
     /// Appends a message, with the items before it that define tools.

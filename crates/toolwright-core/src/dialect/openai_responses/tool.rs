@@ -1,10 +1,12 @@
 //! Tool definitions and tool choice.
 
+mod client;
 mod namespace;
 
-pub(super) use namespace::{decode_all, encode_all, is_client_search};
+pub(super) use client::{is_client_search, is_local};
+pub(super) use namespace::{decode_all, encode_all};
 
-use super::wire::{DIALECT, SEARCH};
+use super::wire::DIALECT;
 use crate::dialect::{DecodeError, Fields, shape};
 use crate::json::{Json, Object, Path};
 use crate::object;
@@ -20,13 +22,13 @@ pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
     }
 }
 
-/// Reads an element of `tools`: a flat or a nested function, a custom tool, a search that the client
-/// runs, or a tool that the vendor runs.
+/// Reads an element of `tools`: a flat or a nested function, a custom tool, a tool that the
+/// client runs by its type, or one that the vendor runs.
 fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     match wire.get("type").and_then(Json::as_str) {
         None | Some("function") => shape::decode(wire, path, DIALECT),
         Some("custom") => custom(wire, path),
-        Some(SEARCH) if is_client_search(&wire) => namespace::decode_search(wire, path),
+        Some(_) if client::is_client(&wire) => client::decode(wire, path),
         Some(_) => hosted(wire, path),
     }
 }

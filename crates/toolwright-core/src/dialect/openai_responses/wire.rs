@@ -31,13 +31,126 @@ pub(super) const EMPTY: &str = note!("output");
 /// A note on an outcome: it belongs to a custom tool's call.
 pub(super) const CUSTOM: &str = note!("custom");
 
-/// The type of a search for tools; [`crate::tool::qualified_name`] with no namespace is the name of
-/// one that the client runs.
+/// The type of a search for tools.
 pub(super) const SEARCH: &str = "tool_search";
 
-/// The types of its items.
-pub(super) const SEARCH_CALL: &str = "tool_search_call";
-pub(super) const SEARCH_OUTPUT: &str = "tool_search_output";
+/// The type of a shell that runs several commands.
+pub(super) const SHELL: &str = "shell";
+
+/// A tool that the format defines by its type and that the client runs. Its canonical name is
+/// [`crate::tool::qualified_name`] of its type without a namespace.
+#[derive(Debug)]
+pub(super) struct ClientTool {
+    /// The type of its definition
+    pub(super) kind: &'static str,
+    /// The type of its calls
+    pub(super) call: &'static str,
+    /// The type of their outputs
+    pub(super) output: &'static str,
+    /// What their ids begin with
+    pub(super) prefix: &'static str,
+    /// The field of a call that says what to do
+    pub(super) input: &'static str,
+    /// Members of that field that the SDK's type requires
+    pub(super) usual: Option<fn() -> Object>,
+    /// The field of an output that has the id of the call
+    pub(super) output_id: &'static str,
+    /// Whether an output has a status that says whether the call failed
+    pub(super) says_failure: bool,
+    /// What the model must know, where the definition does not say it: a description and a schema
+    pub(super) function: Option<fn() -> (&'static str, Object)>,
+}
+
+/// All tools of that sort.
+pub(super) const CLIENT_TOOLS: [ClientTool; 4] = [
+    ClientTool {
+        kind: SEARCH,
+        call: "tool_search_call",
+        output: "tool_search_output",
+        prefix: "tsc",
+        input: "arguments",
+        usual: None,
+        output_id: "call_id",
+        says_failure: false,
+        function: None,
+    },
+    ClientTool {
+        kind: "local_shell",
+        call: "local_shell_call",
+        output: "local_shell_call_output",
+        prefix: "lsh",
+        input: "action",
+        usual: Some(
+            || object! {"type": "exec", "command": Json::Array(vec![]), "env": Object::new()},
+        ),
+        output_id: "id",
+        says_failure: false,
+        function: Some(|| {
+            let list = object! {"type": "array", "items": object! {"type": "string"}};
+            let schema = parameters(
+                "command",
+                list,
+                &[("working_directory", "string"), ("timeout_ms", "integer")],
+            );
+            ("Runs a command, given as a list of arguments, on the user's machine.", schema)
+        }),
+    },
+    ClientTool {
+        kind: SHELL,
+        call: "shell_call",
+        output: "shell_call_output",
+        prefix: "sh",
+        input: "action",
+        usual: Some(|| object! {"commands": Json::Array(vec![])}),
+        output_id: "call_id",
+        says_failure: false,
+        function: Some(|| {
+            let list = object! {"type": "array", "items": object! {"type": "string"}};
+            let schema = parameters(
+                "commands",
+                list,
+                &[("timeout_ms", "integer"), ("max_output_length", "integer")],
+            );
+            ("Runs shell commands, one after another, on the user's machine.", schema)
+        }),
+    },
+    ClientTool {
+        kind: "apply_patch",
+        call: "apply_patch_call",
+        output: "apply_patch_call_output",
+        prefix: "apc",
+        input: "operation",
+        usual: None,
+        output_id: "call_id",
+        says_failure: true,
+        function: Some(|| {
+            let kinds = vec!["create_file", "update_file", "delete_file"];
+            let kind = object! {"type": "string", "enum": kinds};
+            let mut schema = parameters("type", kind, &[("path", "string"), ("diff", "string")]);
+            schema.insert("required", vec!["type", "path"]);
+            (PATCH, schema)
+        }),
+    },
+];
+
+/// What a patch is, as the client reads it.
+const PATCH: &str = "Creates, updates or deletes one file. To create a file, `diff` is its content, with \
+    `+` before every line. To update a file, `diff` has hunks that begin with a line `@@`, then lines of \
+    context after a space, lines to remove after `-` and lines to add after `+`. To delete a file, \
+    leave `diff` out.";
+
+/// A schema of one parameter that is required, and some that are not.
+fn parameters(required: &str, schema: Object, others: &[(&str, &str)]) -> Object {
+    let mut properties = Object::new();
+    properties.insert(required.to_owned(), schema);
+    for (name, kind) in others {
+        properties.insert((*name).to_owned(), object! {"type": *kind});
+    }
+    object! {"type": "object", "properties": properties, "required": vec![required]}
+}
+
+/// A note on an outcome: the type of the tool that the client ran.
+pub(super) const KIND: &str = note!("kind");
 
 /// A note on an outcome: the tools that a search found.
 pub(super) const FOUND: &str = note!("tools");

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::wire::{
-    self, ADDITIONAL, CUSTOM, DIALECT, EMPTY, FOUND, JOINED, LOADED, OUTER, SEARCH, SEARCH_CALL,
-    SEARCH_OUTPUT,
+    self, ADDITIONAL, CLIENT_TOOLS, CUSTOM, ClientTool, DIALECT, EMPTY, JOINED, LOADED, OUTER,
+    SEARCH,
 };
+use super::client;
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
-use crate::call::{Arguments, Call};
+use crate::call::Arguments;
 use crate::extra::Extra;
 use crate::json::{Json, Object};
 use crate::message::{Message, Role};
@@ -43,10 +44,10 @@ impl<'w> Writer<'w> {
     pub(in super::super) fn learn(&mut self, messages: &'w [Message]) {
         let calls = messages.iter().flat_map(|own| &own.parts).filter_map(Part::as_call);
         self.outputs.extend(calls.filter_map(|call| {
-            let kind = match call.arguments {
-                _ if is_search(call) => SEARCH_OUTPUT,
-                Arguments::Free(_) => "custom_tool_call_output",
-                _ => return None,
+            let kind = match (client::of_call(call), &call.arguments) {
+                (Some(tool), _) => tool.output,
+                (None, Arguments::Free(_)) => "custom_tool_call_output",
+                (None, _) => return None,
             };
             Some((call.id.as_deref()?, kind))
         }));
@@ -116,17 +117,9 @@ impl<'w> Writer<'w> {
     pub(in super::super) fn item(&mut self, part: &Part) -> Option<Json> {
         let own = part.extra.for_dialect(DIALECT);
         let mut item = match &part.body {
-            Body::Call(call) if is_search(call) => {
-                let mut item = self.head(SEARCH_CALL, own);
-                item.insert("call_id", call.id.as_deref().unwrap_or_default());
-                item.insert("execution", "client");
-                item.insert(
-                    "arguments",
-                    match &call.arguments {
-                        Arguments::Json(json) => json.to_json(),
-                        arguments => Json::Object(arguments.to_object()),
-                    },
-                );
+            Body::Call(call) if let Some(tool) = client::of_call(call) => {
+                let mut item = self.head(tool.call, own);
+                client::put_call(tool, call, &mut item);
                 item
             }
             Body::Call(call) => {
@@ -142,20 +135,25 @@ impl<'w> Writer<'w> {
             }
             Body::Outcome(outcome) => {
                 let id = outcome.call_id.as_deref();
-                let kind = match id.and_then(|id| self.outputs.get(id)) {
-                    _ if part.extra.get(DIALECT, FOUND).is_some() => SEARCH_OUTPUT,
+                let known = id.and_then(|id| self.outputs.get(id)).copied();
+                let by_type = |kind| CLIENT_TOOLS.iter().find(|tool| tool.output == kind);
+                // A client may answer a search in words.
+                let in_words =
+                    |tool: &&ClientTool| tool.kind == SEARCH && !outcome.content.is_empty();
+                let learned = known.and_then(by_type);
+                let tool =
+                    client::of_outcome(part).or_else(|| learned.filter(|own| !in_words(own)));
+                let kind = match (tool, learned) {
+                    (Some(tool), _) => tool.output,
+                    (None, Some(_)) => "function_call_output",
                     _ if part.extra.get(DIALECT, CUSTOM).is_some() => "custom_tool_call_output",
-                    // A client may answer a search in words.
-                    Some(&SEARCH_OUTPUT) if !outcome.content.is_empty() => "function_call_output",
-                    known => known.copied().unwrap_or("function_call_output"),
+                    _ => known.unwrap_or("function_call_output"),
                 };
                 let mut item = self.head(kind, own);
-                item.insert_some("call_id", id);
-                if kind == SEARCH_OUTPUT {
-                    item.insert("execution", "client");
-                    let found = part.extra.get(DIALECT, FOUND).cloned();
-                    item.insert("tools", found.unwrap_or_else(|| Json::Array(vec![])));
+                if let Some(tool) = tool {
+                    client::put_outcome(tool, part, outcome, &mut item);
                 } else {
+                    item.insert_some("call_id", id);
                     put_name(&mut item, outcome.name.as_deref(), &part.extra);
                     let empty = part.extra.get(DIALECT, EMPTY);
                     item.insert("output", encode_output(&outcome.content, empty));
@@ -197,11 +195,6 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Whether a call is a search for tools that the client runs.
-pub(in super::super) fn is_search(call: &Call) -> bool {
-    split_name(&call.name) == (Some(""), SEARCH)
-}
-
 /// Writes the name of a tool, and its namespace beside it.
 fn put_name(item: &mut Object, name: Option<&str>, extra: &Extra) {
     let Some((namespace, name)) = name.map(split_name) else { return };
@@ -224,9 +217,7 @@ pub(super) fn prefix(kind: &str) -> Option<&'static str> {
         "function_call" => Some("fc"),
         "custom_tool_call" => Some("ctc"),
         "function_call_output" | "custom_tool_call_output" => Some("fco"),
-        SEARCH_CALL => Some("tsc"),
-        SEARCH_OUTPUT => Some("tso"),
-        _ => None,
+        _ => CLIENT_TOOLS.iter().find(|tool| tool.call == kind).map(|tool| tool.prefix),
     }
 }
 
@@ -237,7 +228,7 @@ fn is_unsaid(item: &Object) -> bool {
 
 /// The kinds of items whose status the SDK's types require.
 fn has_status(kind: &str) -> bool {
-    matches!(kind, "message" | "function_call" | SEARCH_CALL)
+    matches!(kind, "message" | "function_call") || CLIENT_TOOLS.iter().any(|tool| tool.call == kind)
 }
 
 /// Takes away what the writer of a response gives an item of a status by itself, given the

@@ -58,8 +58,8 @@ enum Kind {
     Content,
     Function,
     Custom,
-    /// A search for tools, whose arguments come whole
-    Search,
+    /// A tool that the client runs by its type: its input comes whole
+    Client,
     Reasoning,
     /// An item of another kind, which comes whole
     Whole,
@@ -147,7 +147,7 @@ impl Encoder {
             }
             Kind::Function => item.insert("arguments", ""),
             Kind::Custom => item.insert("input", ""),
-            Kind::Search | Kind::Reasoning | Kind::Whole => {}
+            Kind::Client | Kind::Reasoning | Kind::Whole => {}
         }
         if kind != Kind::Whole && item.contains_key("status") {
             item.insert("status", part::BEGUN);
@@ -194,7 +194,7 @@ impl Encoder {
 
     fn arguments_delta(&mut self, kind: Kind, text: &str, frames: &mut Vec<Frame>) {
         let name = match kind {
-            Kind::Search => return,
+            Kind::Client => return,
             Kind::Custom => "response.custom_tool_call_input.delta",
             _ => "response.function_call_arguments.delta",
         };
@@ -230,7 +230,7 @@ impl Encoder {
                     self.number.item("response.function_call_arguments.done", fields, frames);
                 }
             }
-            Kind::Content | Kind::Search | Kind::Reasoning | Kind::Whole => {}
+            Kind::Content | Kind::Client | Kind::Reasoning | Kind::Whole => {}
         }
         if matches!(current.kind, Kind::Text | Kind::Refusal | Kind::Content) {
             if let Some(wire) = content::encode(&part, Side::Output) {
@@ -313,7 +313,7 @@ fn kind_of(blank: &Part) -> Kind {
         Body::Text(_) => Kind::Text,
         Body::Refusal(_) => Kind::Refusal,
         Body::Reasoning(_) => Kind::Reasoning,
-        Body::Call(call) if part::is_search(call) => Kind::Search,
+        Body::Call(call) if part::client::of_call(call).is_some() => Kind::Client,
         Body::Call(call) if matches!(call.arguments, crate::Arguments::Free(_)) => Kind::Custom,
         Body::Call(_) => Kind::Function,
         _ if part::is_content(Role::Assistant, blank) => Kind::Content,

@@ -1,13 +1,12 @@
-//! The list of tools: namespaces, whose tools the canonical model has one by one, and the search for
-//! tools that the client runs.
+//! The list of tools, with namespaces, whose tools the canonical model has one by one.
 
-use super::super::wire::{DIALECT, SEARCH};
-use super::{decode, definition};
+use super::super::wire::DIALECT;
+use super::{client, decode, definition};
 use crate::dialect::{DecodeError, Fields};
 use crate::extra::Extra;
-use crate::json::{Json, Object, Path};
+use crate::json::{Json, Path};
 use crate::object;
-use crate::tool::{Namespace, Tool, ToolKind, qualified_name, split_name};
+use crate::tool::{Namespace, Tool, qualified_name, split_name};
 
 /// Reads a list of tools.
 pub(in super::super) fn decode_all(
@@ -67,27 +66,6 @@ fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result
     Ok(())
 }
 
-/// Whether an element or an item is a search for tools that the client runs. The vendor runs one
-/// that does not say so.
-pub(in super::super) fn is_client_search(wire: &Json) -> bool {
-    wire.get("execution").and_then(Json::as_str) == Some("client")
-}
-
-/// Reads `tool_search` that the client runs: for a model it is a function.
-pub(super) fn decode_search(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
-    let mut fields = Fields::new(wire, path, DIALECT)?;
-    fields.take("type");
-    fields.take("execution");
-    Ok(Tool {
-        name: qualified_name("", SEARCH),
-        description: fields.string("description")?,
-        kind: ToolKind::Function(fields.take("parameters")),
-        origin: fields.origin(),
-        extra: fields.rest(),
-        ..Tool::default()
-    })
-}
-
 /// Writes a list of tools; those that items of the conversation define are not in it.
 pub(in super::super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     let mut groups = Vec::new();
@@ -97,7 +75,7 @@ pub(in super::super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
             continue;
         };
         if namespace.is_empty() {
-            groups.push(encode_search(tool));
+            groups.push(client::encode(tool));
             continue;
         }
         let open = groups.last_mut().filter(|group| {
@@ -127,13 +105,5 @@ fn encode_namespace(name: &str, first: &Tool) -> Json {
         "tools": Json::Array(vec![definition(first)]),
     };
     own.map_or(&Extra::NONE, |own| &own.extra).write_into(DIALECT, &mut object);
-    Json::Object(object)
-}
-
-fn encode_search(tool: &Tool) -> Json {
-    let mut object: Object = object! {"type": SEARCH, "execution": "client"};
-    object.insert_some("description", tool.description.as_deref());
-    object.insert_some("parameters", tool.parameters().cloned());
-    tool.extra.write_into(DIALECT, &mut object);
     Json::Object(object)
 }
