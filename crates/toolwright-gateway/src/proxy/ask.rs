@@ -26,8 +26,10 @@ pub struct Ask {
     pub endpoint: Endpoint,
     /// Its headers
     pub headers: HeaderMap,
-    /// Its body, whole
+    /// Its body, whole, with references to stored answers resolved
     pub body: Bytes,
+    /// Its body as it came
+    pub received: Bytes,
     /// Whose it is
     pub client: Arc<Client>,
     /// What it showed for it, for upstreams that are asked in the client's own name
@@ -82,6 +84,7 @@ impl Ask {
             id,
             endpoint,
             headers,
+            received: body.clone(),
             body,
             client,
             credential,

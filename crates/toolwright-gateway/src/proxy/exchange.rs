@@ -69,8 +69,8 @@ impl Exchange {
         let note = &mut close.note;
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
-        note.bytes_in = ask.body.len() as u64;
-        note.bring(&ask.body);
+        note.bytes_in = ask.received.len() as u64;
+        note.bring(&ask.received);
         let (tools, hold) = (Arc::default(), Arc::default());
         Exchange { ask: Arc::new(ask), routes, close, tools, hold, busy }
     }

@@ -141,9 +141,11 @@ async fn once(
         outgoing.headers.insert(trace::HEADER, parent);
     }
     let incoming = remote.send(outgoing).await?;
-    if incoming.status.is_success() {
-        return Ok(incoming);
-    }
+    if incoming.status.is_success() { Ok(incoming) } else { Err(refusal(remote, incoming).await) }
+}
+
+/// What an upstream says in a reply that is no success, without its key.
+pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure> {
     let Incoming { status, headers, body } = incoming;
     // The status says enough where the body cannot be had, or is no API's.
     let mut body = body.collect(LONGEST).await.unwrap_or_default();
@@ -157,9 +159,6 @@ async fn once(
     let told = headers::told(&headers);
     let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
     let fault = remote.codec().decode_fault(wire);
-    Err(Box::new(Failure {
-        fault,
-        said: Some(Said { status, headers, body }),
-        blame: Blame::Class,
-    }))
+    let said = Some(Said { status, headers, body });
+    Box::new(Failure { fault, said, blame: Blame::Class })
 }

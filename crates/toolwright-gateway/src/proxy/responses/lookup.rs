@@ -13,7 +13,7 @@ use crate::http::{Reply, ReplyBody, Share};
 use crate::key::Client;
 use crate::proxy::bundle::Bundle;
 use crate::proxy::endpoint::without_key;
-use crate::proxy::{fault as reply, headers};
+use crate::proxy::{fault as reply, headers, send};
 
 /// A request for a stored response.
 #[derive(Debug, PartialEq, Eq)]
@@ -150,8 +150,12 @@ impl ResponseStore {
             body: Bytes::new(),
             client: asker.credential,
         };
-        let Incoming { status, headers, body } = remote.send(outgoing).await?;
-        if lookup.action == Action::Delete && status.is_success() {
+        let incoming = remote.send(outgoing).await?;
+        if !incoming.status.is_success() {
+            return Err(send::refusal(remote, incoming).await.fault);
+        }
+        let Incoming { status, headers, body } = incoming;
+        if lookup.action == Action::Delete {
             self.remove(asker.client, &lookup.id).await?;
         }
         let mut reply = Reply::new(ReplyBody::stream(Bundle::new(body)));

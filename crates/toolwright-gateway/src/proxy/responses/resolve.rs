@@ -134,10 +134,22 @@ impl ResponseStore {
     }
 }
 
+/// Kinds of items whose ids the gateway gives, and that may be sent without.
+const NAMED_HERE: [&str; 6] = [
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+];
+
 /// Removes the id of an item. An upstream did not give it, and OpenAI refuses ids that it does not
-/// know.
+/// know. Calls of hosted tools have the ids of their vendor, and need them.
 fn forget_id(item: &mut Json) {
-    if let Json::Object(item) = item {
+    let Json::Object(item) = item else { return };
+    let kind = item.get("type").and_then(Json::as_str).unwrap_or("message");
+    if NAMED_HERE.contains(&kind) {
         item.remove("id");
     }
 }

@@ -331,3 +331,36 @@ fn the_offline_model_continues_a_conversation() {
     let items = gateway.get(&format!("{PATH}/{second}/input_items?order=asc"), &[]).ok().json();
     assert_eq!(items_at(&items, "/data").len(), 3);
 }
+
+#[test]
+fn a_run_of_the_gateway_s_tools_continues_by_previous_response_id() {
+    let call = |id: &str, name: &str| {
+        format!(
+            r#"{{"id":"m","type":"message","role":"assistant","model":"c","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}],"stop_reason":"tool_use","usage":{{"input_tokens":1,"output_tokens":1}}}}"#
+        )
+    };
+    let replies = [call("toolu_ours", "list_files"), call("toolu_theirs", "ask_user")];
+    let upstream = Upstream::start(replies.map(|body| Reply::json(200, body)));
+    upstream.then(said("Done."));
+    let gateway = Gateway::start(&format!("[tools]\nroot = \".\"\n{}", claude(&upstream)));
+    let tools =
+        r#","tools":[{"type":"function","name":"ask_user","parameters":{"type":"object"}}]"#;
+    let post = |input: &str, more: &str| {
+        let body = format!(r#"{{"model":"fast","input":{input}{tools}{more}}}"#);
+        gateway.post(PATH, &[("toolwright-tools", "list_files")], body.as_bytes()).ok()
+    };
+    let first = post("\"What is here?\"", "");
+    assert!(!first.text().contains("list_files"), "{}", first.text());
+    let output = r#"[{"type":"function_call_output","call_id":"toolu_theirs","output":"yes"}]"#;
+    post(output, &continues(&id_of(&first)));
+    assert_eq!(
+        history(&upstream),
+        [
+            "user: What is here?",
+            "assistant: tool_use toolu_ours",
+            "user: tool_result toolu_ours",
+            "assistant: tool_use toolu_theirs",
+            "user: tool_result toolu_theirs",
+        ]
+    );
+}

@@ -83,6 +83,10 @@ fn a_lookup_of_a_vendor_s_response_goes_to_the_vendor() {
     let openai = Upstream::start([
         vendor_said("resp_v", "A"),
         vendor_said("resp_v", "A"),
+        Reply::json(
+            404,
+            r#"{"error":{"message":"No such key: sk-upstream-secret","type":"invalid_request_error","param":null,"code":"gone"}}"#,
+        ),
         Reply::json(200, r#"{"object":"list","data":[]}"#),
         Reply::json(200, r#"{"id":"resp_v","object":"response","deleted":true}"#),
     ]);
@@ -96,12 +100,15 @@ fn a_lookup_of_a_vendor_s_response_goes_to_the_vendor() {
     let asked = openai.last();
     assert_eq!((asked.method.as_str(), &*asked.path), ("GET", "/v1/responses/resp_v?include=x"));
     assert_eq!(asked.header("authorization"), Some("Bearer sk-upstream-secret"));
+    let refused = gateway.get(&path, &ALICE);
+    assert_eq!((refused.status, text_at(&refused.json(), "/error/code").as_str()), (404, "gone"));
+    assert!(!refused.text().contains("sk-upstream-secret"), "{}", refused.text());
     gateway.get(&format!("{path}/input_items?limit=3"), &ALICE).ok();
     assert_eq!(openai.last().path, "/v1/responses/resp_v/input_items?limit=3");
     gateway.ask("DELETE", &path, &ALICE, b"").answer().ok();
     assert_eq!(openai.last().method, "DELETE");
     assert_eq!(gateway.get(&path, &ALICE).status, 404);
-    assert_eq!(openai.received().len(), 4);
+    assert_eq!(openai.received().len(), 5);
 }
 
 #[test]
