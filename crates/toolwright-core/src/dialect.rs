@@ -288,6 +288,11 @@ pub trait ChatCodec: ToolCodec {
     fn encode_response(&self, response: Response, asked: &Asked) -> WireReply;
     /// Reads a response.
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError>;
+    /// Whether models behind this vendor write `<think>…</think>` before their text, so that
+    /// [`think`](crate::event::think) is to separate it unless told otherwise.
+    fn has_think_tags(&self) -> bool {
+        false
+    }
     /// What is noted of a response that passes, where that can be told without reading all of it.
     fn glance(&self, _body: &[u8]) -> Option<Watch> {
         None

@@ -9,6 +9,7 @@
 //! `Ping` may stand anywhere. Decoders keep the grammar, whatever a vendor sends; [`law`] checks it.
 //! [`join`] folds events into a [`Response`](crate::Response), [`split`] does the reverse,
 //! [`watch`] keeps what is worth noting of one that passes,
+//! [`think`] separates thinking that a model wrote into its text,
 //! [`sequence`] puts interleaved parts one after another for dialects that need it, and [`gather`]
 //! holds calls back until they are whole.
 
@@ -18,6 +19,7 @@ pub mod join;
 pub mod law;
 pub mod sequence;
 pub mod split;
+pub mod think;
 pub mod watch;
 
 use crate::extra::Extra;

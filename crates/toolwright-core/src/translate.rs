@@ -22,6 +22,7 @@ use crate::dialect::{
     Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
     is_same,
 };
+use crate::event::think;
 use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, Overrides, fit};
 use crate::frame::FrameError;
@@ -39,6 +40,9 @@ pub struct Options {
     pub changed: bool,
     /// The model to name, instead of the one that was named
     pub model: Option<String>,
+    /// Whether a leading `<think>…</think>` of a reply is reasoning; `None` is what is usual behind
+    /// the source's vendor
+    pub think_tags: Option<bool>,
     /// The target's API version, where rules depend on it
     pub version: Option<String>,
     /// The aliases of the way out, for the way back
@@ -97,6 +101,10 @@ impl<'c> Translator<'c> {
         as_read && is_same(self.from, self.to)
     }
 
+    fn has_think_tags(&self) -> bool {
+        self.options.think_tags.unwrap_or_else(|| self.from.has_think_tags())
+    }
+
     fn target<'t>(&'t self, model: Option<&'t str>) -> Target<'t> {
         Target { model, version: self.options.version.as_deref() }
     }
@@ -142,7 +150,7 @@ impl<'c> Translator<'c> {
 
     /// Translates a response: reads it, then [`Self::answer`].
     pub fn response(&self, wire: WireReply) -> Result<Translated<WireReply>, TranslateError> {
-        self.answer(self.from.decode_response(wire)?)
+        self.answer(decode_response(self.from, wire, self.has_think_tags())?)
     }
 
     /// Restores a response that was read and writes it.
@@ -160,7 +168,8 @@ impl<'c> Translator<'c> {
 
     /// Translates a stream, as its bytes arrive.
     pub fn stream(&self) -> StreamTranslator {
-        StreamTranslator::new(StreamReader::new(self.from), self.writer())
+        let reader = StreamReader::new(self.from).with_think_tags(self.has_think_tags());
+        StreamTranslator::new(reader, self.writer())
     }
 
     /// Writes a stream of which the events are known.
@@ -180,6 +189,17 @@ impl<'c> Translator<'c> {
     fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {
         settle(value, report, self.options.strict)
     }
+}
+
+/// Reads a response, and separates a leading `<think>…</think>` from its text if `think_tags` says
+/// so.
+pub fn decode_response(
+    from: &dyn ChatCodec,
+    wire: WireReply,
+    think_tags: bool,
+) -> Result<Response, DecodeError> {
+    let response = from.decode_response(wire)?;
+    Ok(if think_tags { think::separate(response) } else { response })
 }
 
 fn settle<T>(value: T, report: Report, strict: bool) -> Result<Translated<T>, TranslateError> {

@@ -65,13 +65,11 @@ impl<'p> Fields<'p> {
         if keys.iter().any(|key| self.peek(key).is_some()) {
             return Ok(());
         }
-        match self.peek("error") {
-            Some(_) => Err(self.expected("error", "a reply, but this is an error")),
-            None => {
-                let what = "a reply, but the document has none of its fields";
-                Err(DecodeError::expected(self.dialect, &self.path, what))
-            }
+        if self.peek("error").is_some() {
+            return Err(self.expected("error", "a reply, but this is an error"));
         }
+        let what = "a reply, but the document has none of its fields";
+        Err(DecodeError::expected(self.dialect, &self.path, what))
     }
 
     /// Takes a string.

@@ -86,6 +86,10 @@ impl ChatCodec for Ollama {
         WireReply::ok(response::encode(response, asked))
     }
 
+    fn has_think_tags(&self) -> bool {
+        true
+    }
+
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
         response::decode(wire.body)
     }

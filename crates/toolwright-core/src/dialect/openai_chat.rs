@@ -127,6 +127,10 @@ impl ChatCodec for OpenaiChat {
         response::decode(wire.body, self.quirks)
     }
 
+    fn has_think_tags(&self) -> bool {
+        self.quirks.think_tags
+    }
+
     fn glance(&self, body: &[u8]) -> Option<Watch> {
         response::glance(body, self.quirks).ok().flatten()
     }

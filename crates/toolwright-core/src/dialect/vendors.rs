@@ -71,6 +71,7 @@ pub static VENDORS: &[Vendor] = &[
         base_url: Some("https://dashscope.aliyuncs.com/compatible-mode"),
         key_env: Some("DASHSCOPE_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
             // "Each API call accepts up to 10 texts", says its page of questions.
@@ -95,7 +96,12 @@ pub static VENDORS: &[Vendor] = &[
         id: "groq",
         base_url: Some("https://api.groq.com/openai"),
         key_env: Some("GROQ_API_KEY"),
-        codec: OpenaiChat::new(&Quirks { reasoning: "reasoning", rules: thinks_in_text, ..OPENAI }),
+        codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
+            reasoning: "reasoning",
+            rules: thinks_in_text,
+            ..OPENAI
+        }),
     },
     Vendor {
         id: "openrouter",
@@ -127,6 +133,7 @@ pub static VENDORS: &[Vendor] = &[
         base_url: Some("http://localhost:8000"),
         key_env: None,
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             reasoning: "reasoning",
             rules: served_here,
@@ -138,6 +145,7 @@ pub static VENDORS: &[Vendor] = &[
         base_url: Some("http://localhost:1234"),
         key_env: None,
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             rules: |profile, target| {
                 served_here(profile, target);
@@ -152,6 +160,7 @@ pub static VENDORS: &[Vendor] = &[
         base_url: Some("https://api.together.ai"),
         key_env: Some("TOGETHER_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             reasoning: "reasoning",
             rules: served_here,
@@ -162,13 +171,19 @@ pub static VENDORS: &[Vendor] = &[
         id: "fireworks",
         base_url: Some("https://api.fireworks.ai/inference"),
         key_env: Some("FIREWORKS_API_KEY"),
-        codec: OpenaiChat::new(&Quirks { max_tokens: "max_tokens", rules: served_here, ..OPENAI }),
+        codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
+            max_tokens: "max_tokens",
+            rules: served_here,
+            ..OPENAI
+        }),
     },
     Vendor {
         id: "siliconflow",
         base_url: Some("https://api.siliconflow.cn"),
         key_env: Some("SILICONFLOW_API_KEY"),
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
             stream_usage: UsagePlace::LastChunk,
@@ -192,6 +207,7 @@ pub static VENDORS: &[Vendor] = &[
         base_url: None,
         key_env: None,
         codec: OpenaiChat::new(&Quirks {
+            think_tags: true,
             max_tokens: "max_tokens",
             tool_shape: ToolShape::Flat,
             rules: |profile, target| {

@@ -7,7 +7,7 @@
 //! stream:   frames → events → restore
 //! ```
 
-use super::{Report, StreamReader, TranslateError, Translated};
+use super::{Report, StreamReader, TranslateError, Translated, decode_response};
 use crate::dialect::{ChatCodec, Target, WireReply, WireRequest};
 use crate::event::Event;
 use crate::fit::restore::Restorer;
@@ -20,18 +20,27 @@ use crate::response::Response;
 pub struct Speaker<'c> {
     codec: &'c dyn ChatCodec,
     version: Option<&'c str>,
+    think_tags: bool,
 }
 
 impl<'c> Speaker<'c> {
     /// To a vendor of one dialect.
     pub fn new(codec: &'c dyn ChatCodec) -> Speaker<'c> {
-        Speaker { codec, version: None }
+        Speaker { codec, version: None, think_tags: codec.has_think_tags() }
     }
 
     /// By one version of its API, where rules depend on it.
     #[must_use]
     pub fn with_version(mut self, version: Option<&'c str>) -> Speaker<'c> {
         self.version = version;
+        self
+    }
+
+    /// Separates a leading `<think>…</think>` from the text, or does not, whatever is usual behind
+    /// this vendor.
+    #[must_use]
+    pub fn with_think_tags(mut self, think_tags: bool) -> Speaker<'c> {
+        self.think_tags = think_tags;
         self
     }
 
@@ -56,14 +65,14 @@ impl<'c> Speaker<'c> {
         aliases: &Aliases,
     ) -> Result<Translated<Response>, TranslateError> {
         let mut restorer = self.restorer(aliases);
-        let value = restorer.response(self.codec.decode_response(wire)?);
+        let value = restorer.response(decode_response(self.codec, wire, self.think_tags)?);
         Ok(Translated { value, report: Report::of_losses(restorer.take_losses(), &[]) })
     }
 
     /// Reads an answer as its bytes arrive.
     pub fn stream(&self, aliases: &Aliases) -> StreamListener {
         StreamListener {
-            reader: StreamReader::new(self.codec),
+            reader: StreamReader::new(self.codec).with_think_tags(self.think_tags),
             restorer: self.restorer(aliases),
             events: Vec::new(),
         }

@@ -3,6 +3,7 @@
 use super::{Report, TranslateError};
 use crate::dialect::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
 use crate::event::Event;
+use crate::event::think::ThinkFilter;
 use crate::event::watch::Watch;
 use crate::fault::{Fault, FaultClass};
 use crate::fit::restore::Restorer;
@@ -59,6 +60,9 @@ pub struct StreamReader {
     decoder: Box<dyn StreamDecoder>,
     interest: Interest,
     whole: Vec<Frame>,
+    /// Separates thinking from the text, if the vendor's models write it there
+    think: Option<ThinkFilter>,
+    decoded: Vec<Event>,
 }
 
 /// Which frames of a stream are read.
@@ -78,7 +82,17 @@ impl StreamReader {
             decoder: from.stream_decoder(),
             interest: Interest::Everything,
             whole: Vec::new(),
+            think: from.has_think_tags().then(ThinkFilter::default),
+            decoded: Vec::new(),
         }
+    }
+
+    /// Separates a leading `<think>…</think>` from the text, or does not, whatever is usual behind
+    /// this vendor.
+    #[must_use]
+    pub fn with_think_tags(mut self, think_tags: bool) -> StreamReader {
+        self.think = think_tags.then(ThinkFilter::default);
+        self
     }
 
     /// At the start of a stream of which only a [`Watch`] is kept: of the words of the model, most
@@ -116,18 +130,32 @@ impl StreamReader {
         let read = self.frames.finish(&mut self.whole);
         self.decode(events)?;
         read?;
-        self.decoder.finish(events);
+        self.decoder.finish(&mut self.decoded);
+        self.release(events);
         Ok(())
     }
 
     fn decode(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
+        let mut failed = None;
         for frame in self.whole.drain(..) {
             if self.interest == Interest::Notes && self.decoder.is_mere_piece(&frame) {
                 continue;
             }
-            self.decoder.decode(&frame, events)?;
+            if let Err(error) = self.decoder.decode(&frame, &mut self.decoded) {
+                failed = Some(error);
+                break;
+            }
         }
-        Ok(())
+        self.release(events);
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Gives out the events that were decoded.
+    fn release(&mut self, events: &mut Vec<Event>) {
+        match &mut self.think {
+            Some(think) => self.decoded.drain(..).for_each(|event| think.push(event, events)),
+            None => events.append(&mut self.decoded),
+        }
     }
 }
 

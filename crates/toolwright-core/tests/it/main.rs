@@ -42,6 +42,7 @@ mod shapes;
 mod speak;
 mod spelling;
 mod system;
+mod think;
 mod trouble;
 mod usage;
 mod vendors;

@@ -98,6 +98,9 @@ fn set_up(remote: Remote, upstream: &Upstream) -> Result<Remote, RemoteError> {
         .with_deadlines(deadlines)
         .with_concurrency(upstream.concurrency)
         .with_retries(upstream.retries);
+    if let Some(think_tags) = upstream.think_tags {
+        remote = remote.with_think_tags(think_tags);
+    }
     if let Some(version) = &upstream.version {
         remote = remote.with_version(version)?;
     }

@@ -44,6 +44,8 @@ pub struct Upstream {
     pub ca: Option<PathBuf>,
     /// Through whom it is reached
     pub proxy: Way,
+    /// Whether a leading `<think>…</think>` is reasoning; `None` is what is usual behind the vendor
+    pub think_tags: Option<bool>,
     /// Headers to send with each request
     pub headers: Vec<(HeaderName, SecretString)>,
     /// Models to list
@@ -103,6 +105,7 @@ impl Upstream {
             retries: 2,
             ca: None,
             proxy: Way::Usual,
+            think_tags: None,
             headers: Vec::new(),
             models: Vec::new(),
             overrides: Overrides::NONE,
@@ -134,6 +137,7 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
     upstream.retries = table.take_or("retries", upstream.retries, retries)?;
     upstream.ca = table.take_some("ca", Value::existing_file)?;
     upstream.proxy = table.take_or("proxy", Way::Usual, proxy)?;
+    upstream.think_tags = table.take_some("think_tags", Value::flag)?;
     if let Some(value) = table.take("headers") {
         upstream.headers = headers(value.table()?)?;
     }

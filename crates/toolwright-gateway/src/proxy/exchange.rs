@@ -107,7 +107,8 @@ impl Exchange {
         match answer {
             Answer::Untouched(incoming) => self.untouched(incoming),
             Answer::Translated(incoming, translation) => {
-                let reader = StreamReader::new(translation.upstream);
+                let think_tags = translation.options.think_tags == Some(true);
+                let reader = StreamReader::new(translation.upstream).with_think_tags(think_tags);
                 let body = Bundle::new(incoming.body);
                 self.relay(Source::Bytes(Box::new((body, reader))), &translation)
             }

@@ -110,7 +110,9 @@ pub fn translated(
     request.model = Some(candidate.model.clone());
     let version = remote.version().map(str::to_owned);
     let overrides = candidate.overrides.clone();
-    let mut options = Options { strict: ask.strict, version, asked, overrides, ..options };
+    let think_tags = Some(remote.has_think_tags());
+    let strict = ask.strict;
+    let mut options = Options { strict, version, asked, overrides, think_tags, ..options };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());

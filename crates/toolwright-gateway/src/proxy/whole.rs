@@ -5,7 +5,7 @@ use toolwright::upstream::Remote;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::event::watch::Watch;
 use toolwright_core::frame::Framing;
-use toolwright_core::translate::{Report, Translated};
+use toolwright_core::translate::{Report, Translated, decode_response};
 use toolwright_core::{Fault, FaultClass, Response};
 
 use super::prepare::{Translation, refused};
@@ -26,7 +26,7 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
     let status = StatusCode::BAD_GATEWAY.as_u16();
     let failure = failed.then(|| WireReply { status, ..wire.clone() });
-    let error = match remote.codec().decode_response(wire) {
+    let error = match decode_response(remote.codec(), wire, remote.has_think_tags()) {
         Ok(response) => return Ok(response),
         Err(error) => error,
     };

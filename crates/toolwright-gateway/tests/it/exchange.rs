@@ -14,4 +14,5 @@ mod requests;
 mod responses;
 mod route;
 mod streams;
+mod think;
 mod tools;

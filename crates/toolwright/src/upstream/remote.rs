@@ -44,6 +44,8 @@ pub(super) struct Setup {
     waiting: usize,
     retries: u32,
     losses: Losses,
+    /// Whether `<think>…</think>` is separated from text; `None` is what is usual behind the vendor
+    pub(super) think_tags: Option<bool>,
     pub(super) version: Option<HeaderValue>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) proxy: Option<Hop>,
@@ -77,6 +79,7 @@ impl Remote {
             waiting: 1024,
             retries: 2,
             losses: Losses::Noted,
+            think_tags: None,
             version: None,
             headers: Vec::new(),
             proxy: None,
@@ -125,6 +128,19 @@ impl Remote {
     #[must_use]
     pub fn with_losses(self, losses: Losses) -> Remote {
         self.change(|setup| setup.losses = losses)
+    }
+
+    /// Whether a leading `<think>…</think>` in a reply is reasoning and not text. By default it is
+    /// for vendors behind whom models write it.
+    #[must_use]
+    pub fn with_think_tags(self, think_tags: bool) -> Remote {
+        self.change(|setup| setup.think_tags = Some(think_tags))
+    }
+
+    /// Whether a leading `<think>…</think>` in a reply is reasoning and not text.
+    pub fn has_think_tags(&self) -> bool {
+        let setup = &self.0.setup;
+        setup.think_tags.unwrap_or_else(|| setup.codec.has_think_tags())
     }
 
     /// The API version to fit requests for, sent to Anthropic as `anthropic-version` unless a
@@ -237,6 +253,7 @@ impl PartialEq for Setup {
             && self.trust == other.trust
             && rules(self) == rules(other)
             && self.losses == other.losses
+            && self.think_tags == other.think_tags
             && self.headers == other.headers
             && self.proxy == other.proxy
     }

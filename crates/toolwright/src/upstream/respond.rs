@@ -46,7 +46,9 @@ impl Upstream for Remote {
 impl Remote {
     /// Speaks the dialect by the version that requests are fitted for.
     pub(super) fn speaker(&self) -> Speaker<'_> {
-        Speaker::new(self.codec()).with_version(self.version())
+        Speaker::new(self.codec())
+            .with_version(self.version())
+            .with_think_tags(self.has_think_tags())
     }
 
     /// Reads a successful reply in canonical words, with the report of the request that it answers,

@@ -25,6 +25,8 @@ pub struct Quirks {
     pub max_tokens: &'static str,
     /// The field of an assistant's message that holds thinking
     pub reasoning: &'static str,
+    /// Whether models behind it write `<think>…</think>` before their text
+    pub think_tags: bool,
     /// How thinking is switched
     pub thinking: ThinkingSwitch,
     /// How tools are written
@@ -77,6 +79,7 @@ pub const OPENAI: Quirks = Quirks {
     strict_path: None,
     max_tokens: "max_completion_tokens",
     reasoning: "reasoning_content",
+    think_tags: false,
     thinking: ThinkingSwitch::Effort,
     tool_shape: ToolShape::Nested,
     empty_content: false,
