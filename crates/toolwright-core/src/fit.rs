@@ -9,6 +9,8 @@ mod choice;
 mod content;
 mod documents;
 mod extras;
+mod format;
+mod hosted;
 mod ids;
 mod loss;
 mod media;
@@ -36,7 +38,7 @@ pub use thinking::BANDS;
 
 use crate::dialect::Dialect;
 use crate::request::Request;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolChoice};
 
 /// A request that its target can say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,17 @@ pub struct Fitted {
     pub losses: Vec<Loss>,
     /// What the target required and nobody had said
     pub additions: Vec<Addition>,
+    /// Why the request must not be sent, if it must not
+    pub refusal: Option<Refusal>,
+}
+
+/// Why a request cannot be fitted: it depends on something that the target lacks, or is malformed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where it stands
+    pub site: Site,
+    /// What is wrong, and what to do
+    pub what: String,
 }
 
 /// Something that was added because the target requires it.
@@ -81,12 +94,16 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
         additions: Vec::new(),
         noted: BTreeSet::new(),
         derived_budget: false,
+        hosted_choice: None,
+        refusal: None,
     };
     extras::pass(&mut work);
+    hosted::pass(&mut work);
     thinking::pass(&mut work);
     choice::pass(&mut work);
     tools::pass(&mut work);
     schemas::pass(&mut work);
+    format::pass(&mut work);
     system::pass(&mut work);
     reasoning::pass(&mut work);
     content::pass(&mut work);
@@ -100,8 +117,8 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     alias::pass(&mut work);
     sampling::pass(&mut work);
     overrides::pass(&mut work);
-    let Work { request, aliases, losses, additions, .. } = work;
-    Fitted { request, aliases, losses, additions }
+    let Work { request, aliases, losses, additions, refusal, .. } = work;
+    Fitted { request, aliases, losses, additions, refusal }
 }
 
 /// A request under work, and what is noted about it.
@@ -117,6 +134,9 @@ struct Work<'p> {
     noted: BTreeSet<(String, &'static str)>,
     /// Whether the thinking budget stands for an effort that the client asked for
     derived_budget: bool,
+    /// A choice of a hosted tool in the target's own words
+    hosted_choice: Option<ToolChoice>,
+    refusal: Option<Refusal>,
 }
 
 impl Work<'_> {

@@ -24,7 +24,7 @@ use crate::dialect::{
 };
 use crate::event::think;
 use crate::fit::restore::{self, Restorer};
-use crate::fit::{Aliases, Overrides, fit};
+use crate::fit::{Aliases, Overrides, Refusal, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
 use crate::keep::{self, Kept};
@@ -74,6 +74,14 @@ pub enum TranslateError {
     /// Something would be lost, and that was forbidden
     #[error("refused: {} would be lost, first {}", .0.count(), .0.first())]
     Refused(Box<Report>),
+    /// The request depends on something that the target lacks, or a part of it is malformed
+    #[error("{pointer}: {what}")]
+    Unsupported {
+        /// The JSON Pointer in the source document
+        pointer: String,
+        /// What is wrong, and what to do
+        what: String,
+    },
 }
 
 /// One direction between two dialects.
@@ -140,7 +148,11 @@ impl<'c> Translator<'c> {
         }
         let mut profile = self.to.profile(&self.target(model.as_deref()));
         profile.overrides = self.options.overrides.clone();
-        let fitted = fit(request, self.from.dialect(), &profile);
+        let mut fitted = fit(request, self.from.dialect(), &profile);
+        if let Some(Refusal { site, what }) = fitted.refusal.take() {
+            let pointer = site.pointer(self.from.spelling());
+            return Err(TranslateError::Unsupported { pointer, what });
+        }
         let (request, mut report) = Report::of_request(fitted, self.from.spelling());
         let value = self.to.encode_request(request);
         report.model = model.filter(|_| value.body.get("model").is_none());

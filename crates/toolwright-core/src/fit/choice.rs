@@ -8,6 +8,7 @@ use crate::tool::ToolChoice;
 pub(super) fn pass(work: &mut Work<'_>) {
     parallel(work);
     choice(work);
+    work.request.tool_choice = work.hosted_choice.take().or(work.request.tool_choice.take());
     if !work.profile.choice.holds_parallel || work.request.parallel.is_none() {
         return;
     }

@@ -131,10 +131,10 @@ fn cache(work: &mut Work<'_>, part: &mut Part) {
         let site = Site::cache(&part.origin, mark);
         part.cache = None;
         work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
-    } else if mark.ttl.is_some() && !rule.cache_ttl {
-        mark.ttl = None;
+    } else if mark.ttl.take_if(|ttl| !rule.cache_ttls.contains(&ttl.as_str())).is_some() {
         let site = Site::cache(&part.origin, mark).below("/ttl");
-        work.lose(Severity::Minor, site, "lifetime dropped", "the target's breakpoints have none");
+        let why = "the target's breakpoints have no such lifetime";
+        work.lose(Severity::Minor, site, "lifetime dropped", why);
     }
 }
 

@@ -44,13 +44,14 @@ pub struct Site {
 }
 
 /// Fields that only some dialects have apart from others: counts without what caches gave or
-/// thinking took; the schema of an answer format; what cut an answer off or failed, beside the word
+/// thinking took; the schema and the kind of an answer format; what cut an answer off or failed, beside the word
 /// for it; of which kind of tool an outcome is. Where they are not spelled, they do not exist.
-const APART: [&str; 7] = [
+const APART: [&str; 8] = [
     "uncached_input",
     "uncached_total",
     "unthought_output",
     "format_schema",
+    "format_kind",
     "cause",
     "failure",
     "kind",

@@ -5,6 +5,7 @@
 
 mod content;
 pub mod family;
+mod hosted;
 mod names;
 mod reasoning;
 mod reply;
@@ -14,11 +15,12 @@ mod turns;
 
 pub use content::{ContentRule, JsonRule, MediaRule, OutcomeRule};
 pub use family::{Family, FixedSampling};
+pub use hosted::{HostedChoice, HostedKind, HostedMark, HostedParameter, HostedRule};
 pub use names::{Charset, IdRule, NameRule};
 pub use reasoning::{ReasoningRule, ShowRule, ThinkingRule};
 pub use reply::ReplyRule;
 pub use settings::{FormatRule, SamplingRule};
-pub use tools::{ChoiceRule, SchemaRule, Strictness, Subset, ToolRule};
+pub use tools::{ChoiceRule, SchemaRule, StrictLimits, Strictness, Subset, ToolRule};
 pub use turns::{LatePlace, LateSystem, Merges, OutcomeCarrier, SystemRule, TurnRule};
 
 use super::Overrides;

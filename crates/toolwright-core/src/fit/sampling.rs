@@ -1,10 +1,9 @@
-//! Limits, sampling and the form of the answer.
+//! Limits and sampling.
 
 use super::profile::FixedSampling;
 use super::{Severity, Site, Work, thinking};
 use crate::json::Number;
 use crate::origin::Origin;
-use crate::request::Format;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.sampling;
@@ -30,7 +29,6 @@ pub(super) fn pass(work: &mut Work<'_>) {
     max_temperature(work);
     max_tokens(work);
     thinking::bound_budget(work);
-    format(work);
 }
 
 fn at(field: &'static str) -> Site {
@@ -127,51 +125,5 @@ fn max_temperature(work: &mut Work<'_>) {
                 "it is above",
             );
         }
-    }
-}
-
-fn format(work: &mut Work<'_>) {
-    let rule = work.profile.format;
-    let Some(mut format) = work.request.format.take() else { return };
-    let why = "the target has no such answer format";
-    let kept = match &mut format {
-        Format::Text => rule.text,
-        Format::Json => rule.json,
-        Format::Schema(schema) => {
-            if rule.schema && !rule.named {
-                let mut lost = Vec::new();
-                if schema.name.take().is_some() {
-                    lost.push("/name");
-                }
-                if schema.description.take().is_some() {
-                    lost.push("/description");
-                }
-                if schema.strict.take().is_some() {
-                    lost.push("/strict");
-                }
-                for below in lost {
-                    let site = at("format_schema").below(below);
-                    work.lose(
-                        Severity::Note,
-                        site,
-                        "dropped",
-                        "the target's schemas have no such field",
-                    );
-                }
-            }
-            rule.schema
-        }
-    };
-    if kept {
-        work.request.format = Some(format);
-        return;
-    }
-    // Text is the default.
-    if format == Format::Text {
-        return;
-    }
-    work.lose(Severity::Major, at("format"), "answer format dropped", why);
-    if matches!(format, Format::Schema(_)) {
-        work.lose(Severity::Major, at("format_schema"), "schema of the answer dropped", why);
     }
 }

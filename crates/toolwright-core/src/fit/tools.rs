@@ -36,6 +36,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
         }
     }
     strictness(work);
+    limit_strictness(work);
     if rule.required_by_history && work.request.tools.is_empty() && history_has_calls(work) {
         work.request.tools.push(placeholder());
         work.request.tool_choice = None;
@@ -80,11 +81,6 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
             work.aliases.free.push(tool.name.clone());
             tool.kind = ToolKind::Function(Some(free_text()));
             true
-        }
-        ToolKind::Hosted(_) if !work.is_meant() => {
-            let what = format!("hosted tool '{}' not offered", tool.name);
-            work.withhold(Severity::Major, tool, what, "only its own vendor runs it");
-            false
         }
         _ => true,
     }
@@ -200,6 +196,55 @@ fn strictness(work: &mut Work<'_>) {
     for site in lost {
         work.lose(Severity::Major, site, "strictness dropped", why);
     }
+}
+
+/// Drops strictness from tools with which the strict ones would add up to more than the target takes.
+fn limit_strictness(work: &mut Work<'_>) {
+    let Some(limits) = work.profile.tools.strict_limits.filter(|_| !work.is_own_words()) else {
+        return;
+    };
+    let (mut tools, mut unions, mut optional) = (0, 0, 0);
+    let mut lost = Vec::new();
+    for tool in work.request.tools.iter_mut().filter(|tool| tool.strict == Some(true)) {
+        let (own_unions, own_optional) = tool.parameters().map_or((0, 0), complexity);
+        let fits = tools < limits.tools
+            && unions + own_unions <= limits.unions
+            && optional + own_optional <= limits.optional;
+        if fits {
+            tools += 1;
+            unions += own_unions;
+            optional += own_optional;
+        } else {
+            tool.strict = None;
+            lost.push(Site::field(&tool.origin, "strict"));
+        }
+    }
+    for site in lost {
+        let why = "the target takes no more strict tools, unions or optional parameters";
+        work.lose(Severity::Minor, site, "strictness dropped", why);
+    }
+}
+
+/// How many parameters of a schema have several types, and how many are not required.
+fn complexity(schema: &Json) -> (usize, usize) {
+    let is_union = ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some())
+        || schema.get("type").and_then(Json::as_array).is_some();
+    let required = schema.get("required").and_then(Json::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|list| list.iter().any(|own| own.as_str() == Some(name)));
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let names = properties.into_iter().flat_map(Object::keys);
+    let mut sum = (usize::from(is_union), names.filter(|name| !is_required(name)).count());
+    let lists = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let groups = ["properties", "$defs", "definitions"].iter();
+    let groups = groups.filter_map(|key| schema.get(key)?.as_object());
+    let below = lists.flatten().chain(schema.get("items"));
+    let below = below.chain(groups.flat_map(|group| group.iter().map(|(_, own)| own)));
+    for own in below {
+        let (unions, optional) = complexity(own);
+        sum = (sum.0 + unions, sum.1 + optional);
+    }
+    sum
 }
 
 fn history_has_calls(work: &Work<'_>) -> bool {

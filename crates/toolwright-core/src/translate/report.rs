@@ -45,7 +45,7 @@ pub struct Entry {
 impl Report {
     /// Of a fitted request, which is given back.
     pub(super) fn of_request(fitted: Fitted, spelling: &[(&str, &str)]) -> (Request, Report) {
-        let Fitted { request, aliases, losses, additions } = fitted;
+        let Fitted { request, aliases, losses, additions, .. } = fitted;
         (request, Report { additions, aliases, ..Report::of_losses(losses, spelling) })
     }
 

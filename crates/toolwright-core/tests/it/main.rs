@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::case_sensitive_file_extension_comparisons)]
 
+mod answer_format;
 mod anthropic;
 mod args;
 mod bedrock;
@@ -19,6 +20,7 @@ mod generate;
 mod golden;
 mod growing;
 mod hosted;
+mod hosted_tools;
 mod json;
 mod keep;
 mod law_1;

@@ -142,7 +142,8 @@ fn items_of_a_turn_are_one_message() {
             Role::System
         ]
     );
-    assert_eq!(messages[0].parts[0].cache, Some(CacheMark::default()));
+    let ttl = Some("30m".to_owned());
+    assert_eq!(messages[0].parts[0].cache, Some(CacheMark { ttl, ..CacheMark::default() }));
     let turn = &messages[1].parts;
     assert_eq!(turn.len(), 10);
     let Body::Reasoning(Reasoning { sections, redacted: false }) = &turn[0].body else {

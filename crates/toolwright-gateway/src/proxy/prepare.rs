@@ -153,14 +153,20 @@ pub fn asked(ask: &Ask, request: &Request) -> Asked {
 /// Why a request is not sent. What this upstream's dialect cannot say, another's may.
 fn unfit(error: TranslateError) -> Box<Failure> {
     match error {
-        error @ TranslateError::Refused(_) => Failure::unfit(refused(error)),
+        error @ (TranslateError::Refused(_) | TranslateError::Unsupported { .. }) => {
+            Failure::unfit(refused(error))
+        }
         error => refused(error).into(),
     }
 }
 
 /// What a client reads where something would be lost that must not be, or cannot be read.
 pub fn refused(error: TranslateError) -> Fault {
-    Fault::new(FaultClass::Invalid, error.to_string())
+    let mut fault = Fault::new(FaultClass::Invalid, error.to_string());
+    if let TranslateError::Unsupported { pointer, .. } = error {
+        fault.param = Some(pointer);
+    }
+    fault
 }
 
 /// The id of a reply that has none of its vendor's, by the dialect's fashion. Ids of calls that a

@@ -3,9 +3,10 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, FormatRule, IdRule, LatePlace, LateSystem, MediaRule,
-    NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
-    SchemaRule, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
+    Charset, ChoiceRule, ContentRule, FormatRule, HostedChoice, HostedKind, HostedMark,
+    HostedParameter, HostedRule, IdRule, LatePlace, LateSystem, MediaRule, NameRule,
+    OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
+    StrictLimits, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Document, Image};
 use crate::response::StopReason;
@@ -42,6 +43,46 @@ fn late_system(target: &Target<'_>) -> LateSystem {
     })
 }
 
+/// Web search, web fetch and code execution, in the oldest version that needs no beta header.
+const HOSTED: &[HostedRule] = &[
+    HostedRule {
+        kind: HostedKind::WebSearch,
+        mark: HostedMark::Type("web_search_"),
+        definition: r#"{"type":"web_search_20250305","name":"web_search"}"#,
+        parameters: &[
+            (HostedParameter::AllowedDomains, &["allowed_domains"]),
+            (HostedParameter::BlockedDomains, &["blocked_domains"]),
+            (HostedParameter::MaxUses, &["max_uses"]),
+            (HostedParameter::UserLocation, &["user_location"]),
+        ],
+        choice: HostedChoice::Name("web_search"),
+    },
+    HostedRule {
+        kind: HostedKind::WebFetch,
+        mark: HostedMark::Type("web_fetch_"),
+        definition: r#"{"type":"web_fetch_20250910","name":"web_fetch"}"#,
+        parameters: &[
+            (HostedParameter::AllowedDomains, &["allowed_domains"]),
+            (HostedParameter::BlockedDomains, &["blocked_domains"]),
+            (HostedParameter::MaxUses, &["max_uses"]),
+        ],
+        choice: HostedChoice::Name("web_fetch"),
+    },
+    HostedRule {
+        kind: HostedKind::CodeExecution,
+        mark: HostedMark::Type("code_execution_"),
+        definition: r#"{"type":"code_execution_20250825","name":"code_execution"}"#,
+        parameters: &[],
+        choice: HostedChoice::Name("code_execution"),
+    },
+];
+
+/// 400 "too many strict tools" and the like; see `docs/dialects/anthropic.md`.
+const STRICT_LIMITS: StrictLimits = StrictLimits { tools: 20, unions: 16, optional: 24 };
+
+/// Lifetimes of cache breakpoints.
+const TTLS: &[&str] = &["5m", "1h"];
+
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     // Versions are dates, so they compare as text.
@@ -55,6 +96,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             cache: true,
             examples: true,
             parameters_required: true,
+            hosted: HOSTED,
+            strict_limits: Some(STRICT_LIMITS),
             ..ToolRule::PLAIN
         },
         schema: SchemaRule {
@@ -82,7 +125,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             media: MEDIA,
             cache: true,
             cache_on_calls: true,
-            cache_ttl: true,
+            cache_ttls: TTLS,
             arguments_object: true,
             empty_text: false,
             ..ContentRule::PLAIN

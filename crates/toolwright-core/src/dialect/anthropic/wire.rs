@@ -28,6 +28,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("budget", "thinking/budget_tokens"),
     ("show", "thinking/display"),
     ("format", "output_config/format"),
+    ("format_kind", "output_config/format"),
     ("reason", "stop_reason"),
     ("sequence", "stop_sequence"),
     ("details", "stop_details"),

@@ -64,7 +64,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             media: MEDIA,
             cache: true,
             cache_on_calls: true,
-            cache_ttl: true,
+            cache_ttls: &["5m", "1h"],
             arguments_object: true,
             empty_text: false,
             // 400 "The document file name can only contain…" and "Messages can't contain duplicate

@@ -37,6 +37,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("show", "additionalModelRequestFields/thinking/display"),
     ("effort", "outputConfig/effort"),
     ("format", "outputConfig/textFormat"),
+    ("format_kind", "outputConfig/textFormat"),
     ("reason", "stopReason"),
     ("cache_read", "usage/cacheReadInputTokens"),
     ("cache_write", "usage/cacheWriteInputTokens"),

@@ -23,6 +23,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("stop", "stop_sequences"),
     ("budget", "thinking/token_budget"),
     ("format", "response_format"),
+    ("format_kind", "response_format"),
     ("reason", "finish_reason"),
     ("cache_read", "usage/cached_tokens"),
     ("ending", ""),

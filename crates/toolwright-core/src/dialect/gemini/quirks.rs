@@ -3,9 +3,10 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, LateSystem, MediaRule,
-    Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
-    SchemaRule, ShowRule, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
+    Charset, ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
+    HostedRule, IdRule, JsonRule, LateSystem, MediaRule, Merges, NameRule, OutcomeCarrier,
+    OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, SystemRule,
+    ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{self, Audio, Document, Image, Video};
 use crate::response::StopReason;
@@ -23,6 +24,31 @@ const KINDS: &[MediaKind] = &[Image, Document, Audio, Video];
 const MEDIA: MediaRule =
     MediaRule { base64: KINDS, url: KINDS, file: true, url_mime: true, ..MediaRule::NONE };
 
+/// Search, pages and code, each a member of an entry of `tools`.
+const HOSTED: &[HostedRule] = &[
+    HostedRule {
+        kind: HostedKind::WebSearch,
+        mark: HostedMark::Member("googleSearch"),
+        definition: r#"{"googleSearch":{}}"#,
+        parameters: &[],
+        choice: HostedChoice::None,
+    },
+    HostedRule {
+        kind: HostedKind::WebFetch,
+        mark: HostedMark::Member("urlContext"),
+        definition: r#"{"urlContext":{}}"#,
+        parameters: &[],
+        choice: HostedChoice::None,
+    },
+    HostedRule {
+        kind: HostedKind::CodeExecution,
+        mark: HostedMark::Member("codeExecution"),
+        definition: r#"{"codeExecution":{}}"#,
+        parameters: &[],
+        choice: HostedChoice::None,
+    },
+];
+
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::gemini).unwrap_or(&family::ANY_GEMINI);
@@ -31,7 +57,14 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         names: NameRule { charset: Charset::WordDotColon, letter_first: true, max: 128 },
         ids: IdRule { max: 256, ..IdRule::ANY },
         // Modes `VALIDATED` and `ANY` hold the model to its schemas; there is no flag for strictness.
-        tools: ToolRule { output: true, max: Some(512), ..ToolRule::PLAIN },
+        tools: ToolRule {
+            output: true,
+            max: Some(512),
+            hosted: HOSTED,
+            // 400 "Tool use with function calling is unsupported" before Gemini 3 (reports).
+            hosted_alone: true,
+            ..ToolRule::PLAIN
+        },
         // `parametersJsonSchema` takes what `parameters` refuses (case 22).
         schema: SchemaRule::FULL,
         choice: ChoiceRule { allowed_auto: true, allowed_required: true, ..ChoiceRule::USUAL },

@@ -27,6 +27,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("thinking", "prompt_mode"),
     ("effort", "reasoning_effort"),
     ("format", "response_format"),
+    ("format_kind", "response_format"),
     ("arguments", "function/arguments"),
     ("call_id", "tool_call_id"),
     ("reason", "choices/0/finish_reason"),

@@ -30,6 +30,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("seed", "options/seed"),
     ("thinking", "think"),
     ("effort", "think"),
+    ("format_kind", "format"),
     ("reason", "done_reason"),
 ];
 

@@ -135,7 +135,7 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
                 ..MediaRule::NONE
             },
             cache: true,
-            cache_ttl: true,
+            cache_ttls: &["30m", "12h"],
             refusal: true,
             arguments_free: true,
             ..ContentRule::PLAIN
@@ -189,7 +189,7 @@ pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.content.media.base64 = &[MediaKind::Image];
     profile.content.media.file = false;
     profile.content.cache = false;
-    profile.content.cache_ttl = false;
+    profile.content.cache_ttls = &[];
     profile.content.refusal = false;
     profile.content.arguments_free = false;
     profile.reasoning.replay = true;

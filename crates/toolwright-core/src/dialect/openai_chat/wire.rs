@@ -22,6 +22,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("effort", "reasoning_effort"),
     ("budget", "thinking/budget_tokens"),
     ("format", "response_format"),
+    ("format_kind", "response_format"),
     ("ending", "choices/0"),
     ("reason", "choices/0/finish_reason"),
     ("cache_read", "usage/prompt_tokens_details/cached_tokens"),

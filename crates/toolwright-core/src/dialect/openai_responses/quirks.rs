@@ -3,9 +3,10 @@
 use super::wire::DIALECT;
 use crate::dialect::Target;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, Family, FormatRule, IdRule, MediaRule, Merges, NameRule, OutcomeRule,
-    Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset,
-    SystemRule, ThinkingRule, ToolRule, TurnRule, family,
+    ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
+    HostedParameter, HostedRule, IdRule, MediaRule, Merges, NameRule, OutcomeRule, Profile,
+    ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset, SystemRule,
+    ThinkingRule, ToolRule, TurnRule, family,
 };
 use crate::part::MediaKind::{Audio, Document, Image};
 use crate::response::StopReason;
@@ -19,6 +20,28 @@ const MEDIA: MediaRule = MediaRule {
     ..MediaRule::NONE
 };
 
+/// Web search, also in its older and dated versions, and code execution.
+const HOSTED: &[HostedRule] = &[
+    HostedRule {
+        kind: HostedKind::WebSearch,
+        mark: HostedMark::Type("web_search"),
+        definition: r#"{"type":"web_search"}"#,
+        parameters: &[
+            (HostedParameter::AllowedDomains, &["filters", "allowed_domains"]),
+            (HostedParameter::BlockedDomains, &["filters", "blocked_domains"]),
+            (HostedParameter::UserLocation, &["user_location"]),
+        ],
+        choice: HostedChoice::Type("web_search"),
+    },
+    HostedRule {
+        kind: HostedKind::CodeExecution,
+        mark: HostedMark::Type("code_interpreter"),
+        definition: r#"{"type":"code_interpreter","container":{"type":"auto"}}"#,
+        parameters: &[],
+        choice: HostedChoice::Type("code_interpreter"),
+    },
+];
+
 /// The rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
@@ -31,6 +54,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             namespaces: true,
             strict: Strictness::PerTool,
             output: true,
+            hosted: HOSTED,
             ..ToolRule::PLAIN
         },
         schema: SchemaRule { strict: Subset::OpenaiStrict, root_union: false, ..SchemaRule::FULL },
@@ -46,8 +70,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         content: ContentRule {
             media: MEDIA,
             cache: true,
-            // `30m` and `12h` are the only lifetimes, and nobody else has them.
-            cache_ttl: false,
+            cache_ttls: &["30m", "12h"],
             refusal: true,
             arguments_free: true,
             ..ContentRule::PLAIN

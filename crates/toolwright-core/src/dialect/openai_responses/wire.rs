@@ -181,6 +181,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
     ("effort", "reasoning/effort"),
     ("show", "reasoning/summary"),
     ("format", "text/format"),
+    ("format_kind", "text/format"),
     ("reason", "status"),
     ("cause", "incomplete_details/reason"),
     ("failure", "error"),
@@ -238,8 +239,7 @@ pub(super) const STOPS: &[(StopReason, &str, Option<&str>)] = &[
     (StopReason::ContextWindow, "incomplete", Some("max_output_tokens")),
 ];
 
-/// Takes a breakpoint; one of an unknown kind stays where it is. Its lifetime stays extra: the
-/// words (`30m`, `12h`) are no one else's.
+/// Takes a breakpoint; one of an unknown kind stays where it is.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     let mark = fields.peek("prompt_cache_breakpoint")?.as_object()?;
     if mark.get("mode").and_then(Json::as_str) != Some("explicit") {
@@ -247,15 +247,21 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     }
     let mut rest = mark.clone();
     rest.remove("mode");
+    let ttl = rest.get("ttl").and_then(Json::as_str).map(str::to_owned);
+    if ttl.is_some() {
+        rest.remove("ttl");
+    }
     fields.take("prompt_cache_breakpoint");
     keep(fields, "prompt_cache_breakpoint", rest);
-    Some(CacheMark::default())
+    Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
 /// Writes a breakpoint.
 pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
-    if cache.is_some() {
-        object.insert("prompt_cache_breakpoint", object! {"mode": "explicit"});
+    if let Some(cache) = cache {
+        let mut mark = object! {"mode": "explicit"};
+        mark.insert_some("ttl", cache.ttl.as_deref());
+        object.insert("prompt_cache_breakpoint", mark);
     }
 }
 

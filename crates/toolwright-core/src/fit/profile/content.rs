@@ -11,8 +11,8 @@ pub struct ContentRule {
     pub cache: bool,
     /// Cache breakpoints on calls, too
     pub cache_on_calls: bool,
-    /// The breakpoint's lifetime
-    pub cache_ttl: bool,
+    /// Lifetimes that a breakpoint may have; empty if it has none
+    pub cache_ttls: &'static [&'static str],
     /// Refusals as such; else they become text
     pub refusal: bool,
     /// Whether arguments of a call must be an object; malformed text cannot be said then
@@ -31,7 +31,7 @@ impl ContentRule {
         media: MediaRule::NONE,
         cache: false,
         cache_on_calls: false,
-        cache_ttl: false,
+        cache_ttls: &[],
         refusal: false,
         arguments_object: false,
         arguments_free: false,

@@ -1,5 +1,7 @@
 //! Rules for tool definitions, their schemas, and the choice among them.
 
+use super::hosted::HostedRule;
+
 /// What a tool definition can say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolRule {
@@ -25,6 +27,23 @@ pub struct ToolRule {
     pub parameters_required: bool,
     /// Whether tools must be declared when the history has calls or outcomes (case 14)
     pub required_by_history: bool,
+    /// Tools that the vendor runs itself and others have too
+    pub hosted: &'static [HostedRule],
+    /// Whether hosted tools exclude functions
+    pub hosted_alone: bool,
+    /// How much strict tools may add up to
+    pub strict_limits: Option<StrictLimits>,
+}
+
+/// How much the strict tools of a request may add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StrictLimits {
+    /// Strict tools
+    pub tools: usize,
+    /// Parameters of several types
+    pub unions: usize,
+    /// Parameters that are not required
+    pub optional: usize,
 }
 
 impl ToolRule {
@@ -41,6 +60,9 @@ impl ToolRule {
         max_description: None,
         parameters_required: false,
         required_by_history: false,
+        hosted: &[],
+        hosted_alone: false,
+        strict_limits: None,
     };
 }
 

@@ -177,3 +177,15 @@ fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
         assert!(claude.received().is_empty());
     }
 }
+
+#[test]
+fn a_request_that_depends_on_a_hosted_tool_is_refused_in_the_client_s_words() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&table("mine", "mistral", &upstream));
+    let body = r#"{"model":"mine/m","input":"x","tools":[{"type":"web_search"}]}"#;
+    let answer = gateway.ask_json("/v1/responses", body);
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(text_at(&answer.json(), "/error/param"), "/tools/0");
+    assert!(text_at(&answer.json(), "/error/message").contains("web_search"), "{}", answer.text());
+    assert!(upstream.received().is_empty());
+}
