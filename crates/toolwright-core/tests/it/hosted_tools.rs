@@ -73,7 +73,7 @@ fn a_hosted_tool_becomes_the_same_tool_of_the_target() {
             "openai-responses",
             limited,
             r#"{"type":"web_search"}"#,
-            &["/tools/0/type", "/tools/0/max_uses"],
+            &["/tools/0/max_uses", "/tools/0/type"],
         ),
         ("anthropic", "gemini", fetch, r#"{"urlContext":{}}"#, &[]),
         ("gemini", "anthropic", r#"{"urlContext":{}}"#, fetch, &[]),
