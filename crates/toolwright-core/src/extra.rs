@@ -100,6 +100,16 @@ impl Extra {
         }
     }
 
+    /// Takes away fields, other than notes, that are not wanted.
+    pub fn take_unless(&mut self, is_wanted: impl Fn(&str) -> bool) -> Object {
+        let Some(inner) = &mut self.0 else { return Object::new() };
+        let is_kept = |key: &str| is_note(key) || key == BESIDE || key == HERE || is_wanted(key);
+        let fields = std::mem::take(&mut inner.fields).into_iter();
+        let (kept, taken): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| is_kept(key));
+        *self = Extra::new(inner.dialect, kept.into_iter().collect());
+        taken.into_iter().collect()
+    }
+
     /// Takes over every field that a later value of the same thing gives.
     pub fn update(&mut self, later: Extra) {
         let Some(later) = later.0 else { return };

@@ -115,6 +115,7 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     roles::pass(&mut work);
     documents::pass(&mut work);
     alias::pass(&mut work);
+    choice::force_by_format(&mut work);
     sampling::pass(&mut work);
     overrides::pass(&mut work);
     let Work { request, aliases, losses, additions, refusal, .. } = work;

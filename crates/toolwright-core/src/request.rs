@@ -29,6 +29,8 @@ pub struct Request {
     pub thinking: Option<Thinking>,
     /// The form of the answer
     pub format: Option<Format>,
+    /// Id of the end user, for the vendor's abuse detection
+    pub user: Option<String>,
     /// Whether the answer shall come as a stream; `None` leaves it to the dialect's default
     pub stream: Option<bool>,
     /// Fields without a canonical name
@@ -137,6 +139,16 @@ pub struct Sampling {
     pub stop: Vec<String>,
     /// Seed
     pub seed: Option<Number>,
+    /// Penalty for tokens by how often they occurred
+    pub frequency_penalty: Option<Number>,
+    /// Penalty for tokens that occurred at all
+    pub presence_penalty: Option<Number>,
+    /// Number of answers to choose from
+    pub answers: Option<Number>,
+    /// Whether the answer shall have the log probabilities of its tokens
+    pub logprobs: Option<bool>,
+    /// Number of most likely tokens to list at each position
+    pub top_logprobs: Option<Number>,
 }
 
 /// How the model shall think, as far as vendors agree. What only one vendor says is extra.

@@ -154,7 +154,8 @@ impl<'c> Translator<'c> {
             return Err(TranslateError::Unsupported { pointer, what });
         }
         let (request, mut report) = Report::of_request(fitted, self.from.spelling());
-        let value = self.to.encode_request(request);
+        let mut value = self.to.encode_request(request);
+        self.to.ask_for_usage(&mut value);
         report.model = model.filter(|_| value.body.get("model").is_none());
         report.path = Some(value.path.clone());
         self.settle(value, report)

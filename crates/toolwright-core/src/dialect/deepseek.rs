@@ -37,6 +37,8 @@ fn rules(profile: &mut Profile, target: &Target<'_>) {
     profile.reasoning.replay = echo;
     profile.reasoning.must_echo = echo;
     profile.sampling.seed = false;
+    profile.sampling.answers = false;
+    profile.sampling.user = false;
     profile.thinking.switch = true;
     profile.thinking.default_on = true;
     profile.format.schema = false;

@@ -100,7 +100,7 @@ impl ChatCodec for OpenaiChat {
     }
 
     fn ask_for_usage(&self, request: &mut WireRequest) {
-        if self.quirks.stream_usage == UsagePlace::OwnChunk {
+        if !self.quirks.usage_unasked {
             request::ask_for_usage(&mut request.body);
         }
     }

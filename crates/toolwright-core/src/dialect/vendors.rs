@@ -32,6 +32,7 @@ pub static VENDORS: &[Vendor] = &[
         codec: OpenaiChat::new(&Quirks {
             thinking: ThinkingSwitch::Thinking,
             stream_usage: UsagePlace::LastChunk,
+            usage_unasked: true,
             rules: moonshot,
             ..OPENAI
         }),
@@ -51,6 +52,7 @@ pub static VENDORS: &[Vendor] = &[
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Thinking,
             stream_usage: UsagePlace::LastChunk,
+            usage_unasked: true,
             rules: |profile, target| {
                 thinks_in_text(profile, target);
                 profile.thinking.switch = true;
@@ -187,6 +189,7 @@ pub static VENDORS: &[Vendor] = &[
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
             stream_usage: UsagePlace::LastChunk,
+            usage_unasked: true,
             // 413 "input batch size … > maximum allowed batch size 32", or 64, by the model.
             embeds: Some(Form::Listed {
                 path: "/v1/embeddings",

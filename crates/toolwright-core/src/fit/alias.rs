@@ -31,10 +31,12 @@ pub struct Aliases {
     pub single_call: bool,
     /// Whether a placeholder stands in for tools; calls of it are dropped
     pub placeholder: bool,
+    /// Whether the format of the answer stands for a forced call, so that its text is one
+    pub forced: bool,
 }
 
 /// The words of a report's aliases.
-const KEYS: [&str; 6] = ["names", "ids", "nulled", "free", "single_call", "placeholder"];
+const KEYS: [&str; 7] = ["names", "ids", "nulled", "free", "single_call", "placeholder", "forced"];
 
 impl Aliases {
     /// The original name of a tool.
@@ -75,6 +77,7 @@ impl Aliases {
             "free": self.free.clone(),
             "single_call": self.single_call,
             "placeholder": self.placeholder,
+            "forced": self.forced,
         })
     }
 
@@ -111,6 +114,7 @@ impl Aliases {
             free: value.get("free").map_or(Some(Vec::new()), strings)?,
             single_call: flag("single_call")?,
             placeholder: flag("placeholder")?,
+            forced: flag("forced")?,
         })
     }
 }

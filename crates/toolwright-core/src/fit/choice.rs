@@ -2,8 +2,11 @@
 //! other means, never widened in silence (case 21).
 
 use super::{Severity, Site, Work, thinking};
+use crate::json::{Json, Object};
+use crate::object;
 use crate::origin::Origin;
-use crate::tool::ToolChoice;
+use crate::request::{Format, SchemaFormat};
+use crate::tool::{Tool, ToolChoice};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     parallel(work);
@@ -127,6 +130,11 @@ fn allowed(
 /// A call cannot be forced; the model may answer without one.
 fn widened(work: &mut Work<'_>) -> Option<ToolChoice> {
     let site = Site::field(&Origin::NONE, "tool_choice");
+    if work.profile.choice.forced_by_format && !work.request.tools.is_empty() {
+        work.aliases.forced = true;
+        work.lose(Severity::Note, site, "enforced by the format of the answer", NO_WORD);
+        return None;
+    }
     let why = if work.profile.choice.required {
         "the target cannot force a call while it thinks"
     } else {
@@ -134,6 +142,47 @@ fn widened(work: &mut Work<'_>) -> Option<ToolChoice> {
     };
     work.lose(Severity::Major, site, "a call is asked for but not forced", why);
     work.profile.choice.auto.then_some(ToolChoice::Auto)
+}
+
+/// The members of an answer that stands for a forced call.
+pub(super) const FORCED_NAME: &str = "name";
+pub(super) const FORCED_ARGUMENTS: &str = "arguments";
+
+/// Writes the format in which an answer is a call of one of the tools. This comes after tools and their names
+/// were settled; [`restore`](super::restore) reads the answer.
+pub(super) fn force_by_format(work: &mut Work<'_>) {
+    if !work.aliases.forced {
+        return;
+    }
+    let call = |tool: &Tool| {
+        let name = object! {"type": "string", "enum": vec![tool.name.as_str()]};
+        let any = || Json::Object(object! {"type": "object"});
+        let arguments = tool.parameters().cloned().unwrap_or_else(any);
+        let mut properties = Object::new();
+        properties.insert(FORCED_NAME, name);
+        properties.insert(FORCED_ARGUMENTS, arguments);
+        Json::Object(object! {
+            "type": "object",
+            "properties": properties,
+            "required": vec![FORCED_NAME, FORCED_ARGUMENTS],
+        })
+    };
+    let mut calls: Vec<Json> = work.request.tools.iter().map(call).collect();
+    let schema = match calls.len() {
+        1 => calls.remove(0),
+        _ => Json::Object(object! {"anyOf": calls}),
+    };
+    let format = SchemaFormat { name: None, description: None, schema, strict: None };
+    let said = work.request.format.replace(Format::Schema(format));
+    if let Some(said) = said.filter(|said| *said != Format::Text) {
+        let why = "a call is forced, and the target has one format for both";
+        for field in ["format", "format_schema"] {
+            if field == "format" || matches!(said, Format::Schema(_)) {
+                let site = Site::field(&Origin::NONE, field);
+                work.lose(Severity::Note, site, "answer format dropped", why);
+            }
+        }
+    }
 }
 
 fn keep_only(work: &mut Work<'_>, names: &[String]) {

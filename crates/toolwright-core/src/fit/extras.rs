@@ -1,5 +1,6 @@
 //! First pass: fields and blocks that only another dialect knows are taken away, one loss each.
 
+use super::profile::KnownFields;
 use super::{Loss, Severity, Site, Work};
 use crate::dialect::Dialect;
 use crate::extra::{Extra, is_note};
@@ -25,7 +26,31 @@ pub(super) fn pass(work: &mut Work<'_>) {
         clear(&mut message.extra, &message.origin, dialect, losses);
         parts(&mut message.parts, dialect, losses);
     }
+    if let Some(known) = work.profile.known_fields {
+        drop_unknown(work, known);
+    }
     work.drop_empty();
+}
+
+/// Drops fields that the target does not know, where it refuses a request for them: those of a vendor that
+/// speaks the target's format with fields of its own.
+fn drop_unknown(work: &mut Work<'_>, known: KnownFields) {
+    let request = &mut work.request;
+    let mut lost: Vec<(Origin, Object)> = Vec::new();
+    lost.push((Origin::NONE, request.extra.take_unless(|key| known.request.contains(&key))));
+    for message in request.instructions.iter_mut().chain(&mut request.messages) {
+        let taken = message.extra.take_unless(|key| known.message.contains(&key));
+        lost.push((message.origin.clone(), taken));
+    }
+    let why = "the target refuses fields that it does not know";
+    for (origin, fields) in lost {
+        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            let site = Site::extra(&origin, key);
+            if !work.profile.dialect.is_default(&site.pointer(&[]), value) {
+                work.lose(Severity::Minor, site, "field dropped", why);
+            }
+        }
+    }
 }
 
 /// Clears the parts of a message, a response or an outcome.

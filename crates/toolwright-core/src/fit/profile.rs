@@ -26,11 +26,22 @@ pub use turns::{LatePlace, LateSystem, Merges, OutcomeCarrier, SystemRule, TurnR
 use super::Overrides;
 use crate::dialect::Dialect;
 
+/// The extra fields of a vendor that refuses a request for any other field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownFields {
+    /// Fields of the request
+    pub request: &'static [&'static str],
+    /// Fields of a message
+    pub message: &'static [&'static str],
+}
+
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// Whose rules these are
     pub dialect: Dialect,
+    /// The extra fields that exist, where the vendor refuses all others
+    pub known_fields: Option<KnownFields>,
     /// Legal tool names
     pub names: NameRule,
     /// Legal call ids
@@ -70,6 +81,7 @@ impl Profile {
     pub const fn plain(dialect: Dialect) -> Profile {
         Profile {
             dialect,
+            known_fields: None,
             names: NameRule::ANY,
             ids: IdRule::ANY,
             tools: ToolRule::PLAIN,

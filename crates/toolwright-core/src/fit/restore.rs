@@ -26,6 +26,7 @@ use crate::schema;
 use crate::tool::flat_name;
 
 use super::alias::each_part;
+use super::choice::{FORCED_ARGUMENTS, FORCED_NAME};
 use super::content::{arguments_site, legal};
 use super::reasoning::{LATE_SUMMARY, is_known, is_sectioned, summaries_first};
 
@@ -187,6 +188,12 @@ impl Restorer {
         if !extras::keep(&mut part, dialect, &mut self.losses) {
             return None;
         }
+        if self.aliases.forced
+            && self.calls == 0
+            && let Some(call) = part.as_text().and_then(forced_call)
+        {
+            part.body = Body::Call(call);
+        }
         let origin = part.origin.clone();
         let native =
             part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
@@ -314,8 +321,23 @@ impl Restorer {
     }
 }
 
+/// The call in an answer whose format is that of a call: see [`choice`](super::choice).
+fn forced_call(text: &str) -> Option<Call> {
+    let Ok(Json::Object(mut object)) = Json::parse(text) else { return None };
+    let (Some(Json::String(name)), Some(arguments @ Json::Object(_))) =
+        (object.remove(FORCED_NAME), object.remove(FORCED_ARGUMENTS))
+    else {
+        return None;
+    };
+    Some(Call { id: None, name, arguments: Arguments::from_json(&arguments) })
+}
+
 /// Undoes aliases in a request that was fitted once and comes back (`A → B → A`).
 pub fn request(mut request: Request, aliases: &Aliases) -> Request {
+    if aliases.forced {
+        // It stood for a choice.
+        request.format = None;
+    }
     let name = |own: &mut String| *own = aliases.name(own).to_owned();
     for tool in &mut request.tools {
         name(&mut tool.name);

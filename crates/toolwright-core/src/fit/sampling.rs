@@ -18,6 +18,22 @@ pub(super) fn pass(work: &mut Work<'_>) {
     drop(&mut sampling.top_p, rule.top_p, "top_p");
     drop(&mut sampling.top_k, rule.top_k, "top_k");
     drop(&mut sampling.seed, rule.seed, "seed");
+    let is = |own: &Number, value: f64| (own.as_f64() - value).abs() < f64::EPSILON;
+    // An explicit default is dropped without a loss.
+    let mut drop_unless = |slot: &mut Option<Number>, default: f64, kept: bool, field| {
+        slot.take_if(|own| !kept && is(own, default));
+        drop(slot, kept, field);
+    };
+    drop_unless(&mut sampling.frequency_penalty, 0.0, rule.penalties, "frequency_penalty");
+    drop_unless(&mut sampling.presence_penalty, 0.0, rule.penalties, "presence_penalty");
+    drop_unless(&mut sampling.answers, 1.0, rule.answers, "answers");
+    drop_unless(&mut sampling.top_logprobs, 0.0, rule.top_logprobs, "top_logprobs");
+    if !rule.logprobs && sampling.logprobs.take() == Some(true) {
+        lost.push("logprobs");
+    }
+    if !rule.user && work.request.user.take().is_some() {
+        lost.push("user");
+    }
     if !rule.stop && !sampling.stop.is_empty() {
         sampling.stop.clear();
         lost.push("stop");

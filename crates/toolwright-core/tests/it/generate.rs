@@ -213,6 +213,7 @@ fn sampling() -> impl Strategy<Value = Sampling> {
             top_k,
             stop,
             seed,
+            ..Sampling::default()
         },
     )
 }

@@ -175,9 +175,9 @@ fn the_gravest_loss_comes_first_and_is_named_by_a_refusal() {
 #[test]
 fn a_default_is_known_by_its_path_and_its_value() {
     let chat = Dialect::OpenaiChat;
-    assert!(chat.is_default("/n", &Json::from(1_u64)));
-    assert!(!chat.is_default("/n", &Json::from(2_u64)));
-    assert!(!chat.is_default("/m", &Json::from(1_u64)));
+    assert!(chat.is_default("/store", &Json::from(false)));
+    assert!(!chat.is_default("/store", &Json::from(true)));
+    assert!(!chat.is_default("/stored", &Json::from(false)));
     assert!(chat.is_default("/messages/12/tool_calls/3/index", &Json::from(3_u64)));
     assert!(!chat.is_default("/messages/12/index", &Json::from(3_u64)));
     assert!(chat.is_default("/anything", &Json::Null));

@@ -40,6 +40,7 @@ mod peek;
 mod repair;
 mod results;
 mod schema;
+mod settings;
 mod shapes;
 mod speak;
 mod spelling;

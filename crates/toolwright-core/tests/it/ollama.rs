@@ -1,14 +1,16 @@
 //! Ollama: whole calls, ids or none, one text a message, and all that its server omits.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, law};
+use toolwright_core::fit::Aliases;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::request::{Format, Thinking};
+use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{
     Arguments, Body, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response,
-    Role, Stop, StopReason, Usage,
+    Role, Stop, StopReason, Usage, object,
 };
 
 use crate::fixtures;
@@ -377,4 +379,62 @@ fn every_reply_has_durations_that_can_be_divided_by() {
     assert_eq!(codec().decode_response(WireReply::ok(whole)).unwrap().stop, response.stop);
     let measured = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"x"},"done":true,"done_reason":"stop","total_duration":5,"load_duration":2,"prompt_eval_duration":2,"eval_duration":3}"#;
     fixtures::response(codec(), &json(measured));
+}
+
+/// A request that forces a call, in `openai-chat`.
+fn forcing(choice: &str) -> String {
+    format!(
+        r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"tool_choice":{choice},"tools":[
+        {{"type":"function","function":{{"name":"add","parameters":{{"type":"object","properties":{{"a":{{"type":"integer"}}}},"required":["a"]}}}}}},
+        {{"type":"function","function":{{"name":"noop"}}}}]}}"#
+    )
+}
+
+#[test]
+fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
+    let (chat, ollama) = (lookup("openai-chat").unwrap(), lookup("ollama").unwrap());
+    for (choice, names) in [
+        (r#""required""#, vec!["add", "noop"]),
+        (r#"{"type":"function","function":{"name":"add"}}"#, vec!["add"]),
+    ] {
+        let strict = Options { strict: true, ..Options::default() };
+        let wire =
+            WireRequest { body: Json::parse(&forcing(choice)).unwrap(), ..WireRequest::default() };
+        let there = Translator::new(chat, ollama, &strict).request(wire).unwrap();
+        let format = there.value.body.get("format").unwrap().to_string();
+        for name in ["add", "noop"] {
+            assert_eq!(format.contains(name), names.contains(&name), "{format}");
+        }
+        let aliases = Aliases::from_json(&there.report.aliases.to_json()).unwrap();
+        assert!(aliases.forced);
+        let options = Options { aliases, ..Options::default() };
+        let back = Translator::new(ollama, chat, &options);
+        let said = r#"{"name":"add","arguments":{"a":1}}"#;
+        let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": said}, "done": true, "done_reason": "stop"};
+        let answer = back.response(WireReply::ok(reply.clone())).unwrap().value.body;
+        let call = answer.pointer("/choices/0/message/tool_calls/0/function").unwrap();
+        assert_eq!(call.get("name").and_then(Json::as_str), Some("add"), "{answer}");
+        assert_eq!(call.get("arguments").and_then(Json::as_str), Some(r#"{"a":1}"#), "{answer}");
+        let stop = answer.pointer("/choices/0/finish_reason").and_then(Json::as_str);
+        assert_eq!(stop, Some("tool_calls"), "{answer}");
+        // As a stream, in two pieces.
+        let mut stream = back.stream();
+        let mut out = Vec::new();
+        for (text, done) in [(&said[..12], false), (&said[12..], false), ("", true)] {
+            let line = object! {"model": "m", "message": object! {"role": "assistant", "content": text}, "done": done, "done_reason": done.then_some("stop")};
+            stream.push(format!("{line}\n").as_bytes(), &mut out).unwrap();
+        }
+        stream.finish(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(r#""name":"add""#) && text.contains(r#"\"a\":1"#), "{text}");
+        assert!(text.contains(r#""finish_reason":"tool_calls""#), "{text}");
+        assert!(!text.contains(r#""content":"{"#), "{text}");
+    }
+    // Text that is no call stays text.
+    let options =
+        Options { aliases: Aliases { forced: true, ..Aliases::default() }, ..Options::default() };
+    let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": "no"}, "done": true};
+    let back = Translator::new(ollama, chat, &options).response(WireReply::ok(reply)).unwrap();
+    let text = back.value.body.pointer("/choices/0/message/content").and_then(Json::as_str);
+    assert_eq!(text, Some("no"));
 }

@@ -792,6 +792,7 @@ fn counts_are_asked_for_only_where_a_stream_has_none_unasked() {
     assert_eq!(asked("openai-chat", r#"{"stream":true}"#), counted);
     assert_eq!(asked("openai-chat", r#"{"stream":true,"stream_options":null}"#), counted);
     assert_eq!(asked("openai-chat", r#"{"stream":false}"#), r#"{"stream":false}"#);
-    assert_eq!(asked("deepseek", r#"{"stream":true}"#), r#"{"stream":true}"#);
+    assert_eq!(asked("deepseek", r#"{"stream":true}"#), counted);
+    assert_eq!(asked("moonshot", r#"{"stream":true}"#), r#"{"stream":true}"#);
     assert_eq!(asked("anthropic", r#"{"stream":true}"#), r#"{"stream":true}"#);
 }

@@ -148,6 +148,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             default_max_tokens: Some(family.max_output.unwrap_or(DEFAULT_MAX_TOKENS)),
             temperature: sampling,
             max_temperature: Some(1),
+            user: true,
             top_p: sampling,
             top_k: sampling,
             ..SamplingRule::PLAIN.with_family(family)

@@ -31,6 +31,11 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.sampling.top_k = fields.number("top_k")?;
     request.sampling.stop = fields.strings("stop_sequences")?;
     request.stream = fields.boolean("stream")?;
+    if let Some(wire) = fields.take("metadata") {
+        let mut own = Fields::new(wire, Path::ROOT.key("metadata"), DIALECT)?;
+        request.user = own.string("user_id")?;
+        keep(&mut fields, "metadata", own.into_object());
+    }
     decode_thinking(&mut fields, &mut request)?;
     decode_output_config(&mut fields, &mut request)?;
     request.extra = fields.rest();
@@ -133,6 +138,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
         body.insert("stop_sequences", request.sampling.stop);
     }
     body.insert_some("stream", request.stream);
+    body.insert_some("metadata", request.user.map(|user| object! {"user_id": user}));
     let thinking_extra = request.extra.get(DIALECT, "thinking");
     body.insert_some("thinking", encode_thinking(request.thinking.as_ref(), thinking_extra));
     body.insert_some("output_config", encode_output_config(request.thinking, request.format));

@@ -14,6 +14,7 @@ pub(super) const PATH: &str = "/v1/messages";
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("user", "metadata/user_id"),
     ("parameters", "input_schema"),
     ("cache", "cache_control"),
     ("examples", "input_examples"),

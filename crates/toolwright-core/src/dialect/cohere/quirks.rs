@@ -29,7 +29,13 @@ pub(super) fn profile() -> Profile {
             ..OutcomeRule::TEXT
         },
         reasoning: ReasoningRule { replay: true, ..ReasoningRule::NONE },
-        sampling: SamplingRule { top_k: true, seed: true, ..SamplingRule::PLAIN },
+        sampling: SamplingRule {
+            top_k: true,
+            seed: true,
+            penalties: true,
+            logprobs: true,
+            ..SamplingRule::PLAIN
+        },
         thinking: ThinkingRule {
             switch: true,
             budget: true,

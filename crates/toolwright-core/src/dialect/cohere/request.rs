@@ -26,6 +26,9 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.sampling.top_k = fields.number("k")?;
     request.sampling.stop = fields.strings("stop_sequences")?;
     request.sampling.seed = fields.number("seed")?;
+    request.sampling.frequency_penalty = fields.number("frequency_penalty")?;
+    request.sampling.presence_penalty = fields.number("presence_penalty")?;
+    request.sampling.logprobs = fields.boolean("logprobs")?;
     request.stream = fields.boolean("stream")?;
     decode_thinking(&mut fields, &mut request)?;
     decode_format(&mut fields, &mut request)?;
@@ -124,6 +127,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
         body.insert("stop_sequences", request.sampling.stop);
     }
     body.insert_some("seed", request.sampling.seed);
+    body.insert_some("frequency_penalty", request.sampling.frequency_penalty);
+    body.insert_some("presence_penalty", request.sampling.presence_penalty);
+    body.insert_some("logprobs", request.sampling.logprobs);
     let thinking_extra = request.extra.get(DIALECT, "thinking");
     body.insert_some("thinking", encode_thinking(request.thinking.as_ref(), thinking_extra));
     body.insert_some("response_format", request.format.map(encode_format));

@@ -33,9 +33,6 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
 pub(super) const DEFAULTS: Defaults = &[
     ("/documents", &["[]"]),
     ("/safety_mode", &["\"CONTEXTUAL\""]),
-    ("/logprobs", &["false"]),
-    ("/frequency_penalty", &["0", "0.0"]),
-    ("/presence_penalty", &["0", "0.0"]),
     ("/raw_prompting", &["false"]),
     ("/priority", &["0"]),
 ];

@@ -102,6 +102,10 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
             max_temperature: Some(2),
             top_k: true,
             seed: true,
+            penalties: true,
+            answers: true,
+            logprobs: true,
+            top_logprobs: true,
             ..SamplingRule::PLAIN.with_family(family)
         },
         thinking: thinking(family),

@@ -96,6 +96,11 @@ fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), Dec
         top_k: own.number("topK")?,
         stop: own.strings("stopSequences")?,
         seed: own.number("seed")?,
+        frequency_penalty: own.number("frequencyPenalty")?,
+        presence_penalty: own.number("presencePenalty")?,
+        answers: own.number("candidateCount")?,
+        logprobs: own.boolean("responseLogprobs")?,
+        top_logprobs: own.number("logprobs")?,
     };
     request.thinking = decode_thinking(&mut own, root)?;
     request.format = decode_format(&mut own, root)?;
@@ -223,6 +228,11 @@ fn encode_config(request: &Request, level: Option<&str>) -> Object {
         object.insert("stopSequences", sampling.stop);
     }
     object.insert_some("seed", sampling.seed);
+    object.insert_some("frequencyPenalty", sampling.frequency_penalty);
+    object.insert_some("presencePenalty", sampling.presence_penalty);
+    object.insert_some("candidateCount", sampling.answers);
+    object.insert_some("responseLogprobs", sampling.logprobs);
+    object.insert_some("logprobs", sampling.top_logprobs);
     let thinking = request.thinking.as_ref().map(|own| encode_thinking(own, level));
     object.insert_some("thinkingConfig", thinking.filter(|own| !own.is_empty()));
     let extra = request.extra.get(DIALECT, "generationConfig");

@@ -15,6 +15,11 @@ const PREFIX: &str = "/v1beta/models/";
 /// Where canonical fields stand on the wire. A part's origin is the whole part, because its
 /// signature stands beside the call. What a candidate and the counts add is found by its own name.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("frequency_penalty", "generationConfig/frequencyPenalty"),
+    ("presence_penalty", "generationConfig/presencePenalty"),
+    ("answers", "generationConfig/candidateCount"),
+    ("logprobs", "generationConfig/responseLogprobs"),
+    ("top_logprobs", "generationConfig/logprobs"),
     ("parameters", "parametersJsonSchema"),
     ("output", "responseJsonSchema"),
     ("signature", "thoughtSignature"),
@@ -66,11 +71,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/toolConfig/includeServerSideToolInvocations", &["false"]),
     ("/tools/functionDeclarations/behavior", &["\"UNSPECIFIED\"", "\"BLOCKING\""]),
     ("/generationConfig", &["{}"]),
-    ("/generationConfig/candidateCount", &["1"]),
     ("/generationConfig/responseModalities", &["[]", "[\"TEXT\"]", "[\"text\"]"]),
-    ("/generationConfig/responseLogprobs", &["false"]),
-    ("/generationConfig/frequencyPenalty", &["0", "0.0"]),
-    ("/generationConfig/presencePenalty", &["0", "0.0"]),
     ("/generationConfig/mediaResolution", &["\"MEDIA_RESOLUTION_UNSPECIFIED\""]),
     ("/generationConfig/enableEnhancedCivicAnswers", &["false"]),
     ("/generationConfig/audioTimestamp", &["false"]),

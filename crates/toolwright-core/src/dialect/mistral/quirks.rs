@@ -59,7 +59,13 @@ pub(super) fn profile() -> Profile {
             sections: false,
             ..ReasoningRule::NONE
         },
-        sampling: SamplingRule { top_k: true, seed: true, ..SamplingRule::PLAIN },
+        sampling: SamplingRule {
+            top_k: true,
+            seed: true,
+            penalties: true,
+            answers: true,
+            ..SamplingRule::PLAIN
+        },
         thinking: ThinkingRule {
             switch: true,
             effort: true,

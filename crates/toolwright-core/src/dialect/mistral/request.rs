@@ -43,6 +43,9 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     }
     request.sampling.stop = fields.strings("stop")?;
     request.sampling.seed = fields.number("random_seed")?;
+    request.sampling.frequency_penalty = fields.number("frequency_penalty")?;
+    request.sampling.presence_penalty = fields.number("presence_penalty")?;
+    request.sampling.answers = fields.number("n")?;
     request.stream = fields.boolean("stream")?;
     decode_thinking(&mut fields, &mut request)?;
     decode_format(&mut fields, &mut request)?;
@@ -139,6 +142,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
         many => body.insert("stop", many.to_vec()),
     }
     body.insert_some("random_seed", request.sampling.seed);
+    body.insert_some("frequency_penalty", request.sampling.frequency_penalty);
+    body.insert_some("presence_penalty", request.sampling.presence_penalty);
+    body.insert_some("n", request.sampling.answers);
     body.insert_some("stream", request.stream);
     if let Some(Thinking { enabled, effort, .. }) = request.thinking {
         body.insert_some("prompt_mode", (enabled == Some(true)).then_some("reasoning"));

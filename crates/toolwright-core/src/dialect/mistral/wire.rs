@@ -21,6 +21,7 @@ pub(super) const EMBEDS: Form = Form::Listed {
 
 /// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("answers", "n"),
     ("instructions", "messages/0"),
     ("seed", "random_seed"),
     ("parallel", "parallel_tool_calls"),
@@ -39,10 +40,7 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
 
 /// Members that may be dropped without a loss.
 pub(super) const DEFAULTS: Defaults = &[
-    ("/n", &["1"]),
     ("/safe_prompt", &["false"]),
-    ("/frequency_penalty", &["0", "0.0"]),
-    ("/presence_penalty", &["0", "0.0"]),
     ("/metadata", &["{}"]),
     ("/guardrails", &["[]"]),
     ("/prediction/type", &["\"content\""]),

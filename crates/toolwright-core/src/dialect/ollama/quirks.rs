@@ -20,7 +20,7 @@ pub(super) fn profile() -> Profile {
             ..SchemaRule::FULL
         },
         // There is no such field at all.
-        choice: ChoiceRule::NONE,
+        choice: ChoiceRule { forced_by_format: true, ..ChoiceRule::NONE },
         // Templates of Qwen, Llama and Gemma refuse a system message behind the first turn, or drop it.
         system: SystemRule { late: LateSystem::Never, single_text: true, ..SystemRule::PLAIN },
         turns: TurnRule { single_text: true, ..TurnRule::PLAIN },
@@ -34,7 +34,14 @@ pub(super) fn profile() -> Profile {
         },
         outcome: OutcomeRule { name: true, many_texts: false, ..OutcomeRule::TEXT },
         reasoning: ReasoningRule { replay: true, ..ReasoningRule::NONE },
-        sampling: SamplingRule { top_k: true, seed: true, ..SamplingRule::PLAIN },
+        sampling: SamplingRule {
+            top_k: true,
+            seed: true,
+            penalties: true,
+            logprobs: true,
+            top_logprobs: true,
+            ..SamplingRule::PLAIN
+        },
         thinking: ThinkingRule {
             switch: true,
             effort: true,

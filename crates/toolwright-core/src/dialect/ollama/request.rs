@@ -20,6 +20,8 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
     request.stream = fields.boolean("stream")?;
     decode_options(&mut fields, &mut request)?;
+    request.sampling.logprobs = fields.boolean("logprobs")?;
+    request.sampling.top_logprobs = fields.number("top_logprobs")?;
     match fields.take("think") {
         None => {}
         Some(Json::Bool(enabled)) => {
@@ -81,6 +83,8 @@ fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), 
     sampling.top_k = own.number("top_k")?;
     sampling.stop = own.strings("stop")?;
     sampling.seed = own.number("seed")?;
+    sampling.frequency_penalty = own.number("frequency_penalty")?;
+    sampling.presence_penalty = own.number("presence_penalty")?;
     let rest = own.into_object();
     if !rest.is_empty() {
         fields.put_back("options", rest);
@@ -98,6 +102,8 @@ pub(super) fn encode(request: Request) -> WireRequest {
         body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
     }
     body.insert_some("stream", request.stream);
+    body.insert_some("logprobs", request.sampling.logprobs);
+    body.insert_some("top_logprobs", request.sampling.top_logprobs.clone());
     body.insert_some("think", request.thinking.as_ref().and_then(encode_thinking));
     match &request.format {
         Some(Format::Json) => body.insert("format", "json"),
@@ -141,6 +147,8 @@ fn encode_options(request: &Request) -> Object {
         object.insert("stop", sampling.stop.clone());
     }
     object.insert_some("seed", sampling.seed.clone());
+    object.insert_some("frequency_penalty", sampling.frequency_penalty.clone());
+    object.insert_some("presence_penalty", sampling.presence_penalty.clone());
     object
 }
 

@@ -12,6 +12,8 @@ pub(super) const PATH: &str = "/api/chat";
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("frequency_penalty", "options/frequency_penalty"),
+    ("presence_penalty", "options/presence_penalty"),
     ("usage", ""),
     ("ending", ""),
     // Texts and pictures are plain strings: the value is its own origin.
@@ -38,14 +40,10 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
 pub(super) const DEFAULTS: Defaults = &[
     ("/keep_alive", &["\"5m\"", "\"5m0s\""]),
     ("/format", &["\"\""]),
-    ("/logprobs", &["false"]),
-    ("/top_logprobs", &["0"]),
     ("/truncate", &["true"]),
     ("/shift", &["true"]),
     ("/options", &["{}"]),
     ("/options/num_predict", &["-1"]),
-    ("/options/frequency_penalty", &["0", "0.0"]),
-    ("/options/presence_penalty", &["0", "0.0"]),
     ("/messages/images", &["[]"]),
     ("/messages/tool_calls/function/index", &[]),
 ];

@@ -4,9 +4,9 @@
 use crate::dialect::{Dialect, Target};
 use crate::embed::Form;
 use crate::fit::profile::{
-    ChoiceRule, ContentRule, Family, FormatRule, IdRule, LateSystem, MediaRule, NameRule, Profile,
-    ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset, SystemRule,
-    ThinkingRule, ToolRule, family,
+    ChoiceRule, ContentRule, Family, FormatRule, IdRule, KnownFields, LateSystem, MediaRule,
+    NameRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset,
+    SystemRule, ThinkingRule, ToolRule, family,
 };
 use crate::json::Json;
 use crate::part::{Body, MediaKind, Part};
@@ -35,6 +35,8 @@ pub struct Quirks {
     pub empty_content: bool,
     /// Where a stream says what the answer cost
     pub stream_usage: UsagePlace,
+    /// Whether a stream has usage even if the request does not ask for it
+    pub usage_unasked: bool,
     /// How texts become vectors; `None` if they do not
     pub embeds: Option<Form>,
     /// How the rules differ from OpenAI's
@@ -84,6 +86,7 @@ pub const OPENAI: Quirks = Quirks {
     tool_shape: ToolShape::Nested,
     empty_content: false,
     stream_usage: UsagePlace::OwnChunk,
+    usage_unasked: false,
     embeds: Some(Form::OPENAI),
     rules: |_, _| {},
 };
@@ -104,10 +107,38 @@ impl Quirks {
     }
 }
 
+/// 400 "Unknown parameter" for any other: the fields of the SDK's request types that have no canonical name.
+const KNOWN_FIELDS: KnownFields = KnownFields {
+    request: &[
+        "audio",
+        "function_call",
+        "functions",
+        "logit_bias",
+        "max_completion_tokens",
+        "max_tokens",
+        "metadata",
+        "modalities",
+        "moderation",
+        "prediction",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "response_format",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream_options",
+        "verbosity",
+        "web_search_options",
+    ],
+    message: &["audio", "function_call", "name", "refusal"],
+};
+
 /// What OpenAI accepts.
 fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
+        known_fields: Some(KNOWN_FIELDS),
         names: NameRule::USUAL,
         ids: IdRule { max: 40, required: true, ..IdRule::ANY },
         tools: ToolRule {
@@ -145,6 +176,11 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
         sampling: SamplingRule {
             max_temperature: Some(2),
             seed: true,
+            penalties: true,
+            answers: true,
+            logprobs: true,
+            top_logprobs: true,
+            user: true,
             ..SamplingRule::PLAIN.with_family(family)
         },
         thinking: ThinkingRule {
@@ -176,6 +212,7 @@ const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
 /// The rules of most other vendors: what only OpenAI has is missing, and thinking comes and goes as
 /// a text.
 pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
+    profile.known_fields = None;
     let model = target.model.unwrap_or_default().to_ascii_lowercase();
     if ONE_SYSTEM_MESSAGE.iter().any(|family| model.contains(family)) {
         profile.system.late = LateSystem::Never;
@@ -194,8 +231,8 @@ pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.content.arguments_free = false;
     profile.reasoning.replay = true;
     // A model named like one of OpenAI's is judged by the vendor that serves it.
-    let (max_temperature, seed) = (profile.sampling.max_temperature, profile.sampling.seed);
-    profile.sampling = SamplingRule { max_temperature, seed, ..SamplingRule::PLAIN };
+    let sampling = profile.sampling.with_family(&Family::UNKNOWN);
+    profile.sampling = SamplingRule { stop: true, ..sampling };
     profile.thinking = ThinkingRule::openai(&Family::UNKNOWN);
     profile.reply.cache_write = false;
 }

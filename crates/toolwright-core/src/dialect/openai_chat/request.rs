@@ -35,6 +35,12 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError
     request.sampling.top_k = fields.number("top_k")?;
     request.sampling.stop = fields.strings("stop")?;
     request.sampling.seed = fields.number("seed")?;
+    request.sampling.frequency_penalty = fields.number("frequency_penalty")?;
+    request.sampling.presence_penalty = fields.number("presence_penalty")?;
+    request.sampling.answers = fields.number("n")?;
+    request.sampling.logprobs = fields.boolean("logprobs")?;
+    request.sampling.top_logprobs = fields.number("top_logprobs")?;
+    request.user = fields.string("user")?;
     request.stream = fields.boolean("stream")?;
     request.thinking = decode_thinking(&mut fields, quirks)?;
     request.format = decode_format(&mut fields, quirks)?;
@@ -197,6 +203,12 @@ pub(super) fn encode(request: Request, quirks: &Quirks) -> WireRequest {
         body.insert("stop", request.sampling.stop);
     }
     body.insert_some("seed", request.sampling.seed);
+    body.insert_some("frequency_penalty", request.sampling.frequency_penalty);
+    body.insert_some("presence_penalty", request.sampling.presence_penalty);
+    body.insert_some("n", request.sampling.answers);
+    body.insert_some("logprobs", request.sampling.logprobs);
+    body.insert_some("top_logprobs", request.sampling.top_logprobs);
+    body.insert_some("user", request.user);
     encode_thinking(request.thinking.unwrap_or_default(), &mut body, quirks);
     body.insert_some("response_format", request.format.map(encode_format));
     body.insert_some("stream", request.stream);

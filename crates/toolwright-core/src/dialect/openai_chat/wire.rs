@@ -11,6 +11,7 @@ use crate::response::StopReason;
 /// Where canonical fields stand on the wire. The id of a call stands beside the object that holds
 /// its name and arguments.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("answers", "n"),
     ("id", "../id"),
     ("cache", "prompt_cache_breakpoint"),
     ("call_id", "tool_call_id"),
@@ -34,7 +35,6 @@ pub(super) const SPELLING: &[(&str, &str)] = &[
 
 /// Members that may be dropped without a loss.
 pub(super) const DEFAULTS: Defaults = &[
-    ("/n", &["1"]),
     // The gateway asks for usage by itself, and gives it to a client that asked for it.
     ("/stream_options", &["{}"]),
     ("/stream_options/include_usage", &[]),
@@ -45,10 +45,6 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/service_tier", &["\"auto\"", "\"default\""]),
     ("/modalities", &["[]", "[\"text\"]"]),
     ("/verbosity", &["\"medium\""]),
-    ("/logprobs", &["false"]),
-    ("/top_logprobs", &["0"]),
-    ("/frequency_penalty", &["0", "0.0"]),
-    ("/presence_penalty", &["0", "0.0"]),
     ("/logit_bias", &["{}"]),
     ("/metadata", &["{}"]),
     ("/provider", &["{}"]),

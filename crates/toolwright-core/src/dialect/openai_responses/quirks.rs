@@ -89,6 +89,9 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         sampling: SamplingRule {
             max_temperature: Some(2),
             stop: false,
+            logprobs: true,
+            top_logprobs: true,
+            user: true,
             ..SamplingRule::PLAIN.with_family(family)
         },
         thinking: ThinkingRule {

@@ -33,6 +33,9 @@ const ECHO: [&str; 14] = [
     "user",
 ];
 
+/// The word of `include` for log probabilities.
+const LOGPROBS: &str = "message.output_text.logprobs";
+
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
@@ -60,6 +63,16 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.sampling.temperature = fields.number("temperature")?;
     request.sampling.top_p = fields.number("top_p")?;
     request.stream = fields.boolean("stream")?;
+    request.sampling.top_logprobs = fields.number("top_logprobs")?;
+    request.user = fields.string("user")?;
+    if let Some(Json::Array(mut include)) = fields.take("include") {
+        let count = include.len();
+        include.retain(|item| item.as_str() != Some(LOGPROBS));
+        request.sampling.logprobs = (include.len() < count).then_some(true);
+        if !include.is_empty() || count == 0 {
+            fields.put_back("include", include);
+        }
+    }
     if let Some(mut reasoning) = open(&mut fields, "reasoning")? {
         let effort = reasoning.string("effort")?;
         let show = match reasoning.tag("summary") {
@@ -274,7 +287,16 @@ pub(super) fn encode(request: Request) -> WireRequest {
     if let Some(format) = request.format {
         body.insert("text", object! {"format": encode_format(format)});
     }
+    body.insert_some("top_logprobs", request.sampling.top_logprobs);
+    body.insert_some("user", request.user);
     request.extra.write_into(DIALECT, &mut body);
+    if request.sampling.logprobs == Some(true) {
+        let include = match body.remove("include") {
+            Some(Json::Array(include)) => include,
+            _ => Vec::new(),
+        };
+        body.insert("include", [include, vec![LOGPROBS.into()]].concat());
+    }
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 

@@ -164,6 +164,7 @@ pub(super) const ADDITIONAL: &str = note!("additional_tools");
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
+    ("logprobs", "include"),
     ("/id", "id"),
     ("ending", ""),
     ("+.", ""),
@@ -203,7 +204,6 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/truncation", &["\"disabled\""]),
     ("/background", &["false"]),
     ("/service_tier", &["\"auto\"", "\"default\""]),
-    ("/top_logprobs", &["0"]),
     ("/metadata", &["{}"]),
     ("/text", &["{}"]),
     ("/text/format", &["{}"]),

@@ -21,6 +21,16 @@ pub struct SamplingRule {
     pub stop: bool,
     /// Seed
     pub seed: bool,
+    /// Frequency and presence penalties
+    pub penalties: bool,
+    /// Several answers
+    pub answers: bool,
+    /// Log probabilities
+    pub logprobs: bool,
+    /// The most likely tokens beside the log probabilities
+    pub top_logprobs: bool,
+    /// The id of the end user
+    pub user: bool,
     /// When temperature, nucleus and candidates must keep their defaults
     pub fixed: FixedSampling,
     /// Whether temperature and nucleus exclude each other
@@ -38,6 +48,11 @@ impl SamplingRule {
         top_k: false,
         stop: true,
         seed: false,
+        penalties: false,
+        answers: false,
+        logprobs: false,
+        top_logprobs: false,
+        user: false,
         fixed: FixedSampling::Never,
         one_of: false,
     };

@@ -134,6 +134,8 @@ pub struct ChoiceRule {
     pub allowed_required: bool,
     /// Whether a subset of one tool, a call required, differs from that tool
     pub allowed_one: bool,
+    /// Whether a call that cannot be forced is enforced by the format of the answer
+    pub forced_by_format: bool,
     /// Whether a forced call excludes thinking
     pub forced_excludes_thinking: bool,
     /// Whether the switch against parallel calls stands inside the choice
@@ -150,6 +152,7 @@ impl ChoiceRule {
         allowed_auto: false,
         allowed_required: false,
         allowed_one: false,
+        forced_by_format: false,
         forced_excludes_thinking: false,
         holds_parallel: false,
     };

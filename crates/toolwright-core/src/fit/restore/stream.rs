@@ -99,7 +99,8 @@ impl Restorer {
             }
             // Thinking may have no words, and then be nothing that the client can carry.
             Head::Reasoning | Head::Whole(_) => true,
-            Head::Text | Head::Refusal => false,
+            Head::Text => self.aliases.forced,
+            Head::Refusal => false,
         };
         if holds {
             return Slot::Held(Open::new(head, extra));
