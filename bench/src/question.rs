@@ -1,6 +1,8 @@
 //! What the clients ask: openai-chat requests of several sizes, as an SDK would send them, with a
 //! place for a nonce that the answer must bring back.
 
+mod agent;
+
 use hyper::Request;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use serde_json::{Value, json};
@@ -21,6 +23,8 @@ pub(crate) enum Size {
     Hundred,
     /// The same, longer still
     Megabyte,
+    /// Forty tools and a hundred messages, as coding agents send them, about 119 kB
+    Agent,
 }
 
 impl Size {
@@ -31,12 +35,13 @@ impl Size {
             Size::Kilobyte => "1 kB",
             Size::Hundred => "100 kB",
             Size::Megabyte => "1 MB",
+            Size::Agent => "40 tools, 100 messages",
         }
     }
 
     fn bytes(self) -> usize {
         match self {
-            Size::Standard | Size::Kilobyte => 0,
+            Size::Standard | Size::Kilobyte | Size::Agent => 0,
             Size::Hundred => 100_000,
             Size::Megabyte => 1_000_000,
         }
@@ -74,9 +79,10 @@ impl Question {
     pub(crate) fn new(model: &str, size: Size, manner: Manner) -> Question {
         let mut messages = match size {
             Size::Kilobyte => conversation().split_off(5),
+            Size::Agent => agent::conversation(),
             _ => conversation(),
         };
-        let mut tools = tools();
+        let mut tools = if size == Size::Agent { agent::tools() } else { tools() };
         if size == Size::Kilobyte {
             tools.truncate(1);
         }
@@ -286,6 +292,7 @@ mod tests {
             (Size::Kilobyte, 900, 1300),
             (Size::Hundred, 95_000, 105_000),
             (Size::Megabyte, 950_000, 1_050_000),
+            (Size::Agent, 115_000, 125_000),
         ] {
             assert!((least..most).contains(&length(size)), "{size:?} has {}", length(size));
         }
@@ -300,5 +307,18 @@ mod tests {
         assert_eq!(body["messages"].as_array().map(Vec::len), Some(8));
         assert_eq!(body["stream"], true);
         assert_eq!(Nonce::find(&text), Some(Nonce::new(255)));
+    }
+
+    #[test]
+    fn the_agent_s_question_has_forty_tools_a_hundred_messages_and_a_result_for_each_call() {
+        let question = Question::new("oa/mock", Size::Agent, Manner::Whole);
+        let text = [&question.before[..], b"00000000000000ff", &question.after[..]].concat();
+        let body: Value = serde_json::from_slice(&text).expect("JSON");
+        let messages = body["messages"].as_array().expect("messages");
+        assert_eq!(body["tools"].as_array().map(Vec::len), Some(agent::TOOLS));
+        assert_eq!(messages.len(), agent::MESSAGES);
+        let results = messages.iter().filter(|message| message["role"] == "tool").count();
+        let calls = messages.iter().filter_map(|message| message["tool_calls"].as_array());
+        assert_eq!(calls.map(Vec::len).sum::<usize>(), results);
     }
 }

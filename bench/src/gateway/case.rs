@@ -42,7 +42,7 @@ pub(crate) fn all(short: bool) -> Vec<Case> {
         for clients in [1, 16, 64] {
             add(Size::Standard, manner, Pace::Clients(clients));
         }
-        for size in [Size::Kilobyte, Size::Hundred, Size::Megabyte] {
+        for size in [Size::Kilobyte, Size::Hundred, Size::Agent, Size::Megabyte] {
             add(size, manner, Pace::Clients(1));
             if !short {
                 add(size, manner, Pace::Clients(16));

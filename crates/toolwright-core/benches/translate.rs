@@ -7,6 +7,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "../../../bench/src/question/agent.rs"]
+mod agent;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -175,6 +178,30 @@ fn response(bencher: Bencher<'_, '_>, pair: (Dialect, Dialect)) {
 #[divan::bench(args = SHOWN)]
 fn stream(bencher: Bencher<'_, '_>, pair: (Dialect, Dialect)) {
     shown(bencher, pair, Kind::Stream);
+}
+
+/// A request of the size that coding agents send, in both directions of a pair.
+#[divan::bench(args = [
+    (Dialect::OpenaiChat, Dialect::Anthropic),
+    (Dialect::Anthropic, Dialect::OpenaiChat),
+])]
+fn agent_request(bencher: Bencher<'_, '_>, (from, to): (Dialect, Dialect)) {
+    let (from, to) = (from.codec().unwrap(), to.codec().unwrap());
+    let body = serde_json::json!({"model": "m", "messages": agent::conversation(),
+        "tools": agent::tools(), "max_tokens": 4096});
+    let openai = Dialect::OpenaiChat.codec().unwrap();
+    let wire =
+        WireRequest { body: Json::parse(&body.to_string()).unwrap(), ..WireRequest::default() };
+    let options = Options::default();
+    let wire = Translator::new(openai, from, &options).request(wire).unwrap().value;
+    let source = Source {
+        codec: from,
+        kind: Kind::Request,
+        path: wire.path,
+        pieces: vec![wire.body.compact().into_bytes()],
+        documents: vec![],
+    };
+    bencher.bench(|| source.translate(to, &options));
 }
 
 /// How long each pair is measured.

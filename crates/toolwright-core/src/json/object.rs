@@ -1,26 +1,69 @@
 //! A JSON object as an ordered list of members.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use super::raw::Raw;
 use super::{Json, write};
 use crate::extra::is_note;
 
 /// A member's key; borrowed where our own code names it.
 pub type Key = Cow<'static, str>;
 
+/// A member: its key and its value.
+pub(super) type Pair = (Key, Json);
+
 /// Members in writing order. A repeated key is kept; reading one takes the last.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Object(Vec<(Key, Json)>);
+///
+/// Schemas and arguments, which most translations pass on unchanged, keep the text that they were
+/// parsed from until a member is read.
+#[derive(Clone)]
+pub struct Object(Members);
+
+#[derive(Clone)]
+enum Members {
+    /// The members
+    List(Vec<Pair>),
+    /// The text, and the members once they are read
+    Text(Box<Raw>),
+}
 
 impl Object {
     /// An object without members.
     pub const fn new() -> Object {
-        Object(Vec::new())
+        Object(Members::List(Vec::new()))
     }
 
     /// An object without members, with room for some.
     pub fn with_capacity(members: usize) -> Object {
-        Object(Vec::with_capacity(members))
+        Object(Members::List(Vec::with_capacity(members)))
+    }
+
+    /// An object whose members are read from its text when they are needed.
+    pub(super) fn from_raw(raw: Raw) -> Object {
+        Object(Members::Text(Box::new(raw)))
+    }
+
+    /// The compact text, if the object still is what was parsed from it.
+    pub(super) fn raw_text(&self) -> Option<&str> {
+        match &self.0 {
+            Members::List(_) => None,
+            Members::Text(raw) => raw.text(),
+        }
+    }
+
+    fn list(&self) -> &Vec<Pair> {
+        match &self.0 {
+            Members::List(list) => list,
+            Members::Text(raw) => raw.members(),
+        }
+    }
+
+    fn list_mut(&mut self) -> &mut Vec<Pair> {
+        match &mut self.0 {
+            Members::List(list) => list,
+            Members::Text(raw) => raw.members_mut(),
+        }
     }
 
     /// An object of some members, with room for a few more: what is begun by our own code is often
@@ -28,47 +71,50 @@ impl Object {
     pub fn of<const N: usize>(members: [(Key, Json); N]) -> Object {
         let mut list = Vec::with_capacity(N + 2);
         list.extend(members);
-        Object(list)
+        Object(Members::List(list))
     }
 
     /// How many members there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list().len()
     }
 
     /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        match &self.0 {
+            Members::List(list) => list.is_empty(),
+            Members::Text(raw) => raw.is_empty(),
+        }
     }
 
     /// The members in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(key, value)| (key.as_ref(), value))
+        self.list().iter().map(|(key, value)| (key.as_ref(), value))
     }
 
     /// The members in order, by an iterator that has a name.
     pub(crate) fn members(&self) -> std::slice::Iter<'_, (Key, Json)> {
-        self.0.iter()
+        self.list().iter()
     }
 
     /// The members in order, values to change.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut Json)> {
-        self.0.iter_mut().map(|member| (member.0.as_ref(), &mut member.1))
+        self.list_mut().iter_mut().map(|member| (member.0.as_ref(), &mut member.1))
     }
 
     /// The keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(key, _)| key.as_ref())
+        self.list().iter().map(|(key, _)| key.as_ref())
     }
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.0.iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+        self.list().iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
     /// The value of a key, to change.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
-        self.0.iter_mut().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+        self.list_mut().iter_mut().rev().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
     /// Whether a key is there.
@@ -78,18 +124,19 @@ impl Object {
 
     /// Takes a member out; of a repeated key the last, and the others go with it.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
-        let position = self.0.iter().rposition(|(own, _)| own == key)?;
-        let (_, value) = self.0.remove(position);
-        if self.0[..position].iter().any(|(own, _)| own == key) {
-            self.0.retain(|(own, _)| own != key);
+        let position = self.list().iter().rposition(|(own, _)| own == key)?;
+        let list = self.list_mut();
+        let (_, value) = list.remove(position);
+        if list[..position].iter().any(|(own, _)| own == key) {
+            list.retain(|(own, _)| own != key);
         }
         Some(value)
     }
 
     /// Takes a member out of an object that is settled.
     pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
-        let position = self.0.iter().position(|(own, _)| own == key)?;
-        Some(self.0.remove(position).1)
+        let position = self.list().iter().position(|(own, _)| own == key)?;
+        Some(self.list_mut().remove(position).1)
     }
 
     /// Sets a member: in its place if the key is there, else at the end.
@@ -97,13 +144,13 @@ impl Object {
         let key = key.into();
         match self.get_mut(&key) {
             Some(place) => *place = value.into(),
-            None => self.0.push((key, value.into())),
+            None => self.list_mut().push((key, value.into())),
         }
     }
 
     /// Appends a member without looking whether the key is there.
     pub fn push(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
-        self.0.push((key.into(), value.into()));
+        self.list_mut().push((key.into(), value.into()));
     }
 
     /// Sets a member if there is a value.
@@ -118,9 +165,10 @@ impl Object {
     /// This is how extra fields return to the place they came from. A codec's notes to itself never
     /// do. A key that the other object repeats is repeated here as well.
     pub fn merge(&mut self, other: &Object) {
-        let known = self.0.len();
+        let list = self.list_mut();
+        let known = list.len();
         for (key, value) in other.iter().filter(|(key, _)| !is_note(key)) {
-            let own = self.0[..known].iter_mut().rev().find(|(own, _)| own == key);
+            let own = list[..known].iter_mut().rev().find(|(own, _)| own == key);
             match (own.map(|(_, own)| own), value) {
                 // Of a repeated key the last counts.
                 (Some(Json::Object(own)), Json::Object(inner))
@@ -129,7 +177,7 @@ impl Object {
                     own.merge(inner);
                 }
                 (Some(_), _) => {}
-                (None, value) => self.0.push((super::key(key), value.clone())),
+                (None, value) => list.push((super::key(key), value.clone())),
             }
         }
     }
@@ -143,15 +191,13 @@ impl Object {
 
     /// Leaves the last of each repeated key.
     pub fn settle(&mut self) {
-        // Most objects are small, and without repetitions.
-        let repeats = |at: usize| self.0[..at].iter().any(|(key, _)| *key == self.0[at].0);
-        if self.len() <= 16 && !(1..self.len()).any(repeats) {
+        if self.is_short_without_repeats() {
             return;
         }
-        let order = self.sorted();
+        let (order, list) = (self.sorted(), self.list());
         let mut stale: Vec<usize> = order
             .windows(2)
-            .filter(|pair| self.0[pair[0]].0 == self.0[pair[1]].0)
+            .filter(|pair| list[pair[0]].0 == list[pair[1]].0)
             .map(|pair| pair[0])
             .collect();
         if stale.is_empty() {
@@ -159,7 +205,7 @@ impl Object {
         }
         stale.sort_unstable();
         let (mut at, mut stale) = (0, stale.into_iter().peekable());
-        self.0.retain(|_| {
+        self.list_mut().retain(|_| {
             let keep = stale.next_if_eq(&at).is_none();
             at += 1;
             keep
@@ -168,19 +214,26 @@ impl Object {
 
     /// The members whose key comes again later; none for most objects, which is quickly seen.
     pub(crate) fn repeated(&self) -> Vec<(&str, &Json)> {
-        let repeats = |at: usize| self.0[..at].iter().any(|(key, _)| *key == self.0[at].0);
-        if self.len() <= 16 && !(1..self.len()).any(repeats) {
+        if self.is_short_without_repeats() {
             return Vec::new();
         }
-        let order = self.sorted();
-        let stale = order.windows(2).filter(|pair| self.0[pair[0]].0 == self.0[pair[1]].0);
-        stale.map(|pair| &self.0[pair[0]]).map(|(key, value)| (key.as_ref(), value)).collect()
+        let (order, list) = (self.sorted(), self.list());
+        let stale = order.windows(2).filter(|pair| list[pair[0]].0 == list[pair[1]].0);
+        stale.map(|pair| &list[pair[0]]).map(|(key, value)| (key.as_ref(), value)).collect()
+    }
+
+    /// Whether this is an object as most are: small, and without repetitions.
+    fn is_short_without_repeats(&self) -> bool {
+        let list = self.list();
+        let repeats = |at: usize| list[..at].iter().any(|(key, _)| *key == list[at].0);
+        list.len() <= 16 && !(1..list.len()).any(repeats)
     }
 
     /// The places of the members by their keys, repetitions in their order.
     fn sorted(&self) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..self.len()).collect();
-        places.sort_by(|a, b| self.0[*a].0.cmp(&self.0[*b].0));
+        let list = self.list();
+        let mut places: Vec<usize> = (0..list.len()).collect();
+        places.sort_by(|a, b| list[*a].0.cmp(&list[*b].0));
         places
     }
 
@@ -191,8 +244,9 @@ impl Object {
 
     /// Equality that ignores the order of keys, by some equality of values.
     pub(super) fn matches(&self, other: &Object, equal: fn(&Json, &Json) -> bool) -> bool {
+        let (list, other_list) = (self.list(), other.list());
         let is_same = |(own, others): (usize, usize)| {
-            let ((key, value), (other_key, other)) = (&self.0[own], &other.0[others]);
+            let ((key, value), (other_key, other)) = (&list[own], &other_list[others]);
             key == other_key && equal(value, other)
         };
         self.len() == other.len() && self.sorted().into_iter().zip(other.sorted()).all(is_same)
@@ -201,7 +255,7 @@ impl Object {
 
 impl FromIterator<(Key, Json)> for Object {
     fn from_iter<I: IntoIterator<Item = (Key, Json)>>(members: I) -> Object {
-        Object(members.into_iter().collect())
+        Object(Members::List(members.into_iter().collect()))
     }
 }
 
@@ -209,7 +263,30 @@ impl IntoIterator for Object {
     type Item = (Key, Json);
     type IntoIter = std::vec::IntoIter<(Key, Json)>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+    fn into_iter(mut self) -> Self::IntoIter {
+        std::mem::take(self.list_mut()).into_iter()
+    }
+}
+
+impl Default for Object {
+    fn default() -> Object {
+        Object::new()
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Object) -> bool {
+        match (self.raw_text(), other.raw_text()) {
+            (Some(own), Some(other)) if own == other => true,
+            _ => self.list() == other.list(),
+        }
+    }
+}
+
+impl Eq for Object {}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Object").field(self.list()).finish()
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::object::Object;
+use super::raw::{MIN_RAW, Raw};
 use super::tree::{Checked, Text, Tree};
 use super::{Json, scan};
 
@@ -54,6 +56,21 @@ pub(super) fn document(text: &str) -> Result<Json, JsonError> {
     read(text)
 }
 
+/// Reads a whole document and keeps an object as text, if it is written as we would write it.
+pub(super) fn raw_document(text: &str) -> Result<Json, JsonError> {
+    Reader::new(text).document(|reader| match reader.peek() {
+        Some(b'{') => reader.raw(0),
+        _ => reader.value(0),
+    })
+}
+
+/// Reads the members of an object that was kept as text, and keeps nothing of it as text.
+pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
+    let mut reader = Reader::new(text);
+    reader.keeps_text = false;
+    reader.document(|reader| reader.value(0))
+}
+
 /// Whether a text is a whole document. No tree is grown to know it.
 pub(super) fn is_document(text: &str) -> bool {
     read::<Checked>(text).is_ok()
@@ -69,10 +86,10 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
     if text.starts_with('"') { Reader::new(text).string().ok() } else { None }
 }
 
-/// The members of a document that is an object: each key, and where its value stands.
-pub(super) fn members(
+/// The members of a document that is an object: each key, where its value stands, and the value.
+pub(super) fn members<T: Tree>(
     text: &str,
-    mut each: impl FnMut(&str, Range<usize>),
+    mut each: impl FnMut(&str, Range<usize>, T),
 ) -> Result<(), JsonError> {
     Reader::new(text).document(|reader| {
         if reader.peek() != Some(b'{') {
@@ -80,8 +97,8 @@ pub(super) fn members(
         }
         reader.members(0, |reader, key: Cow<'_, str>, depth| {
             let start = reader.at;
-            reader.value::<Checked>(depth)?;
-            each(&key, start..reader.at);
+            let value = reader.value(depth)?;
+            each(&key, start..reader.at, value);
             Ok(())
         })
     })
@@ -92,11 +109,15 @@ pub(super) struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
     pub(super) at: usize,
+    /// Whether what was read is written as the writer writes it: no white space, no other escapes
+    compact: bool,
+    /// Whether schemas and arguments may be kept as text
+    pub(super) keeps_text: bool,
 }
 
 impl<'t> Reader<'t> {
     pub(super) fn new(text: &'t str) -> Reader<'t> {
-        Reader { text, bytes: text.as_bytes(), at: 0 }
+        Reader { text, bytes: text.as_bytes(), at: 0, compact: true, keeps_text: true }
     }
 
     /// Reads one value, with nothing but white space around it.
@@ -125,7 +146,14 @@ impl<'t> Reader<'t> {
 
     #[inline]
     fn space(&mut self) {
+        if self.peek().is_some_and(|byte| byte <= b' ') {
+            self.skip_space();
+        }
+    }
+
+    fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.compact = false;
             self.at += 1;
         }
     }
@@ -198,11 +226,49 @@ impl<'t> Reader<'t> {
     fn object<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
         let mut members = None;
         self.members(depth, |reader, key: T::Text<'t>, depth| {
-            let value = reader.value(depth)?;
+            let value = match reader.peek() {
+                Some(b'{') => T::object_of(reader, &key, depth)?,
+                _ => reader.value(depth)?,
+            };
             T::member(members.get_or_insert_with(T::members), &key, value);
             Ok(())
         })?;
         Ok(T::object(members.unwrap_or_default()))
+    }
+
+    /// Reads an object, and keeps it as text if it is written as the writer writes it.
+    pub(super) fn raw(&mut self, depth: usize) -> Result<Json, JsonError> {
+        let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
+        self.value::<Checked>(depth)?;
+        let text = &self.text[start..self.at];
+        if self.compact && text.len() >= MIN_RAW {
+            self.compact = compact;
+            return Ok(Json::Object(Object::from_raw(Raw::new(text))));
+        }
+        self.compact &= compact;
+        self.at = start;
+        self.value(depth)
+    }
+
+    /// Reads the members of an object, and keeps it and the objects right below it as text where they
+    /// are written as the writer writes them.
+    pub(super) fn raw_and_members(&mut self, depth: usize) -> Result<Json, JsonError> {
+        let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
+        let mut object = Object::new();
+        self.members(depth, |reader, key: Cow<'t, str>, depth| {
+            let value = match reader.peek() {
+                Some(b'{') => reader.raw(depth)?,
+                _ => reader.value(depth)?,
+            };
+            object.push(super::key(&key), value);
+            Ok(())
+        })?;
+        let text = &self.text[start..self.at];
+        if self.compact && text.len() >= MIN_RAW {
+            object = Object::from_raw(Raw::new(text).with_members(object));
+        }
+        self.compact &= compact;
+        Ok(Json::Object(object))
     }
 
     /// Moves over an object, with `each` to read the value of every key.
@@ -293,6 +359,7 @@ impl<'t> Reader<'t> {
                     return Ok(text);
                 }
                 Some(b'\\') => {
+                    text.expect(|| self.rest_of_string());
                     self.at += 1;
                     text.push(self.escape()?);
                 }
@@ -300,6 +367,13 @@ impl<'t> Reader<'t> {
             }
             text.push_str(self.text, self.plain());
         }
+    }
+
+    /// About how many bytes a string has from here on: up to a quote without a backslash before it.
+    fn rest_of_string(&self) -> usize {
+        let rest = &self.bytes[self.at..];
+        let ends = |at: &usize| *at > 0 && rest[at - 1] != b'\\';
+        memchr::memchr_iter(b'"', rest).find(ends).unwrap_or_default()
     }
 
     #[inline]
@@ -310,6 +384,9 @@ impl<'t> Reader<'t> {
             return Err(self.error("unknown escape"));
         }
         self.at += 1;
+        if escaped == 0 || escaped == b'/' {
+            self.compact = false;
+        }
         if escaped == 0 { self.unicode() } else { Ok(char::from(escaped)) }
     }
 

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::parse::{self, JsonError};
+use super::tree::{Checked, Tree};
+use super::weigh::Members;
 
 /// Reads a document whose root is an object, and gives the member of each key, where there is one.
 /// Of repeated keys it is the last.
@@ -25,15 +27,35 @@ pub fn peek<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
 ) -> Result<[Option<Member<'b>>; N], JsonError> {
+    look(bytes, keys, |_, Checked| {})
+}
+
+/// Does in one pass what [`peek`] and [`weigh`](super::weigh) do.
+pub fn peek_and_weigh<'b, const N: usize>(
+    bytes: &'b [u8],
+    keys: &[&str; N],
+) -> Result<([Option<Member<'b>>; N], usize), JsonError> {
+    let mut root = Members::default();
+    let found = look(bytes, keys, |key, value| root.push(key, value))?;
+    Ok((found, root.weight()))
+}
+
+/// Looks for some members, and gives every member to `each`.
+fn look<'b, T: Tree, const N: usize>(
+    bytes: &'b [u8],
+    keys: &[&str; N],
+    mut each: impl FnMut(&str, T),
+) -> Result<[Option<Member<'b>>; N], JsonError> {
     let document = parse::utf8(bytes)?;
     let mut found = [const { None }; N];
-    parse::members(document, |key, span| {
+    parse::members(document, |key, span, value| {
         for (own, place) in keys.iter().zip(&mut found) {
             if *own == key {
                 let repeated = place.is_some();
                 *place = Some(Member { document, span: span.clone(), repeated });
             }
         }
+        each(key, value);
     })?;
     Ok(found)
 }

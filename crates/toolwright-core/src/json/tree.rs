@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::parse::{JsonError, Reader};
+use super::raw::{ARGUMENT_KEYS, SCHEMA_KEYS};
 use super::{Json, Number, Object};
 
 /// Room that an array or object starts with.
@@ -12,6 +14,8 @@ pub(super) const ROOM: usize = 4;
 pub(super) trait Text<'t> {
     /// What stands before the first escape
     fn begin(document: &'t str, plain: Range<usize>) -> Self;
+    /// Room for so many bytes more, if there is an escape
+    fn expect(&mut self, _more: impl FnOnce() -> usize) {}
     /// An escape
     fn push(&mut self, escaped: char);
     /// What stands after an escape
@@ -22,6 +26,14 @@ pub(super) trait Text<'t> {
 impl<'t> Text<'t> for Cow<'t, str> {
     fn begin(document: &'t str, plain: Range<usize>) -> Self {
         Cow::Borrowed(&document[plain])
+    }
+
+    fn expect(&mut self, more: impl FnOnce() -> usize) {
+        if let Cow::Borrowed(plain) = *self {
+            let mut text = String::with_capacity(plain.len() + more());
+            text.push_str(plain);
+            *self = Cow::Owned(text);
+        }
     }
 
     fn push(&mut self, escaped: char) {
@@ -63,6 +75,15 @@ pub(super) trait Tree: Sized {
     fn members() -> Self::Members;
     fn member(members: &mut Self::Members, key: &Self::Text<'_>, value: Self);
     fn object(members: Self::Members) -> Self;
+
+    /// Reads the object that is the value of a key.
+    fn object_of<'t>(
+        reader: &mut Reader<'t>,
+        _key: &Self::Text<'t>,
+        depth: usize,
+    ) -> Result<Self, JsonError> {
+        reader.value(depth)
+    }
 }
 
 impl Tree for Json {
@@ -108,6 +129,21 @@ impl Tree for Json {
 
     fn object(members: Object) -> Json {
         Json::Object(members)
+    }
+
+    fn object_of<'t>(
+        reader: &mut Reader<'t>,
+        key: &Cow<'t, str>,
+        depth: usize,
+    ) -> Result<Json, JsonError> {
+        match key.as_ref() {
+            key if !reader.keeps_text || !key.starts_with(['p', 'i', 'j', 'a']) => {
+                reader.value(depth)
+            }
+            key if SCHEMA_KEYS.contains(&key) => reader.raw_and_members(depth),
+            key if ARGUMENT_KEYS.contains(&key) => reader.raw(depth),
+            _ => reader.value(depth),
+        }
     }
 }
 

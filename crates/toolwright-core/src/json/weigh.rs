@@ -25,6 +25,9 @@ pub fn weigh(bytes: &[u8]) -> Result<usize, JsonError> {
 impl Object {
     /// How many bytes it takes, as [`weigh`] counts them of its text.
     pub fn weight(&self) -> usize {
+        if let Some(text) = self.raw_text() {
+            return parse::read(text).map_or(0, |Weight(below)| below);
+        }
         let mut members = List::default();
         for (key, value) in self.iter() {
             members.push(Length(key.len()).weight() + below(value));
@@ -51,11 +54,26 @@ fn below(value: &Json) -> usize {
 }
 
 /// What a value has in memory besides its own place.
-struct Weight(usize);
+pub(super) struct Weight(usize);
+
+/// The members of a root, weighed one by one.
+#[derive(Default)]
+pub(super) struct Members(List);
+
+impl Members {
+    pub(super) fn push(&mut self, key: &str, Weight(below): Weight) {
+        self.0.push(Length(key.len()).weight() + below);
+    }
+
+    /// How many bytes the document takes, as [`weigh`] counts them.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Json>() + self.0.weight(size_of::<(Key, Json)>()).0
+    }
+}
 
 /// The places in a list, and what is below them.
 #[derive(Default)]
-struct List {
+pub(super) struct List {
     len: usize,
     below: usize,
 }
@@ -74,7 +92,7 @@ impl List {
 }
 
 /// How many bytes a text has.
-struct Length(usize);
+pub(super) struct Length(usize);
 
 impl Length {
     fn weight(&self) -> usize {
@@ -158,6 +176,8 @@ mod tests {
             r#"{"a":[[],[1,2,3,4,5],{"b":{"c":[{}]}}],"a":"twice, and longer than a block"}"#,
         ] {
             let Ok(Json::Object(object)) = Json::parse(text) else { panic!("{text}") };
+            let (_, weight) = super::super::peek_and_weigh(text.as_bytes(), &["a"]).unwrap();
+            assert_eq!(weight, weigh(text.as_bytes()).unwrap());
             assert_eq!(size_of::<Json>() + object.weight(), weigh(text.as_bytes()).unwrap());
         }
     }

@@ -31,6 +31,10 @@ pub(super) fn compact(value: &Json, out: &mut String) {
 
 /// Appends the compact form of an object.
 pub(super) fn object(object: &Object, out: &mut String) {
+    if let Some(text) = object.raw_text() {
+        out.push_str(text);
+        return;
+    }
     out.push('{');
     for (index, (key, item)) in object.iter().enumerate() {
         if index > 0 {

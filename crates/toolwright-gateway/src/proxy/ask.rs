@@ -9,12 +9,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
 use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{Dialect, WireRequest};
-use toolwright_core::json::{Member, peek};
+use toolwright_core::json::{Member, peek, peek_and_weigh};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
 use super::endpoint::{Endpoint, Purpose};
 use super::headers;
 use super::responses::state::{Members, State};
+use super::weight::{SMALL, grown, weight};
 use crate::key::{Carrier, Client, Found};
 use crate::telemetry::RequestId;
 
@@ -44,6 +45,8 @@ pub struct Ask {
     pub state: State,
     /// Where the body names the model, if it does so once
     model_place: Option<Range<usize>>,
+    /// The weight of the body's tree, where it is known
+    tree_weight: Option<usize>,
 }
 
 impl Ask {
@@ -55,7 +58,13 @@ impl Ask {
         body: Bytes,
         found: Found,
     ) -> Result<Ask, Fault> {
-        let members = peek(&body, &MEMBERS).map_err(|error| {
+        // A small body is not weighed unless somebody asks for its weight.
+        let looked = if body.len() > SMALL {
+            peek_and_weigh(&body, &MEMBERS).map(|(found, tree)| (found, Some(tree)))
+        } else {
+            peek(&body, &MEMBERS).map(|found| (found, None))
+        };
+        let (members, tree_weight) = looked.map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
         })?;
         let [named, old_name, streamed, input, previous, store, background, conversation, prompt] =
@@ -93,7 +102,13 @@ impl Ask {
             strict,
             state,
             model_place,
+            tree_weight,
         })
+    }
+
+    /// How many bytes it takes to read the body and to write it anew.
+    pub fn weight(&self) -> usize {
+        self.tree_weight.map_or_else(|| weight(&self.body), grown)
     }
 
     /// Reads it whole. The wish for a stream is said, whatever the dialect's default is.
@@ -118,6 +133,7 @@ impl Ask {
     /// Replaces the body by one in which references are resolved.
     pub(super) fn edit(&mut self, body: Bytes) {
         self.body = body;
+        self.tree_weight = None;
         self.model_place = None;
         self.state.edited = true;
     }

@@ -34,7 +34,7 @@ use super::responses::ResponseStore;
 use super::responses::capture::Capture;
 use super::route::{Candidate, Place, Routes};
 use super::send::{self, Failure};
-use super::weight::{SMALL, weight};
+use super::weight::SMALL;
 use super::whole;
 use crate::http::Reply;
 use crate::tools::Tools;
@@ -153,7 +153,7 @@ impl Exchange {
         let remote = match &candidate.place {
             Place::Offline => {
                 self.ask.state.check(None, false).map_err(Failure::unfit)?;
-                self.room(weight(&self.ask.body)).await?;
+                self.room(self.ask.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
             }
             Place::Remote(remote) => remote,
@@ -230,7 +230,7 @@ impl Exchange {
             return Ok(prepared);
         }
         if self.ask.body.len() > SMALL {
-            self.room(weight(&self.ask.body)).await?;
+            self.room(self.ask.weight()).await?;
         }
         let request = self.ask.read()?;
         let options = Options { changed: self.ask.state.edited, ..Options::default() };

@@ -14,5 +14,10 @@ const GROWN: usize = 6;
 
 /// How many bytes it takes to read a body and to write it anew. What is no JSON is not read.
 pub fn weight(body: &[u8]) -> usize {
-    weigh(body).unwrap_or(0).saturating_mul(GROWN)
+    grown(weigh(body).unwrap_or(0))
+}
+
+/// How many bytes it takes to read a body whose tree has a weight, and to write it anew.
+pub fn grown(tree: usize) -> usize {
+    tree.saturating_mul(GROWN)
 }

@@ -14,7 +14,6 @@ use crate::proxy::fallback::Fallback;
 use crate::proxy::prepare;
 use crate::proxy::route::{Candidate, Place};
 use crate::proxy::send::Failure;
-use crate::proxy::weight::weight;
 use crate::proxy::{fault, tokens};
 
 /// The header of a token count that the gateway estimated.
@@ -86,7 +85,7 @@ impl Exchange {
 
     /// The number of tokens, estimated, in the client's dialect.
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
-        self.room(weight(&self.ask.body)).await?;
+        self.room(self.ask.weight()).await?;
         let request = self.ask.read()?;
         let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
         let total = counted.map_err(|_| {

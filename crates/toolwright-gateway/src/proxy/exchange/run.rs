@@ -15,7 +15,6 @@ use crate::proxy::consult::Consult;
 use crate::proxy::notes::Notes;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::relay::Source;
-use crate::proxy::weight::weight;
 use crate::proxy::work::{Job, Work};
 
 /// The answer of a run.
@@ -30,7 +29,7 @@ impl Exchange {
         let notes = Notes::new(self.close.note.trail());
         self.close.follow(notes.clone());
         // The request is there until the run has ended.
-        if let Err(full) = self.room(weight(&self.ask.body)).await {
+        if let Err(full) = self.room(self.ask.weight()).await {
             return self.fail(full);
         }
         let begun = self.begin(toolbox, &notes);

@@ -1,0 +1,147 @@
+//! An object that is kept as its text until somebody reads a member.
+
+use std::sync::OnceLock;
+
+use super::object::{Object, Pair};
+use super::{Json, parse};
+
+/// The fewest bytes of an object that is kept as text: a smaller one is parsed as fast as copied.
+pub(super) const MIN_RAW: usize = 48;
+
+/// The keys of schemas, whose own members are looked at, and those below rarely.
+pub(super) const SCHEMA_KEYS: [&str; 4] =
+    ["parameters", "input_schema", "parametersJsonSchema", "json"];
+
+/// The keys of arguments, which are rarely looked at.
+pub(super) const ARGUMENT_KEYS: [&str; 3] = ["input", "args", "arguments"];
+
+/// An object that was parsed from a text in the very form in which the writer writes it. Its members are
+/// read when they are needed, which cannot fail, because the parser has seen the text.
+#[derive(Debug)]
+pub(super) struct Raw {
+    text: Box<str>,
+    read: OnceLock<Vec<Pair>>,
+    /// The members, once they may differ from the text
+    changed: Option<Vec<Pair>>,
+}
+
+impl Raw {
+    /// Takes the text of an object with members.
+    pub(super) fn new(text: &str) -> Raw {
+        Raw { text: text.into(), read: OnceLock::new(), changed: None }
+    }
+
+    /// With the members that were read of the text.
+    pub(super) fn with_members(self, object: Object) -> Raw {
+        Raw { read: OnceLock::from(object.into_iter().collect::<Vec<Pair>>()), ..self }
+    }
+
+    /// The text, if it still says what the object is.
+    pub(super) fn text(&self) -> Option<&str> {
+        if self.changed.is_some() { None } else { Some(&self.text) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changed.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    pub(super) fn members(&self) -> &Vec<Pair> {
+        match &self.changed {
+            Some(changed) => changed,
+            None => self.read.get_or_init(|| read(&self.text)),
+        }
+    }
+
+    /// The members, to be changed.
+    pub(super) fn members_mut(&mut self) -> &mut Vec<Pair> {
+        let Raw { text, read: known, changed } = self;
+        changed.get_or_insert_with(|| known.take().unwrap_or_else(|| read(text)))
+    }
+}
+
+fn read(text: &str) -> Vec<Pair> {
+    match parse::raw_members(text) {
+        Ok(Json::Object(object)) => object.into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Without the members that were read: most copies are written and not looked at.
+impl Clone for Raw {
+    fn clone(&self) -> Raw {
+        let (text, changed) = (self.text.clone(), self.changed.clone());
+        Raw { text, read: OnceLock::new(), changed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string","description":"A \"name\",\n with é"},"days":{"type":"integer","maximum":1e1}},"required":["city"],"type":"object"}"#;
+
+    fn object(text: &str) -> Object {
+        match Json::parse(text) {
+            Ok(Json::Object(object)) => object,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A tool with a schema, as it is kept and as a tree.
+    fn pair(schema: &str) -> (Object, Object) {
+        let text = format!(r#"{{"parameters":{schema}}}"#);
+        let Some(Json::Object(kept)) = object(&text).remove("parameters") else { panic!() };
+        (kept, object(schema))
+    }
+
+    #[test]
+    fn a_kept_object_is_the_tree_that_its_text_says() {
+        let (kept, tree) = pair(SCHEMA);
+        assert_eq!(kept.raw_text(), Some(SCHEMA));
+        assert_eq!(tree.raw_text(), None);
+        assert_eq!(kept.compact(), SCHEMA);
+        assert_eq!(kept, tree);
+        assert_eq!(kept.clone(), tree);
+        assert_eq!(kept.weight(), tree.weight());
+        assert_eq!((kept.len(), kept.is_empty()), (4, false));
+        let inner = kept.get("properties").and_then(Json::as_object).unwrap();
+        assert!(inner.raw_text().is_some());
+        assert_eq!(inner.get("days"), tree.get("properties").and_then(|own| own.get("days")));
+        assert_eq!(kept.raw_text(), Some(SCHEMA), "reading changes nothing");
+    }
+
+    #[test]
+    fn a_change_shows_in_the_text_at_any_depth() {
+        let (mut kept, mut tree) = pair(SCHEMA);
+        for own in [&mut kept, &mut tree] {
+            let properties = own.get_mut("properties").and_then(Json::as_object_mut).unwrap();
+            properties.remove("days");
+            own.settle();
+            own.insert("title", "Weather");
+        }
+        assert_eq!(kept.raw_text(), None);
+        assert_eq!(kept.compact(), tree.compact());
+        assert_eq!(kept.clone().into_iter().count(), 4);
+        let all: Vec<String> = kept.keys().map(str::to_owned).collect();
+        all.iter().for_each(|key| drop(kept.remove(key)));
+        assert!(kept.is_empty() && kept.compact() == "{}");
+    }
+
+    #[test]
+    fn a_text_that_the_writer_would_write_otherwise_is_not_kept() {
+        for other in [
+            SCHEMA.replacen(':', ": ", 1),
+            SCHEMA.replace("\\n", "\\u000a"),
+            SCHEMA.replace("é", "\\u00e9"),
+            SCHEMA.replacen("city", "ci\\/ty", 1),
+            SCHEMA.replace("}}", "}\n}"),
+        ] {
+            let (kept, tree) = pair(&other);
+            assert_eq!(kept.raw_text(), None, "{other}");
+            assert_eq!(kept.compact(), tree.compact());
+            assert_eq!(kept, tree);
+        }
+        let bad = SCHEMA.replacen("true", "tru", 1).replacen("1e1", "1e", 1);
+        assert!(Json::parse(&format!(r#"{{"parameters":{bad}}}"#)).is_err());
+    }
+}
