@@ -64,6 +64,14 @@ def _reply_in_chat(case):
 
 RULES = (
     Rule(
+        "a request that depends on a hosted tool which the target lacks is refused",
+        "decoded",
+        _both(
+            lambda case: case.kind == "request",
+            _problem(r"the target has no tool like the hosted tool"),
+        ),
+    ),
+    Rule(
         "a compatible vendor's own fields of a reply reach clients of the same wire format, whose "
         "SDKs pass on what they do not know",
         "types",
