@@ -47,6 +47,7 @@ mod spelling;
 mod system;
 mod think;
 mod trouble;
+mod unknown_fields;
 mod usage;
 mod vendors;
 mod vertex;

@@ -23,7 +23,8 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         elements(fields.array("messages")?, &Path::ROOT.key("messages"), decode_message)?;
     request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
     if let Some(choice) = fields.take("tool_choice") {
-        tool::decode_choice(choice, Path::ROOT.key("tool_choice"), &mut request)?;
+        let rest = tool::decode_choice(choice, Path::ROOT.key("tool_choice"), &mut request)?;
+        keep(&mut fields, "tool_choice", rest);
     }
     request.sampling.max_tokens = fields.number("max_tokens")?;
     request.sampling.temperature = fields.number("temperature")?;

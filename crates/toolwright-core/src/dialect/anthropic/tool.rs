@@ -60,29 +60,30 @@ pub(super) fn encode(tool: Tool) -> Json {
     Json::Object(object)
 }
 
-/// Reads `tool_choice`, which also holds the switch against parallel calls.
+/// Reads `tool_choice`, which also holds the switch against parallel calls. Gives what else it says.
 pub(super) fn decode_choice(
     wire: Json,
     path: Path<'_>,
     request: &mut Request,
-) -> Result<(), DecodeError> {
+) -> Result<Object, DecodeError> {
     let whole = wire.clone();
     let mut fields = Fields::new(wire, path, DIALECT)?;
     request.parallel = fields.boolean("disable_parallel_tool_use")?.map(|disabled| !disabled);
     let kind = fields.need_string("type")?;
     let name = fields.string("name")?;
-    let known = fields.rest().is_empty();
+    let mut rest = fields.into_object();
     request.tool_choice = Some(match (kind.as_str(), name) {
-        ("auto", None) if known => ToolChoice::Auto,
-        ("any", None) if known => ToolChoice::Required,
-        ("none", None) if known => ToolChoice::None,
-        ("tool", Some(name)) if known => ToolChoice::Tool(name),
+        ("auto", None) => ToolChoice::Auto,
+        ("any", None) => ToolChoice::Required,
+        ("none", None) => ToolChoice::None,
+        ("tool", Some(name)) => ToolChoice::Tool(name),
         _ => {
             request.parallel = None;
+            rest = Object::new();
             ToolChoice::Other(whole)
         }
     });
-    Ok(())
+    Ok(rest)
 }
 
 /// Writes `tool_choice`; nothing if nothing was said.

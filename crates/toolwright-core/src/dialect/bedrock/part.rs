@@ -194,9 +194,7 @@ fn content_of(text: &str) -> Json {
 /// Whether a medium is here itself. What lies in S3, or consists of blocks, stays as it is.
 fn has_own_bytes(kind: MediaKind, own: &Json) -> bool {
     own.get("source").and_then(Json::as_object).is_some_and(|source| {
-        source.len() == 1
-            && (source.contains_key("bytes")
-                || kind == MediaKind::Document && source.contains_key("text"))
+        source.contains_key("bytes") || kind == MediaKind::Document && source.contains_key("text")
     })
 }
 

@@ -228,12 +228,11 @@ pub(super) fn union(member: &'static str, value: impl Into<Json>) -> Json {
 
 /// Reads `cachePoint`, an element of its own after what it marks; `None` for one of another kind.
 pub(super) fn decode_cache(element: &Json, path: Path<'_>) -> Option<CacheMark> {
-    let object = element.as_object().filter(|object| object.len() == 1)?;
-    let mark = object.get("cachePoint")?.as_object()?;
+    let mark = element.get("cachePoint")?.as_object()?;
     let known = mark.iter().all(|(key, value)| match key {
         "type" => value.as_str() == Some("default"),
         "ttl" => value.as_str().is_some(),
-        _ => false,
+        _ => true,
     });
     let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
     let origin = Origin::at(&path.key("cachePoint"));

@@ -117,7 +117,7 @@ fn is_known(chunk: &Json) -> bool {
 /// A piece of thinking, if it is text and nothing else.
 fn section(item: Json) -> Option<Section> {
     let Json::Object(mut item) = item else { return None };
-    let plain = item.len() == 2 && item.get("type").and_then(Json::as_str) == Some("text");
+    let plain = item.get("type").and_then(Json::as_str) == Some("text");
     match item.remove("text") {
         Some(Json::String(text)) if plain => Some(Section { kind: SectionKind::Full, text }),
         _ => None,

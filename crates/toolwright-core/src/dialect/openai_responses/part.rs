@@ -225,8 +225,7 @@ fn has_plain_sections(item: &Json) -> bool {
         None | Some(Json::Null) => true,
         Some(list) => list.as_array().is_some_and(|entries| {
             entries.iter().all(|entry| {
-                entry.as_object().is_some_and(|own| own.len() == 2)
-                    && entry.get("type").and_then(Json::as_str) == Some(*kind)
+                entry.get("type").and_then(Json::as_str) == Some(*kind)
                     && entry.get("text").is_some_and(|text| text.as_str().is_some())
             })
         }),
