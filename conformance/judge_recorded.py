@@ -169,9 +169,9 @@ def main():
                 source, passed, is_plain, report = strict
                 measure.add(source, line, to, passed, is_plain, report)
     passed = tally.close(asked.verbose)
-    measure.close()
+    missed = measure.close() if measure.all else []
     tally.sum()
-    return passed
+    return passed and not missed
 
 
 if __name__ == "__main__":

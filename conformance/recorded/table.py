@@ -55,6 +55,8 @@ class Tally:
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         for row in rows:
             print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+        for reason, count in self.reasons.most_common():
+            print(f"excepted {count:5}  {reason}")
         self._failures(verbose)
         return not self.failures
 

@@ -84,17 +84,20 @@ def _usage(wire):
 def stream(data):
     """A stream; the counts of `message_delta` replace those of `message_start`."""
     blocks, reason, wire, begun, fault = {}, None, {}, False, False
+    base = 0
     for event in sse.events(data):
         kind = event.get("type")
         begun = begun or kind in ("message_start", "error")
         if kind == "message_start":
+            # A server that starts over has already sent the blocks before.
+            base = len(blocks)
             wire.update(event["message"].get("usage") or {})
         elif kind == "message_stop":
             break
         elif kind == "content_block_start":
-            blocks[event["index"]] = {**event["content_block"], "json": ""}
+            blocks[base + event["index"]] = {**event["content_block"], "json": ""}
         elif kind == "content_block_delta":
-            block, delta = blocks[event["index"]], event["delta"]
+            block, delta = blocks[base + event["index"]], event["delta"]
             if delta["type"] == "text_delta":
                 block["text"] = block.get("text", "") + delta["text"]
             elif delta["type"] == "input_json_delta":

@@ -117,6 +117,8 @@ pub static VENDORS: &[Vendor] = &[
                 thinks_in_text(profile, target);
                 profile.thinking.switch = true;
                 profile.thinking.budget = true;
+                // Its replies count `prompt_tokens_details.cache_write_tokens`.
+                profile.reply.cache_write = true;
                 // "One of the following (not both)", says its page on reasoning.
                 profile.thinking.effort_or_budget = true;
                 profile.sampling.top_k = true;

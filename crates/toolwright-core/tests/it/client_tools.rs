@@ -367,6 +367,32 @@ fn a_search_that_was_answered_in_words_keeps_them() {
 }
 
 #[test]
+fn a_streamed_search_has_the_call_id_of_its_end() {
+    let item = |status: &str, id: &str, arguments: &str| {
+        format!(
+            r#"{{"type":"tool_search_call","id":"tsc_1","status":"{status}","call_id":"{id}","execution":"client","arguments":{arguments}}}"#
+        )
+    };
+    let begun = item("in_progress", "call_begun", "{}");
+    let done = item("completed", "call_done", r#"{"goal":"tides"}"#);
+    let frames = [
+        r#"{"type":"response.created","response":{"id":"resp_1"}}"#.to_owned(),
+        format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{begun}}}"#),
+        format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{done}}}"#),
+        format!(
+            r#"{{"type":"response.completed","response":{{"id":"resp_1","status":"completed","output":[{done}]}}}}"#
+        ),
+    ];
+    let frames = frames.iter().map(|data| toolwright_core::frame::Frame::data(data.as_str()));
+    let events = fixtures::decoded(responses(), frames);
+    let response = toolwright_core::event::join::join(events).unwrap();
+    let calls: Vec<&Call> = response.parts.iter().filter_map(Part::as_call).collect();
+    let found: Vec<_> =
+        calls.iter().map(|call| (call.id.as_deref(), call.arguments.as_str())).collect();
+    assert_eq!(found, [(Some("call_done"), r#"{"goal":"tides"}"#)]);
+}
+
+#[test]
 fn a_tool_with_the_name_of_its_namespace_stays_in_it() {
     let mut body = loaded();
     let tools = r#"[{"type":"namespace","name":"get_depth","description":"d","tools":[

@@ -174,6 +174,17 @@ fn every_choice_returns() {
 }
 
 #[test]
+fn an_empty_custom_form_beside_a_function_is_no_custom_call() {
+    let body = r#"{"id":"","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,
+        "finish_reason":"","message":{"role":"assistant","content":"","tool_calls":[{"id":"call_1",
+        "type":"function","function":{"name":"get_tide","arguments":"{\"port\":\"Brest\"}"},
+        "custom":{"name":"","input":""}}]}}]}"#;
+    let response = codec().decode_response(WireReply::ok(json(body))).unwrap();
+    let found = calls(&response.parts);
+    assert_eq!(found, [(Some("call_1"), "get_tide", r#"{"port":"Brest"}"#)]);
+}
+
+#[test]
 fn a_choice_without_a_type_is_a_function() {
     let body = r#"{"model":"m","messages":[],"tools":[{"type":"function","function":{"name":"f"}}],
         "tool_choice":{"function":{"name":"f"}}}"#;

@@ -582,6 +582,14 @@ fn events_of_other_kinds_are_unknown() {
 }
 
 #[test]
+fn the_length_of_a_summary_returns() {
+    for length in ["auto", "concise", "detailed"] {
+        let body = format!(r#"{{"reasoning":{{"effort":"high","summary":"{length}"}}}}"#);
+        assert_eq!(request(&body).thinking.unwrap().show, Some(true), "{length}");
+    }
+}
+
+#[test]
 fn items_left_out_of_the_terminal_event_do_not_repeat_others() {
     let message = |id: &str, text: &str| {
         format!(

@@ -168,7 +168,12 @@ pub(super) fn decode_call(
         extra.insert(quirks.dialect, PLACE, "tool_calls");
         return Ok(part.with_origin(origin).with_extra(extra));
     }
-    let key = if outer.peek("custom").is_some() { "custom" } else { "function" };
+    // Some servers write an empty form of the other kind beside the call's own.
+    let key = match outer.tag("type") {
+        Some("function") if outer.peek("function").is_some() => "function",
+        _ if outer.peek("custom").is_some() => "custom",
+        _ => "function",
+    };
     outer.take("type");
     let id = outer.filled("id")?;
     let mut inner = Fields::new(outer.need(key)?, path.key(key), quirks.dialect)?;

@@ -281,7 +281,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
     if let Some(thinking) = request.thinking {
         let mut reasoning = Object::new();
         reasoning.insert_some("effort", thinking.effort);
-        reasoning.insert_some("summary", (thinking.show == Some(true)).then_some("auto"));
+        let length = request.extra.get(DIALECT, "reasoning").and_then(|own| own.get("summary"));
+        let shows = thinking.show == Some(true) && length.is_none();
+        reasoning.insert_some("summary", shows.then_some("auto"));
         body.insert_some("reasoning", Some(reasoning).filter(|own| !own.is_empty()));
     }
     if let Some(format) = request.format {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::wire::DIALECT;
+use super::super::wire::{DIALECT, SEARCH};
 use super::super::{fault, part, response};
 use super::Steps;
 use super::piece::{Item, Kind, Piece};
@@ -13,7 +13,8 @@ use crate::event::{Delta, Event, Head, Tail};
 use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Path};
-use crate::part::{Body, Part, SectionKind};
+use crate::part::{Body, SectionKind};
+use crate::tool::split_name;
 
 /// Reads a stream.
 #[derive(Debug, Default)]
@@ -124,7 +125,13 @@ impl Decoder {
         let mut parts = Vec::new();
         part::decode(self.begun(at, wire.clone()), Path::ROOT.key("item"), &mut parts)?;
         self.items.insert(at, Item { wire, ..Item::default() });
-        if let Some(Part { body: Body::Call(_) | Body::Reasoning(_), .. }) = parts.first() {
+        let opens = match parts.first().map(|part| &part.body) {
+            // The end of a search gives it another call id than its beginning.
+            Some(Body::Call(call)) => split_name(&call.name) != (Some(""), SEARCH),
+            Some(Body::Reasoning(_)) => true,
+            _ => false,
+        };
+        if opens {
             let steps = Steps::of(parts.remove(0));
             self.open(at, 0, steps.head, steps.extra, out);
         }
