@@ -102,9 +102,12 @@ class Model(Upstream):
         history.check(cell, items)
         step = cell.steps[number]
         offered = self.codec.offered(body)
-        chosen = [call.choose(offered) for call in step.calls]
+        found = [(call, call.choose(offered)) for call in step.calls]
+        step.calls = [call for call, tool in found if tool or not call.is_optional]
+        chosen = [tool for call, tool in found if tool or not call.is_optional]
         need(all(chosen), "tools", f"no tool for step {number + 1} in {sorted(offered)}")
         reply = self._reply(cell, body, step.text, chosen, number)
+        reply.free = {name for name, schema in offered.items() if schema is None}
         cell.replies.append(reply)
         return reply
 

@@ -5,6 +5,7 @@ of the conversation; other requests (titles, summaries) get a short text and tak
 """
 
 import dataclasses
+import json
 
 # A PNG, eight by eight red pixels, whose base64 has a character outside the URL-safe alphabet.
 IMAGE = bytes.fromhex(
@@ -17,12 +18,15 @@ IMAGE = bytes.fromhex(
 class Call:
     """A call of one of several tools: the first of `tools` that the request offers.
 
-    `tools` maps a name, or the end of one, to arguments. `result` must be in the call's result.
+    `tools` maps a name, or the end of one, to arguments, or to a function that makes them from the
+    tool's schema (None for a tool in free form). `result` must be in the call's result. An optional
+    call is left out where no such tool is offered.
     """
 
     tools: dict
     result: str
     has_image: bool = False
+    is_optional: bool = False
 
     def choose(self, offered):
         """Name and arguments, by the tools that a request offers; None if it offers none."""
@@ -170,10 +174,39 @@ def coding(cell):
 
 
 def codex(cell):
-    """The same, with a tool of an MCP server and a patch in free form."""
+    """The same, with a tool of an MCP server and a patch.
+
+    For models that it knows, Codex offers one tool in free form, whose JavaScript calls the others.
+    """
     steps = coding(cell)
     word = f"航班{cell.nonce('m')}"
     patch = f"*** Begin Patch\n*** Add File: {cell.nonce('n')}.txt\n+北京\n*** End Patch\n"
     steps[0].calls.append(Call({"lookup": {"word": word}}, f"found {word}"))
-    steps[3].calls.append(Call({"apply_patch": {"input": patch}}, f"{cell.nonce('n')}.txt"))
+    steps[3].calls.append(
+        Call({"apply_patch": {"input": patch}}, f"{cell.nonce('n')}.txt", is_optional=True)
+    )
+    picture = cell.file("picture.png")
+    scripts = [
+        [
+            _script("exec_command", {"cmd": "cat notes.txt"}),
+            _script("exec_command", {"cmd": f"cat missing-{cell.nonce('f')}.txt"}),
+            _script("mcp__notes__lookup", {"word": word}),
+        ],
+        [f"image((await tools.view_image({json.dumps({'path': picture})})).image_url);"],
+        [],
+        [
+            _script("exec_command", {"cmd": f"echo {cell.nonce('g')} 航班"}),
+            _script("apply_patch", patch) + _script("exec_command", {"cmd": "ls"}),
+        ],
+        [],
+    ]
+    for step, sources in zip(steps, scripts, strict=True):
+        for call, source in zip(step.calls, sources, strict=True):
+            call.tools["functions__exec"] = {"input": source}
     return steps
+
+
+def _script(tool, given):
+    """JavaScript that calls a tool and shows what it gives."""
+    given = json.dumps(given, ensure_ascii=False)
+    return f"text(JSON.stringify(await tools.{tool}({given})));"

@@ -1,7 +1,7 @@
 """One module for each dialect: how to read a request, what the vendor refuses, how to write a reply.
 
 Each has `items(body)`, the conversation as `Item`s; `rules(body, cell)`, which raises `Rejected` for
-what the vendor answers with status 400; `offered(body)`, the tools by name; `is_stream(path, body)`;
+what the vendor answers with status 400; `offered(body)`, the tools' schemas by name, None for a tool in free form; `is_stream(path, body)`;
 `whole(reply)` and `stream(reply)`, the bytes of a reply; and `error(message)`, the body of a refusal.
 """
 
@@ -40,7 +40,10 @@ class Item:
 
 @dataclasses.dataclass
 class Reply:
-    """What the scripted model says: `calls` are `(id, name, arguments)`."""
+    """What the scripted model says: `calls` are `(id, name, arguments)`.
+
+    Calls of the tools in `free` are in free form: their one argument is `input`.
+    """
 
     dialect: str
     tag: str
@@ -50,6 +53,7 @@ class Reply:
     opaque: str
     number: int
     thinks: bool = False
+    free: set = dataclasses.field(default_factory=set)
 
 
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")

@@ -14,11 +14,12 @@ def is_stream(path, body):
 
 
 def offered(body):
-    """The tools: name to schema."""
+    """The tools: name to schema, None for a tool in free form."""
     return {
-        tool["function"]["name"]: tool["function"].get("parameters") or {}
+        (own := tool[tool["type"]])["name"]: (
+            (own.get("parameters") or {}) if tool["type"] == "function" else None
+        )
         for tool in body.get("tools") or []
-        if tool["type"] == "function"
     }
 
 
@@ -37,8 +38,8 @@ def items(body):
         if text or media or role != "assistant":
             found.append(Item(kind, text, media))
         for call in message.get("tool_calls") or []:
-            own = call["function"]
-            given = own["arguments"]
+            own = call[call.get("type") or "function"]
+            given = own["arguments"] if "arguments" in own else {"input": own["input"]}
             given = json.loads(given) if isinstance(given, str) else given
             found.append(Item("call", id=call["id"], name=own["name"], arguments=given))
     return found
@@ -60,7 +61,7 @@ def _content(content):
 def rules(body, cell):
     """What the vendor refuses."""
     tools = offered(body)
-    names([tool["function"]["name"] for tool in body.get("tools") or []], _NAME, 128)
+    names([tool[tool["type"]]["name"] for tool in body.get("tools") or []], _NAME, 128)
     for key in ("tool_choice", "parallel_tool_calls"):
         need(tools or key not in body, key, "only allowed when tools are specified")
     need("stream_options" not in body or body.get("stream"), "stream_options", "without stream")
@@ -76,7 +77,7 @@ def _openai(body, cell):
             _, media = _content(message["content"])
             need(not media, message["role"], "content parts may only be text")
     for tool in body.get("tools") or []:
-        if tool["function"].get("strict"):
+        if tool["type"] == "function" and tool["function"].get("strict"):
             strict_schema(tool["function"]["name"], tool["function"]["parameters"])
 
 
@@ -106,15 +107,16 @@ def _mistral(body, cell):
 
 
 def _calls(reply, indexed=False):
-    return [
-        {
-            **({"index": index} if indexed else {}),
-            "id": id,
-            "type": "function",
-            "function": {"name": name, "arguments": json.dumps(given, ensure_ascii=False)},
-        }
-        for index, (id, name, given) in enumerate(reply.calls)
-    ]
+    found = []
+    for index, (id, name, given) in enumerate(reply.calls):
+        call = {"index": index, "id": id} if indexed else {"id": id}
+        if name in reply.free:
+            call |= {"type": "custom", "custom": {"name": name, "input": given["input"]}}
+        else:
+            text = json.dumps(given, ensure_ascii=False)
+            call |= {"type": "function", "function": {"name": name, "arguments": text}}
+        found.append(call)
+    return found
 
 
 def _usage(reply):
@@ -152,26 +154,26 @@ def _finish(reply):
 
 
 def stream(reply):
-    """A reply in pieces. Mistral sends each call whole, the others its arguments in pieces."""
+    """A reply in pieces. Mistral sends all calls at the end, the others arguments in pieces."""
     deltas = [{"role": "assistant", "content": ""}]
     if reply.dialect == "deepseek":
         deltas += [{"reasoning_content": piece} for piece in pieces(reply.opaque)]
     deltas += [{"content": piece} for piece in pieces(reply.text)]
     for call in _calls(reply, indexed=True):
-        given = call["function"].pop("arguments")
         if reply.dialect == "mistral":
-            call["function"]["arguments"] = given
-            deltas.append({"tool_calls": [call]})
             continue
-        call["function"]["arguments"] = ""
+        own = call[call["type"]]
+        key = "arguments" if "arguments" in own else "input"
+        text, own[key] = own[key], ""
         deltas.append({"tool_calls": [call]})
-        for piece in pieces(given):
-            more = {"index": call["index"], "function": {"arguments": piece}}
+        for piece in pieces(text):
+            more = {"index": call["index"], call["type"]: {key: piece}}
             deltas.append({"tool_calls": [more]})
     chunks = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
     chunks.append([{"index": 0, "delta": {}, "finish_reason": _finish(reply)}])
     if reply.dialect == "mistral":
-        chunks[-1][0]["delta"] = {"content": ""}
+        calls = {"tool_calls": _calls(reply, indexed=True)} if reply.calls else {}
+        chunks[-1][0]["delta"] = {"content": "", **calls}
     frames = [_frame(reply, "chat.completion.chunk", chunk) for chunk in chunks]
     if reply.dialect == "openai-chat":
         frames.append(_frame(reply, "chat.completion.chunk", []))

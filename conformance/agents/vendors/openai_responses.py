@@ -14,7 +14,7 @@ def is_stream(path, body):
 def offered(body):
     """The tools that the client runs: name to schema."""
     return {
-        tool["name"]: tool.get("parameters") or {}
+        tool["name"]: (tool.get("parameters") or {}) if tool["type"] == "function" else None
         for tool in body.get("tools") or []
         if tool["type"] in ("function", "custom")
     }
