@@ -103,7 +103,8 @@ def _plain(text):
 def _opaque(cell, items):
     """Reasoning of this turn that only the vendor can read came back, and no other vendor's."""
     came = [item.text for item in items if item.kind == "opaque"]
-    for reply in cell.replies[_begun(cell) :]:
+    kept = [] if cell.client.retries_in_text else cell.replies[_begun(cell) :]
+    for reply in kept:
         if reply.calls and cell.has_opaque(reply):
             # An Ollama client sends nothing by which a call could be recognized.
             fine = reply.opaque in came or (cell.client.dialect == "ollama" and _SKIPPED in came)
