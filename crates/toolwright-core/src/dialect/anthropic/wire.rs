@@ -55,6 +55,12 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/content/citations", &["[]", "{}"]),
     ("/messages/content/citations/enabled", &["false"]),
     ("/messages/content/caller/type", &["\"direct\""]),
+    // Replies: how the vendor served and billed them.
+    ("/usage/service_tier", &[]),
+    ("/usage/inference_geo", &[]),
+    ("/usage/cache_creation", &["{}"]),
+    ("/usage/cache_creation/ephemeral_5m_input_tokens", &[]),
+    ("/usage/cache_creation/ephemeral_1h_input_tokens", &[]),
 ];
 
 /// The stop reasons, a word each.

@@ -56,6 +56,8 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/refusal", &["\"\""]),
     ("/messages/tool_calls/index", &[]),
     ("/messages/content/image_url/detail", &["\"auto\""]),
+    // Replies: how the vendor served them.
+    ("/system_fingerprint", &[]),
 ];
 
 /// The stop reasons, a word each.
