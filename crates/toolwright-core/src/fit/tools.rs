@@ -7,7 +7,7 @@ use crate::json::{Json, Object};
 use crate::object;
 use crate::origin::Origin;
 use crate::part::Body;
-use crate::tool::{Tool, ToolChoice, ToolKind};
+use crate::tool::{Tool, ToolChoice, ToolKind, split_name};
 
 use super::profile::Strictness;
 
@@ -121,12 +121,11 @@ fn namespace(work: &mut Work<'_>, tool: &mut Tool) {
     let why = "the target has no namespaces";
     let site = Site::field(&own.origin, "description");
     work.lose(Severity::Note, site, "stands in the description of its first tool", why);
-    let what = "begins with the description of its namespace";
+    let what = "ends with the description of its namespace";
     work.lose(Severity::Note, Site::field(&tool.origin, "description"), what, why);
-    let words = tool.description.replace(description);
-    if let Some(words) = words {
-        append(&mut tool.description, &words);
-    }
+    let (namespace, _) = split_name(&tool.name);
+    let words = format!("Namespace `{}`: {description}", namespace.unwrap_or_default());
+    append(&mut tool.description, &words);
 }
 
 /// The schema of a free-text tool as a function.

@@ -211,6 +211,11 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/text/verbosity", &["\"medium\""]),
     ("/reasoning", &["{}"]),
     ("/tools/defer_loading", &["false"]),
+    ("/tools/tools/defer_loading", &["false"]),
+    // An item that brings a tool has loaded it.
+    ("/input/tools/defer_loading", &[]),
+    ("/input/tools/tools/defer_loading", &[]),
+    ("/tools/environment/type", &["\"local\""]),
     ("/input/id", &[]),
     ("/input/status", &[]),
     ("/input/content/annotations", &["[]"]),

@@ -62,7 +62,8 @@ fn case_07_a_request_gets_back_what_its_client_left() {
     };
     assert_eq!(recalled("bob"), request);
     let body = translator.send(recalled("alice")).unwrap().value.body;
-    assert_eq!(body.pointer("/messages/0/content/0/signature"), Some(&"AA==".into()), "{body}");
+    // A turn of the user comes first, which the vendor wants.
+    assert_eq!(body.pointer("/messages/1/content/0/signature"), Some(&"AA==".into()), "{body}");
 }
 
 #[test]
