@@ -123,7 +123,9 @@ mod tests {
         assert_eq!(kept.compact(), tree.compact());
         assert_eq!(kept.clone().into_iter().count(), 4);
         let all: Vec<String> = kept.keys().map(str::to_owned).collect();
-        all.iter().for_each(|key| drop(kept.remove(key)));
+        for key in &all {
+            kept.remove(key);
+        }
         assert!(kept.is_empty() && kept.compact() == "{}");
     }
 

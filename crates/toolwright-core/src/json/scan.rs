@@ -6,14 +6,15 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 /// How many leading bytes are neither a quote, a backslash nor a control character.
 #[inline]
 pub(super) fn plain(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks();
-    for (index, word) in words.iter().enumerate() {
+    let mut at = 0;
+    while let Some(word) = bytes[at..].first_chunk() {
         let found = special(u64::from_le_bytes(*word));
         if found != 0 {
-            return index * 8 + found.trailing_zeros() as usize / 8;
+            return at + found.trailing_zeros() as usize / 8;
         }
+        at += 8;
     }
-    if is_plain(rest) { bytes.len() } else { bytes.len() - rest.len() + count(rest) }
+    if is_plain(&bytes[at..]) { bytes.len() } else { at + count(&bytes[at..]) }
 }
 
 /// Whether all of less than eight bytes are plain: two overlapping halves say it of four or more.
@@ -32,13 +33,11 @@ fn count(bytes: &[u8]) -> usize {
 }
 
 /// Sets the high bit of each byte that needs attention. A borrow may set bits above the first such
-/// byte, never below it, and only the first is used. All bytes in question are ASCII, so that one mask
-/// excludes the others for all three comparisons.
-#[inline]
+/// byte, never below it, and only the first is used.
 fn special(word: u64) -> u64 {
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit);
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, 0x20) | is(b'"') | is(b'\\')) & !word & HIGH
+    (below(word, 0x20) | is(b'"') | is(b'\\')) & HIGH
 }
 
 #[cfg(test)]
