@@ -186,6 +186,8 @@ def _same_name(call, name):
 
 def _same_arguments(call, found):
     """Whether arguments agree; a freeform input may be the one member of an object."""
+    if call.arguments is None:
+        return True
     if call.freeform == found.freeform:
         return call.arguments == found.arguments
     text, other = (call, found) if call.freeform else (found, call)

@@ -23,6 +23,8 @@ def request(path, body):
         if kind == "message":
             for text, place in _texts(item.get("content"), f"{at}/content"):
                 found.say(_ROLES.get(item.get("role"), item.get("role")), text, place)
+        elif kind.removesuffix("_output") in _MACHINE and kind.endswith("_output"):
+            found.items.append(Result(item.get("call_id") or item.get("id"), None, None, at))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             value = "".join(text for text, _ in _texts(item.get("output"), at))
             found.items.append(Result(item.get("call_id"), None, value, at))
@@ -33,6 +35,19 @@ def request(path, body):
             found.items += _calls([item], at)
     found.tools = [each["name"] for each in body.get("tools") or [] if each["type"] == "function"]
     return found
+
+
+# Calls that the client runs on its own machine, with the names of their tools.
+_MACHINE = {
+    "local_shell_call": "local_shell",
+    "shell_call": "shell",
+    "apply_patch_call": "apply_patch",
+}
+
+
+def _is_vendors(item):
+    """Whether a shell runs in a container of the vendor."""
+    return (item.get("environment") or {}).get("type", "local") != "local"
 
 
 def _is_embedding(body):
@@ -68,6 +83,9 @@ def _calls(items, at):
             yield call
         elif item.get("type") == "tool_search_call" and item.get("execution") == "client":
             yield Call(item.get("call_id"), "tool_search", arguments(item.get("arguments")), at)
+        elif item.get("type") in _MACHINE and not _is_vendors(item):
+            # Its input has a form of its own, of which other dialects get the gist.
+            yield Call(item.get("call_id"), _MACHINE[item["type"]], None, at)
         elif item.get("type") == "custom_tool_call":
             yield Call(item.get("call_id"), item["name"], item["input"], at, freeform=True)
 
