@@ -48,9 +48,12 @@ impl Arguments {
         }
     }
 
-    /// Reads what a dialect carries as a value.
+    /// Reads what a dialect carries as a value. `null` means no arguments, as in a text.
     pub fn from_json(value: &Json) -> Arguments {
-        Arguments::Json(JsonText::of(value))
+        match value {
+            Json::Null => Arguments::none(),
+            value => Arguments::Json(JsonText::of(value)),
+        }
     }
 
     /// `{}`.

@@ -223,9 +223,13 @@ fn is_canonical_default(path: &str, key: &str, value: &Json) -> bool {
         "functionCallingConfig" => matches!(text.as_str(), "{}" | r#"{"mode":"AUTO"}"#),
         "toolConfig" | "text" => text == "{}",
         "parallel_tool_calls" => text == "true",
-        "disable_parallel_tool_use" | "is_error" | "strict" | "strict_tools" => text == "false",
+        "disable_parallel_tool_use"
+        | "is_error"
+        | "strict"
+        | "strict_tools"
+        | "logprobs"
+        | "responseLogprobs" => text == "false",
         "n" | "candidateCount" => text == "1",
-        "logprobs" | "responseLogprobs" => text == "false",
         "top_logprobs" => text == "0",
         "frequency_penalty" | "presence_penalty" | "frequencyPenalty" | "presencePenalty" => {
             matches!(text.as_str(), "0" | "0.0")

@@ -37,7 +37,7 @@ pub struct Pass {
 /// How a passing answer is read.
 pub enum Tap {
     /// As a stream, frame by frame
-    Stream(&'static dyn ChatCodec, StreamReader, Vec<Event>, Watch),
+    Stream(&'static dyn ChatCodec, Box<StreamReader>, Vec<Event>, Watch),
     /// As a whole, at its end
     Whole(&'static dyn ChatCodec, Vec<Bytes>, usize, Share),
     /// No longer: it could not be read any further
@@ -55,7 +55,7 @@ const LONGEST: usize = 4 << 20;
 impl Tap {
     /// For a stream in a dialect.
     pub fn stream(codec: &'static dyn ChatCodec, framing: Framing) -> Tap {
-        let reader = StreamReader::watching(codec).framed(framing);
+        let reader = Box::new(StreamReader::watching(codec).framed(framing));
         Tap::Stream(codec, reader, Vec::new(), Watch::default())
     }
 
