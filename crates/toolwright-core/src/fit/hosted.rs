@@ -94,11 +94,15 @@ fn force(work: &mut Work<'_>, rule: &HostedRule) {
     }
 }
 
-/// Refuses a request that depends on a tool which the target lacks, or leaves the tool out.
+/// Refuses a request that forces a call of a tool which the target lacks, or leaves the tool out.
 fn leave_out(work: &mut Work<'_>, tools: Vec<(Tool, bool)>) {
     let nothing_left = work.request.tools.is_empty();
+    let any_forced = matches!(
+        work.request.tool_choice,
+        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. })
+    );
     for (tool, forced) in tools {
-        if work.refusal.is_none() && (forced || nothing_left) {
+        if work.refusal.is_none() && (forced || (any_forced && nothing_left)) {
             let what = format!(
                 "the target has no tool like the hosted tool '{}'; leave it out, or ask a model of its \
                  own vendor",

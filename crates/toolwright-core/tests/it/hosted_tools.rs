@@ -129,13 +129,27 @@ fn a_hosted_tool_that_the_target_lacks_is_left_out_beside_others() {
 }
 
 #[test]
+fn a_hosted_tool_that_may_be_called_is_left_out_with_the_choice() {
+    let settings = r#","tool_choice":"auto","parallel_tool_calls":true"#;
+    for to in ["openai-chat", "bedrock", "deepseek", "mistral", "ollama", "cohere"] {
+        let there = ask("openai-responses", to, r#"{"type":"web_search"}"#, settings).unwrap();
+        assert!(lost(&there).contains(&"/tools/0"), "{to}");
+        let body = there.value.body.compact();
+        for word in ["tools", "tool_choice", "toolConfig", "parallel_tool_calls"] {
+            assert!(!body.contains(word), "{to}: {body}");
+        }
+    }
+}
+
+#[test]
 fn a_request_that_depends_on_a_hosted_tool_is_refused_where_there_is_none() {
     let function = r#"{"type":"function","name":"f","parameters":{},"strict":false}"#;
     let search = r#"{"type":"web_search"}"#;
     let both = format!("{function},{search}");
     let forced = r#","tool_choice":{"type":"web_search"}"#;
+    let required = r#","tool_choice":"required""#;
     for (tools, settings, pointer) in
-        [(search, "", "/tools/0"), (both.as_str(), forced, "/tools/1")]
+        [(search, required, "/tools/0"), (both.as_str(), forced, "/tools/1")]
     {
         for to in ["openai-chat", "bedrock", "deepseek", "mistral", "ollama", "cohere"] {
             match ask("openai-responses", to, tools, settings) {
