@@ -1,6 +1,7 @@
 """What a cell must see: in the requests that reach the upstream, and in what the SDK gives."""
 
 import json
+import re
 
 from gateway import replay
 from gateway.cell import TASK
@@ -84,7 +85,11 @@ def _history(vendor, cell, seen):
     need(len(seen.results) == 2, "results", f"{len(seen.results)}, not two")
     ids = [id for id, _, _ in seen.calls]
     need(ids[0] is None or ids[0] != ids[1], "calls", f"both have the id {ids[0]!r}")
-    if cell.row.dialect not in _WITHOUT_IDS and ids[0] is not None:
+    if cell.row.dialect == "mistral" != cell.upstream:
+        # Its clients get ids of its own form in place of the vendor's.
+        fine = all(re.fullmatch(r"[A-Za-z0-9]{9}", id or "") for id in ids)
+        need(fine or ids == [None, None], "calls", f"ids {ids} are not of Mistral's form")
+    elif cell.row.dialect not in _WITHOUT_IDS and ids[0] is not None:
         issued = replay.ids(vendor, cell)
         need(ids == issued, "calls", f"ids {ids}, not those of the first turn, {issued}")
     for (id, name, _), (to, named, text), letter in zip(seen.calls, seen.results, "wf"):

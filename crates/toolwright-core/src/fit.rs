@@ -31,6 +31,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 pub use alias::Aliases;
+pub use ids::made as made_id;
 pub use loss::{Loss, Severity, Site, report};
 pub use overrides::{Overrides, Setting};
 pub use profile::Profile;

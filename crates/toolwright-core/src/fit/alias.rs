@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Work;
 use super::profile::{Charset, IdRule, NameRule};
+use super::{Profile, Work};
 use crate::hash;
 use crate::json::{Json, Object};
 use crate::message::Message;
@@ -220,6 +220,11 @@ pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
     let length = id.chars().count();
     (rule.min..=rule.max).contains(&length)
         && id.chars().all(|character| rule.charset.contains(character))
+}
+
+/// Whether clients of a dialect send the id of a call in a reply back as it is.
+pub fn is_kept_by_clients(profile: &Profile, id: &str) -> bool {
+    !profile.reply.legal_call_ids || is_legal_id(&profile.ids, id)
 }
 
 /// An alias for a name: that of a tool in a namespace is flattened if the result is

@@ -134,8 +134,8 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     twins
 }
 
-/// An id that the rule allows, made of a hash.
-pub(super) fn made(rule: &IdRule, seed: &str, round: usize) -> String {
+/// An id that the rule allows, made of a hash of the seed and the round.
+pub fn made(rule: &IdRule, seed: &str, round: usize) -> String {
     let seed = if round == 0 { seed.to_owned() } else { format!("{seed}\u{0}{round}") };
     let room = rule.max.min(rule.prefix.len() + 24);
     let prefix = if rule.prefix.len() + 8 <= room { rule.prefix } else { "" };

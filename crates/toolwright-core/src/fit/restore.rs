@@ -25,7 +25,7 @@ use crate::response::Response;
 use crate::schema;
 use crate::tool::flat_name;
 
-use super::alias::each_part;
+use super::alias::{each_part, is_kept_by_clients};
 use super::choice::{FORCED_ARGUMENTS, FORCED_NAME};
 use super::content::{arguments_site, legal};
 use super::reasoning::{LATE_SUMMARY, is_known, is_sectioned, summaries_first};
@@ -46,6 +46,8 @@ pub struct Restorer {
     calls: usize,
     /// The ids of its calls so far
     ids: BTreeSet<String>,
+    /// Call ids that were replaced: the new and the vendor's
+    replaced_ids: Vec<(String, String)>,
     refused: bool,
     /// Whether counts were reported
     counted: bool,
@@ -72,6 +74,7 @@ impl Restorer {
             texts: 0,
             calls: 0,
             ids: BTreeSet::new(),
+            replaced_ids: Vec::new(),
             refused: false,
             counted: false,
             slots: BTreeMap::new(),
@@ -102,6 +105,11 @@ impl Restorer {
     /// What the client is not told as it was said.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.losses)
+    }
+
+    /// The call ids that the client is told in place of the vendor's.
+    pub fn take_aliases(&mut self) -> Aliases {
+        Aliases { ids: std::mem::take(&mut self.replaced_ids), ..Aliases::default() }
     }
 
     /// What the client's dialect will not bring back of a complete answer, though its vendor wants
@@ -302,19 +310,24 @@ impl Restorer {
 
     /// The original name, flat for a client without namespaces, and an id where the client's dialect
     /// requires one. Two calls of an answer never share one: the outcome of either would be taken
-    /// for the other's.
+    /// for the other's. An id that clients would replace is replaced here, so that the calls are
+    /// recognized when they come back.
     fn identify(&mut self, id: &mut Option<String>, name: &mut String) {
         let original = self.aliases.name(name);
         let keeps = self.profile.tools.namespaces;
         *name = if keeps { original.to_owned() } else { flat_name(original) };
         let own = id.take().map(|own| self.aliases.id(&own).to_owned());
         let seed = |own: &str| format!("{}\u{0}{own}\u{0}{}", self.seed, self.calls);
+        let rule = &self.profile.ids;
+        let is_kept = |own: &str| is_kept_by_clients(&self.profile, own) && !self.ids.contains(own);
         *id = match own {
-            Some(own) if self.ids.contains(&own) => {
-                Some(ids::made(&self.profile.ids, &seed(&own), 0))
+            Some(own) if is_kept(&own) => Some(own),
+            Some(own) => {
+                let made = ids::made(rule, &seed(&own), 0);
+                self.replaced_ids.push((made.clone(), own));
+                Some(made)
             }
-            Some(own) => Some(own),
-            None if self.profile.ids.required => Some(ids::made(&self.profile.ids, &seed(name), 0)),
+            None if rule.required => Some(ids::made(rule, &seed(name), 0)),
             None => None,
         };
         self.ids.extend(id.clone());

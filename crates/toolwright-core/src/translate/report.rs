@@ -52,7 +52,8 @@ impl Report {
     /// Of an answer that was restored.
     pub(super) fn of_answer(restorer: &mut Restorer, spelling: &[(&str, &str)]) -> Report {
         let kept = restorer.take_kept().map(Arc::new);
-        Report { kept, ..Report::of_losses(restorer.take_losses(), spelling) }
+        let aliases = restorer.take_aliases();
+        Report { aliases, kept, ..Report::of_losses(restorer.take_losses(), spelling) }
     }
 
     pub(super) fn of_losses(losses: Vec<Loss>, spelling: &[(&str, &str)]) -> Report {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
+use toolwright_core::fit::alias::is_legal_id;
 use toolwright_core::fit::profile::OutcomeCarrier;
 use toolwright_core::keep::{Kept, Key, Place};
 use toolwright_core::translate::{Options, Report, Translator};
@@ -255,6 +256,21 @@ fn case_06_the_signature_is_on_the_first_call() {
     assert_eq!(seen, [None, Some("QUE="), Some("QkI="), None, Some("Q0M=")], "{body}");
     assert_eq!(parts[0].get("thought"), Some(&true.into()));
     assert_eq!(parts[2].pointer("/functionCall/name"), Some(&"a".into()));
+}
+
+#[test]
+fn call_ids_that_mistral_clients_would_replace_are_replaced_and_kept() {
+    let client = codec(Dialect::Mistral);
+    let rule = client.profile(&Target::default()).ids;
+    for vendor in VENDORS.into_iter().filter(|own| *own != Dialect::Mistral) {
+        for told in told(vendor, client) {
+            let ids: Vec<&str> =
+                told.message.calls().filter_map(|call| call.id.as_deref()).collect();
+            assert!(!ids.is_empty() && ids.iter().all(|id| is_legal_id(&rule, id)), "{ids:?}");
+            let kept = told.kept.unwrap();
+            assert_eq!(kept.ids().collect::<Vec<_>>(), ids, "{vendor}");
+        }
+    }
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn response(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireReply) -> Journe
     let original = wire.body.clone();
     let options = Options::default();
     let there = Translator::new(from, to, &options).response(wire).unwrap();
+    let options = Options { aliases: there.report.aliases.clone(), ..options };
     let back = Translator::new(to, from, &options).response(there.value).unwrap();
     Journey { original, again: back.value.body, there: there.report, back: back.report }
 }

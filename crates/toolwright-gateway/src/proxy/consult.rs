@@ -17,9 +17,12 @@ use tokio::sync::Mutex;
 use toolwright::run::model::ready;
 use toolwright::run::{EventStream, Model, Upstream};
 use toolwright::upstream::{Incoming, Remote};
+use toolwright_core::dialect::Target;
 use toolwright_core::event::Head;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
+use toolwright_core::fit::alias::is_kept_by_clients;
+use toolwright_core::fit::{Profile, made_id};
 use toolwright_core::translate::{Options, Report};
 use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 
@@ -148,26 +151,31 @@ impl Upstream for Consult {
         async move {
             let events = self.answer(&request).await?;
             let stem = format!("call_{:016x}", self.ask.id.bits() & u128::from(u64::MAX));
-            let naming = Naming { events, taken, stem, made: Arc::clone(&self.ids) };
+            let client = self.ask.endpoint.codec.profile(&Target::default());
+            let naming = Naming { events, taken, stem, made: Arc::clone(&self.ids), client };
             Ok(Box::pin(naming) as EventStream)
         }
     }
 }
 
-/// An answer in which each call has an id that no other of the conversation has: the client and the
-/// run know a call by the same.
+/// An answer in which each call has an id that no other of the conversation has, and that the client
+/// sends back: the client and the run know a call by the same.
 struct Naming {
     events: EventStream,
     taken: HashSet<String>,
     stem: String,
     made: Arc<AtomicUsize>,
+    client: Profile,
 }
 
 impl Naming {
     fn name(&mut self, id: &mut Option<String>) {
-        let free = id.take().filter(|id| !id.is_empty() && !self.taken.contains(id));
-        let made = || format!("{}_{}", self.stem, self.made.fetch_add(1, Ordering::Relaxed));
-        let own = free.unwrap_or_else(made);
+        let is_kept = |id: &str| is_kept_by_clients(&self.client, id);
+        let is_free = |id: &String| !id.is_empty() && !self.taken.contains(id) && is_kept(id);
+        let own = id.take().filter(is_free).unwrap_or_else(|| {
+            let made = format!("{}_{}", self.stem, self.made.fetch_add(1, Ordering::Relaxed));
+            if is_kept(&made) { made } else { made_id(&self.client.ids, &made, 0) }
+        });
         self.taken.insert(own.clone());
         *id = Some(own);
     }

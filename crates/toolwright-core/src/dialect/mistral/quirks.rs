@@ -81,6 +81,8 @@ pub(super) fn profile() -> Profile {
                 StopReason::ContextWindow,
                 StopReason::Failed,
             ],
+            // Pydantic AI and langchain-mistralai send a hash of any other id back.
+            legal_call_ids: true,
             reasoning: true,
             cache_read: true,
             ..ReplyRule::PLAIN

@@ -14,6 +14,8 @@ pub struct ReplyRule {
     pub model: bool,
     /// The stop reasons that come back as they went
     pub stops: &'static [StopReason],
+    /// Whether call ids must follow the [`IdRule`](super::IdRule), because clients replace all others
+    pub legal_call_ids: bool,
     /// Whether a reply has at most one text
     pub single_text: bool,
     /// Which stop text was met
@@ -39,6 +41,7 @@ impl ReplyRule {
         referable: false,
         model: true,
         stops: &[StopReason::End, StopReason::ToolUse, StopReason::MaxTokens],
+        legal_call_ids: false,
         single_text: false,
         stop_sequence: false,
         stop_details: false,

@@ -274,6 +274,36 @@ fn calls_of_the_client_s_tools_go_to_the_client_who_finds_its_conversation_again
 }
 
 #[test]
+fn a_mistral_client_finds_its_conversation_again_by_an_id_of_mistrals_form() {
+    const MISTRAL: &str = "/mistral/v1/chat/completions";
+    for stream in [true, false] {
+        let say = |text, calls: &[String]| {
+            if stream { streamed(text, calls) } else { whole(text, calls) }
+        };
+        let first = [call(0, "call_l", "list_files", "{}")];
+        let theirs = [call(0, "call_t", "get_weather", "{}")];
+        let upstream = Upstream::start([say("", &first), say("", &theirs), say("22 度", &[])]);
+        let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
+        let answer = gateway.post(MISTRAL, &[WANTED], question(stream, THEIRS).as_bytes()).ok();
+        let text = answer.text();
+        let (_, calls) = text.split_once("\"tool_calls\"").unwrap();
+        let (_, id) = calls.split_once("\"id\":\"").unwrap();
+        let (id, _) = id.split_once('"').unwrap();
+        assert!(id.len() == 9 && id.chars().all(|own| own.is_ascii_alphanumeric()), "{text}");
+
+        let body = format!(
+            r#"{{"model":"up/gpt-x","stream":{stream},"messages":[{{"role":"user","content":"hi"}},{{"role":"assistant","content":"","tool_calls":[{}]}},{{"role":"tool","tool_call_id":"{id}","content":"sunny"}}]{THEIRS}}}"#,
+            call(0, id, "get_weather", "{}")
+        );
+        assert!(gateway.post(MISTRAL, &[WANTED], body.as_bytes()).ok().text().contains("22 度"));
+        let last = upstream.last().json();
+        assert_eq!(text_at(&last, "/messages/1/tool_calls/0/function/name"), "list_files");
+        assert_eq!(text_at(&last, "/messages/3/tool_calls/0/id"), id);
+        assert_eq!(text_at(&last, "/messages/4/tool_call_id"), id);
+    }
+}
+
+#[test]
 fn another_is_asked_while_nothing_was_given() {
     let fails = Upstream::start([Reply::json(503, r#"{"error":{"message":"busy"}}"#)]);
     let works = Upstream::start([streamed("", &both()), streamed("Found.", &[])]);
