@@ -35,6 +35,11 @@ class Cell(SdkCell):
         """Client, upstream, mode."""
         return f"{self.client.title} → {self.upstream}, {'stream' if self.stream else 'whole'}"
 
+    @property
+    def limit(self):
+        """Why the client fails whatever the gateway does, or None."""
+        return self.client.limits.get((self.upstream, self.stream))
+
     def file(self, name):
         """The path of a file that a coding agent works on."""
         return str(self.folder / self.tag / "work" / name)
@@ -112,9 +117,12 @@ class Model(Upstream):
         return reply
 
     def _reply(self, cell, body, text, chosen, number):
-        thinking = (body.get("thinking") or {}).get("type", "disabled") != "disabled"
-        encrypted = "reasoning.encrypted_content" in (body.get("include") or [])
-        thinks = {"anthropic": thinking, "openai-responses": encrypted}.get(cell.dialect, False)
+        switch = (body.get("thinking") or {}).get("type")
+        thinks = {
+            "anthropic": switch not in (None, "disabled"),
+            "deepseek": switch != "disabled",
+            "openai-responses": "reasoning.encrypted_content" in (body.get("include") or []),
+        }.get(cell.dialect, False)
         calls = [
             (_id(cell, name, number, index), name, given)
             for index, (name, given) in enumerate(chosen)

@@ -72,6 +72,8 @@ class Client:
         # Whether it tells a failed call as the user's text, not as a call with its result.
         self.retries_in_text = more.get("retries_in_text", False)
         self.is_coding_agent = more.get("is_coding_agent", False)
+        # Why it fails, whatever the gateway does: by upstream and mode (True is a stream).
+        self.limits = more.get("limits", {})
         self.upstreams = [
             each for each in more.get("upstreams", DIALECTS) if each not in more.get("not_to", ())
         ]

@@ -2,7 +2,7 @@
 
 import re
 
-from agents.registry import DIALECTS
+from agents.registry import ALL, DIALECTS
 from strict import need
 
 _BEGIN, _END = "<!-- clients: cargo xtask clients --write -->", "<!-- /clients -->"
@@ -43,11 +43,22 @@ class Table:
         lines = [["client ↓ upstream →", *(f"`{each}`" for each in DIALECTS)]]
         lines += [["---"] * len(lines[0]), *_rows(marks)]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return _BETWEEN.sub(lambda _: f"{_BEGIN}\n{table}\n{_END}", text)
+        return _BETWEEN.sub(lambda _: f"{_BEGIN}\n{table}\n{_notes()}{_END}", text)
 
 
 def _mark(cell):
-    return "–" if cell is None else "✗" if cell.complaints else "✓"
+    if cell is None:
+        return "–"
+    return ("*" if cell.limit else "✗") if cell.complaints else "✓"
+
+
+def _notes():
+    """What the clients themselves cannot do, each reason once."""
+    found = {}
+    for client in ALL:
+        for (upstream, _), reason in client.limits.items():
+            found.setdefault(f"{client.title} → `{upstream}`: {reason}", None)
+    return "".join(f"\n\\* {each}\n" for each in found)
 
 
 def _rows(marks):
@@ -58,7 +69,7 @@ def _rows(marks):
 def _read(table):
     """The marks of a table in Markdown."""
     marks = {}
-    for line in table.strip().splitlines()[2:]:
+    for line in [line for line in table.splitlines() if line.startswith("|")][2:]:
         title, *words = [word.strip() for word in line.strip("|").split("|")]
         marks[title] = {
             (upstream, mode): word[mode]

@@ -6,7 +6,8 @@ from dialects import openai_chat
 from strict import need
 
 PATH = r"(/v1|/beta)?/chat/completions"
-_REQUEST = ("reasoning_content", "thinking")
+# DeepSeek ignores fields that it does not know, such as the one that litellm leaves on messages.
+_REQUEST = ("reasoning_content", "thinking", "provider_specific_fields")
 
 
 def request(path, body):

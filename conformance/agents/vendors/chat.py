@@ -84,12 +84,14 @@ def _openai(body, cell):
 def _deepseek(body, cell):
     form = body.get("response_format", {}).get("type", "text")
     need(form in ("text", "json_object"), "response_format", f"unavailable type {form!r}")
+    thinks = (body.get("thinking") or {}).get("type") != "disabled"
     choice = body.get("tool_choice", "auto")
-    need(choice in ("auto", "none"), "tool_choice", "not supported in thinking mode")
+    fine = choice in ("auto", "none") or not thinks
+    need(fine, "tool_choice", "not supported in thinking mode")
     for number, message in enumerate(body["messages"]):
         _, media = _content(message.get("content"))
         need(not media, "messages", f"messages[{number}]: unknown variant image_url")
-        if message.get("tool_calls"):
+        if thinks and message.get("tool_calls"):
             found = message.get("reasoning_content")
             need(found, "reasoning_content", f"missing in messages[{number}] in thinking mode")
     usage_asked = (body.get("stream_options") or {}).get("include_usage")
@@ -139,7 +141,7 @@ def whole(reply):
     message = {"role": "assistant", "content": reply.text}
     if reply.dialect == "openai-chat":
         message["refusal"] = None
-    if reply.dialect == "deepseek":
+    if reply.dialect == "deepseek" and reply.thinks:
         message["reasoning_content"] = reply.opaque
     if reply.calls:
         message["tool_calls"] = _calls(reply)
@@ -156,7 +158,7 @@ def _finish(reply):
 def stream(reply):
     """A reply in pieces. Mistral sends all calls at the end, the others arguments in pieces."""
     deltas = [{"role": "assistant", "content": ""}]
-    if reply.dialect == "deepseek":
+    if reply.dialect == "deepseek" and reply.thinks:
         deltas += [{"reasoning_content": piece} for piece in pieces(reply.opaque)]
     deltas += [{"content": piece} for piece in pieces(reply.text)]
     for call in _calls(reply, indexed=True):
