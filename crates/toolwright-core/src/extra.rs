@@ -101,11 +101,12 @@ impl Extra {
     }
 
     /// Takes away fields, other than notes, that are not wanted.
-    pub fn take_unless(&mut self, is_wanted: impl Fn(&str) -> bool) -> Object {
+    pub fn take_unless(&mut self, is_wanted: impl Fn(&str, &Json) -> bool) -> Object {
         let Some(inner) = &mut self.0 else { return Object::new() };
-        let is_kept = |key: &str| is_note(key) || key == BESIDE || key == HERE || is_wanted(key);
+        let is_kept =
+            |key: &str, value: &Json| is_note(key) || key == HERE || is_wanted(key, value);
         let fields = std::mem::take(&mut inner.fields).into_iter();
-        let (kept, taken): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| is_kept(key));
+        let (kept, taken): (Vec<_>, Vec<_>) = fields.partition(|(key, value)| is_kept(key, value));
         *self = Extra::new(inner.dialect, kept.into_iter().collect());
         taken.into_iter().collect()
     }

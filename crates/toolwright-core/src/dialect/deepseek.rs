@@ -23,6 +23,8 @@ pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {
 
 fn rules(profile: &mut Profile, target: &Target<'_>) {
     thinks_in_text(profile, target);
+    // 400 "tools[7].type: unknown variant `namespace`, expected `function`"; unknown fields are ignored.
+    profile.known_types_only = true;
     profile.schema.strict = Subset::DeepseekStrict;
     // 400 "Thinking mode does not support this tool_choice".
     profile.choice.forced_excludes_thinking = true;

@@ -101,7 +101,11 @@ pub static VENDORS: &[Vendor] = &[
         codec: OpenaiChat::new(&Quirks {
             think_tags: true,
             reasoning: "reasoning",
-            rules: thinks_in_text,
+            rules: |profile, target| {
+                thinks_in_text(profile, target);
+                // Qwen's models there take `none` or `default`.
+                profile.thinking.default_effort = true;
+            },
             ..OPENAI
         }),
     },
@@ -113,8 +117,12 @@ pub static VENDORS: &[Vendor] = &[
             max_tokens: "max_tokens",
             reasoning: "reasoning",
             thinking: ThinkingSwitch::Reasoning,
+            cache_control: true,
             rules: |profile, target| {
                 thinks_in_text(profile, target);
+                profile.content.cache = true;
+                profile.content.cache_ttls = &["5m", "1h"];
+                profile.tools.cache = true;
                 profile.thinking.switch = true;
                 profile.thinking.budget = true;
                 // Its replies count `prompt_tokens_details.cache_write_tokens`.

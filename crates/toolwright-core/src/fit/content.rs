@@ -68,7 +68,7 @@ fn unmark(work: &mut Work<'_>, message: &mut Message) {
 /// Changes a part; whether it can stay.
 fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
     let rule = work.profile.content;
-    cache(work, part);
+    cache(work, part, speaker);
     match &mut part.body {
         Body::Text(text) if text.is_empty() && !rule.empty_text => {
             work.lose(
@@ -119,12 +119,12 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
 }
 
 /// Breakpoints, where parts can have them. Outcomes have a rule of their own.
-fn cache(work: &mut Work<'_>, part: &mut Part) {
+fn cache(work: &mut Work<'_>, part: &mut Part, speaker: Role) {
     let rule = work.profile.content;
     let allowed = match part.body {
         Body::Outcome(_) => return,
         Body::Call(_) | Body::Reasoning(_) => rule.cache_on_calls,
-        _ => rule.cache,
+        _ => rule.cache && (rule.cache_on_answers || speaker != Role::Assistant),
     };
     let Some(mark) = &mut part.cache else { return };
     if !allowed {

@@ -3,7 +3,7 @@
 use super::profile::KnownFields;
 use super::{Loss, Severity, Site, Work};
 use crate::dialect::Dialect;
-use crate::extra::{Extra, is_note};
+use crate::extra::{BESIDE, Extra, is_note};
 use crate::json::path::escape;
 use crate::json::{Json, Object};
 use crate::origin::Origin;
@@ -29,26 +29,92 @@ pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(known) = work.profile.known_fields {
         drop_unknown(work, known);
     }
+    if work.profile.known_types_only {
+        let request = &mut work.request;
+        for message in request.instructions.iter_mut().chain(&mut request.messages) {
+            drop_opaque(&mut message.parts, &mut work.losses);
+        }
+    }
     work.drop_empty();
 }
 
-/// Drops fields that the target does not know, where it refuses a request for them: those of a vendor that
-/// speaks the target's format with fields of its own.
+/// Drops fields and values that the target does not know, where it refuses a request for them:
+/// those of a vendor that speaks the target's format with additions of its own.
 fn drop_unknown(work: &mut Work<'_>, known: KnownFields) {
+    let dialect = work.profile.dialect;
+    let losses = &mut work.losses;
     let request = &mut work.request;
-    let mut lost: Vec<(Origin, Object)> = Vec::new();
-    lost.push((Origin::NONE, request.extra.take_unless(|key| known.request.contains(&key))));
-    for message in request.instructions.iter_mut().chain(&mut request.messages) {
-        let taken = message.extra.take_unless(|key| known.message.contains(&key));
-        lost.push((message.origin.clone(), taken));
+    let is_known = |key: &str, value: &Json| {
+        let listed = known.values.iter().find(|(field, _)| *field == key);
+        let is_listed = |values: &[&str]| value.as_str().is_some_and(|own| values.contains(&own));
+        known.request.contains(&key) && listed.is_none_or(|(_, values)| is_listed(values))
+    };
+    drop_fields(&mut request.extra, &Origin::NONE, is_known, dialect, losses);
+    for tool in &mut request.tools {
+        let is_known = |key: &str, _: &Json| known.tool.contains(&key);
+        drop_fields(&mut tool.extra, &tool.origin, is_known, dialect, losses);
     }
-    let why = "the target refuses fields that it does not know";
-    for (origin, fields) in lost {
-        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-            let site = Site::extra(&origin, key);
-            if !work.profile.dialect.is_default(&site.pointer(&[]), value) {
-                work.lose(Severity::Minor, site, "field dropped", why);
+    for message in request.instructions.iter_mut().chain(&mut request.messages) {
+        let is_known = |key: &str, _: &Json| known.message.contains(&key);
+        drop_fields(&mut message.extra, &message.origin, is_known, dialect, losses);
+        for part in &mut message.parts {
+            drop_part_fields(part, known, dialect, losses);
+        }
+    }
+}
+
+/// Drops fields of a part that the target does not know. An outcome is a message of its own.
+fn drop_part_fields(part: &mut Part, known: KnownFields, dialect: Dialect, losses: &mut Vec<Loss>) {
+    let mut fields = known.part;
+    if let Body::Outcome(outcome) = &mut part.body {
+        fields = known.message;
+        for piece in &mut outcome.content {
+            drop_part_fields(piece, known, dialect, losses);
+        }
+    }
+    let is_known = |key: &str, _: &Json| fields.contains(&key);
+    drop_fields(&mut part.extra, &part.origin, is_known, dialect, losses);
+}
+
+/// Drops blocks of a type that is not canonical.
+fn drop_opaque(parts: &mut Vec<Part>, losses: &mut Vec<Loss>) {
+    parts.retain_mut(|part| match &mut part.body {
+        Body::Opaque(_) => {
+            let why = "the target refuses blocks of a type that it does not know";
+            losses.push(Loss::new(Severity::Major, Site::of(&part.origin), "block dropped", why));
+            false
+        }
+        Body::Outcome(outcome) => {
+            drop_opaque(&mut outcome.content, losses);
+            true
+        }
+        _ => true,
+    });
+}
+
+/// Drops extra fields that are not known, and all that stand beside a nested object.
+fn drop_fields(
+    extra: &mut Extra,
+    origin: &Origin,
+    is_known: impl Fn(&str, &Json) -> bool,
+    dialect: Dialect,
+    losses: &mut Vec<Loss>,
+) {
+    let mut lose = |site: Site, value: &Json| {
+        if !value.is_null() && !dialect.is_default(&site.pointer(&[]), value) {
+            let why = "the target refuses fields and values that it does not know";
+            losses.push(Loss::new(Severity::Minor, site, "field dropped", why));
+        }
+    };
+    for (key, value) in extra.take_unless(is_known).iter() {
+        match (key, value) {
+            (BESIDE, Json::Object(beside)) => {
+                for (key, value) in beside.iter() {
+                    let site = Site::extra(origin, BESIDE).below(["/", &escape(key)].concat());
+                    lose(site, value);
+                }
             }
+            _ => lose(Site::extra(origin, key), value),
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::object;
 use crate::tool::{Tool, ToolChoice, ToolKind};
 
 pub(super) fn pass(work: &mut Work<'_>) {
-    if work.is_meant() {
+    let refuses_hosted = work.is_native() && work.profile.known_types_only;
+    if work.is_meant() && !refuses_hosted {
         return;
     }
     let is_hosted = |tool: &Tool| matches!(tool.kind, ToolKind::Hosted(_));

@@ -31,8 +31,14 @@ use crate::dialect::Dialect;
 pub struct KnownFields {
     /// Fields of the request
     pub request: &'static [&'static str],
-    /// Fields of a message
+    /// Fields of the request that take certain strings only
+    pub values: &'static [(&'static str, &'static [&'static str])],
+    /// Fields of a message, which may be an outcome
     pub message: &'static [&'static str],
+    /// Fields of a block of content and of a call
+    pub part: &'static [&'static str],
+    /// Fields of a tool
+    pub tool: &'static [&'static str],
 }
 
 /// The rules of one target.
@@ -42,6 +48,9 @@ pub struct Profile {
     pub dialect: Dialect,
     /// The extra fields that exist, where the vendor refuses all others
     pub known_fields: Option<KnownFields>,
+    /// Whether the vendor refuses tools and blocks of content of a type that is not canonical, although
+    /// its format leaves room for them
+    pub known_types_only: bool,
     /// Legal tool names
     pub names: NameRule,
     /// Legal call ids
@@ -82,6 +91,7 @@ impl Profile {
         Profile {
             dialect,
             known_fields: None,
+            known_types_only: false,
             names: NameRule::ANY,
             ids: IdRule::ANY,
             tools: ToolRule::PLAIN,

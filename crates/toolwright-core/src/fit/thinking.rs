@@ -13,6 +13,9 @@ use crate::request::Thinking;
 /// The effort that switches thinking off.
 const OFF: &str = "none";
 
+/// The effort that leaves the choice to the model.
+const DEFAULT: &str = "default";
+
 /// All effort words in use, from the least to the greatest.
 const EFFORTS: [&str; 7] = [OFF, "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -44,6 +47,7 @@ const NO_SETTING: &str = "the target has no such setting";
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(mut thinking) = work.request.thinking.take() {
+        thinking.effort.take_if(|word| word == DEFAULT && !work.profile.thinking.default_effort);
         if thinking.enabled == Some(false) || thinking.effort.as_deref() == Some(OFF) {
             switch_off(work, &mut thinking);
         } else {

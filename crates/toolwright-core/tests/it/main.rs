@@ -10,6 +10,7 @@ mod cases;
 mod check;
 mod client_tools;
 mod cohere;
+mod compatible_request;
 mod embed;
 mod families;
 mod fixtures;

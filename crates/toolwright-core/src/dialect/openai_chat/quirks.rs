@@ -29,6 +29,8 @@ pub struct Quirks {
     pub think_tags: bool,
     /// How thinking is switched
     pub thinking: ThinkingSwitch,
+    /// Whether a cache breakpoint is `cache_control`, as Anthropic has it. Both are read everywhere.
+    pub cache_control: bool,
     /// How tools are written
     pub tool_shape: ToolShape,
     /// Whether content is `""` rather than `null` beside calls
@@ -83,6 +85,7 @@ pub const OPENAI: Quirks = Quirks {
     reasoning: "reasoning_content",
     think_tags: false,
     thinking: ThinkingSwitch::Effort,
+    cache_control: false,
     tool_shape: ToolShape::Nested,
     empty_content: false,
     stream_usage: UsagePlace::OwnChunk,
@@ -131,7 +134,10 @@ const KNOWN_FIELDS: KnownFields = KnownFields {
         "verbosity",
         "web_search_options",
     ],
+    values: &[("service_tier", &["auto", "default", "flex", "scale", "priority", "fast"])],
     message: &["audio", "function_call", "name", "refusal"],
+    part: &["file", "image_url", "input_audio", "prompt_cache_breakpoint"],
+    tool: &[],
 };
 
 /// What OpenAI accepts.
@@ -139,6 +145,7 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
         known_fields: Some(KNOWN_FIELDS),
+        known_types_only: true,
         names: NameRule::USUAL,
         ids: IdRule { max: 40, required: true, ..IdRule::ANY },
         tools: ToolRule {
@@ -213,6 +220,7 @@ const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
 /// a text.
 pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.known_fields = None;
+    profile.known_types_only = false;
     let model = target.model.unwrap_or_default().to_ascii_lowercase();
     if ONE_SYSTEM_MESSAGE.iter().any(|family| model.contains(family)) {
         profile.system.late = LateSystem::Never;

@@ -9,21 +9,26 @@ use crate::object;
 use crate::tool::{Tool, ToolChoice, ToolKind};
 
 /// Reads an element of `tools`, nested or flat (case 11).
-pub(super) fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
+pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
     let dialect = quirks.dialect;
-    let kind = wire.get("type").and_then(Json::as_str).unwrap_or("function");
-    match kind {
-        "custom" if wire.get("custom").is_some() => {
-            let mut outer = Fields::new(wire, path, dialect)?;
-            outer.take("type");
-            let tool = custom(outer.need("custom")?, path.key("custom"), quirks)?;
-            Ok(Tool { extra: wire::beside(tool.extra, outer, quirks), ..tool })
-        }
+    let is_custom = match wire.get("type").and_then(Json::as_str) {
+        None | Some("function") => false,
+        Some("custom") => true,
+        Some(_) => return hosted(wire, path, quirks),
+    };
+    let cache = wire::take_tool_cache(&mut wire, path);
+    let tool = if is_custom && wire.get("custom").is_some() {
+        let mut outer = Fields::new(wire, path, dialect)?;
+        outer.take("type");
+        let tool = custom(outer.need("custom")?, path.key("custom"), quirks)?;
+        Tool { extra: wire::beside(tool.extra, outer, quirks), ..tool }
+    } else if is_custom && wire.get("input_schema").is_none() {
+        custom(wire, path, quirks)?
+    } else {
         // Anthropic's functions are of the type `custom`, too.
-        "custom" if wire.get("input_schema").is_none() => custom(wire, path, quirks),
-        "function" | "custom" => shape::decode_nested(wire, path, dialect),
-        _ => hosted(wire, path, quirks),
-    }
+        shape::decode_nested(wire, path, dialect)?
+    };
+    Ok(Tool { cache, ..tool })
 }
 
 fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
@@ -55,7 +60,11 @@ pub(super) fn encode(tool: &Tool, quirks: &Quirks) -> Json {
         ToolKind::Function(_) => "function",
         ToolKind::Custom(_) => "custom",
     };
-    wrap(kind, definition(tool), &tool.extra, quirks)
+    let mut wire = wrap(kind, definition(tool), &tool.extra, quirks);
+    if let Some(object) = wire.as_object_mut() {
+        wire::put_tool_cache(object, tool.cache.as_ref());
+    }
+    wire
 }
 
 /// `{"type": kind, kind: {…}}`, or flat where the row asks for it.

@@ -3,8 +3,9 @@
 use super::Quirks;
 use crate::dialect::{Defaults, Fields};
 use crate::extra::{BESIDE, Extra, note};
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Path};
 use crate::object;
+use crate::origin::Origin;
 use crate::part::CacheMark;
 use crate::response::StopReason;
 
@@ -93,24 +94,60 @@ pub(super) const LEGACY: &str = note!("legacy");
 /// Note: where a part stood that could stand elsewhere.
 pub(super) const PLACE: &str = note!("place");
 
-/// Takes a breakpoint; one of an unknown kind stays where it is.
+/// The key of a cache breakpoint, by OpenAI and by Anthropic, whose form several vendors take.
+const BREAKPOINT: &str = "prompt_cache_breakpoint";
+const CACHE_CONTROL: &str = "cache_control";
+
+/// Takes a breakpoint of a part; one of an unknown kind stays where it is.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
-    let mark = fields.peek("prompt_cache_breakpoint")?.as_object()?;
-    let known = mark.keys().all(|key| matches!(key, "mode" | "ttl"));
-    if !known || mark.get("mode").and_then(Json::as_str) != Some("explicit") {
+    let own = fields.peek(BREAKPOINT).and_then(|mark| breakpoint(mark, "mode", "explicit"));
+    if own.is_some() {
+        fields.take(BREAKPOINT);
+        return own;
+    }
+    let mark = breakpoint(fields.peek(CACHE_CONTROL)?, "type", "ephemeral")?;
+    fields.take(CACHE_CONTROL);
+    Some(CacheMark { origin: Origin::at(&fields.path().key(CACHE_CONTROL)), ..mark })
+}
+
+/// Takes a breakpoint of a tool, which only `cache_control` can be.
+pub(super) fn take_tool_cache(tool: &mut Json, path: Path<'_>) -> Option<CacheMark> {
+    let mark = breakpoint(tool.get(CACHE_CONTROL)?, "type", "ephemeral")?;
+    tool.as_object_mut()?.remove(CACHE_CONTROL);
+    Some(CacheMark { origin: Origin::at(&path.key(CACHE_CONTROL)), ..mark })
+}
+
+fn breakpoint(mark: &Json, tag: &str, value: &str) -> Option<CacheMark> {
+    let mark = mark.as_object()?;
+    let known = mark.keys().all(|key| key == tag || key == "ttl");
+    if !known || mark.get(tag).and_then(Json::as_str) != Some(value) {
         return None;
     }
-    let ttl = mark.get("ttl").and_then(Json::as_str).map(str::to_owned);
-    fields.take("prompt_cache_breakpoint");
+    let ttl = match mark.get("ttl") {
+        None => None,
+        Some(ttl) => Some(ttl.as_str()?.to_owned()),
+    };
     Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
-/// Writes a breakpoint.
-pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
+/// Writes a breakpoint of a part.
+pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>, quirks: &Quirks) {
+    if quirks.cache_control {
+        return put_tool_cache(object, cache);
+    }
     if let Some(cache) = cache {
         let mut mark = object! {"mode": "explicit"};
         mark.insert_some("ttl", cache.ttl.as_deref());
-        object.insert("prompt_cache_breakpoint", mark);
+        object.insert(BREAKPOINT, mark);
+    }
+}
+
+/// Writes a breakpoint of a tool.
+pub(super) fn put_tool_cache(object: &mut Object, cache: Option<&CacheMark>) {
+    if let Some(cache) = cache {
+        let mut mark = object! {"type": "ephemeral"};
+        mark.insert_some("ttl", cache.ttl.as_deref());
+        object.insert(CACHE_CONTROL, mark);
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         content: ContentRule {
             media: MEDIA,
             cache: true,
+            // Blocks of input have breakpoints, `output_text` has none.
+            cache_on_answers: false,
             cache_ttls: &["30m", "12h"],
             refusal: true,
             arguments_free: true,

@@ -11,6 +11,8 @@ pub struct ContentRule {
     pub cache: bool,
     /// Cache breakpoints on calls, too
     pub cache_on_calls: bool,
+    /// Whether the text of an assistant may have one, where other content may
+    pub cache_on_answers: bool,
     /// Lifetimes that a breakpoint may have; empty if it has none
     pub cache_ttls: &'static [&'static str],
     /// Refusals as such; else they become text
@@ -31,6 +33,7 @@ impl ContentRule {
         media: MediaRule::NONE,
         cache: false,
         cache_on_calls: false,
+        cache_on_answers: true,
         cache_ttls: &[],
         refusal: false,
         arguments_object: false,

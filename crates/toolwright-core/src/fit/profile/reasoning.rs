@@ -57,6 +57,8 @@ pub struct ThinkingRule {
     pub most_budget: Option<u64>,
     /// Whether a budget must stay below the limit on tokens
     pub budget_within_limit: bool,
+    /// Whether `default` is an effort, which asks for no more than its absence does
+    pub default_effort: bool,
     /// Whether an effort and a budget exclude each other
     pub effort_or_budget: bool,
     /// Whether thinking can only be switched on with a budget
@@ -106,6 +108,7 @@ impl ThinkingRule {
         least_budget: None,
         most_budget: None,
         budget_within_limit: false,
+        default_effort: false,
         effort_or_budget: false,
         on_needs_budget: false,
         effort_needs_switch: false,

@@ -145,7 +145,7 @@ fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
         }
         _ => return None,
     };
-    wire::put_cache(&mut object, part.cache.as_ref());
+    wire::put_cache(&mut object, part.cache.as_ref(), quirks);
     part.extra.write_into(quirks.dialect, &mut object);
     Some(Json::Object(object))
 }

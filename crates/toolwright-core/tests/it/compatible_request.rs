@@ -1,0 +1,124 @@
+//! Requests of OpenAI-compatible vendors: their own fields, values, blocks and tools, to OpenAI and others.
+
+use toolwright_core::Json;
+use toolwright_core::dialect::{WireRequest, lookup};
+use toolwright_core::fit::Severity;
+use toolwright_core::translate::{Options, Translator};
+
+type Losses = Vec<(String, Severity)>;
+
+/// Translates a body between two rows or dialects.
+fn translate(from: &str, to: &str, body: &str) -> (Json, Losses) {
+    let (from, to) = (lookup(from).unwrap(), lookup(to).unwrap());
+    let wire = WireRequest { body: Json::parse(body).unwrap(), ..WireRequest::default() };
+    let done = Translator::new(from, to, &Options::default()).request(wire).unwrap();
+    let mut losses: Losses =
+        done.report.losses.iter().map(|own| (own.path.clone(), own.loss.severity)).collect();
+    losses.sort_by(|one, other| one.0.cmp(&other.0));
+    (done.value.body, losses)
+}
+
+fn minor(paths: &[&str]) -> Losses {
+    paths.iter().map(|path| ((*path).to_owned(), Severity::Minor)).collect()
+}
+
+const MARKED: &str = r#"{"model":"m","messages":[{"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral","ttl":"1h"}}]},{"role":"user","content":[{"type":"text","text":"Hi"}]}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}},"cache_control":{"type":"ephemeral"}}]}"#;
+
+#[test]
+fn cache_control_of_a_chat_request_is_a_cache_breakpoint() {
+    for from in ["openai-chat", "openrouter"] {
+        let (body, losses) = translate(from, "anthropic", MARKED);
+        let system = body.pointer("/system/0/cache_control").unwrap();
+        assert_eq!(system.compact(), r#"{"type":"ephemeral","ttl":"1h"}"#, "{from}");
+        let tool = body.pointer("/tools/0/cache_control").unwrap();
+        assert_eq!(tool.compact(), r#"{"type":"ephemeral"}"#, "{from}");
+        assert_eq!(losses, [], "{from}");
+    }
+}
+
+#[test]
+fn openai_gets_its_own_breakpoints_and_none_on_tools() {
+    let (body, losses) = translate("openrouter", "openai-chat", MARKED);
+    let part = body.pointer("/messages/0/content/0").unwrap();
+    let mark = part.get("prompt_cache_breakpoint").unwrap();
+    assert_eq!(mark.compact(), r#"{"mode":"explicit"}"#);
+    assert!(part.get("cache_control").is_none());
+    assert!(body.pointer("/tools/0/cache_control").is_none());
+    let paths = ["/messages/0/content/0/cache_control/ttl", "/tools/0/cache_control"];
+    assert_eq!(losses, minor(&paths));
+}
+
+#[test]
+fn openrouter_gets_cache_control() {
+    let body = r#"{"model":"m","max_tokens":9,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral","ttl":"1h"}}],"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}"#;
+    let (body, losses) = translate("anthropic", "openrouter", body);
+    let part = body.pointer("/messages/0/content/0/cache_control").unwrap();
+    assert_eq!(part.compact(), r#"{"type":"ephemeral","ttl":"1h"}"#);
+    let tool = body.pointer("/tools/0/cache_control").unwrap();
+    assert_eq!(tool.compact(), r#"{"type":"ephemeral"}"#);
+    assert_eq!(losses, []);
+}
+
+#[test]
+fn openai_gets_no_field_or_value_that_it_does_not_know() {
+    let body = r#"{"model":"m","service_tier":"on_demand","messages":[{"role":"user","content":[{"type":"text","text":"Hi","weight":2},{"type":"image_url","image_url":{"url":"https://example.test/a.png","detail":"low"}}]},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","index":0,"mood":"good","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"ok","took_ms":4}],"tools":[{"type":"function","function":{"name":"f"},"eager_input_streaming":true}]}"#;
+    let (there, losses) = translate("groq", "openai-chat", body);
+    let paths = [
+        "/messages/0/content/0/weight",
+        "/messages/1/tool_calls/0/mood",
+        "/messages/2/took_ms",
+        "/service_tier",
+        "/tools/0/eager_input_streaming",
+    ];
+    assert_eq!(losses, minor(&paths));
+    for path in paths {
+        assert!(there.pointer(path).is_none(), "{path}");
+    }
+    let detail = there.pointer("/messages/0/content/1/image_url/detail").and_then(Json::as_str);
+    assert_eq!(detail, Some("low"));
+    // Others ignore them.
+    let (there, _) = translate("groq", "vllm", body);
+    assert!(there.pointer("/messages/0/content/0/weight").is_some());
+    assert!(there.pointer("/service_tier").is_some());
+}
+
+#[test]
+fn openai_and_deepseek_get_no_hosted_tool_and_no_block_of_another_vendor() {
+    let body = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"video_url","video_url":{"url":"https://example.test/a.mp4"}}]}],"tools":[{"type":"openrouter:web_search"},{"type":"function","function":{"name":"f"}}]}"#;
+    for to in ["openai-chat", "deepseek"] {
+        let (there, losses) = translate("openrouter", to, body);
+        assert_eq!(there.get("tools").and_then(Json::as_array).unwrap().len(), 1, "{to}");
+        assert_eq!(there.pointer("/messages/0/content").and_then(Json::as_str), Some("Hi"), "{to}");
+        let paths = ["/messages/0/content/1", "/tools/0"];
+        assert_eq!(losses, paths.map(|path| (path.to_owned(), Severity::Major)), "{to}");
+    }
+    let (there, _) = translate("openrouter", "vllm", body);
+    assert_eq!(there.get("tools").and_then(Json::as_array).unwrap().len(), 2);
+    assert!(there.pointer("/messages/0/content/1/video_url").is_some());
+}
+
+#[test]
+fn the_effort_default_is_no_effort_elsewhere() {
+    let body =
+        r#"{"model":"m","reasoning_effort":"default","messages":[{"role":"user","content":"Hi"}]}"#;
+    for to in ["openai-chat", "openai-responses", "mistral", "deepseek", "anthropic"] {
+        let (there, losses) = translate("groq", to, body);
+        assert!(!there.compact().contains("effort"), "{to}: {}", there.compact());
+        assert!(!there.compact().contains("thinking"), "{to}: {}", there.compact());
+        assert_eq!(losses, [], "{to}");
+    }
+    let (there, _) = translate("openai-chat", "groq", body);
+    assert_eq!(there.get("reasoning_effort").and_then(Json::as_str), Some("default"));
+}
+
+#[test]
+fn an_answer_in_the_responses_format_has_no_cache_breakpoint() {
+    let body = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":[{"type":"text","text":"Yes?","cache_control":{"type":"ephemeral"}}]},{"role":"user","content":"Go"}]}"#;
+    let (there, losses) = translate("anthropic", "openai-responses", body);
+    assert!(there.pointer("/input/0/content/0/prompt_cache_breakpoint").is_some());
+    assert!(!there.pointer("/input/1").unwrap().compact().contains("prompt_cache_breakpoint"));
+    assert_eq!(losses, minor(&["/messages/1/content/0/cache_control"]));
+    let (there, losses) = translate("anthropic", "openai-chat", body);
+    assert!(there.pointer("/messages/1/content/0/prompt_cache_breakpoint").is_some());
+    assert_eq!(losses, []);
+}
