@@ -103,6 +103,9 @@ def _plain(text):
 def _opaque(cell, items):
     """Reasoning of this turn that only the vendor can read came back, and no other vendor's."""
     came = [item.text for item in items if item.kind == "opaque"]
+    if cell.upstream == "deepseek":
+        # It reads the text, and some clients send each piece of a stream back as a paragraph.
+        came = ["".join(text.split()) for text in came]
     kept = [] if cell.client.retries_in_text else cell.replies[_begun(cell) :]
     for reply in kept:
         if reply.calls and cell.has_opaque(reply):

@@ -111,6 +111,14 @@ def _agent(name, package, dialect, note=None, scenario=scenario.coding):
 
 _CHAT, _RESPONSES = "openai-chat", "openai-responses"
 _AI_COHERE = {"path": "/v2", "keeps_text": False}
+_LANGCHAIN_COHERE = {
+    "keeps_text": False,
+    "limits": dict.fromkeys(
+        [("deepseek", False), ("deepseek", True)],
+        "langchain-cohere puts the blocks of a reply that shows its thinking into `content` or "
+        "`tool_plan` of the next request, where the Cohere SDK refuses them.",
+    ),
+}
 _LANGCHAIN_MISTRAL = {"path": "/mistral/v1", "keeps_text": False}
 ALL = [
     _library("openai-agents", "agents", "openai-agents", _RESPONSES, "responses", "Responses"),
@@ -144,7 +152,7 @@ ALL = [
             ("langchain-aws", "bedrock", "bedrock", "ChatBedrockConverse", {}),
             ("langchain-mistralai", "mistral", "mistral", None, _LANGCHAIN_MISTRAL),
             ("langchain-ollama", "ollama", "ollama", None, {"modes": (True,)}),
-            ("langchain-cohere", "cohere", "cohere", None, {"keeps_text": False}),
+            ("langchain-cohere", "cohere", "cohere", None, _LANGCHAIN_COHERE),
         )
     ),
     *(
