@@ -146,18 +146,6 @@ RULES = (
         ),
     ),
     Rule(
-        "a whole number that Gemini's clients write as a fraction (`topK: 40.0`) passes as it came",
-        "types",
-        _both(lambda case: case.source == "gemini", _problem(r"/(top_k|k): Input should be")),
-        open=True,
-    ),
-    Rule(
-        "OpenRouter takes an address as `file_data`, which is read as base64",
-        "types",
-        _both(lambda case: case.source == "openrouter", _problem(r"Data should be valid base64")),
-        open=True,
-    ),
-    Rule(
         "arguments that broke off in a stream are no JSON object, which is all that the target takes; "
         "the report does not name the loss",
         "arguments",

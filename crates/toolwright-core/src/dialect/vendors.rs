@@ -9,6 +9,7 @@ use crate::dialect::openai_chat::{
 };
 use crate::embed::{Form, Most};
 use crate::fit::profile::{LateSystem, Profile};
+use crate::part::MediaKind;
 
 /// One vendor.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +121,9 @@ pub static VENDORS: &[Vendor] = &[
             cache_control: true,
             rules: |profile, target| {
                 thinks_in_text(profile, target);
+                // PDFs in base64 or by their address, says its page on them.
+                profile.content.media.base64 = &[MediaKind::Image, MediaKind::Document];
+                profile.content.media.url = &[MediaKind::Image, MediaKind::Document];
                 profile.content.cache = true;
                 profile.content.cache_ttls = &["5m", "1h"];
                 profile.tools.cache = true;

@@ -41,10 +41,33 @@ pub(super) fn pass(work: &mut Work<'_>) {
     for field in lost {
         work.lose(Severity::Minor, at(field), "dropped", "the target refuses or lacks it");
     }
+    write_whole(work);
     restrict(work);
     max_temperature(work);
     max_tokens(work);
     thinking::bound_budget(work);
+}
+
+/// Writes counts that came as `40.0` without their fraction, which several vendors refuse.
+fn write_whole(work: &mut Work<'_>) {
+    if work.is_own_words() {
+        return;
+    }
+    let sampling = &mut work.request.sampling;
+    for slot in [
+        &mut sampling.max_tokens,
+        &mut sampling.top_k,
+        &mut sampling.seed,
+        &mut sampling.answers,
+        &mut sampling.top_logprobs,
+    ] {
+        let text = slot.as_ref().map(Number::as_str).unwrap_or_default();
+        if let Some((whole, fraction)) = text.split_once('.')
+            && fraction.bytes().all(|byte| byte == b'0')
+        {
+            *slot = Number::parse(whole);
+        }
+    }
 }
 
 fn at(field: &'static str) -> Site {

@@ -122,3 +122,31 @@ fn an_answer_in_the_responses_format_has_no_cache_breakpoint() {
     assert!(there.pointer("/messages/1/content/0/prompt_cache_breakpoint").is_some());
     assert_eq!(losses, []);
 }
+
+#[test]
+fn file_data_that_is_an_address_is_a_document_by_url() {
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Read."},{"type":"file","file":{"filename":"a.pdf","file_data":"https://example.test/a.pdf"}}]}]}"#;
+    let (there, losses) = translate("openrouter", "anthropic", body);
+    let source = there.pointer("/messages/0/content/1/source").unwrap();
+    assert_eq!(source.compact(), r#"{"type":"url","url":"https://example.test/a.pdf"}"#);
+    assert_eq!(losses, []);
+    // OpenAI takes documents in base64 only.
+    let (there, losses) = translate("openrouter", "openai-chat", body);
+    assert!(!there.compact().contains("file_data"));
+    assert_eq!(losses, [("/messages/0/content/1".to_owned(), Severity::Major)]);
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Read."},{"type":"document","source":{"type":"url","url":"https://example.test/a.pdf"}}]}]}"#;
+    let (there, losses) = translate("anthropic", "openrouter", body);
+    let data = there.pointer("/messages/0/content/1/file/file_data").and_then(Json::as_str);
+    assert_eq!(data, Some("https://example.test/a.pdf"));
+    assert_eq!(losses, []);
+}
+
+#[test]
+fn a_count_written_as_a_fraction_becomes_an_integer() {
+    let body = r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"topK":40.0,"maxOutputTokens":9.0,"temperature":1.0}}"#;
+    let (there, losses) = translate("gemini", "mistral", body);
+    assert_eq!(there.get("top_k").unwrap().compact(), "40");
+    assert_eq!(there.get("max_tokens").unwrap().compact(), "9");
+    assert_eq!(there.get("temperature").unwrap().compact(), "1.0");
+    assert_eq!(losses, []);
+}

@@ -118,6 +118,7 @@ fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decode
     let (mime, source) = match own.string("file_data")? {
         Some(data) => match split_data_url(&data) {
             Some((mime, data)) => (Some(mime.to_owned()), MediaSource::Base64(data.to_owned())),
+            None if is_address(&data) => (None, MediaSource::Url(data)),
             None => (None, MediaSource::Base64(data)),
         },
         None => (None, MediaSource::File(quirks.dialect, own.need_string("file_id")?)),
@@ -125,6 +126,11 @@ fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decode
     let name = own.string("filename")?;
     keep(fields, "file", own.into_object());
     Ok(Media { kind: MediaKind::Document, mime, source, name })
+}
+
+/// Whether `file_data` is the address of a file, as OpenRouter takes it.
+fn is_address(data: &str) -> bool {
+    data.starts_with("https://") || data.starts_with("http://")
 }
 
 /// The media type and the data of `data:…;base64,…`.
@@ -172,6 +178,7 @@ fn encode_media(media: &Media, quirks: &Quirks) -> Option<Object> {
                     Some(mime) => format!("data:{mime};base64,{data}"),
                     None => data.clone(),
                 }},
+                MediaSource::Url(url) => object! {"file_data": url.as_str()},
                 MediaSource::File(dialect, id) if dialect.shares_wire(quirks.dialect) => {
                     object! {"file_id": id.as_str()}
                 }
