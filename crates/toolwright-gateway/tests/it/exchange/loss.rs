@@ -182,7 +182,7 @@ fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
 fn a_request_that_depends_on_a_hosted_tool_is_refused_in_the_client_s_words() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&table("mine", "mistral", &upstream));
-    let body = r#"{"model":"mine/m","input":"x","tools":[{"type":"web_search"}]}"#;
+    let body = r#"{"model":"mine/m","input":"x","tools":[{"type":"web_search"}],"tool_choice":"required"}"#;
     let answer = gateway.ask_json("/v1/responses", body);
     assert_eq!(answer.status, 400, "{}", answer.text());
     assert_eq!(text_at(&answer.json(), "/error/param"), "/tools/0");
