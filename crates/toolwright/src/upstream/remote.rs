@@ -222,7 +222,7 @@ impl Remote {
     }
 
     /// Replaces the upstream's key by `***` in the text of a reply: a vendor that refuses a key may
-    /// repeat it, and clients must not see it. A key shorter than [`MIN_REDACTED_KEY`] bytes, such as
+    /// repeat it, and clients must not see it. A key shorter than eight bytes, such as
     /// the `ollama` or `x` of a local server, is no secret, and replacing it would damage the text.
     pub fn redact_key<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Prepared::Header(_, value) = &self.0.setup.credential else { return text.into() };
