@@ -38,9 +38,9 @@ pub struct Restorer {
     profile: Profile,
     /// The id of a reply that came without one
     id: Option<String>,
-    /// What made-up ids of calls are made from, another for every reply
     /// Where the answer stands in its conversation
     place: Option<Place>,
+    /// What made-up ids of calls are made from, another for every reply
     seed: String,
     texts: usize,
     calls: usize,
@@ -62,7 +62,9 @@ pub struct Restorer {
 impl Restorer {
     /// For the answer to a request that was fitted with these aliases, from a vendor of one profile
     /// to a client of another.
-    pub fn new(aliases: Aliases, source: &Profile, profile: Profile) -> Restorer {
+    pub fn new(aliases: Aliases, source: &Profile, mut profile: Profile) -> Restorer {
+        // Clients of the vendor itself know its ids, whatever their form.
+        profile.reply.legal_call_ids &= source.dialect != profile.dialect;
         Restorer {
             aliases,
             source: source.reply,

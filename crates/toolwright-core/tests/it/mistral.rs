@@ -406,3 +406,16 @@ fn audio_is_read_in_both_shapes() {
     let expected = vec![(Some("audio/mpeg".to_owned()), data.clone()), (None, data)];
     assert_eq!(media.collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_call_id_of_another_form_from_mistral_itself_reaches_its_clients() {
+    let body = r#"{"id":"r1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,
+        "message":{"role":"assistant","content":"","tool_calls":[{"id":"chatcmpl-tool-1","type":"function",
+        "function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],
+        "usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let options = toolwright_core::translate::Options::default();
+    let codec = Dialect::Mistral.codec().unwrap();
+    let translator = toolwright_core::translate::Translator::new(codec, codec, &options);
+    let reply = translator.response(WireReply::ok(Json::parse(body).unwrap())).unwrap();
+    assert!(reply.value.body.compact().contains(r#""id":"chatcmpl-tool-1""#));
+}
