@@ -35,8 +35,8 @@ pub enum Arguments {
 }
 
 impl Arguments {
-    /// Reads what a dialect carries as a string. Nothing at all means no arguments (case 2), and so
-    /// does `null`, which Groq sends; any other text that is not JSON stays what it is.
+    /// Parses arguments that a dialect carries as a string. An empty text and `null`, which Groq
+    /// sends, mean no arguments; any other text that is not JSON is [`Arguments::Malformed`].
     pub fn from_text(text: impl Into<String>) -> Arguments {
         let text = text.into();
         if matches!(text.trim(), "" | NULL) {
@@ -48,7 +48,7 @@ impl Arguments {
         }
     }
 
-    /// Reads what a dialect carries as a value. `null` means no arguments, as in a text.
+    /// Converts arguments that a dialect carries as a JSON value. `null` means no arguments.
     pub fn from_json(value: &Json) -> Arguments {
         match value {
             Json::Null => Arguments::none(),

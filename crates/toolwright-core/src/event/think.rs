@@ -168,7 +168,7 @@ impl ThinkFilter {
         out.push(Event::PartDelta { index, delta: Delta::Text(text) });
     }
 
-    /// Says some thinking; white space before it is none.
+    /// Emits reasoning text. Leading white space is skipped.
     fn think(&mut self, text: &str, number: &mut Option<usize>, out: &mut Vec<Event>) {
         let text = if number.is_none() { text.trim_start() } else { text };
         if text.is_empty() {

@@ -109,7 +109,7 @@ impl Restorer {
         std::mem::take(&mut self.losses)
     }
 
-    /// The call ids that the client is told in place of the vendor's.
+    /// Returns the call ids that replaced the vendor's in the reply to the client.
     pub fn take_aliases(&mut self) -> Aliases {
         Aliases { ids: std::mem::take(&mut self.replaced_ids), ..Aliases::default() }
     }

@@ -19,7 +19,7 @@ const DEFAULT: &str = "default";
 /// All effort words in use, from the least to the greatest.
 const EFFORTS: [&str; 7] = [OFF, "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// Effort of a target that must be told one and was told none.
+/// Effort to send where the target requires one and the request names none.
 const DEFAULT_EFFORT: &str = "medium";
 
 /// The budget in tokens that stands for an effort, and up to which a budget is called by that word.

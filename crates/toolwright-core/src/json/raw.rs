@@ -1,4 +1,4 @@
-//! An object that is kept as its text until somebody reads a member.
+//! A JSON object that is stored as its text and parsed when a member is first read.
 
 use std::sync::OnceLock;
 

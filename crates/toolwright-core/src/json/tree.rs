@@ -14,7 +14,7 @@ pub(super) const ROOM: usize = 4;
 pub(super) trait Text<'t> {
     /// What stands before the first escape
     fn begin(document: &'t str, plain: Range<usize>) -> Self;
-    /// Room for so many bytes more, if there is an escape
+    /// Reserves space for the rest of a string that contains an escape
     fn expect(&mut self, _more: impl FnOnce() -> usize) {}
     /// An escape
     fn push(&mut self, escaped: char);

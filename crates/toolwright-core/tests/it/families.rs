@@ -21,7 +21,7 @@ fn ask(from: &str, to: &str, model: &str, settings: &str) -> Translated<WireRequ
     Translator::new(lookup(from).unwrap(), lookup(to).unwrap(), &options).request(wire).unwrap()
 }
 
-/// The members of an object at a pointer, as compact JSON; `-` if there is none.
+/// The value at a pointer, as compact JSON; `-` if there is none.
 fn at(translated: &Translated<WireRequest>, pointer: &str) -> String {
     translated.value.body.pointer(pointer).map_or("-".to_owned(), Json::compact)
 }

@@ -443,7 +443,7 @@ fn every_call_of_an_answer_must_lead_to_it() {
     let translator = Translator::new(client, vendor, &options);
     let mut request = translator.read(wire).unwrap();
     let before = request.clone();
-    // Whoever finds by arguments, too, does not find the call whose arguments differ.
+    // A lookup that also compares arguments does not find the call, because they differ.
     translator.recall(&mut request, find(told.kept.as_ref()));
     assert_eq!(request, before);
 }

@@ -58,7 +58,7 @@ impl Ask {
         body: Bytes,
         found: Found,
     ) -> Result<Ask, Fault> {
-        // A small body is not weighed unless somebody asks for its weight.
+        // The weight of a small body is computed only on demand.
         let looked = if body.len() > SMALL {
             peek_and_weigh(&body, &MEMBERS).map(|(found, tree)| (found, Some(tree)))
         } else {

@@ -7,7 +7,7 @@
 //!
 //! [`Limits`] hold for each owner and kind: when an owner exceeds them, its own least recently used
 //! entries are removed first. An entry expires when nobody has read it for its lifetime. The store
-//! does not look into the bytes; whoever writes them versions their format.
+//! does not look into the bytes; the caller versions their format.
 
 mod memory;
 mod sqlite;

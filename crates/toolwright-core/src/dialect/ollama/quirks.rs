@@ -21,7 +21,7 @@ pub(super) fn profile() -> Profile {
         },
         // There is no such field at all.
         choice: ChoiceRule { forced_by_format: true, ..ChoiceRule::NONE },
-        // Templates of Qwen, Llama and Gemma refuse a system message behind the first turn, or drop it.
+        // Templates of Qwen, Llama and Gemma refuse a system message after the first turn, or drop it.
         system: SystemRule { late: LateSystem::Never, single_text: true, ..SystemRule::PLAIN },
         turns: TurnRule { single_text: true, ..TurnRule::PLAIN },
         content: ContentRule {

@@ -213,7 +213,7 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
     }
 }
 
-/// Families whose chat templates refuse a system message behind the first turn, whoever serves them.
+/// Families whose chat templates refuse a system message after the first turn, on any server.
 const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
 
 /// The rules of most other vendors: what only OpenAI has is missing, and thinking comes and goes as

@@ -82,18 +82,19 @@ impl State {
         Ok(State { store, input, previous, references, upstream_only, open, ..State::default() })
     }
 
-    /// Notes a reference that an upstream can follow, and nobody else.
+    /// Records a reference that only the named upstream can resolve.
     pub(super) fn needs(&mut self, upstream: String, otherwise: Fault) {
         self.elsewhere.push((upstream, otherwise));
     }
 
-    /// Notes a reference that leads to nothing here.
+    /// Records a reference that cannot be resolved.
     pub(super) fn misses(&mut self, fault: Fault) {
         self.missing.get_or_insert(fault);
     }
 
-    /// Whether all that the request refers to is known to whoever is to answer it: an upstream or
-    /// nobody but the gateway, and whether the upstream gets the bytes as they came.
+    /// Checks that the answering side can resolve every reference of the request. `remote` is the
+    /// upstream, or `None` if the gateway answers itself; `untouched` says whether the upstream gets
+    /// the bytes as they came.
     pub fn check(&self, remote: Option<&Remote>, untouched: bool) -> Result<(), Fault> {
         let remote = remote.filter(|own| own.codec().dialect() == Dialect::OpenaiResponses);
         if let Some(field) = self.upstream_only.filter(|_| !untouched) {
