@@ -8,19 +8,9 @@ import pathlib
 import re
 
 from agents import scenario
+from dialects import CHAT as DIALECTS
 
 _HOME = pathlib.Path(__file__).parent
-DIALECTS = (
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "bedrock",
-    "deepseek",
-    "gemini",
-    "ollama",
-    "mistral",
-    "cohere",
-)
 # For clients that start a process for each conversation.
 _FEW = ("openai-chat", "openai-responses", "anthropic", "bedrock", "gemini", "mistral")
 # For a run that takes a few minutes: which upstreams, and which clients.

@@ -122,6 +122,11 @@ class Reply:
     usage: dict = dataclasses.field(default_factory=dict)
     fault: bool = False
 
+    def __post_init__(self):
+        # A reply with calls that simply ends has stopped for them, whatever its vendor writes.
+        if self.calls and self.stop == "end":
+            self.stop = "tool"
+
     @property
     def text(self):
         """All texts as one."""
@@ -139,3 +144,9 @@ def counts(**values):
     """Usage without what was not counted; nothing from a cache is the same as no word of one."""
     found = {name: int(value) for name, value in values.items() if value is not None}
     return {name: value for name, value in found.items() if value or name != "cached"}
+
+
+def counts_beside_cache(fresh, read, written, output):
+    """Usage of a vendor whose count of the prompt leaves out what the cache read and wrote."""
+    total = None if fresh is None else fresh + (read or 0) + (written or 0)
+    return counts(input=total, output=output, cached=read)

@@ -12,10 +12,6 @@ import re
 GOAL = 0.95
 # Fewer requests than these say nothing about a share.
 ENOUGH = 50
-# What a target has no way to say, in the words of the loss. Such requests are counted apart.
-CANNOT = {
-    "ollama": "a call is asked for but not forced",  # there is no tool choice
-}
 
 
 def _any(value):
@@ -292,7 +288,6 @@ class Measure:
         self.plain = collections.defaultdict(set)
         self.passed = collections.Counter()
         self.tried = collections.Counter()
-        self.unsayable = collections.Counter()
         self.losses = collections.Counter()
         self.examples = {}
 
@@ -305,9 +300,6 @@ class Measure:
         if source == target:
             return
         losses = [loss for loss in report["losses"] if loss["severity"] != "note"]
-        if not passed and any(loss["what"] == CANNOT.get(target) for loss in losses):
-            self.unsayable[source, target] += 1
-            return
         self.tried[source, target] += 1
         self.passed[source, target] += passed
         if not passed:
@@ -333,10 +325,6 @@ class Measure:
             print("what the rest lose:")
         for loss, count in self.losses.most_common(40):
             print(f"  {count:5}  {loss}  first: {self.examples[loss]}")
-        for target, loss in CANNOT.items():
-            count = sum(each for (_, to), each in self.unsayable.items() if to == target)
-            if count:
-                print(f"counted apart (+n): {count} requests to {target}, where {loss!r}")
         missed = [target for target in targets if self._misses(target)]
         for target in missed:
             print(f"FAILED strict: fewer than {GOAL:.0%} of the plain requests pass to {target}")
@@ -351,10 +339,8 @@ class Measure:
         return sum(self.tried[pair] for pair in pairs), sum(self.passed[pair] for pair in pairs)
 
     def _cell(self, source, target):
-        tried, apart = self.tried[source, target], self.unsayable[source, target]
-        if not tried and not apart:
-            return "-"
-        return f"{self.passed[source, target]}/{tried}" + (f"+{apart}" if apart else "")
+        tried = self.tried[source, target]
+        return f"{self.passed[source, target]}/{tried}" if tried else "-"
 
     def _sum(self, target):
         tried, passed = self._totals(target)

@@ -1,7 +1,7 @@
 """Anthropic Messages."""
 
 from recorded.extract import sse
-from recorded.facts import Call, Reply, Request, Result, arguments, counts
+from recorded.facts import Call, Reply, Request, Result, arguments, counts_beside_cache
 
 _STOPS = {
     "end_turn": "end",
@@ -64,12 +64,11 @@ def response(body):
         elif block["type"] == "tool_use":
             given = arguments(block.get("input"))
             found.append(Call(block.get("id"), block["name"], given, f"/content/{index}"))
-    return Reply(said, found, _stop(body.get("stop_reason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("stop_reason")), _usage(body.get("usage")))
 
 
-def _stop(reason, found):
-    known = _STOPS.get(reason or "end_turn", reason)
-    return "tool" if found and known == "end" else known
+def _stop(reason):
+    return _STOPS.get(reason or "end_turn", reason)
 
 
 def _usage(wire):
@@ -77,8 +76,7 @@ def _usage(wire):
         return {}
     fresh, read = wire.get("input_tokens"), wire.get("cache_read_input_tokens")
     written = wire.get("cache_creation_input_tokens")
-    total = None if fresh is None else fresh + (read or 0) + (written or 0)
-    return counts(input=total, output=wire.get("output_tokens"), cached=read)
+    return counts_beside_cache(fresh, read, written, wire.get("output_tokens"))
 
 
 def stream(data):

@@ -4,7 +4,7 @@ import json
 import struct
 
 import frames
-from recorded.facts import Call, Reply, Request, Result, arguments, counts, loads
+from recorded.facts import Call, Reply, Request, Result, arguments, counts_beside_cache, loads
 
 _STOPS = {
     "end_turn": "end",
@@ -67,12 +67,11 @@ def response(body):
         cited = (block.get("citationsContent") or {}).get("content") or []
         said += [each["text"] for each in cited if each.get("text")]
         found += _call(block, f"/output/message/content/{index}")
-    return Reply(said, found, _stop(body.get("stopReason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("stopReason")), _usage(body.get("usage")))
 
 
-def _stop(reason, found):
-    known = _STOPS.get(reason or "end_turn", reason)
-    return "tool" if found and known == "end" else known
+def _stop(reason):
+    return _STOPS.get(reason or "end_turn", reason)
 
 
 def _usage(wire):
@@ -80,8 +79,7 @@ def _usage(wire):
         return {}
     fresh, read = wire.get("inputTokens"), wire.get("cacheReadInputTokens")
     written = wire.get("cacheWriteInputTokens")
-    total = None if fresh is None else fresh + (read or 0) + (written or 0)
-    return counts(input=total, output=wire.get("outputTokens"), cached=read)
+    return counts_beside_cache(fresh, read, written, wire.get("outputTokens"))
 
 
 def _headers(data):

@@ -70,12 +70,11 @@ def response(body):
     said = [message["tool_plan"]] if message.get("tool_plan") else []
     said += [text for text, _ in _texts(message.get("content"), "") if text]
     found = list(_calls(message.get("tool_calls"), "/message"))
-    return Reply(said, found, _stop(body.get("finish_reason"), found), _usage(body.get("usage")))
+    return Reply(said, found, _stop(body.get("finish_reason")), _usage(body.get("usage")))
 
 
-def _stop(reason, found):
-    known = _STOPS.get(reason or "COMPLETE", reason)
-    return "tool" if found and known == "end" else known
+def _stop(reason):
+    return _STOPS.get(reason or "COMPLETE", reason)
 
 
 def _usage(wire):
@@ -114,4 +113,4 @@ def stream(data):
         Call(start.get("id"), start["function"]["name"], arguments(given), f"/tool_calls/{index}")
         for index, (start, given) in sorted(calls.items())
     ]
-    return Reply([plan, text], found, _stop(reason, found), _usage(wire), fault)
+    return Reply([plan, text], found, _stop(reason), _usage(wire), fault)

@@ -122,7 +122,6 @@ def _reply(chunks):
     if not begun and not fault:
         return None
     stop = _STOPS.get(reason or "STOP", reason)
-    stop = "tool" if found and stop == "end" else stop
     prompt, output = wire.get("promptTokenCount"), wire.get("candidatesTokenCount")
     if prompt is not None or output is not None:
         prompt = (prompt or 0) + (wire.get("toolUsePromptTokenCount") or 0)

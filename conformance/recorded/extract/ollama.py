@@ -50,4 +50,4 @@ def _reply(lines):
             reason = line.get("done_reason") or ""
             usage = counts(input=line.get("prompt_eval_count"), output=line.get("eval_count"))
     stop = _STOPS.get(reason or "", reason)
-    return Reply([text], found, "tool" if found and stop == "end" else stop, usage, fault)
+    return Reply([text], found, stop, usage, fault)

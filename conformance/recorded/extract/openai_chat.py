@@ -81,13 +81,12 @@ def response(body):
     said = [text for text, _ in texts(message.get("content"), "") if text]
     said += [message["refusal"]] if message.get("refusal") else []
     found = list(calls(message, "/choices/0/message"))
-    return Reply(said, found, stop(choice.get("finish_reason"), found), usage(body.get("usage")))
+    return Reply(said, found, stop(choice.get("finish_reason")), usage(body.get("usage")))
 
 
-def stop(reason, found):
-    """The reason to stop; a reply with calls stops for them, whatever its vendor writes."""
-    known = _STOPS.get((reason or "stop").lower(), reason)
-    return "tool" if found and known == "end" else known
+def stop(reason):
+    """The reason to stop."""
+    return _STOPS.get((reason or "stop").lower(), reason)
 
 
 def usage(wire):
@@ -151,7 +150,7 @@ def stream(data):
     found = [_joined(pieces[key], f"/choices/0/delta/tool_calls/{key}") for key in order]
     if legacy and legacy["name"]:
         found.append(_joined(legacy, "/choices/0/delta/function_call"))
-    return Reply([text], found, stop(reason, found), usage(wire), fault)
+    return Reply([text], found, stop(reason), usage(wire), fault)
 
 
 def _grow(call, piece):
