@@ -165,8 +165,8 @@ pub struct Description<'d> {
     pub vision: bool,
 }
 
-/// The context windows, in tokens, that vendors publish for families of models, by the beginning of a
-/// model's name. A model of the family may have a larger one.
+/// Context windows in tokens, by the prefix of a model's name. Unverified except for Gemini; a model of
+/// the family may have a larger one.
 const CONTEXT: &[(&str, u64)] = &[
     ("claude-", 200_000),
     ("deepseek-", 128_000),
