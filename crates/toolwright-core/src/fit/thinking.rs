@@ -312,7 +312,8 @@ pub(super) fn bound_budget(work: &mut Work<'_>) {
     let said = thinking.budget.as_ref().and_then(Number::as_u64);
     if let (Some(said), Some(least)) = (said, rule.least_budget) {
         let limit = work.request.sampling.max_tokens.as_ref().and_then(Number::as_u64);
-        let share = |limit: u64| if work.derived_budget { limit / 5 * 4 } else { limit - 1 };
+        let share =
+            |limit: u64| if work.derived_budget { limit / 5 * 4 } else { limit.saturating_sub(1) };
         let limit = limit.filter(|_| rule.budget_within_limit).map_or(u64::MAX, share);
         let most = rule.most_budget.unwrap_or(u64::MAX).min(limit);
         let field = if work.derived_budget { "effort" } else { "budget" };

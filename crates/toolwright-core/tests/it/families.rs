@@ -461,3 +461,12 @@ fn a_forced_call_wins_over_thinking() {
     assert_eq!(at(&there, "/generationConfig/thinkingConfig/thinkingLevel"), r#""HIGH""#);
     assert_eq!(at(&there, "/toolConfig/functionCallingConfig/mode"), r#""ANY""#);
 }
+
+#[test]
+fn a_budget_beside_a_limit_of_no_tokens_is_dropped() {
+    let settings =
+        r#""generationConfig":{"maxOutputTokens":0,"thinkingConfig":{"thinkingBudget":2048}}"#;
+    let there = ask("gemini", "anthropic", "claude-sonnet-4-5", settings);
+    assert_eq!(at(&there, "/thinking/budget_tokens"), "-");
+    assert!(is_lost(&there, "/generationConfig/thinkingConfig/thinkingBudget"));
+}
