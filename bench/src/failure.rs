@@ -33,3 +33,9 @@ impl From<hyper::Error> for Failure {
         Failure(error.to_string())
     }
 }
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Failure {
+        Failure(error.to_string())
+    }
+}

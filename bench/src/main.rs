@@ -1,5 +1,6 @@
-//! Measures the gateway from outside, as separate processes on loopback. `cargo xtask bench-gateway`
-//! and `cargo xtask soak` start it: it starts itself again as mock upstream and as bare proxy.
+//! Measures the gateway from outside, as separate processes on loopback. `cargo xtask bench-gateway`,
+//! `cargo xtask soak` and `cargo xtask chaos` start it: it starts itself again as mock upstream and as
+//! bare proxy.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
 #![allow(
     clippy::cast_precision_loss,
@@ -8,7 +9,10 @@
     reason = "figures for people, far from the limits of their types"
 )]
 
+mod chaos;
+mod dice;
 mod failure;
+mod findings;
 mod floor;
 mod gateway;
 mod load;
@@ -28,6 +32,8 @@ Usage: toolwright-bench <command>
 
   gateway [--short] [--json FILE]  measure direct, through a bare proxy, through the gateway
   soak [--seconds N]               load with faults, then look for what was leaked or forgotten
+  chaos [--seconds N] [--seed N]   traffic in all dialects while everything around the gateway
+                                   fails; then count effects, exchanges and what is left
   mock                             the mock upstream alone; prints its address
   floor ADDRESS                    the bare proxy alone, before ADDRESS; prints its address
 ";
@@ -45,6 +51,10 @@ fn main() -> ExitCode {
             Ok(seconds) => soak::run(std::time::Duration::from_secs(seconds)),
             Err(_) => Err(Failure(format!("--seconds needs a whole number, not {seconds}"))),
         },
+        ["chaos", rest @ ..] => chaos::Plan::parse(rest).and_then(chaos::run),
+        ["chaos-in-namespace", rest @ ..] => {
+            chaos::Plan::parse(rest).and_then(chaos::run_in_namespace)
+        }
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

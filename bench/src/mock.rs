@@ -1,15 +1,19 @@
 //! The mock upstream: speaks openai-chat and anthropic, whole and streaming, from bytes that are made
 //! once. A request's model says how it behaves (see [`behave`]), and the nonce in the request comes
-//! back in the answer, so that no two answers can be mistaken for each other.
+//! back in the answer, so that no two answers can be mistaken for each other. The model `mock-tools`
+//! calls tools, and speaks the dialects of all vendors (see [`tool_model`]).
 
 mod answer;
 mod behave;
 mod body;
+mod tool_model;
+mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response};
 use memchr::memmem;
@@ -17,11 +21,13 @@ use memchr::memmem;
 use self::answer::{Answers, Speech};
 use self::behave::Behaviour;
 use self::body::Frames;
+use self::wire::Wire;
 use crate::failure::Outcome;
 use crate::question::Manner;
 use crate::serve::{self, Hangup, Reset};
 
 pub(crate) use self::answer::{ARGUMENTS, Nonce, TEXT};
+pub(crate) use self::tool_model::{COMMIT, EFFECTS};
 
 /// The bytes of a plain answer in openai-chat, with the nonce of nobody.
 pub(crate) fn plain(manner: Manner) -> Arc<[u8]> {
@@ -43,21 +49,25 @@ async fn answer(
     reset: Reset,
     answers: Arc<Answers>,
 ) -> Result<Response<Frames>, Hangup> {
-    let speech = match request.uri().path() {
-        path if path.ends_with("/chat/completions") => Speech::OpenAi,
-        path if path.ends_with("/messages") => Speech::Anthropic,
-        _ => return Ok(reply(404, "text/plain", Frames::whole("no such path".into()))),
+    let Some(wire) = Wire::at(request.uri().path()) else {
+        return Ok(reply(404, "text/plain", Frames::whole("no such path".into())));
     };
+    let is_stream_path = request.uri().path().to_ascii_lowercase().contains("stream");
     let body = request.into_body().collect().await.map_err(|_| Hangup)?.to_bytes();
     let behaviour = model(&body).map_or(Behaviour::Plain, Behaviour::of);
-    let streams = memmem::find(&body, b"\"stream\":true").is_some();
+    let streams = is_stream_path || memmem::find(&body, b"\"stream\":true").is_some();
+    let speech = match wire {
+        Wire::Chat if behaviour != Behaviour::Tools => Speech::OpenAi,
+        Wire::Anthropic if behaviour != Behaviour::Tools => Speech::Anthropic,
+        _ => return Ok(with_tools(wire, &body, streams).await),
+    };
     let frames = match (streams, Nonce::find(&body)) {
         (true, nonce) => Frames::each(answers.events(speech), answers.opening(speech, nonce)),
         (false, nonce) => Frames::whole(answers.whole(speech, nonce)),
     };
     let kind = if streams { "text/event-stream" } else { "application/json" };
     match behaviour {
-        Behaviour::Plain => Ok(reply(200, kind, frames)),
+        Behaviour::Plain | Behaviour::Tools => Ok(reply(200, kind, frames)),
         Behaviour::Gap(gap) => Ok(reply(200, kind, frames.with_gap(gap))),
         Behaviour::Cut => Ok(reply(200, kind, frames.cut())),
         Behaviour::Hang => Ok(reply(200, kind, frames.hang())),
@@ -76,6 +86,20 @@ async fn answer(
             Ok(busy)
         }
     }
+}
+
+/// The answer of the tool model, as slow as a fast model is.
+async fn with_tools(wire: Wire, body: &[u8], streams: bool) -> Response<Frames> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    tokio::time::sleep(PAUSE).await;
+    let encoded = tool_model::answer(wire, body, streams);
+    let kind = encoded.kind;
+    if !streams {
+        return reply(200, kind, Frames::whole(encoded.into_bytes()));
+    }
+    let events: Arc<[Bytes]> = encoded.events.into_iter().map(Bytes::from).collect();
+    let first = events[0].clone();
+    reply(200, kind, Frames::each(events, (0, first)).with_gap(PAUSE))
 }
 
 fn reply(status: u16, kind: &'static str, frames: Frames) -> Response<Frames> {

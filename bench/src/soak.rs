@@ -10,8 +10,10 @@ mod worker;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+pub(crate) use self::visit::Visit;
+pub(crate) use self::watch::Watch;
+
 use self::aftermath::Aftermath;
-use self::watch::Watch;
 use self::worker::{Post, Tally};
 use crate::failure::{Failure, Outcome};
 use crate::load::{Connection, Expect, next_nonce};

@@ -1,16 +1,20 @@
 //! How the arguments of a directory like `fixtures/args` come out: right, refused or silently wrong.
 //!
 //! The built `toolwright` judges every case, once with the coercions that must be asked for and
-//! once without. Nothing may be silently wrong, and each kind has the share that must be right.
+//! once without. Each kind has the share that must be right and the share that may be silently wrong,
+//! which is none but for slips of structural characters. Malformed texts go through Python's
+//! `json_repair` as well, for comparison.
 
 mod case;
 mod compare;
+mod peer;
 mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::case::{Answer, Case, Kind, Verdict};
+use self::peer::Comparison;
 use self::table::Table;
 use crate::run::{Failure, Outcome, Program, root};
 
@@ -31,7 +35,7 @@ impl Mode {
 }
 
 /// The files of such a directory.
-const FILES: [&str; 3] = ["valid", "mutated", "malformed"];
+const FILES: [&str; 4] = ["valid", "mutated", "malformed", "structural"];
 
 /// How many cases that did not come out right are named.
 const NAMED: usize = 30;
@@ -55,17 +59,21 @@ pub(crate) fn run(directory: &str) -> Outcome {
     }
     Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
     let mut table = Table::default();
-    let mut named = Vec::new();
+    let (mut named, mut plain) = (Vec::new(), Vec::new());
+    let lines: Vec<String> = cases.iter().map(Case::line).collect();
     for mode in [Mode::Plain, Mode::Lenient] {
-        for (case, answer) in cases.iter().zip(judge(&cases, mode)?) {
+        for (case, answer) in cases.iter().zip(judge(&lines, mode)?) {
             let verdict = case.verdict(&answer);
             table.add(case, mode, verdict);
-            if verdict != Verdict::Right && case.kind.counts(mode) {
+            if mode == Mode::Plain {
+                plain.push(verdict);
+            }
+            if case.kind.is_named(mode, verdict) {
                 named.push(format!("{} {}: {}", mode.word(), case.id, answer.told(verdict)));
             }
         }
     }
-    print!("{table}");
+    print!("{table}{}", Comparison::run(&cases, &plain)?);
     for line in named.iter().take(NAMED) {
         println!("  {line}");
     }
@@ -88,10 +96,9 @@ fn read(file: &'static str, path: &Path) -> Outcome<Vec<Case>> {
     Ok(cases)
 }
 
-/// What `toolwright args --batch` says of each case.
-fn judge(cases: &[Case], mode: Mode) -> Outcome<Vec<Answer>> {
+/// What `toolwright args --batch` says of each line.
+fn judge(lines: &[String], mode: Mode) -> Outcome<Vec<Answer>> {
     let file = scratch()?;
-    let lines: Vec<String> = cases.iter().map(Case::line).collect();
     fs::write(&file, lines.join("\n"))?;
     let path = file.to_string_lossy();
     let program =
@@ -104,8 +111,8 @@ fn judge(cases: &[Case], mode: Mode) -> Outcome<Vec<Answer>> {
     fs::remove_file(&file)?;
     let answers: Result<Vec<Answer>, String> = answers?.lines().map(Answer::parse).collect();
     let answers = answers.map_err(|why| Failure(format!("an answer is not as expected: {why}")))?;
-    if answers.len() != cases.len() {
-        return Err(Failure(format!("{} answers for {} calls", answers.len(), cases.len())));
+    if answers.len() != lines.len() {
+        return Err(Failure(format!("{} answers for {} calls", answers.len(), lines.len())));
     }
     Ok(answers)
 }
@@ -117,9 +124,14 @@ fn scratch() -> Outcome<PathBuf> {
 }
 
 impl Kind {
-    /// Whether a case that does not come out right in a mode is worth naming: what must be asked for
-    /// is not expected of the plain mode.
-    fn counts(self, mode: Mode) -> bool {
-        self != Kind::Coercible || mode == Mode::Lenient
+    /// Whether a verdict in a mode is worth naming: what must be asked for is not expected of the
+    /// plain mode, and a slip may be refused.
+    fn is_named(self, mode: Mode, verdict: Verdict) -> bool {
+        let is_expected = match self {
+            Kind::Coercible => mode == Mode::Lenient,
+            Kind::Slip => verdict == Verdict::Wrong,
+            _ => true,
+        };
+        is_expected && verdict != Verdict::Right
     }
 }

@@ -1,10 +1,11 @@
-//! Measures the gateway, and soaks it: both are programs of `bench/`, built together with it.
+//! Measures the gateway, soaks it, and puts it through chaos: all by the program of `bench/`, built
+//! together with it.
 
 use std::path::PathBuf;
 
 use crate::run::{Outcome, Program, root};
 
-/// What `bench-gateway` and `soak` say in `--help` of this program is all they take.
+/// What `--help` of that program says of each is all that it takes.
 pub(crate) fn measure(options: &[&str]) -> Outcome {
     build()?;
     bench("gateway").with(options).run()
@@ -14,6 +15,12 @@ pub(crate) fn measure(options: &[&str]) -> Outcome {
 pub(crate) fn soak(options: &[&str]) -> Outcome {
     build()?;
     bench("soak").with(options).run()
+}
+
+/// Traffic while everything around the gateway fails, then a count of effects, exchanges and leftovers.
+pub(crate) fn chaos(options: &[&str]) -> Outcome {
+    build()?;
+    bench("chaos").with(options).run()
 }
 
 /// In one go, so that both share what they depend on.

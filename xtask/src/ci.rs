@@ -78,6 +78,11 @@ const SLOW: &[Step] = &[
         again: "cargo xtask soak --seconds 20",
         run: || bench_gateway::soak(&["--seconds", "20"]),
     },
+    Step {
+        name: "chaos",
+        again: "cargo xtask chaos --seconds 60",
+        run: || bench_gateway::chaos(&["--seconds", "60"]),
+    },
 ];
 
 /// Runs the steps, stops at the first that fails, and closes with a table.

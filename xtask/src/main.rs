@@ -20,7 +20,7 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
-                           --full adds clients, fuzz, bench, bench-gateway and soak
+                           --full adds clients, fuzz, bench, bench-gateway, soak and chaos
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -40,6 +40,10 @@ Usage: cargo xtask <task>
   bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway]
                            what the gateway costs, beside a bare proxy and no one in between
   soak [--seconds N]       five minutes of load with faults; what is leaked or forgotten after
+  chaos [--seconds N] [--seed N]
+                           ten minutes of traffic in all dialects, with tools, while the gateway is
+                           killed, its disk filled, upstreams and clients lost and configurations
+                           reloaded; then effects, exchanges and leftovers are counted
   help                     this text
 ";
 
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         ["bench", "--short"] => bench::run(bench::Length::Short),
         ["bench-gateway", rest @ ..] => bench_gateway::measure(rest),
         ["soak", rest @ ..] => bench_gateway::soak(rest),
+        ["chaos", rest @ ..] => bench_gateway::chaos(rest),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

@@ -23,6 +23,8 @@ pub(crate) enum Behaviour {
     Fails,
     /// `mock-html`: 502 with a page for people
     Html,
+    /// `mock-tools`: calls the tools that it is offered
+    Tools,
 }
 
 impl Behaviour {
@@ -37,6 +39,7 @@ impl Behaviour {
             b"busy" => Behaviour::Busy,
             b"fails" => Behaviour::Fails,
             b"html" => Behaviour::Html,
+            b"tools" => Behaviour::Tools,
             other => gap(other).map_or(Behaviour::Plain, Behaviour::Gap),
         }
     }

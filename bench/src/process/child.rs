@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::usage::{self, Usage};
 use crate::failure::{Failure, Outcome};
 
@@ -53,7 +55,15 @@ impl Child {
         usage::files(self.id())
     }
 
-    /// Ends it.
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(id) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) {
+            // One that has ended takes none.
+            let _ = kill_process(id, signal);
+        }
+    }
+
+    /// Kills it.
     pub(crate) fn end(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,5 +1,6 @@
 //! Everything that runs for a measurement: mock upstream, bare proxy, gateway, each a process.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -58,9 +59,19 @@ impl Site {
         self.folder.join("gateway.log")
     }
 
+    /// The folder of the measurement.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the gateway's data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
     /// The file of the gateway's ledger.
     pub(crate) fn ledger(&self) -> PathBuf {
-        self.folder.join("data/ledger.sqlite")
+        self.data().join("ledger.sqlite")
     }
 
     /// Starts the bare proxy before an upstream.
@@ -72,24 +83,55 @@ impl Site {
         Ok(Serving { child, address })
     }
 
-    /// Starts the gateway with the mock as its two upstreams, `oa` and `an`, and waits until it
-    /// serves. `settings` are further lines for each upstream.
-    pub(crate) fn gateway(&self, upstream: SocketAddr, settings: &str) -> Outcome<Serving> {
-        let own = std::env::current_exe()?;
-        let program = own.with_file_name("toolwright");
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let config = self.folder.join("toolwright.toml");
-        let data = self.folder.join("data");
-        fs::write(&config, configuration(upstream, settings))?;
-        let log = fs::File::create(self.log())?;
-        let mut command = Command::new(&program);
-        command.arg("serve").arg("--config").arg(&config).arg("--data").arg(&data);
-        command.arg("--listen").arg(address.to_string());
-        command.env("TOOLWRIGHT_BENCH_KEY", "sk-bench").stdout(log.try_clone()?).stderr(log);
+    /// A free address with a port below the system's ephemeral range, so that no outgoing connection
+    /// takes it while the gateway is down.
+    pub(crate) fn address() -> Outcome<SocketAddr> {
+        let first = 20_000 + std::process::id() % 10_000;
+        let mut addresses =
+            (first..first + 1000).map(|port| SocketAddr::from(([127, 0, 0, 1], port as u16)));
+        let free = addresses.find(|address| TcpListener::bind(address).is_ok());
+        free.ok_or_else(|| Failure("no port is free".into()))
+    }
+
+    /// Writes the configuration of the gateway in one step.
+    pub(crate) fn configure(&self, text: &str) -> Outcome {
+        let half = self.folder.join("toolwright.toml.half");
+        fs::write(&half, text)?;
+        Ok(fs::rename(&half, self.folder.join("toolwright.toml"))?)
+    }
+
+    /// The command of the gateway, which is built beside this program.
+    pub(crate) fn toolwright() -> Outcome<Command> {
+        Ok(Command::new(std::env::current_exe()?.with_file_name("toolwright")))
+    }
+
+    /// Starts the gateway as it is configured, with further variables in its environment.
+    pub(crate) fn start(
+        &self,
+        address: SocketAddr,
+        environment: &[(&str, &OsStr)],
+    ) -> Outcome<Child> {
+        let log = fs::File::options().create(true).append(true).open(self.log())?;
+        let mut command = Site::toolwright()?;
+        command.arg("serve").arg("--config").arg(self.folder.join("toolwright.toml"));
+        command.arg("--data").arg(self.data()).arg("--listen").arg(address.to_string());
+        command.env(KEY, "sk-bench").envs(environment.iter().copied());
+        command.stdout(log.try_clone()?).stderr(log);
         self.cores.enter_measured();
         let started = Child::start(&mut command);
         self.cores.enter_others();
-        let mut child = started?;
+        started
+    }
+
+    /// Starts the gateway with the mock as its two upstreams, `oa` and `an`, and waits until it
+    /// serves. `settings` are further lines for each upstream.
+    pub(crate) fn gateway(&self, upstream: SocketAddr, settings: &str) -> Outcome<Serving> {
+        let settings = format!("concurrency = 4096\n{settings}");
+        let oa = upstream_table("oa", "openai-chat", &format!("http://{upstream}/v1"), &settings);
+        let an = upstream_table("an", "anthropic", &format!("http://{upstream}"), &settings);
+        self.configure(&(oa + &an))?;
+        let address = Site::address()?;
+        let mut child = self.start(address, &[])?;
         let begun = Instant::now();
         while get(address, "/healthz").is_err() {
             if child.ended().is_some() || begun.elapsed() > Duration::from_secs(20) {
@@ -102,25 +144,34 @@ impl Site {
     }
 }
 
-fn configuration(upstream: SocketAddr, settings: &str) -> String {
-    let table = |name: &str, dialect: &str, path: &str| {
-        format!(
-            "[upstreams.{name}]\ndialect = \"{dialect}\"\nbase_url = \"http://{upstream}{path}\"\n\
-             key = \"env:TOOLWRIGHT_BENCH_KEY\"\nconcurrency = 4096\n{settings}\n"
-        )
-    };
-    table("oa", "openai-chat", "/v1") + &table("an", "anthropic", "")
+/// The variable with the credential of every upstream.
+const KEY: &str = "TOOLWRIGHT_BENCH_KEY";
+
+/// The table of an upstream in the gateway's configuration.
+pub(crate) fn upstream_table(name: &str, dialect: &str, url: &str, settings: &str) -> String {
+    format!(
+        "[upstreams.{name}]\ndialect = \"{dialect}\"\nbase_url = \"{url}\"\n\
+         key = \"env:{KEY}\"\n{settings}\n"
+    )
 }
 
-/// The body of a plain page of the gateway's own.
+/// The body of a page of the gateway's own, if it is a good one.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Outcome<String> {
+    match page(address, path)? {
+        (200, body) => Ok(body),
+        (status, _) => Err(Failure(format!("{path}: {status}"))),
+    }
+}
+
+/// The status and the body of a page of the gateway's own.
+pub(crate) fn page(address: SocketAddr, path: &str) -> Outcome<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
     let mut reply = String::new();
     stream.read_to_string(&mut reply)?;
-    match reply.split_once("\r\n\r\n") {
-        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
-        _ => Err(Failure(format!("{path}: {}", reply.lines().next().unwrap_or("no reply")))),
-    }
+    let no_reply = || Failure(format!("{path}: {}", reply.lines().next().unwrap_or("no reply")));
+    let (head, body) = reply.split_once("\r\n\r\n").ok_or_else(no_reply)?;
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Ok((status.ok_or_else(no_reply)?, body.to_owned()))
 }

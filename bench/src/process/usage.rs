@@ -50,6 +50,34 @@ pub(crate) fn files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count)
 }
 
+/// The living processes below one, with their names. Zombies are dead.
+pub(crate) fn descendants(process: u32) -> Vec<(u32, String)> {
+    let mut found: Vec<(u32, String)> = Vec::new();
+    let mut all: Vec<(u32, u32, String)> = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = entry.file_name().to_string_lossy().parse().ok();
+        let stat = fs::read_to_string(entry.path().join("stat")).ok();
+        let parsed = id.zip(stat).and_then(|(id, stat)| {
+            // `id (name) state parent …`, and a name may have any letters
+            let (head, rest) = stat.rsplit_once(") ")?;
+            let (_, name) = head.split_once(" (")?;
+            let mut words = rest.split(' ');
+            let state = words.next()?;
+            let parent = words.next()?.parse().ok()?;
+            (state != "Z").then(|| (id, parent, name.to_owned()))
+        });
+        all.extend(parsed);
+    }
+    let mut parents = vec![process];
+    while let Some(parent) = parents.pop() {
+        for (id, _, name) in all.iter().filter(|(_, own, _)| *own == parent) {
+            parents.push(*id);
+            found.push((*id, name.clone()));
+        }
+    }
+    found
+}
+
 /// How busy the whole machine was.
 #[derive(Debug)]
 pub(crate) struct Machine {

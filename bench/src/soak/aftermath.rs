@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -10,9 +10,9 @@ use super::visit::Kind;
 use super::watch::Watch;
 use super::worker::Tally;
 use crate::failure::{Failure, Outcome};
+use crate::findings::{Findings, metric, until};
 use crate::load::{self, next_nonce};
 use crate::process::{Serving, Site, get};
-use crate::table::Table;
 
 /// Time for what was under way to end, and for what is written in batches.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,17 +22,17 @@ pub(crate) struct Aftermath<'a> {
     site: &'a Site,
     mock: Serving,
     gateway: Serving,
-    findings: Vec<(&'static str, bool, String)>,
+    findings: Findings,
 }
 
 impl<'a> Aftermath<'a> {
     /// Takes over what still runs.
     pub(crate) fn new(site: &'a Site, mock: Serving, gateway: Serving) -> Aftermath<'a> {
-        Aftermath { site, mock, gateway, findings: Vec::new() }
+        Aftermath { site, mock, gateway, findings: Findings::default() }
     }
 
     fn find(&mut self, what: &'static str, fine: bool, detail: String) {
-        self.findings.push((what, fine, detail));
+        self.findings.add(what, fine, detail);
     }
 
     /// Looks at everything.
@@ -52,15 +52,15 @@ impl<'a> Aftermath<'a> {
 
     fn nothing_under_way(&mut self) {
         let address = self.gateway.address;
-        let gauge = || number(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
-        let last = until(gauge, |number| *number == Some(0.0));
+        let gauge = || metric(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
+        let last = until(PATIENCE, gauge, |number| *number == Some(0.0));
         self.find("nothing is under way", last == Some(0.0), format!("gauge at {last:?}"));
     }
 
     fn ledger(&mut self, tally: &Tally) {
         let asked = tally.reached..=tally.reached + tally.unknown;
         let fits = |count: &Outcome<u64>| count.as_ref().is_ok_and(|count| asked.contains(count));
-        let last = until(|| recorded(&self.site.ledger()), fits);
+        let last = until(PATIENCE, || recorded(&self.site.ledger()), fits);
         let detail = match &last {
             Ok(last) => format!("{last} recorded, {} to {} asked", asked.start(), asked.end()),
             Err(failure) => failure.to_string(),
@@ -72,7 +72,7 @@ impl<'a> Aftermath<'a> {
     fn files(&mut self, idle: usize) -> Outcome {
         let address = self.mock.address.to_string();
         self.mock.child.end();
-        let last = until(|| self.gateway.child.files(), |files| *files <= idle);
+        let last = until(PATIENCE, || self.gateway.child.files(), |files| *files <= idle);
         self.find("no file or socket is left open", last <= idle, format!("{last}, idle {idle}"));
         self.mock = Serving::mock(&address)?;
         Ok(())
@@ -108,30 +108,7 @@ impl<'a> Aftermath<'a> {
 
     /// Prints the findings; fails if one of them is bad.
     pub(crate) fn print(&self) -> Outcome {
-        println!();
-        let mut table = Table::new(3, &["check", "", ""]);
-        for (what, fine, detail) in &self.findings {
-            let word = if *fine { "ok" } else { "FAILED" };
-            table.row(vec![(*what).into(), word.into(), detail.clone()]);
-        }
-        table.print();
-        let bad = self.findings.iter().filter(|(_, fine, _)| !fine).count();
-        match bad {
-            0 => Ok(()),
-            bad => Err(Failure(format!("{bad} checks failed; see {}", self.site.log().display()))),
-        }
-    }
-}
-
-/// Reads until it is as wanted, or patience ends; gives the last reading.
-fn until<T>(mut read: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
-    let begun = Instant::now();
-    loop {
-        let reading = read();
-        if wanted(&reading) || begun.elapsed() > PATIENCE {
-            return reading;
-        }
-        std::thread::sleep(Duration::from_millis(200));
+        self.findings.print(&self.site.log())
     }
 }
 
@@ -143,30 +120,4 @@ fn recorded(file: &Path) -> Outcome<u64> {
         ledger.query_row(query, [], |row| row.get(0))
     };
     ask().map_err(|error| Failure(format!("{}: {error}", file.display())))
-}
-
-/// The sum of a metric over its labels.
-fn number(metrics: &str, name: &str) -> Option<f64> {
-    let values = metrics.lines().filter_map(|line| {
-        let rest = line.strip_prefix(name)?;
-        if !rest.starts_with(['{', ' ']) {
-            return None;
-        }
-        rest.rsplit(' ').next()?.parse::<f64>().ok()
-    });
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| values.iter().sum())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_metric_is_summed_over_its_labels() {
-        let text = "# HELP a words\na{x=\"1\"} 2\na{x=\"2\"} 3\nab 7\n";
-        assert_eq!(number(text, "a"), Some(5.0));
-        assert_eq!(number(text, "ab"), Some(7.0));
-        assert_eq!(number(text, "b"), None);
-    }
 }

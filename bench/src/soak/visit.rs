@@ -79,6 +79,17 @@ impl Visit {
         Visit::LeaveMiddle,
     ];
 
+    /// Those in which the upstream fails.
+    pub(crate) const FAULTS: &[Visit] = &[
+        Visit::Reset,
+        Visit::Stall,
+        Visit::Hang,
+        Visit::Cut,
+        Visit::Busy,
+        Visit::Fails,
+        Visit::Html,
+    ];
+
     /// The visit that a random number stands for.
     pub(crate) fn pick(number: u64) -> Visit {
         let mut left = number % 1000;

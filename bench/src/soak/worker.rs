@@ -9,6 +9,7 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 
 use super::visit::{Kind, Visit};
+use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::load::{Connection, Expect, next_nonce};
 use crate::question::{Manner, Question};
@@ -78,7 +79,7 @@ impl Post {
     /// Makes visits until the time is over.
     pub(crate) async fn work(self, number: u64, until: Instant) -> Tally {
         let mut tally = Tally::default();
-        let mut dice = Dice(number * 2 + 1);
+        let mut dice = Dice::new(1, number);
         let mut kept = None;
         while Instant::now() < until {
             let visit = Visit::pick(dice.roll());
@@ -169,16 +170,4 @@ fn broken(status: u16, body: &[u8], manner: Manner) -> Outcome {
     }
     let end = String::from_utf8_lossy(&body[body.len().saturating_sub(300)..]).into_owned();
     Err(Failure(format!("looks whole, though the upstream broke off: …{end}")))
-}
-
-/// The same numbers in every run (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 >> 20
-    }
 }

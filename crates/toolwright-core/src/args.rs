@@ -16,6 +16,7 @@ pub mod change;
 mod checked;
 pub mod coerce;
 mod complete;
+mod doubt;
 mod feedback;
 pub mod growing;
 mod hide;
@@ -23,6 +24,8 @@ mod parameters;
 mod parse;
 mod repair;
 mod settle;
+#[cfg(test)]
+mod tests;
 
 pub use change::{Change, Op};
 pub use checked::CheckedCall;

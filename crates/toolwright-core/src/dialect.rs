@@ -17,7 +17,6 @@ pub mod mistral;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-pub mod percent;
 pub mod shape;
 pub mod vendors;
 

@@ -119,6 +119,18 @@ pub enum Delta {
     },
 }
 
+impl Event {
+    /// What a part grows by; empty for events that bring no words, arguments or thinking.
+    pub fn words(&self) -> &str {
+        match self {
+            Event::PartDelta { delta, .. } => match delta {
+                Delta::Text(text) | Delta::Arguments(text) | Delta::Reasoning { text, .. } => text,
+            },
+            _ => "",
+        }
+    }
+}
+
 /// What is known when a part is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tail {

@@ -38,6 +38,7 @@ pub use profile::Profile;
 pub use thinking::BANDS;
 
 use crate::dialect::Dialect;
+use crate::message::Message;
 use crate::request::Request;
 use crate::tool::{Tool, ToolChoice};
 
@@ -113,6 +114,8 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     // Media that leave their outcome are announced with the id of the call.
     ids::pass(&mut work);
     outcome::pass(&mut work);
+    repeated::pass(&mut work);
+    system::begin_with_user(&mut work);
     roles::pass(&mut work);
     documents::pass(&mut work);
     alias::pass(&mut work);
@@ -176,16 +179,20 @@ impl Work<'_> {
         }
     }
 
+    /// Takes the messages out, with space for as many to be put back.
+    fn take_messages(&mut self) -> Vec<Message> {
+        let space = Vec::with_capacity(self.request.messages.len());
+        std::mem::replace(&mut self.request.messages, space)
+    }
+
     /// Leaves out messages of which nothing is left.
     fn drop_empty(&mut self) {
-        for message in std::mem::take(&mut self.request.messages) {
-            if !message.parts.is_empty() {
-                self.request.messages.push(message);
-            } else if message.origin.pointer().is_some() {
-                // What it said has losses of its own.
-                let why = "nothing that it said can be told";
-                self.lose(Severity::Note, Site::of(&message.origin), "message dropped", why);
-            }
+        let is_empty = |message: &mut Message| message.parts.is_empty();
+        let dropped: Vec<Message> = self.request.messages.extract_if(.., is_empty).collect();
+        for message in dropped.iter().filter(|message| message.origin.pointer().is_some()) {
+            // What it said has losses of its own.
+            let why = "nothing that it said can be told";
+            self.lose(Severity::Note, Site::of(&message.origin), "message dropped", why);
         }
     }
 

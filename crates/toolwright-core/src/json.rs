@@ -4,12 +4,13 @@
 //! `0.10` leaves as it came. [`Json::parse`] turns text into a tree, its `Display` turns it back.
 
 mod decimal;
+mod index;
 mod line;
 mod number;
 mod object;
 mod parse;
-pub mod path;
 mod peek;
+pub mod pointer;
 mod raw;
 mod scan;
 mod serde;
@@ -21,16 +22,17 @@ mod word;
 mod write;
 
 pub(crate) use decimal::Decimal;
+pub(crate) use index::{Index, at_mut};
 pub use line::Line;
 pub use number::Number;
 pub use object::{Key, Object};
 pub use parse::{JsonError, MAX_DEPTH};
-pub use path::Path;
-pub use peek::{Member, peek, peek_and_weigh};
+pub use peek::{Member, each_member, guess_string, peek, peek_and_parse};
+pub use pointer::Path;
 pub use serde::SerdeError;
 pub use skim::{Value, skim};
 pub use text::JsonText;
-pub use weigh::weigh;
+pub use weigh::{weigh, weigh_at_most};
 
 /// A key by its text, which is copied only if no wire is known to use it.
 pub(crate) fn key(text: &str) -> Key {
@@ -126,7 +128,12 @@ impl Json {
 
     /// The value at a JSON Pointer (RFC 6901).
     pub fn pointer(&self, pointer: &str) -> Option<&Json> {
-        path::follow(self, pointer)
+        pointer::find(self, pointer)
+    }
+
+    /// The value at a JSON Pointer (RFC 6901), to change it.
+    pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Json> {
+        pointer::find_mut(self, pointer)
     }
 
     /// What this is, in one word for messages.
@@ -173,9 +180,7 @@ impl Json {
 
     /// The text without white space, for wires.
     pub fn compact(&self) -> String {
-        let mut out = String::with_capacity(write::START);
-        write::compact(self, &mut out);
-        out
+        write::text(self)
     }
 
     /// Appends the compact text.

@@ -9,6 +9,7 @@
 mod key;
 mod place;
 mod recall;
+mod record;
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use crate::json::Path;
 /// A [`Loss`](crate::fit::Loss) names its place by it. It is no part of a value: two values that
 /// differ only in origin are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Origin(Option<Box<str>>);
+pub struct Origin(Option<String>);
 
 impl Origin {
     /// A value that was made, not read.
@@ -17,13 +17,13 @@ impl Origin {
 
     /// The place that a decoder is at.
     pub fn at(path: &Path<'_>) -> Origin {
-        Origin(Some(path.pointer().into_boxed_str()))
+        Origin(Some(path.pointer()))
     }
 
     /// Puts a pointer before this one, for a value that was read out of a larger document.
     pub fn prefix(&mut self, pointer: &str) {
         if let Some(own) = &mut self.0 {
-            *own = format!("{pointer}{own}").into_boxed_str();
+            own.insert_str(0, pointer);
         }
     }
 

@@ -30,7 +30,7 @@ use std::borrow::Cow;
 
 pub use change::SchemaChange;
 pub use check::{Check, SchemaError};
-pub(crate) use check::{Part, Parts};
+pub(crate) use check::{Part, Parts, measure};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 
@@ -74,11 +74,12 @@ pub(crate) fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritte
     let mut changes = Changes::default();
     // No subset has unions at the root: an object there must have its type.
     let flatten = !rule.root_union || rules.is_some();
-    let mut settled = root::settle(schema, flatten, &mut changes);
+    let root::Settled { schema: mut settled, is_object } =
+        root::settle(schema, flatten, &mut changes);
     if rule.integer_as_number {
         walk::integers(settled.to_mut(), &mut changes);
     }
-    let (schema, nulls) = match (rules, settled) {
+    let (schema, nulls) = match (rules.filter(|_| is_object), settled) {
         (Some(rules), settled) => {
             let (schema, nulls) =
                 lower::lower(&settled, rules, !rule.integer_as_number, &mut changes);

@@ -86,7 +86,7 @@ pub enum ToolKind {
     Function(Option<Json>),
     /// Free text, by a vendor's `format` (plain or a grammar)
     Custom(Option<Json>),
-    /// Run by the vendor itself (`web_search`, `bash_20250124`, …): the definition as it was sent
+    /// Run by the vendor itself (`web_search`, `web_fetch_20250910`, …): the definition as it was sent
     Hosted(Json),
 }
 

@@ -7,6 +7,7 @@ mod call;
 mod exit;
 mod input;
 mod key;
+mod ledger;
 mod serve;
 mod terminal;
 mod tool;
@@ -36,6 +37,8 @@ enum Command {
     Call(call::Call),
     /// Make a key for a client of the gateway
     Key(key::Key),
+    /// Read and verify the ledger of exchanges and calls
+    Ledger(ledger::Ledger),
     /// Run the gateway: one port for every dialect, any upstream behind it
     Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
@@ -49,6 +52,7 @@ pub fn run() -> ExitCode {
         Command::Ask(command) => command.run(),
         Command::Call(command) => command.run(),
         Command::Key(command) => command.run(),
+        Command::Ledger(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
     };

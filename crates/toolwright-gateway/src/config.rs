@@ -38,7 +38,7 @@ pub use alias::Alias;
 pub use error::{ConfigError, Place};
 pub use file::Env;
 pub use key::Key;
-pub use record::{Ledger, Log, LogFormat, Losses};
+pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::Tools;

@@ -4,7 +4,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use toolwright::store::StoreError;
+use toolwright::call::journal::SqliteJournal;
+use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
@@ -12,8 +13,15 @@ use crate::proxy::hold::Hold;
 use crate::proxy::keep::Keep;
 use crate::proxy::responses::ResponseStore;
 use crate::proxy::route::{AliasRoute, Routes};
+use crate::proxy::saved_runs::SavedRuns;
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
+
+/// The file in the data folder for what expires.
+const STORE_FILE: &str = "store.sqlite";
+
+/// The file in the data folder for effects of tools.
+const JOURNAL_FILE: &str = "journal.sqlite";
 
 /// A gateway.
 pub struct Gateway {
@@ -22,6 +30,8 @@ pub struct Gateway {
     pub keep: Arc<Keep>,
     /// Turns that clients did not see
     pub hold: Arc<Hold>,
+    /// Runs of tools, for retries
+    pub runs: Arc<SavedRuns>,
     /// Answers that clients of the Responses API refer to
     pub responses: Arc<ResponseStore>,
     /// What happened
@@ -50,14 +60,20 @@ impl Gateway {
         let live = Live { routes, keys: Keys::new(&config.keys), tools };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
-        let responses = Arc::new(ResponseStore::in_memory(config.responses));
-        Ok(Gateway { live, keep: Arc::default(), hold: Arc::default(), responses, telemetry })
+        let responses =
+            Arc::new(ResponseStore::new(Arc::new(ExpiringStore::in_memory()), config.responses));
+        let (keep, hold, runs) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Gateway { live, keep, hold, runs, responses, telemetry })
     }
 
-    /// With stored responses in the data folder, which exists.
+    /// With stored responses, reasoning and runs in the data folder, which exists.
     pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
-        let responses = Arc::new(ResponseStore::open(&config.data, config.responses)?);
-        Ok(Gateway { responses, ..self })
+        let store = Arc::new(ExpiringStore::open(config.data.join(STORE_FILE))?);
+        let keep = Arc::new(Keep::default().with_store(Arc::clone(&store)));
+        let journal = SqliteJournal::open(config.data.join(JOURNAL_FILE))?;
+        let runs = Arc::new(SavedRuns::in_files(Arc::clone(&store), journal));
+        let responses = Arc::new(ResponseStore::new(store, config.responses));
+        Ok(Gateway { keep, runs, responses, ..self })
     }
 
     /// By another configuration from now on. Requests under way go on as they began, and an upstream

@@ -16,11 +16,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{HeaderMap, Uri};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Uri};
+use toolwright::SecretString;
 use toolwright_core::{Fault, FaultClass};
 
 pub use allow::{Allow, Pattern};
-pub use client::Client;
+pub use client::{Client, Reservation};
 pub use hash::{KeyHash, generate};
 pub use limit::{Meter, Rates};
 pub use present::Carrier;
@@ -42,6 +44,31 @@ pub struct Found {
     /// What carried its key, which is then no credential for an upstream; `None` where no key is
     /// asked for
     pub carrier: Option<Carrier>,
+    /// The key, if one is asked for
+    key: Option<SecretString>,
+}
+
+/// Minimum length, in bytes, of a key that is masked in bodies. A shorter one may be a word of the
+/// text.
+const MIN_MASKED_KEY: usize = 20;
+
+impl Found {
+    /// Whether a body holds the key, which is for the gateway alone.
+    pub fn is_in(&self, body: &[u8]) -> bool {
+        let text = std::str::from_utf8(body).unwrap_or_default();
+        self.masked_key().is_some_and(|key| text.contains(key))
+    }
+
+    /// A body with `***` in place of the key.
+    pub fn mask(&self, body: &[u8]) -> Bytes {
+        let text = String::from_utf8_lossy(body);
+        Bytes::from(text.replace(self.masked_key().unwrap_or_default(), "***"))
+    }
+
+    fn masked_key(&self) -> Option<&str> {
+        let key = self.key.as_ref()?.expose().as_str();
+        (key.len() >= MIN_MASKED_KEY).then_some(key)
+    }
 }
 
 impl Keys {
@@ -72,15 +99,35 @@ impl Keys {
         self.clients.is_empty()
     }
 
+    /// Removes every header that holds a key of this gateway, whosever it is: none is for a vendor.
+    pub fn strip(&self, headers: &mut HeaderMap) {
+        if self.is_open() {
+            return;
+        }
+        let holds = |value: &HeaderValue| self.holds(&String::from_utf8_lossy(value.as_bytes()));
+        let named = headers.iter().filter(|(_, value)| holds(value)).map(|(name, _)| name.clone());
+        for name in named.collect::<Vec<_>>() {
+            headers.remove(name);
+        }
+    }
+
+    /// Whether a text is a key of this gateway, or has one among its words.
+    pub fn holds(&self, text: &str) -> bool {
+        let is_key = |word: &str| !word.is_empty() && self.clients.contains_key(&KeyHash::of(word));
+        let is_end = |own: char| !own.is_ascii_alphanumeric() && !"-_.~+".contains(own);
+        is_key(text.trim()) || text.split(is_end).any(is_key)
+    }
+
     /// Who sent a request.
     pub fn find(&self, headers: &HeaderMap, uri: &Uri) -> Result<Found, Fault> {
         if self.is_open() {
-            return Ok(Found { client: Arc::clone(&self.everybody), carrier: None });
+            return Ok(Found { client: Arc::clone(&self.everybody), carrier: None, key: None });
         }
         let presented = present::presented(headers, uri);
         let found = presented.iter().find_map(|(carrier, key)| {
             let client = self.clients.get(&KeyHash::of(key))?;
-            Some(Found { client: Arc::clone(client), carrier: Some(*carrier) })
+            let (carrier, key) = (Some(*carrier), Some(SecretString::from(*key)));
+            Some(Found { client: Arc::clone(client), carrier, key })
         });
         found.ok_or_else(|| refusal(&presented))
     }
@@ -150,6 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn a_header_with_a_key_of_anybody_is_stripped() {
+        let keys = Keys::new(&[key("alice", "tw-1"), key("bob", "tw-2")]);
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("toolwright-key", "tw-1"),
+            ("authorization", "Bearer  tw-2"),
+            ("x-api-key", "tw-2"),
+            ("api-key", "tw-1"),
+            ("user-agent", "agent/1.0 (key=tw-1)"),
+            ("openai-project", "tw-11"),
+            ("x-goog-api-key", "vendor's"),
+        ] {
+            headers.insert(name, value.parse().unwrap());
+        }
+        headers.append("x-api-key", "another".parse().unwrap());
+        headers.insert("idempotency-key", SIGNED.parse().unwrap());
+        keys.strip(&mut headers);
+        let mut left: Vec<&str> = headers.keys().map(http::HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["openai-project", "x-goog-api-key"]);
+    }
+
+    #[test]
     fn whoever_has_no_key_is_told_how_to_send_one() {
         let keys = Keys::new(&[key("alice", "tw-1")]);
         let other = SIGNED.replace("tw-1", "AKIAEXAMPLE");
@@ -176,7 +246,7 @@ mod tests {
         assert_eq!((found.client.name(), found.carrier), ("open", None));
         assert!(found.client.may_use("any", "openai/any") && found.client.may_call("write_file"));
         let now = Instant::now();
-        found.client.charge(u64::MAX, now);
+        found.client.reserve(u64::MAX, now).unwrap().settle(u64::MAX, now);
         assert!((0..1000).all(|_| found.client.admit(now).is_ok()));
     }
 

@@ -19,6 +19,9 @@
 //! | [`relay`] | an answer that is translated as it arrives |
 //! | [`tokens`] | how many tokens a request has, estimated |
 //! | [`work`] | a run, where the gateway runs tools itself: its model is [`consult`], its answer is as [`show`] says |
+//! | [`saved_runs`] | runs as far as they went, for another attempt at the request |
+//! | [`identity`] | which requests are attempts at the same one |
+//! | [`effects`] | effects of a run's tools, for a reply that fails after them |
 //! | [`hold`] | turns of a run that the client did not see |
 //! | [`notes`] | what a run did, for the ledger |
 //! | [`responses`] | stored answers that clients of the Responses API refer to |
@@ -32,19 +35,23 @@ pub mod bundle;
 pub mod close;
 pub mod collect;
 pub mod consult;
+pub mod effects;
 pub mod endpoint;
 pub mod exchange;
 pub mod fallback;
 pub mod fault;
 pub mod headers;
 pub mod hold;
+pub mod identity;
 pub mod keep;
+mod named;
 pub mod notes;
 pub mod pass;
 pub mod prepare;
 pub mod relay;
 pub mod responses;
 pub mod route;
+pub mod saved_runs;
 pub mod send;
 pub mod show;
 pub mod tokens;

@@ -22,12 +22,13 @@ mod trail;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use toolwright::Caller;
 use toolwright::ledger::{LedgerError, MemoryLedger};
 use toolwright::store::StoreError;
 use toolwright_core::translate::Report;
-use toolwright_core::{Dialect, Json};
+use toolwright_core::{Dialect, Fault, FaultClass, Json};
 
 use crate::config::{self, Config};
 
@@ -49,6 +50,8 @@ struct Inner {
     records: Records,
     losses: Losses,
     log: config::Log,
+    /// How long a request waits for room in the ledger
+    wait: Duration,
     /// Whether spans go to a collector
     traces: AtomicBool,
     #[cfg(feature = "otel")]
@@ -63,6 +66,7 @@ impl Telemetry {
             records,
             losses: Losses::new(config.losses.keep),
             log: config.log.clone(),
+            wait: config.ledger.wait,
             traces: AtomicBool::new(false),
             #[cfg(feature = "otel")]
             exporter: std::sync::OnceLock::new(),
@@ -72,6 +76,20 @@ impl Telemetry {
     /// With a ledger in the data folder.
     pub fn open(config: &Config) -> Result<Telemetry, RecordsError> {
         Ok(Telemetry::new(Records::open(&config.data, &config.ledger)?, config))
+    }
+
+    /// Waits until the ledger accepts entries, up to the configured limit. A request that is refused
+    /// here is not recorded.
+    pub async fn admit(&self) -> Result<(), Fault> {
+        let Some(room) = self.0.records.room() else { return Ok(()) };
+        tokio::time::timeout(self.0.wait, room).await.map_err(|_| {
+            let message = "The gateway cannot write its ledger now, and answers nothing that it \
+                           cannot record. Try again later; the gateway's log says why.";
+            let mut fault = Fault::new(FaultClass::Overloaded, message);
+            fault.status = Some(503);
+            fault.retry_after_ms = Some(1000);
+            fault
+        })
     }
 
     /// Begins an exchange: the request's head has been read, and it is known whose it is.
@@ -130,7 +148,7 @@ impl Telemetry {
 
     /// The numbers as text for Prometheus.
     pub fn prometheus(&self) -> String {
-        self.0.metrics.text(self.0.records.waiting())
+        self.0.metrics.text(self.0.records.numbers())
     }
 
     /// The ledger.

@@ -12,7 +12,7 @@ use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
 use toolwright::ledger::Ledger;
 use toolwright::{Effect, Limits, Toolbox};
-use toolwright_core::{Fault, FaultClass, near};
+use toolwright_core::{Fault, FaultClass, suggest};
 
 use crate::config::{Config, ConfigError};
 use crate::proxy::ask::Ask;
@@ -107,8 +107,8 @@ impl Tools {
             return unknown(name, why);
         }
         let names: Vec<&str> = self.toolbox.names().collect();
-        let near = near::nearest(name, names.iter().copied());
-        let hint = near.map(|near| format!("Did you mean `{near}`?"));
+        let suggestion = suggest(name, names.iter().copied());
+        let hint = suggestion.map(|own| format!("Did you mean `{own}`?"));
         unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", names.join(", "))))
     }
 }

@@ -11,10 +11,10 @@
 mod data;
 mod docs;
 mod expand;
-mod nearest;
 mod options;
 mod parameter;
 mod parse;
+mod suggest;
 
 use proc_macro::TokenStream;
 

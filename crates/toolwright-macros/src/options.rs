@@ -8,7 +8,7 @@ use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, LitInt, LitStr, Path, Token};
 
-use crate::nearest::nearest;
+use crate::suggest::suggest;
 
 /// Every option.
 const NAMES: [&str; 13] = [
@@ -149,7 +149,7 @@ impl Options {
 }
 
 fn unknown(name: &str) -> String {
-    match nearest(name, NAMES) {
+    match suggest(name, NAMES) {
         Some(near) => format!("`{name}` is no option of #[tool]; did you mean `{near}`?"),
         None => format!("`{name}` is no option of #[tool]; the options are {}", NAMES.join(", ")),
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_names_the_nearest() {
+    fn an_unknown_option_suggests_a_known_one() {
         let messages = messages(quote!(dedline = "5s", colour = 3, read_only));
         assert_eq!(messages[0], "`dedline` is no option of #[tool]; did you mean `deadline`?");
         assert!(messages[1].starts_with("`colour` is no option of #[tool]; the options are name,"));

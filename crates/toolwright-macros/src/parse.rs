@@ -6,9 +6,9 @@ use syn::spanned::Spanned;
 use syn::{Error, FnArg, Item, ItemFn, Signature};
 
 use crate::docs;
-use crate::nearest::nearest;
 use crate::options::Options;
 use crate::parameter::{Argument, Parameter};
+use crate::suggest::suggest;
 
 /// A function that is to be a tool.
 pub(crate) struct Function {
@@ -75,7 +75,7 @@ impl Function {
         let names: Vec<&str> = self.arguments().map(|argument| argument.name.as_str()).collect();
         for (hidden, span) in &self.options.hidden {
             if !names.contains(&hidden.as_str()) {
-                let message = match nearest(hidden, names.iter().copied()) {
+                let message = match suggest(hidden, names.iter().copied()) {
                     Some(near) => {
                         format!("no parameter is called `{hidden}`; did you mean `{near}`?")
                     }

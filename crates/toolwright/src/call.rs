@@ -39,5 +39,6 @@ pub mod wholeness;
 
 pub use approve::{Answer, Approval};
 pub use called::{Called, Done, Source};
+pub use canonical::canonical;
 pub use policy::{Glob, Policy, Rule, Verdict};
 pub use wholeness::Wholeness;

@@ -18,7 +18,6 @@
 //! The `message` of an answer can be put into the list of messages as it is. What this form has no
 //! field for (signatures, media in an answer) is only in [`Response::message`].
 
-mod error;
 pub mod message;
 pub mod response;
 
@@ -26,8 +25,6 @@ use toolwright_core::request::Sampling;
 use toolwright_core::{Fault, Message, Request, Response, Tool, ToolChoice};
 
 use crate::run::model::{EventStream, Model};
-
-pub use error::ChatError;
 
 /// One request to a model, as it is put together.
 #[derive(Debug, Clone)]

@@ -56,13 +56,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pub use chain::{Broken, Damage, Head, Link, Verified};
-pub use document::NotAnEntry;
 pub use entry::{CallEntry, Entry, Kind};
 pub use exchange::{ExchangeEntry, Tried};
 pub use memory::MemoryLedger;
 pub use query::{Order, Query};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{LedgerError, SqliteLedger};
+pub use sqlite::{Gap, LedgerError, LedgerFile, Overflow, SqliteLedger};
 
 /// An entry in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

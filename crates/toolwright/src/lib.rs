@@ -40,6 +40,7 @@
 // Expansions of our own macros begin their paths with the name of this crate.
 extern crate self as toolwright;
 
+pub mod bounded;
 #[cfg(feature = "builtin")]
 pub mod builtin;
 pub mod call;
@@ -77,6 +78,6 @@ pub use toolwright_core::{
     Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
     StopReason, Tool, ToolChoice, Usage, object,
 };
-pub use toolwright_core::{args, dialect, event, fit, json, schema};
+pub use toolwright_core::{args, dialect, document, event, fit, json, schema};
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

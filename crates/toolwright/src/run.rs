@@ -39,7 +39,7 @@ mod turn;
 use std::collections::VecDeque;
 
 use tokio::time::Instant;
-use toolwright_core::{Json, Message, Usage};
+use toolwright_core::{Json, Message, Response, Role, Usage};
 
 pub use agent::{Agent, Input};
 pub use error::RunError;
@@ -145,6 +145,22 @@ impl Run {
     /// are under way is not in it yet.
     pub fn messages(&self) -> &[Message] {
         &self.state.messages
+    }
+
+    /// The model's answers after the first `given` messages of the conversation, with one whose calls
+    /// are under way. Those before the last have neither id nor usage.
+    pub fn answers(&self, given: usize) -> Vec<Response> {
+        let said = self.state.messages.get(given..).unwrap_or_default().iter();
+        let said = said.chain(self.state.pending.as_ref().map(|pending| &pending.message));
+        let said = said.filter(|message| message.role == Role::Assistant);
+        let mut answers: Vec<Response> = said
+            .map(|message| Response { parts: message.parts.clone(), ..Response::default() })
+            .collect();
+        if let Some(end) = self.state.end.clone().filter(|end| !end.parts.is_empty()) {
+            answers.pop();
+            answers.push(end);
+        }
+        answers
     }
 
     /// What all turns cost so far.

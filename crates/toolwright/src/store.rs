@@ -11,7 +11,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 
 pub use expiring::ExpiringStore;
-pub(crate) use file::{Kind, Safety, open, reopen};
+pub(crate) use file::{FileId, Kind, Safety, open, reopen};
 pub(crate) use writer::{Desk, Urgency, Writer};
 
 /// A file could not be opened, read or written.

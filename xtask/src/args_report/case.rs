@@ -15,6 +15,10 @@ pub(crate) enum Kind {
     Control,
     /// Repaired to what is expected
     Malformed,
+    /// Repaired to what is expected or refused: a structural character is not where it belongs
+    Slip,
+    /// Repaired to what is expected, though it looks like a slip
+    Keep,
 }
 
 impl Kind {
@@ -25,6 +29,8 @@ impl Kind {
             Kind::Coercible => "coercible",
             Kind::Control => "control",
             Kind::Malformed => "malformed",
+            Kind::Slip => "slip",
+            Kind::Keep => "keep",
         }
     }
 }
@@ -63,6 +69,8 @@ impl Case {
         let text = |key: &str| raw(key).and_then(|raw| serde_json::from_str::<String>(&raw).ok());
         let kind = match (file, text("kind").as_deref()) {
             ("malformed", _) => Kind::Malformed,
+            ("structural", _) if text("id").is_some_and(|id| id.starts_with("keep-")) => Kind::Keep,
+            ("structural", _) => Kind::Slip,
             ("valid", _) => Kind::Valid,
             (_, Some("invalid")) => Kind::Invalid,
             (_, Some("coercible")) => Kind::Coercible,
@@ -72,7 +80,9 @@ impl Case {
         let arguments = raw("raw").or_else(|| raw("args")).ok_or("neither raw nor args")?;
         let expect = match kind {
             Kind::Valid | Kind::Control => Some(arguments.clone()),
-            Kind::Coercible | Kind::Malformed => Some(raw("expect").ok_or("no expect")?),
+            Kind::Coercible | Kind::Malformed | Kind::Slip | Kind::Keep => {
+                Some(raw("expect").ok_or("no expect")?)
+            }
             Kind::Invalid => None,
         };
         let errors = raw("errors").map(|raw| places(&raw)).unwrap_or_default();
@@ -94,10 +104,20 @@ impl Case {
 
     /// The line for a batch.
     pub(crate) fn line(&self) -> String {
+        self.line_with(&self.arguments)
+    }
+
+    /// The line for a batch, with other arguments.
+    pub(crate) fn line_with(&self, arguments: &str) -> String {
         format!(
-            r#"{{"tool": {{"name": {}, "parameters": {}}}, "args": {}}}"#,
-            self.tool, self.schema, self.arguments
+            r#"{{"tool": {{"name": {}, "parameters": {}}}, "args": {arguments}}}"#,
+            self.tool, self.schema
         )
+    }
+
+    /// The model's text as a JSON string, if it is not JSON.
+    pub(crate) fn malformed(&self) -> Option<&str> {
+        matches!(self.kind, Kind::Malformed | Kind::Slip | Kind::Keep).then_some(&self.arguments)
     }
 
     /// What an answer is worth.

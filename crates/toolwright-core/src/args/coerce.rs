@@ -24,10 +24,9 @@ mod choice;
 mod ground;
 mod list;
 mod mend;
-mod node;
+pub(super) mod node;
 mod number;
 mod parse;
-mod place;
 mod rename;
 mod text;
 pub(super) mod unwrap;
@@ -36,6 +35,9 @@ mod within;
 use super::{Change, Op, Options, Reading};
 use crate::json::Json;
 use crate::schema::{Check, Violation};
+
+/// How many bytes of a value a report shows.
+const SHOWN: usize = 4096;
 
 /// What arguments are coerced by: the check of a schema, and what was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -68,13 +70,11 @@ impl<'s> Coercion<'s> {
     /// The nearest value that the schema accepts, and how it differs; or what could be mended, and
     /// what is wrong with it.
     pub fn apply(&self, value: Json) -> Result<Reading, Unmended> {
-        if self.check.accepts(&value) {
-            return Ok(Reading { value, changes: Vec::new() });
+        match self.check.try_accepts(&value) {
+            Ok(true) => Ok(Reading { value, changes: Vec::new() }),
+            Ok(false) => mend::whole(value, self),
+            Err(limit) => Err(Unmended::untouched(value, vec![limit])),
         }
-        mend::whole(value, self).map_err(|reading| {
-            let errors = self.check.violations(&reading.value);
-            Unmended { reading, errors }
-        })
     }
 }
 
@@ -87,6 +87,12 @@ pub struct Unmended {
     pub errors: Vec<Violation>,
 }
 
+impl Unmended {
+    fn untouched(value: Json, errors: Vec<Violation>) -> Unmended {
+        Unmended { reading: Reading { value, changes: Vec::new() }, errors }
+    }
+}
+
 /// A value that may have been meant, and what leads to it.
 struct Proposal {
     value: Json,
@@ -96,7 +102,7 @@ struct Proposal {
 impl Proposal {
     /// One change of a value as a whole.
     fn new(at: &str, op: Op, from: &Json, to: Json) -> Proposal {
-        let change = Change::new(at, op).with_values(place::shown(from), place::shown(&to));
+        let change = Change::new(at, op).with_values(shown(from), shown(&to));
         Proposal { value: to, changes: vec![change] }
     }
 
@@ -104,4 +110,18 @@ impl Proposal {
     fn cost(&self) -> u32 {
         self.changes.iter().map(|change| change.cost).sum()
     }
+}
+
+/// A value for a report: itself, or the beginning of its text if it is long.
+fn shown(value: &Json) -> Json {
+    let text = match value {
+        Json::String(text) if text.len() > SHOWN => text.clone(),
+        Json::Array(_) | Json::Object(_) => value.compact(),
+        _ => return value.clone(),
+    };
+    if text.len() <= SHOWN {
+        return value.clone();
+    }
+    let end = text.floor_char_boundary(SHOWN);
+    Json::from(format!("{}… ({} bytes)", &text[..end], text.len()))
 }

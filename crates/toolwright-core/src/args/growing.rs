@@ -5,7 +5,7 @@
 //! literal, half an escape or half a key. JSON is read strictly; what is not JSON stops the view,
 //! and the whole text is a matter for [`parse`](super::parse()).
 
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, MAX_DEPTH, Number, Object, key};
 
 /// How far a growing document is.

@@ -3,12 +3,19 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, Object};
+use crate::schema::{SchemaError, measure};
 
 /// What the preset `@system` hides.
 pub const SYSTEM: [&str; 2] = ["executor", "storage"];
 
 /// How many references and branches are followed to find parameters.
 const DEPTH: usize = 8;
+
+/// Maximum number of JSON values that are copied in place of references.
+const MAX_COPIED: usize = 200_000;
+
+const TOO_LARGE: &str =
+    "is too large to hide parameters in it: it refers to large definitions too often";
 
 /// Reads a list of names with commas between them; `@system` stands for [`SYSTEM`].
 pub fn hidden_names(list: &str) -> Vec<String> {
@@ -30,63 +37,104 @@ pub fn hidden_names(list: &str) -> Vec<String> {
 /// A schema without some of its parameters, wherever it names them.
 ///
 /// A reference at the root is followed; its target is copied, because others may refer to it.
-pub(super) fn strip<'s>(schema: &'s Json, hidden: &[String]) -> Cow<'s, Json> {
+pub(super) fn strip<'s>(schema: &'s Json, hidden: &[String]) -> Result<Cow<'s, Json>, SchemaError> {
     if hidden.is_empty() {
-        return Cow::Borrowed(schema);
+        return Ok(Cow::Borrowed(schema));
     }
-    Cow::Owned(without(schema, hidden, schema, DEPTH))
+    measure(schema)?;
+    let mut hiding = Hiding { root: schema, hidden, left: MAX_COPIED };
+    let stripped = hiding.without(schema, DEPTH);
+    let limit = || SchemaError::Limit { path: String::new(), reason: TOO_LARGE };
+    stripped.map(Cow::Owned).ok_or_else(limit)
 }
 
-fn without(schema: &Json, hidden: &[String], root: &Json, depth: usize) -> Json {
-    let Json::Object(object) = schema else { return schema.clone() };
-    let is_hidden = |name: &str| hidden.iter().any(|hidden| hidden == name);
-    let shown = |names: &Json| match names {
-        Json::Array(names) => Json::Array(
-            names.iter().filter(|name| !name.as_str().is_some_and(is_hidden)).cloned().collect(),
-        ),
-        other => other.clone(),
-    };
-    let Some(deeper) = depth.checked_sub(1) else { return schema.clone() };
-    let mut out = Object::with_capacity(object.len());
-    let mut target = None;
-    for (key, value) in object.iter() {
-        let value = match (key, value) {
-            ("properties" | "dependentSchemas" | "dependentRequired", Json::Object(named)) => {
-                let members = named.iter().filter(|(name, _)| !is_hidden(name));
-                let each = |(name, value): (&str, &Json)| {
-                    let value = match key {
-                        "dependentSchemas" => without(value, hidden, root, deeper),
-                        "dependentRequired" => shown(value),
-                        _ => value.clone(),
-                    };
-                    (crate::json::key(name), value)
-                };
-                Json::Object(members.map(each).collect())
-            }
-            ("required", value) => shown(value),
-            ("allOf" | "anyOf" | "oneOf", Json::Array(branches)) => Json::Array(
-                branches.iter().map(|branch| without(branch, hidden, root, deeper)).collect(),
-            ),
-            ("if" | "then" | "else", value) => without(value, hidden, root, deeper),
-            ("$ref", value) => {
-                target = local(value, root);
-                match target {
-                    Some(_) => continue,
-                    None => value.clone(),
-                }
-            }
-            (_, value) => value.clone(),
-        };
-        out.push(crate::json::key(key), value);
+/// Copies a schema without some parameters.
+struct Hiding<'s> {
+    root: &'s Json,
+    hidden: &'s [String],
+    /// How many values may still be copied in place of references
+    left: usize,
+}
+
+impl<'s> Hiding<'s> {
+    fn hides(&self, name: &str) -> bool {
+        self.hidden.iter().any(|hidden| hidden == name)
     }
-    if let Some(target) = target {
-        let target = without(target, hidden, root, deeper);
-        match out.get_mut("allOf") {
-            Some(Json::Array(branches)) => branches.push(target),
-            _ => out.insert("allOf", Json::Array(vec![target])),
+
+    /// A list of names without hidden ones.
+    fn shown(&self, names: &Json) -> Json {
+        let is_shown = |name: &&Json| !name.as_str().is_some_and(|name| self.hides(name));
+        match names {
+            Json::Array(names) => Json::Array(names.iter().filter(is_shown).cloned().collect()),
+            other => other.clone(),
         }
     }
-    Json::Object(out)
+
+    /// The schema without hidden parameters; none if too much would be copied.
+    fn without(&mut self, schema: &'s Json, depth: usize) -> Option<Json> {
+        let (Json::Object(object), Some(deeper)) = (schema, depth.checked_sub(1)) else {
+            return Some(schema.clone());
+        };
+        let mut out = Object::with_capacity(object.len());
+        let mut target = None;
+        for (key, value) in object.iter() {
+            let value = match (key, value) {
+                ("properties" | "dependentSchemas" | "dependentRequired", Json::Object(named)) => {
+                    self.members(key, named, deeper)?
+                }
+                ("required", value) => self.shown(value),
+                ("allOf" | "anyOf" | "oneOf", Json::Array(branches)) => {
+                    let branches = branches.iter().map(|branch| self.without(branch, deeper));
+                    Json::Array(branches.collect::<Option<_>>()?)
+                }
+                ("if" | "then" | "else", value) => self.without(value, deeper)?,
+                ("$ref", value) => {
+                    target = local(value, self.root);
+                    match target {
+                        Some(_) => continue,
+                        None => value.clone(),
+                    }
+                }
+                (_, value) => value.clone(),
+            };
+            out.push(crate::json::key(key), value);
+        }
+        if let Some(target) = target {
+            self.left = self.left.checked_sub(values(target))?;
+            let target = self.without(target, deeper)?;
+            match out.get_mut("allOf") {
+                Some(Json::Array(branches)) => branches.push(target),
+                _ => out.insert("allOf", Json::Array(vec![target])),
+            }
+        }
+        Some(Json::Object(out))
+    }
+
+    /// What a keyword says by parameter, without the hidden ones.
+    fn members(&mut self, keyword: &str, named: &'s Object, depth: usize) -> Option<Json> {
+        let mut out = Object::with_capacity(named.len());
+        for (name, value) in named.iter() {
+            if self.hides(name) {
+                continue;
+            }
+            let value = match keyword {
+                "dependentSchemas" => self.without(value, depth)?,
+                "dependentRequired" => self.shown(value),
+                _ => value.clone(),
+            };
+            out.push(crate::json::key(name), value);
+        }
+        Some(Json::Object(out))
+    }
+}
+
+/// How many JSON values a value holds, itself included.
+fn values(value: &Json) -> usize {
+    match value {
+        Json::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        Json::Object(object) => 1 + object.iter().map(|(_, item)| values(item)).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 /// The schema that a reference within the document means.
@@ -115,8 +163,23 @@ fn gather<'s>(schema: &'s Json, root: &'s Json, depth: usize, found: &mut Vec<&'
 
 #[cfg(test)]
 mod tests {
-    use super::{hidden_names, strip};
+    use super::{MAX_COPIED, hidden_names, strip};
     use crate::json::Json;
+
+    #[test]
+    fn a_large_definition_is_not_copied_without_bound() {
+        let names: Vec<String> =
+            (0..MAX_COPIED / 100).map(|at| format!(r#""p{at}":true"#)).collect();
+        let references = vec![r##"{"$ref":"#/$defs/a"}"##; 200];
+        let text = format!(
+            r#"{{"allOf":[{}],"$defs":{{"a":{{"properties":{{{}}}}}}}}}"#,
+            references.join(","),
+            names.join(",")
+        );
+        let schema = Json::parse(&text).unwrap();
+        let error = strip(&schema, &["s".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("too large to hide parameters"), "{error}");
+    }
 
     #[test]
     fn lists_and_the_preset_are_read() {
@@ -133,13 +196,13 @@ mod tests {
                 "$ref":"#/$defs/a","properties":{"s":{"type":"string"}},
                 "anyOf":[{"required":["s"]},true],"dependentRequired":{"x":["s","y"],"s":["x"]}}"##,
         );
-        let stripped = strip(&schema, &["s".to_owned()]);
+        let stripped = strip(&schema, &["s".to_owned()]).unwrap();
         let expected = parse(
             r#"{"$defs":{"a":{"properties":{"s":{},"x":{"properties":{"s":{}}}},"required":["s","x"]}},
                 "properties":{},"anyOf":[{"required":[]},true],"dependentRequired":{"x":["y"]},
                 "allOf":[{"properties":{"x":{"properties":{"s":{}}}},"required":["x"]}]}"#,
         );
         assert!(stripped.same(&expected), "{stripped}");
-        assert_eq!(*strip(&schema, &[]), schema);
+        assert_eq!(*strip(&schema, &[]).unwrap(), schema);
     }
 }

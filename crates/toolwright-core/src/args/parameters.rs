@@ -67,10 +67,11 @@ impl Parameters {
             ToolKind::Function(None) => &anything,
             ToolKind::Custom(_) => &free,
             ToolKind::Hosted(_) => {
-                return Err(SchemaError::Limit("is the vendor's, who runs this tool"));
+                let reason = "is the vendor's, who runs this tool";
+                return Err(SchemaError::Limit { path: String::new(), reason });
             }
         };
-        let schema = hide::strip(schema, hidden);
+        let schema = hide::strip(schema, hidden)?;
         let check = Check::compile(&schema)?;
         let mut list = collect(&schema);
         let bad_defaults = judge_defaults(&check, &mut list);
@@ -175,7 +176,7 @@ fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     let mut violations = check.violations(&Json::Object(defaults));
     violations.retain(|violation| !violation.path.is_empty());
     for parameter in list {
-        let own = crate::json::path::escape(&parameter.name);
+        let own = crate::json::pointer::escape(&parameter.name);
         let is_own = |violation: &Violation| {
             violation.path[1..]
                 .strip_prefix(own.as_ref())

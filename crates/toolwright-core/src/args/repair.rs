@@ -7,12 +7,16 @@
 mod build;
 mod grammar;
 mod prelude;
+mod quotation;
 mod search;
+mod slip;
+mod text;
 mod token;
 mod unescape;
 
 use super::{Change, Op, Reading};
 use crate::json::Json;
+use crate::object;
 use prelude::Tail;
 use search::Search;
 
@@ -49,6 +53,12 @@ fn encoded(text: &str, rounds: usize) -> Vec<Reading> {
 }
 
 fn repaired(text: &str, rounds: usize) -> Vec<Reading> {
+    if let Some(plain) = without_entities(text) {
+        return encoded(&plain, rounds);
+    }
+    if let Some((name, arguments)) = prelude::python_call(text) {
+        return called(name, arguments, rounds);
+    }
     let Some(body) = prelude::body(text) else { return Vec::new() };
     let mut readings = match Json::parse(body.text) {
         Ok(value @ (Json::Object(_) | Json::Array(_))) => {
@@ -94,10 +104,32 @@ fn without_backslashes(text: &str) -> Option<String> {
     }
 }
 
+/// The text of a document whose quotes are all written as entities of HTML.
+fn without_entities(text: &str) -> Option<String> {
+    const ENTITIES: [(&str, &str); 5] =
+        [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    let is_escaped = !text.contains('"') && text.contains("&quot;");
+    let unescape = |text: String, (entity, plain): &(&str, &str)| text.replace(entity, plain);
+    is_escaped.then(|| ENTITIES.iter().fold(text.to_owned(), unescape))
+}
+
+/// A call in Python's form, as the call that it is: its tool is checked with the arguments.
+fn called(name: &str, arguments: &str, rounds: usize) -> Vec<Reading> {
+    let mut readings = searched(&format!("{{{arguments}}}"), rounds);
+    for reading in &mut readings {
+        let arguments = std::mem::take(&mut reading.value);
+        reading.value = Json::Object(object! {"name": name, "arguments": arguments});
+    }
+    readings
+}
+
 fn searched(text: &str, rounds: usize) -> Vec<Reading> {
     let mut readings = Vec::new();
     for found in Search::run(text) {
         for mut reading in build::readings(text, &found.events) {
+            if is_doubtful_cut(&reading) {
+                continue;
+            }
             match found.tail {
                 Tail::Blank => {}
                 Tail::Prose => dress(&mut reading),
@@ -125,6 +157,18 @@ fn searched(text: &str, rounds: usize) -> Vec<Reading> {
     readings
 }
 
+/// Whether a text was cut and has quotes or backslashes that were not escaped: there is no telling
+/// where its strings end.
+fn is_doubtful_cut(reading: &Reading) -> bool {
+    let is_line = |change: &Change| {
+        let from = change.from.as_ref().and_then(Json::as_str);
+        from.is_some_and(|from| from.chars().all(char::is_control))
+    };
+    let mut changes = reading.changes.iter();
+    changes.any(|change| change.op == Op::Escape && !is_line(change))
+        && reading.changes.iter().any(|change| change.op == Op::Close)
+}
+
 /// One reading for two documents, if they say the same or one says nothing. Of two that differ
 /// either may be meant, or both, as two calls.
 fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
@@ -136,7 +180,14 @@ fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
         Ok(_) => Vec::new(),
         Err(_) => repaired(rest, rounds),
     };
-    let says_nothing = |value: &Json| !matches!(value, Json::Object(object) if !object.is_empty());
+    let is_guess = |change: &Change| matches!(change.op, Op::Mark | Op::Close | Op::Comma);
+    let is_guessed = first.changes.iter().any(is_guess);
+    let says_nothing = |value: &Json| match value {
+        Json::Object(object) => object.is_empty(),
+        // An array is no call, but where brackets were guessed it may be a part of one.
+        Json::Array(items) => items.is_empty() || !is_guessed,
+        _ => true,
+    };
     others
         .into_iter()
         .filter_map(|other| {

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use super::coerce::{Coercion, unwrap};
 use super::complete::{Completed, Missing};
+use super::doubt;
 use super::parameters::Parameters;
 use super::{Change, Op, Options, Parsed, Reading, feedback};
-use crate::json::{Json, Object, path};
+use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::schema::Violation;
 
@@ -150,10 +151,12 @@ impl Parameters {
             reading.value = Json::Object(object! {"input": std::mem::take(&mut reading.value)});
         }
         let mut errors = Vec::new();
-        unrepeat(&mut reading.value, &path::Path::ROOT, &mut reading.changes, &mut errors);
-        self.unwrap(&mut reading);
+        unrepeat(&mut reading.value, &Path::ROOT, &mut reading.changes, &mut errors);
+        errors.extend(doubt::swallowed(self, &reading));
+        errors.extend(self.unwrap(&mut reading));
+        errors.extend(doubt::invented(self, &reading));
         self.hide(&mut reading);
-        if !errors.is_empty() || self.check().accepts(&reading.value) {
+        if !errors.is_empty() {
             return Candidate { reading, errors };
         }
         let coercion = Coercion::new(self.check()).with_options(options).for_tool(self.tool());
@@ -169,13 +172,18 @@ impl Parameters {
         Candidate { reading, errors }
     }
 
-    /// Takes arguments out of a whole call that stands in their place.
-    fn unwrap(&self, reading: &mut Reading) {
+    /// Takes arguments out of a whole call that stands in their place. A call of another tool is
+    /// none of this one's.
+    fn unwrap(&self, reading: &mut Reading) -> Option<Violation> {
         let is_declared = |key: &str| self.iter().any(|parameter| &*parameter.name == key);
-        let Some(inner) = unwrap::evident(&reading.value, self.tool(), is_declared) else { return };
-        let inner = inner.clone();
-        reading.changes.push(Change::new("", Op::Unwrap));
-        reading.value = inner;
+        if let Some(inner) = unwrap::evident(&reading.value, self.tool(), is_declared) {
+            reading.changes.push(Change::new("", Op::Unwrap));
+            reading.value = inner;
+            return None;
+        }
+        let other = unwrap::other_tool(&reading.value, self.tool(), is_declared)?;
+        let other = crate::schema::describe::quote(other);
+        Some(Violation::new("", "tool", format!("is a call of another tool, {other}")))
     }
 
     /// Takes away what only the host may supply.
@@ -183,7 +191,7 @@ impl Parameters {
         let Json::Object(arguments) = &mut reading.value else { return };
         for name in self.hidden() {
             if arguments.remove(name).is_some() {
-                let path = path::Path::ROOT.key(name).pointer();
+                let path = Path::ROOT.key(name).pointer();
                 reading.changes.push(Change::new(path, Op::Hide));
             }
         }
@@ -263,7 +271,7 @@ fn cost_by_kind(changes: &[Change]) -> u32 {
 /// Leaves one of each repeated key. If the values differ, there is no telling which was meant.
 fn unrepeat(
     value: &mut Json,
-    at: &path::Path<'_>,
+    at: &Path<'_>,
     changes: &mut Vec<Change>,
     errors: &mut Vec<Violation>,
 ) {
@@ -276,10 +284,8 @@ fn unrepeat(
         Json::Object(object) => {
             let repeated = object.repeated();
             if !repeated.is_empty() {
-                let differs = |(name, other): &&(&str, &Json)| {
-                    object.get(name).is_some_and(|kept| !kept.equals(other))
-                };
-                if let Some((name, _)) = repeated.iter().find(differs) {
+                let differs = |(_, value, next): &&(&str, &Json, &Json)| !value.equals(next);
+                if let Some((name, ..)) = repeated.iter().find(differs) {
                     let name = crate::schema::describe::quote(name);
                     let message = format!("{name} is given more than once, with different values");
                     errors.push(Violation::new(at.pointer(), "repeated", message));

@@ -8,7 +8,8 @@ use super::Dialect;
 use crate::json::Json;
 
 /// Paths of members, and the values that mean the same as absence, as compact JSON. Paths leave indices out:
-/// `/messages/tool_calls/index`. No values mean that every value says nothing.
+/// `/messages/tool_calls/index`. A path that ends with `/*` stands for a member and all below it. No values
+/// mean that every value says nothing.
 pub type Defaults = &'static [(&'static str, &'static [&'static str])];
 
 impl Dialect {
@@ -20,7 +21,11 @@ impl Dialect {
         }
         let is_key =
             |step: &&str| step.is_empty() || !step.bytes().all(|byte| byte.is_ascii_digit());
-        let same_path = |listed: &str| listed.split('/').eq(path.split('/').filter(is_key));
+        let steps = || path.split('/').filter(is_key);
+        let same_path = |listed: &str| match listed.strip_suffix("/*") {
+            Some(above) => above.split('/').eq(steps().take(above.split('/').count())),
+            None => listed.split('/').eq(steps()),
+        };
         let values = self.tool_codec().defaults().iter().find(|(listed, _)| same_path(listed));
         values.is_some_and(|(_, values)| {
             values.is_empty() || values.contains(&value.compact().as_str())

@@ -101,15 +101,11 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes a whole number.
+    /// Takes a whole number; one that is too large is the largest there is.
     pub fn u64(&mut self, key: &str) -> Result<Option<u64>, DecodeError> {
-        match self.take(key) {
-            None => Ok(None),
-            Some(value) => match value.as_u64() {
-                Some(number) => Ok(Some(number)),
-                None => Err(self.expected(key, "a whole number")),
-            },
-        }
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let count = if let Json::Number(number) = &value { number.as_count() } else { None };
+        count.map(Some).ok_or_else(|| self.expected(key, "a whole number"))
     }
 
     /// Takes a boolean.

@@ -57,6 +57,7 @@ pub static VENDORS: &[Vendor] = &[
             rules: |profile, target| {
                 thinks_in_text(profile, target);
                 profile.thinking.switch = true;
+                takes_videos(profile);
                 profile.choice.none = false;
                 profile.choice.required = false;
                 profile.choice.tool = false;
@@ -86,6 +87,7 @@ pub static VENDORS: &[Vendor] = &[
             rules: |profile, target| {
                 thinks_in_text(profile, target);
                 profile.system.late = LateSystem::Never;
+                takes_videos(profile);
                 profile.thinking.switch = true;
                 profile.thinking.budget = true;
                 profile.choice.required = false;
@@ -121,9 +123,10 @@ pub static VENDORS: &[Vendor] = &[
             cache_control: true,
             rules: |profile, target| {
                 thinks_in_text(profile, target);
-                // PDFs in base64 or by their address, says its page on them.
-                profile.content.media.base64 = &[MediaKind::Image, MediaKind::Document];
-                profile.content.media.url = &[MediaKind::Image, MediaKind::Document];
+                // PDFs in base64 or by their address, says its page on them; videos, too.
+                let kinds = &[MediaKind::Image, MediaKind::Document, MediaKind::Video];
+                profile.content.media.base64 = kinds;
+                profile.content.media.url = kinds;
                 profile.content.cache = true;
                 profile.content.cache_ttls = &["5m", "1h"];
                 profile.tools.cache = true;
@@ -262,6 +265,12 @@ fn moonshot(profile: &mut Profile, target: &Target<'_>) {
     profile.sampling.temperature = !kimi;
     profile.sampling.top_p = !kimi;
     profile.sampling.max_temperature = Some(1);
+}
+
+/// Images and videos, in base64 or by their address.
+fn takes_videos(profile: &mut Profile) {
+    profile.content.media.base64 = &[MediaKind::Image, MediaKind::Audio, MediaKind::Video];
+    profile.content.media.url = &[MediaKind::Image, MediaKind::Video];
 }
 
 /// Open models behind a server: text for thinking, more ways to sample, no bound on tools.

@@ -1,9 +1,10 @@
 //! Requests, in each form.
 
 use super::{EmbedKind, EmbedRequest, Form};
-use crate::dialect::{WireRequest, percent};
+use crate::dialect::WireRequest;
 use crate::json::{Json, Object};
 use crate::object;
+use crate::percent;
 
 pub(super) fn encode(form: Form, request: &EmbedRequest) -> WireRequest {
     let (path, body) = match form {

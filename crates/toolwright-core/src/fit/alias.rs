@@ -3,6 +3,7 @@
 //! A legal name is kept. Any other is rewritten with a hash of the original behind it: the same in
 //! every process, reversible through the map, and never equal to another name of the request.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::profile::{Charset, IdRule, NameRule};
@@ -125,14 +126,14 @@ fn find<'a>(pairs: &'a [(String, String)], alias: &'a str) -> &'a str {
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.names;
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     let function = |kind: &ToolKind| !matches!(kind, ToolKind::Hosted(_));
     let offered = work.request.tools.iter().filter(|tool| function(&tool.kind));
-    names.extend(offered.map(|tool| tool.name.clone()));
+    names.extend(offered.map(|tool| tool.name.as_str()));
     for part in work.request.messages.iter().flat_map(|message| &message.parts) {
         match &part.body {
-            Body::Call(call) => names.push(call.name.clone()),
-            Body::Outcome(outcome) => names.extend(outcome.name.clone()),
+            Body::Call(call) => names.push(&call.name),
+            Body::Outcome(outcome) => names.extend(outcome.name.as_deref()),
             _ => {}
         }
     }
@@ -144,7 +145,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
             namespaces && (namespace.is_empty() || legal(namespace)) && legal(own)
         }
     };
-    work.aliases.names = assign(names, is_legal, |name, round| candidate(&rule, name, round));
+    work.aliases.names = assign(&names, is_legal, |name, round| candidate(&rule, name, round));
     if work.aliases.names.is_empty() {
         return;
     }
@@ -186,22 +187,23 @@ pub(super) fn each_part(messages: &mut [Message], visit: impl FnMut(&mut Part)) 
 
 /// Gives each illegal original an alias that no other original or alias has.
 pub(super) fn assign(
-    originals: Vec<String>,
+    originals: &[&str],
     is_legal: impl Fn(&str) -> bool,
     candidate: impl Fn(&str, usize) -> String,
 ) -> Vec<(String, String)> {
-    let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
-    let mut seen = BTreeSet::new();
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for original in originals.into_iter().filter(|name| !is_legal(name)) {
-        if !seen.insert(original.clone()) {
-            continue;
-        }
+    let mut illegal = originals.iter().filter(|original| !is_legal(original)).peekable();
+    if illegal.peek().is_none() {
+        return pairs;
+    }
+    let mut taken: BTreeSet<Cow<'_, str>> = originals.iter().copied().map(Cow::from).collect();
+    let mut seen = BTreeSet::new();
+    for original in illegal.filter(|original| seen.insert(**original)) {
         // Each name that is taken spoils one round at most.
-        let mut rounds = (0..=taken.len()).map(|round| candidate(&original, round));
-        if let Some(alias) = rounds.find(|alias| !taken.contains(alias)) {
-            taken.insert(alias.clone());
-            pairs.push((alias, original));
+        let mut rounds = (0..=taken.len()).map(|round| candidate(original, round));
+        if let Some(alias) = rounds.find(|alias| !taken.contains(alias.as_str())) {
+            taken.insert(alias.clone().into());
+            pairs.push((alias, (*original).to_owned()));
         }
     }
     pairs
@@ -211,15 +213,18 @@ pub(super) fn assign(
 pub fn is_legal_name(rule: &NameRule, name: &str) -> bool {
     let first = name.chars().next();
     first.is_some_and(|first| !rule.letter_first || first.is_ascii_alphabetic() || first == '_')
-        && name.chars().count() <= rule.max
-        && name.chars().all(|character| rule.charset.contains(character))
+        && length(name) <= rule.max
+        && rule.charset.contains_all(name)
 }
 
 /// Whether a target takes an id as it is.
 pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
-    let length = id.chars().count();
-    (rule.min..=rule.max).contains(&length)
-        && id.chars().all(|character| rule.charset.contains(character))
+    (rule.min..=rule.max).contains(&length(id)) && rule.charset.contains_all(id)
+}
+
+/// The number of characters, which most names have as many of as bytes.
+fn length(name: &str) -> usize {
+    if name.is_ascii() { name.len() } else { name.chars().count() }
 }
 
 /// Whether clients of a dialect send the id of a call in a reply back as it is.

@@ -87,7 +87,8 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
         }
         Body::Media(media) => {
             media::prepare(work, media, &rule.media, &part.origin);
-            let accepted = speaker == Role::User && takes(&rule.media, media);
+            let is_native = work.is_native() && rule.media.native.contains(&media.kind);
+            let accepted = speaker == Role::User && (is_native || takes(&rule.media, media));
             if accepted {
                 describe(work, media, &rule.media, &part.origin);
             } else if let MediaSource::Text(text) = &mut media.source {
@@ -101,6 +102,19 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
                 part.body = Body::Text(text);
             }
             true
+        }
+        // No other dialect has a place for it.
+        Body::Call(_) if speaker != Role::Assistant && !work.is_native() => {
+            let why = "the target takes calls of the assistant only";
+            work.lose(Severity::Major, Site::of(&part.origin.element()), "call dropped", why);
+            false
+        }
+        Body::Outcome(_)
+            if matches!(speaker, Role::System | Role::Developer) && !work.is_native() =>
+        {
+            let why = "the target takes no outcomes among instructions";
+            work.lose(Severity::Major, Site::of(&part.origin.element()), "outcome dropped", why);
+            false
         }
         Body::Call(call) => {
             if let Some((arguments, what)) = legal(&call.arguments, &rule) {

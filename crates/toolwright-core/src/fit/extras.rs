@@ -4,7 +4,7 @@ use super::profile::KnownFields;
 use super::{Loss, Severity, Site, Work};
 use crate::dialect::Dialect;
 use crate::extra::{BESIDE, Extra, is_note};
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 use crate::origin::Origin;
 use crate::part::{Body, MediaSource, Part};
@@ -166,7 +166,8 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
                 "" => Site::extra(&site.origin, key).below(pointer),
                 _ => site.clone().below(["/", &escape(key), pointer].concat()),
             };
-            if own.is_some_and(|own| own.is_default(&site.pointer(&[]), value)) {
+            let place = |own: Dialect| site.pointer(own.tool_codec().spelling());
+            if own.is_some_and(|own| own.is_default(&place(own), value)) {
                 return;
             }
             losses.push(Loss::new(Severity::Minor, site, "field dropped", WHY));
@@ -175,10 +176,11 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
     *extra = Extra::NONE;
 }
 
-fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str, &Json)) {
+/// Visits every value without members, with its pointer.
+pub(super) fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str, &Json)) {
     match value {
         Json::Object(object) if !object.is_empty() => {
-            for (key, value) in object.iter() {
+            for (key, value) in object.iter().filter(|(key, _)| !is_note(key)) {
                 leaves(value, &[pointer, "/", &escape(key)].concat(), visit);
             }
         }

@@ -1,6 +1,7 @@
 //! Hosted tools: written as the target's own where its vendor has the same one. Otherwise the request
 //! is refused if it depends on the tool, and the tool is left out if it does not.
 
+use super::extras::leaves;
 use super::profile::{HostedChoice, HostedMark, HostedParameter, HostedRule};
 use super::{Refusal, Severity, Site, Work};
 use crate::dialect::{Dialect, Target};
@@ -170,7 +171,7 @@ fn translate(work: &mut Work<'_>, tool: &Tool, from: &HostedRule, to: &HostedRul
         let target = to.parameters.iter().find(|(own, _)| own == parameter);
         if let (Some(value), Some((_, target))) = (value(wire, path), target) {
             insert(&mut own, target, value.clone());
-            carried.push(path.join("/"));
+            carried.push(format!("/{}", path.join("/")));
         }
     }
     lose_rest(work, tool, from, &carried);
@@ -204,34 +205,17 @@ fn lose_rest(work: &mut Work<'_>, tool: &Tool, rule: &HostedRule, carried: &[Str
     let ToolKind::Hosted(wire) = &tool.kind else { return };
     let usual = Json::parse(rule.definition).unwrap_or_default();
     let mut lost = Vec::new();
-    leaves(wire, String::new(), &mut |pointer, value| {
+    leaves(wire, "", &mut |pointer, value| {
         let is_carried =
             carried.iter().any(|own| pointer == *own || pointer.starts_with(&format!("{own}/")));
-        let is_usual = value_at(&usual, &pointer) == Some(value);
+        let is_usual = value.is_null() || usual.pointer(pointer) == Some(value);
         if !is_carried && !is_usual {
-            lost.push(pointer);
+            lost.push(pointer.to_owned());
         }
     });
     for pointer in lost {
-        let severity = if pointer == "type" { Severity::Note } else { Severity::Minor };
-        let site = Site::of(&tool.origin.element()).below(format!("/{pointer}"));
+        let severity = if pointer == "/type" { Severity::Note } else { Severity::Minor };
+        let site = Site::of(&tool.origin.element()).below(pointer);
         work.lose(severity, site, "dropped", "the target's tool has no such parameter");
-    }
-}
-
-fn value_at<'w>(wire: &'w Json, path: &str) -> Option<&'w Json> {
-    path.split('/').try_fold(wire, |own, key| own.get(key))
-}
-
-fn leaves(value: &Json, path: String, visit: &mut impl FnMut(String, &Json)) {
-    match value {
-        Json::Object(object) if !object.is_empty() => {
-            for (key, value) in object.iter() {
-                let below = if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") };
-                leaves(value, below, visit);
-            }
-        }
-        Json::Null => {}
-        _ => visit(path, value),
     }
 }

@@ -1,6 +1,9 @@
 //! Call ids: made where the source has none, mapped where the target refuses them (case 9).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod pending;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
@@ -8,20 +11,22 @@ use super::profile::IdRule;
 use crate::hash;
 use crate::outcome::Outcome;
 use crate::part::{Body, Part};
+use pending::{Pending, Wanted};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     adopt(work);
     let twins = pair(work);
     let rule = work.profile.ids;
-    let mut ids = Vec::new();
+    let mut ids: Vec<&str> = Vec::new();
     for part in work.request.messages.iter().flat_map(|message| &message.parts) {
         match &part.body {
-            Body::Call(call) => ids.extend(call.id.clone()),
-            Body::Outcome(outcome) => ids.extend(outcome.call_id.clone()),
+            Body::Call(call) => ids.extend(call.id.as_deref()),
+            Body::Outcome(outcome) => ids.extend(outcome.call_id.as_deref()),
             _ => {}
         }
     }
-    work.aliases.ids = assign(ids, |id| is_legal_id(&rule, id), |id, round| made(&rule, id, round));
+    work.aliases.ids =
+        assign(&ids, |id| is_legal_id(&rule, id), |id, round| made(&rule, id, round));
     if !work.aliases.ids.is_empty() {
         let aliases = by_original(&work.aliases.ids);
         each_part(&mut work.request.messages, |part| match &mut part.body {
@@ -44,15 +49,15 @@ fn adopt(work: &mut Work<'_>) {
         return;
     }
     let mut known: BTreeSet<String> = calls().filter_map(|call| call.id.clone()).collect();
-    let mut open: Vec<(usize, &str)> = Vec::new();
+    let mut open: Pending<&str, usize> = Pending::new();
     let mut adopted: BTreeMap<usize, String> = BTreeMap::new();
     for (at, part) in parts().enumerate() {
         match &part.body {
-            Body::Call(call) if call.id.is_none() => open.push((at, &call.name)),
+            Body::Call(call) if call.id.is_none() => open.push(None, &call.name, at),
             Body::Outcome(Outcome { call_id: Some(id), name, .. }) if !known.contains(id) => {
-                let is_meant = |own: &str| name.as_ref().is_none_or(|name| name == own);
-                if let Some(place) = open.iter().position(|(_, own)| is_meant(own)) {
-                    adopted.insert(open.remove(place).0, id.clone());
+                let name = name.as_deref();
+                if let Some(at) = open.take(name.as_ref().map_or(Wanted::Any, Wanted::Name)) {
+                    adopted.insert(at, id.clone());
                     known.insert(id.clone());
                 }
             }
@@ -69,12 +74,18 @@ fn adopt(work: &mut Work<'_>) {
 }
 
 /// A call that waits for its outcome.
-struct Pending {
+struct Asked<'r> {
     /// Its id as it came
-    id: Option<String>,
+    id: Option<Cow<'r, str>>,
     /// Its id as it is now
-    now: Option<String>,
-    name: String,
+    now: Option<Cow<'r, str>>,
+    name: &'r str,
+}
+
+/// What a call or an outcome is given.
+enum Given {
+    Id(Option<String>),
+    Name(Option<String>),
 }
 
 /// Pairs calls and outcomes: by id where there is one, else by name and order. Gives both what
@@ -82,56 +93,90 @@ struct Pending {
 /// so does its outcome; gives those, with what they were.
 fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     let mut twins = Vec::new();
-    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut taken: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     let rule = work.profile.ids;
     let needs_name = work.profile.outcome.name;
-    let mut pending: VecDeque<Pending> = VecDeque::new();
+    let mut pending: Pending<Cow<'_, str>, Asked<'_>> = Pending::new();
+    let mut given: Vec<(usize, Given)> = Vec::new();
     let mut calls = 0;
     let mut orphans = 0;
-    each_part(&mut work.request.messages, |part| match &mut part.body {
-        Body::Call(call) => {
-            calls += 1;
-            if call.id.is_none() && rule.required {
-                call.id = Some(made(&rule, &format!("{}\u{0}{calls}", call.name), 0));
+    let parts = work.request.messages.iter().flat_map(|message| &message.parts);
+    for (at, part) in parts.enumerate() {
+        match &part.body {
+            Body::Call(call) => {
+                calls += 1;
+                let own = call.id.as_deref().map(Cow::Borrowed);
+                let fresh = |seed: &str| made(&rule, &format!("{seed}\u{0}{calls}"), 0);
+                let id = own.or_else(|| rule.required.then(|| fresh(&call.name).into()));
+                let mut now = id.clone();
+                if let Some(own) = id.as_ref().filter(|own| !taken.insert((*own).clone())) {
+                    let fresh = fresh(own);
+                    twins.push((fresh.clone(), own.to_string()));
+                    now = Some(fresh.into());
+                }
+                if now.as_deref() != call.id.as_deref() {
+                    given.push((at, Given::Id(now.clone().map(Cow::into_owned))));
+                }
+                let name = call.name.as_str();
+                pending.push(id.clone(), name.into(), Asked { id, now, name });
             }
-            let id = call.id.clone();
-            if let Some(own) = id.as_ref().filter(|own| !taken.insert((*own).clone())) {
-                let fresh = made(&rule, &format!("{own}\u{0}{calls}"), 0);
-                twins.push((fresh.clone(), own.clone()));
-                call.id = Some(fresh);
+            Body::Outcome(outcome) => {
+                let own = outcome.call_id.as_deref().map(Cow::Borrowed);
+                let name = outcome.name.as_deref().map(Cow::Borrowed);
+                let call = pending.take(match (&own, &name) {
+                    (Some(id), _) => Wanted::Id(id),
+                    (None, Some(name)) => Wanted::Name(name),
+                    (None, None) => Wanted::Any,
+                });
+                let id = match (own, &call) {
+                    (Some(_), Some(Asked { id, now, .. })) if id != now => now.clone(),
+                    (None, _) if rule.required => {
+                        let own = call.as_ref().and_then(|call| call.now.clone());
+                        // One that answers no call still needs an id.
+                        orphans += usize::from(own.is_none());
+                        let seed = || format!("\u{0}{orphans}");
+                        own.or_else(|| Some(made(&rule, &seed(), 0).into()))
+                    }
+                    (own, _) => own,
+                };
+                if id.as_deref() != outcome.call_id.as_deref() {
+                    given.push((at, Given::Id(id.map(Cow::into_owned))));
+                }
+                match (call, name) {
+                    (Some(call), None) if needs_name => {
+                        given.push((at, Given::Name(Some(call.name.to_owned()))));
+                    }
+                    // The call says it; a target that wants it will find it there again.
+                    (Some(call), Some(name)) if !needs_name && call.name == name => {
+                        given.push((at, Given::Name(None)));
+                    }
+                    _ => {}
+                }
             }
-            pending.push_back(Pending { id, now: call.id.clone(), name: call.name.clone() });
+            _ => {}
         }
-        Body::Outcome(outcome) => {
-            let at = pending.iter().position(|call| match (&outcome.call_id, &outcome.name) {
-                (Some(id), _) => call.id.as_ref() == Some(id),
-                (None, Some(name)) => call.name == *name,
-                (None, None) => true,
-            });
-            let call = at.and_then(|at| pending.remove(at));
-            if let Some(Pending { id, now, .. }) = &call
-                && outcome.call_id.is_some()
-                && id != now
-            {
-                outcome.call_id.clone_from(now);
-            }
-            if outcome.call_id.is_none() && rule.required {
-                let own = call.as_ref().and_then(|call| call.now.clone());
-                // One that answers no call still needs an id.
-                orphans += usize::from(own.is_none());
-                let seed = || format!("\u{0}{orphans}");
-                outcome.call_id = own.or_else(|| Some(made(&rule, &seed(), 0)));
-            }
-            if needs_name && outcome.name.is_none() {
-                outcome.name = call.map(|call| call.name);
-            } else if !needs_name && call.is_some_and(|call| Some(call.name) == outcome.name) {
-                // The call says it; a target that wants it will find it there again.
-                outcome.name = None;
-            }
-        }
-        _ => {}
-    });
+    }
+    give(work, given);
     twins
+}
+
+/// Gives parts, counted over all messages, their ids and names.
+fn give(work: &mut Work<'_>, given: Vec<(usize, Given)>) {
+    let mut given = given.into_iter().peekable();
+    let parts = work.request.messages.iter_mut().flat_map(|message| &mut message.parts);
+    for (at, part) in parts.enumerate() {
+        while let Some((_, own)) = given.next_if(|(place, _)| *place == at) {
+            match (&mut part.body, own) {
+                (Body::Call(call), Given::Id(id)) => call.id = id,
+                (Body::Outcome(outcome), Given::Id(id)) => outcome.call_id = id,
+                (Body::Outcome(outcome), Given::Name(name)) => outcome.name = name,
+                _ => {}
+            }
+        }
+        if given.peek().is_none() {
+            break;
+        }
+    }
 }
 
 /// An id that the rule allows, made of a hash of the seed and the round.

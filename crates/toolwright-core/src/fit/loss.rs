@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 use crate::origin::Origin;
 use crate::part::CacheMark;

@@ -15,10 +15,8 @@ use crate::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::tool::flat_name;
 
 pub(super) fn pass(work: &mut Work<'_>) {
-    let messages = std::mem::take(&mut work.request.messages);
-    let calls = messages.iter().flat_map(Message::calls);
-    let names: BTreeMap<String, String> =
-        calls.filter_map(|call| Some((call.id.clone()?, flat_name(&call.name)))).collect();
+    let messages = work.take_messages();
+    let names = if has_media(&messages) { call_names(&messages) } else { BTreeMap::new() };
     let mut moved: Vec<Part> = Vec::new();
     for mut message in messages {
         let carries = message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)));
@@ -34,6 +32,19 @@ pub(super) fn pass(work: &mut Work<'_>) {
     if !moved.is_empty() {
         work.request.messages.push(Message::new(Role::User, moved));
     }
+}
+
+/// Whether the outcome of a call has media in it.
+fn has_media(messages: &[Message]) -> bool {
+    let outcomes = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_outcome);
+    let mut content = outcomes.flat_map(|outcome| &outcome.content);
+    content.any(|part| matches!(part.body, Body::Media(_)))
+}
+
+/// The names of the calls by their ids.
+fn call_names(messages: &[Message]) -> BTreeMap<String, String> {
+    let calls = messages.iter().flat_map(Message::calls);
+    calls.filter_map(|call| Some((call.id.clone()?, flat_name(&call.name)))).collect()
 }
 
 /// Says of which call a medium is that follows in a message of the user.
@@ -108,6 +119,11 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
         media::prepare(work, own, &rule, &part.origin);
     }
     match &mut part.body {
+        Body::Call(_) | Body::Outcome(_) | Body::Reasoning(_) if !work.is_native() => {
+            let why = "the target takes words, values and media in an outcome";
+            work.lose(Severity::Major, Site::of(&part.origin.element()), "block dropped", why);
+            return false;
+        }
         // Where any value is taken, a string is a text.
         Body::Json(Json::String(text)) if rule.json == JsonRule::Any => {
             part.body = Body::Text(text.clone());

@@ -40,6 +40,18 @@ pub enum Setting {
     Stop,
     /// Seed
     Seed,
+    /// Penalty for frequent tokens
+    FrequencyPenalty,
+    /// Penalty for tokens that occurred
+    PresencePenalty,
+    /// Number of answers
+    Answers,
+    /// Log probabilities, with the number of alternatives
+    Logprobs,
+    /// Number of alternatives at each position
+    TopLogprobs,
+    /// Id of the end user
+    User,
     /// Tool choice
     ToolChoice,
     /// The switch for parallel calls
@@ -56,13 +68,19 @@ pub enum Setting {
 
 impl Setting {
     /// All settings.
-    pub const ALL: [Setting; 12] = [
+    pub const ALL: [Setting; 18] = [
         Setting::MaxTokens,
         Setting::Temperature,
         Setting::TopP,
         Setting::TopK,
         Setting::Stop,
         Setting::Seed,
+        Setting::FrequencyPenalty,
+        Setting::PresencePenalty,
+        Setting::Answers,
+        Setting::Logprobs,
+        Setting::TopLogprobs,
+        Setting::User,
         Setting::ToolChoice,
         Setting::ParallelToolCalls,
         Setting::Strict,
@@ -80,6 +98,12 @@ impl Setting {
             Setting::TopK => "top_k",
             Setting::Stop => "stop",
             Setting::Seed => "seed",
+            Setting::FrequencyPenalty => "frequency_penalty",
+            Setting::PresencePenalty => "presence_penalty",
+            Setting::Answers => "n",
+            Setting::Logprobs => "logprobs",
+            Setting::TopLogprobs => "top_logprobs",
+            Setting::User => "user",
             Setting::ToolChoice => "tool_choice",
             Setting::ParallelToolCalls => "parallel_tool_calls",
             Setting::Strict => "strict",
@@ -121,6 +145,20 @@ fn remove(work: &mut Work<'_>, setting: Setting) -> Vec<Site> {
         Setting::TopK => field(sampling.top_k.take().is_some(), "top_k"),
         Setting::Stop => field(!std::mem::take(&mut sampling.stop).is_empty(), "stop"),
         Setting::Seed => field(sampling.seed.take().is_some(), "seed"),
+        Setting::FrequencyPenalty => {
+            field(sampling.frequency_penalty.take().is_some(), "frequency_penalty")
+        }
+        Setting::PresencePenalty => {
+            field(sampling.presence_penalty.take().is_some(), "presence_penalty")
+        }
+        Setting::Answers => field(sampling.answers.take().is_some(), "answers"),
+        Setting::Logprobs => {
+            let mut sites: Vec<Site> = field(sampling.logprobs.take().is_some(), "logprobs");
+            sites.extend(remove(work, Setting::TopLogprobs));
+            sites
+        }
+        Setting::TopLogprobs => field(sampling.top_logprobs.take().is_some(), "top_logprobs"),
+        Setting::User => field(request.user.take().is_some(), "user"),
         Setting::ToolChoice => field(request.tool_choice.take().is_some(), "tool_choice"),
         Setting::ParallelToolCalls => field(request.parallel.take().is_some(), "parallel"),
         Setting::Strict => {

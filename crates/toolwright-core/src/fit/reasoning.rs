@@ -132,9 +132,11 @@ fn open_loop(work: &mut Work<'_>) {
     let broken = if rule.must_echo {
         turns.any(lacks)
     } else {
-        let waits = work.request.messages.last().is_some_and(|message| {
-            message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)))
-        });
+        // What the user says after the outcomes may be merged into their message.
+        let since = work.request.messages.iter().rev();
+        let waits = since
+            .take_while(|message| message.role != Role::Assistant)
+            .any(|message| message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_))));
         waits && turns.next_back().is_some_and(lacks)
     };
     if !broken {

@@ -144,13 +144,14 @@ impl Restorer {
         // Without an id there may still be something of this reply alone, such as its time.
         let seed = || extra.fields().map(ToString::to_string).unwrap_or_default();
         self.seed = known.clone().unwrap_or_else(seed);
+        self.forget_echoes(extra);
         extras::clear(extra, &Origin::NONE, self.profile.dialect, &mut self.losses);
         let replaced = self.profile.reply.referable && self.id.is_some();
         if self.profile.reply.id && (id.is_none() || replaced) {
             *id = if replaced { self.id.clone() } else { known };
         }
-        if !self.profile.reply.id && id.take().is_some() {
-            self.lose(Severity::Minor, "id", "dropped", "the client's dialect has no place for it");
+        if !self.profile.reply.id {
+            *id = None;
         }
         if !self.profile.reply.model && model.take().is_some() {
             self.lose(
@@ -159,6 +160,13 @@ impl Restorer {
                 "dropped",
                 "the client's dialect has no place for it",
             );
+        }
+    }
+
+    /// Takes away what a reply in another dialect repeats of its request.
+    fn forget_echoes(&self, extra: &mut Extra) {
+        if extra.for_dialect(self.profile.dialect).is_none() {
+            extra.take_unless(|key, _| !self.source.echoes.contains(&key));
         }
     }
 
@@ -229,7 +237,10 @@ impl Restorer {
                     || (reasoning.redacted && !rule.redacted)
                 {
                     let why = "the client's dialect cannot carry it";
-                    self.lose_at(Severity::Minor, Site::of(&origin), "thinking dropped", why);
+                    // It has no words, and nothing that its vendor wants back.
+                    let is_empty = blank && part.signature.is_none();
+                    let severity = if is_empty { Severity::Note } else { Severity::Minor };
+                    self.lose_at(severity, Site::of(&origin), "thinking dropped", why);
                     return None;
                 }
                 if !rule.sections && is_sectioned(reasoning) {

@@ -57,7 +57,7 @@ fn is_outcome(part: &Part) -> bool {
 /// Outcomes come right after their calls: a message between them follows. Gemini CLI puts an image
 /// between two outcomes.
 fn outcomes_first(work: &mut Work<'_>) {
-    let messages = std::mem::take(&mut work.request.messages);
+    let messages = work.take_messages();
     // Messages since the last turn with calls
     let mut waiting: Vec<Message> = Vec::new();
     let mut is_open = false;
@@ -81,7 +81,7 @@ fn outcomes_first(work: &mut Work<'_>) {
 
 /// A message for each outcome; what else the user said follows.
 fn split_outcomes(work: &mut Work<'_>) {
-    let messages = std::mem::take(&mut work.request.messages);
+    let messages = work.take_messages();
     for message in messages {
         if !message.parts.iter().any(is_outcome) {
             work.request.messages.push(message);
@@ -120,7 +120,7 @@ fn split_outcomes(work: &mut Work<'_>) {
 
 /// All outcomes of a turn, and what the user says next, in one message.
 fn gather_outcomes(work: &mut Work<'_>) {
-    let messages = std::mem::take(&mut work.request.messages);
+    let messages = work.take_messages();
     for mut message in messages {
         let bears = message.parts.iter().any(is_outcome);
         let follows = work.request.messages.last_mut().filter(|last| {
@@ -153,9 +153,11 @@ fn gather_outcomes(work: &mut Work<'_>) {
         let last = message.parts.iter().rposition(is_outcome).unwrap_or(0);
         let early = message.parts[..last].iter().filter(|part| !is_outcome(part));
         let lists: Vec<Origin> = early.map(|part| part.origin.list()).collect();
-        for list in lists {
+        for list in &lists {
             let why = "the target takes outcomes first";
-            work.lose(Severity::Note, Site::of(&list), "order of its parts changed", why);
+            work.lose(Severity::Note, Site::of(list), "order of its parts changed", why);
+        }
+        if !lists.is_empty() {
             message.parts.sort_by_key(|part| !is_outcome(part));
         }
     }
@@ -164,7 +166,7 @@ fn gather_outcomes(work: &mut Work<'_>) {
 
 /// Neighbours of one role become one message.
 fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) {
-    let messages = std::mem::take(&mut work.request.messages);
+    let messages = work.take_messages();
     for mut message in messages {
         let same = work.request.messages.last().is_some_and(|last| last.role == message.role);
         if !same || !merges(message.role) {

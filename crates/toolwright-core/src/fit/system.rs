@@ -55,7 +55,6 @@ pub(super) fn pass(work: &mut Work<'_>) {
         }
         place(work, run, &mut late);
     }
-    begin_with_user(work);
 }
 
 fn instructs(message: &Message) -> bool {
@@ -174,8 +173,9 @@ fn marked(mut part: Part) -> Part {
     part
 }
 
-/// Adds a message of the user where the target requires that one comes first.
-fn begin_with_user(work: &mut Work<'_>) {
+/// Adds a message of the user where the target requires that one comes first. This comes after messages
+/// of which nothing is left were dropped.
+pub(super) fn begin_with_user(work: &mut Work<'_>) {
     let first = work.request.messages.first().map(|message| message.role);
     // A prompt that the vendor keeps has neither instructions nor messages.
     let is_empty = first.is_none() && work.request.instructions.is_some();

@@ -2,6 +2,9 @@
 
 use super::{Json, Number, Object, write};
 
+/// Bytes to reserve for a text: most frames of a stream fit.
+const START: usize = 512;
+
 /// The text of an object that has begun.
 #[derive(Debug, Clone)]
 pub struct Line(String);
@@ -20,7 +23,7 @@ impl Line {
     }
 
     fn after(text: &str) -> Line {
-        let mut own = String::with_capacity(text.len() + write::START);
+        let mut own = String::with_capacity(text.len() + START);
         own.push_str(text);
         Line(own)
     }

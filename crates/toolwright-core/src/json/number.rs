@@ -44,6 +44,12 @@ impl Number {
         whole.parse().ok()
     }
 
+    /// The value as a count: as [`Self::as_u64`], but what is larger is the largest there is.
+    pub fn as_count(&self) -> Option<u64> {
+        let is_larger = || self.compare(&Number::from(u64::MAX)).is_gt();
+        self.as_u64().or_else(|| is_larger().then_some(u64::MAX))
+    }
+
     /// Whether the value is whole; `5.0` and `1e400` are.
     pub fn is_integer(&self) -> bool {
         !self.0.contains(['.', 'e', 'E']) || self.decimal().is_integer()

@@ -52,6 +52,13 @@ impl Object {
         }
     }
 
+    /// The members, to search a key among them.
+    fn searched(&self) -> &Vec<Pair> {
+        #[cfg(test)]
+        crate::work::count(self.list().len());
+        self.list()
+    }
+
     fn list(&self) -> &Vec<Pair> {
         match &self.0 {
             Members::List(list) => list,
@@ -109,12 +116,19 @@ impl Object {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.list().iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+        self.searched().iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
     /// The value of a key, to change.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
+        #[cfg(test)]
+        crate::work::count(self.list().len());
         self.list_mut().iter_mut().rev().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// The value at a position, to change.
+    pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut Json> {
+        self.list_mut().get_mut(position).map(|(_, value)| value)
     }
 
     /// Whether a key is there.
@@ -124,7 +138,7 @@ impl Object {
 
     /// Takes a member out; of a repeated key the last, and the others go with it.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
-        let position = self.list().iter().rposition(|(own, _)| own == key)?;
+        let position = self.searched().iter().rposition(|(own, _)| own == key)?;
         let list = self.list_mut();
         let (_, value) = list.remove(position);
         if list[..position].iter().any(|(own, _)| own == key) {
@@ -135,7 +149,7 @@ impl Object {
 
     /// Takes a member out of an object that is settled.
     pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
-        let position = self.list().iter().position(|(own, _)| own == key)?;
+        let position = self.searched().iter().position(|(own, _)| own == key)?;
         Some(self.list_mut().remove(position).1)
     }
 
@@ -184,9 +198,7 @@ impl Object {
 
     /// The text without white space, for wires.
     pub fn compact(&self) -> String {
-        let mut out = String::with_capacity(write::START);
-        write::object(self, &mut out);
-        out
+        write::object_text(self)
     }
 
     /// Leaves the last of each repeated key.
@@ -204,22 +216,29 @@ impl Object {
             return;
         }
         stale.sort_unstable();
-        let (mut at, mut stale) = (0, stale.into_iter().peekable());
+        self.remove_at(&stale);
+    }
+
+    /// Takes the members at some positions out, which are sorted.
+    pub(crate) fn remove_at(&mut self, positions: &[usize]) {
+        let (mut at, mut positions) = (0, positions.iter().peekable());
         self.list_mut().retain(|_| {
-            let keep = stale.next_if_eq(&at).is_none();
+            let keep = positions.next_if_eq(&&at).is_none();
             at += 1;
             keep
         });
     }
 
-    /// The members whose key comes again later; none for most objects, which is quickly seen.
-    pub(crate) fn repeated(&self) -> Vec<(&str, &Json)> {
+    /// The members whose key comes again later, each with the next value of its key; none for most
+    /// objects, which is quickly seen.
+    pub(crate) fn repeated(&self) -> Vec<(&str, &Json, &Json)> {
         if self.is_short_without_repeats() {
             return Vec::new();
         }
         let (order, list) = (self.sorted(), self.list());
-        let stale = order.windows(2).filter(|pair| list[pair[0]].0 == list[pair[1]].0);
-        stale.map(|pair| &list[pair[0]]).map(|(key, value)| (key.as_ref(), value)).collect()
+        let pairs = order.windows(2).map(|pair| (&list[pair[0]], &list[pair[1]]));
+        let stale = pairs.filter(|((key, _), (next, _))| key == next);
+        stale.map(|((key, value), (_, next))| (key.as_ref(), value, next)).collect()
     }
 
     /// Whether this is an object as most are: small, and without repetitions.

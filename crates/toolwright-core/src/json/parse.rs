@@ -56,14 +56,6 @@ pub(super) fn document(text: &str) -> Result<Json, JsonError> {
     read(text)
 }
 
-/// Reads a whole document and keeps an object as text, if it is written as we would write it.
-pub(super) fn raw_document(text: &str) -> Result<Json, JsonError> {
-    Reader::new(text).document(|reader| match reader.peek() {
-        Some(b'{') => reader.raw(0),
-        _ => reader.value(0),
-    })
-}
-
 /// Reads the members of an object that was kept as text, and keeps nothing of it as text.
 pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
     let mut reader = Reader::new(text);
@@ -71,9 +63,12 @@ pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
     reader.document(|reader| reader.value(0))
 }
 
-/// Whether a text is a whole document. No tree is grown to know it.
-pub(super) fn is_document(text: &str) -> bool {
-    read::<Checked>(text).is_ok()
+/// Checks that a text is a whole document, without growing a tree. Gives whether the text is known to be
+/// as the writer would write it.
+pub(super) fn check(text: &str) -> Result<bool, JsonError> {
+    let mut reader = Reader::new(text);
+    reader.document(|reader| reader.value::<Checked>(0))?;
+    Ok(reader.compact)
 }
 
 /// Grows something from a whole document.
@@ -342,16 +337,27 @@ impl<'t> Reader<'t> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Moves over bytes that need no attention and says where they are.
-    fn plain(&mut self) -> Range<usize> {
-        let start = self.at;
-        self.at += scan::plain(&self.bytes[start..]);
+    /// Reads a string.
+    #[inline]
+    pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
+        let plain = self.plain(self.at + 1);
+        let text = S::begin(self.text, plain);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            Ok(text)
+        } else {
+            self.string_with_escapes(text)
+        }
+    }
+
+    /// Moves over bytes that need no attention, from a place on, and says where they are.
+    #[inline]
+    fn plain(&mut self, start: usize) -> Range<usize> {
+        self.at = scan::special_from(self.bytes, start);
         start..self.at
     }
 
-    pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
-        self.at += 1;
-        let mut text = S::begin(self.text, self.plain());
+    fn string_with_escapes<S: Text<'t>>(&mut self, mut text: S) -> Result<S, JsonError> {
         loop {
             match self.peek() {
                 Some(b'"') => {
@@ -365,7 +371,7 @@ impl<'t> Reader<'t> {
                 }
                 _ => return Err(self.error("control character in a string")),
             }
-            text.push_str(self.text, self.plain());
+            text.push_str(self.text, self.plain(self.at));
         }
     }
 

@@ -1,14 +1,13 @@
 //! A look at a few members of a document, and a change of one: for a body that passes on as bytes.
 //!
-//! The document is read to its end, by the rules of [`Json::parse_bytes`](super::Json::parse_bytes),
-//! but nothing is grown from it.
+//! The document is read to its end, by the rules of [`Json::parse_bytes`].
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::Json;
 use super::parse::{self, JsonError};
 use super::tree::{Checked, Tree};
-use super::weigh::Members;
 
 /// Reads a document whose root is an object, and gives the member of each key, where there is one.
 /// Of repeated keys it is the last.
@@ -30,14 +29,44 @@ pub fn peek<'b, const N: usize>(
     look(bytes, keys, |_, Checked| {})
 }
 
-/// Does in one pass what [`peek`] and [`weigh`](super::weigh) do.
-pub fn peek_and_weigh<'b, const N: usize>(
+/// Reads a document whose root is an object, and gives every member with its key to `each`.
+pub fn each_member<'b>(
+    bytes: &'b [u8],
+    mut each: impl FnMut(&str, Member<'b>),
+) -> Result<(), JsonError> {
+    let document = parse::utf8(bytes)?;
+    parse::members(document, |key, span, Checked| {
+        each(key, Member { document, span, repeated: false });
+    })
+}
+
+/// Does in one pass what [`peek`] and [`Json::parse_bytes`] do.
+pub fn peek_and_parse<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-) -> Result<([Option<Member<'b>>; N], usize), JsonError> {
-    let mut root = Members::default();
-    let found = look(bytes, keys, |key, value| root.push(key, value))?;
-    Ok((found, root.weight()))
+) -> Result<([Option<Member<'b>>; N], Json), JsonError> {
+    let mut root = Json::members();
+    let found = look(bytes, keys, |key, value: Json| root.push(super::key(key), value))?;
+    Ok((found, Json::Object(root)))
+}
+
+/// Guesses the value of a root member that is a string, without parsing: the first string that
+/// follows the key anywhere in the bytes. It may belong to a nested object, so nothing but the cost
+/// of the next step may depend on it.
+///
+/// ```
+/// use toolwright_core::json::guess_string;
+///
+/// assert_eq!(guess_string(br#"{"n": 1, "model": "fast"}"#, "model"), Some("fast"));
+/// assert_eq!(guess_string(br#"{"model": {"type": "string"}}"#, "model"), None);
+/// ```
+pub fn guess_string<'b>(bytes: &'b [u8], key: &str) -> Option<&'b str> {
+    let key = format!("\"{key}\"");
+    memchr::memmem::find_iter(bytes, &key).find_map(|at| {
+        let value = bytes[at + key.len()..].trim_ascii_start().strip_prefix(b":")?;
+        let text = value.trim_ascii_start().strip_prefix(b"\"")?;
+        std::str::from_utf8(&text[..memchr::memchr(b'"', text)?]).ok()
+    })
 }
 
 /// Looks for some members, and gives every member to `each`.

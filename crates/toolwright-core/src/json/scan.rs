@@ -3,18 +3,30 @@
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// How many leading bytes are neither a quote, a backslash nor a control character.
+/// The first byte, from a place on, that is a quote, a backslash or a control character; the end if
+/// there is none.
 #[inline]
-pub(super) fn plain(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(word) = bytes[at..].first_chunk() {
+pub(super) fn special_from(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let found = special(u64::from_le_bytes(*word));
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
     }
-    if is_plain(&bytes[at..]) { bytes.len() } else { at + count(&bytes[at..]) }
+    at + tail(&bytes[at..])
+}
+
+/// How many leading bytes are neither a quote, a backslash nor a control character.
+#[inline]
+pub(super) fn plain(bytes: &[u8]) -> usize {
+    special_from(bytes, 0)
+}
+
+/// The same, of fewer than eight bytes.
+fn tail(bytes: &[u8]) -> usize {
+    if is_plain(bytes) { bytes.len() } else { count(bytes) }
 }
 
 /// Whether all of less than eight bytes are plain: two overlapping halves say it of four or more.
@@ -33,11 +45,12 @@ fn count(bytes: &[u8]) -> usize {
 }
 
 /// Sets the high bit of each byte that needs attention. A borrow may set bits above the first such
-/// byte, never below it, and only the first is used.
+/// byte, never below it, and only the first is used. Swapping 0x20 and 0x22 puts the quote next to the
+/// control characters, so that one comparison finds both.
 fn special(word: u64) -> u64 {
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
-    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, 0x20) | is(b'"') | is(b'\\')) & HIGH
+    let control_or_quote = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    (control_or_quote | backslash) & !word & HIGH
 }
 
 #[cfg(test)]

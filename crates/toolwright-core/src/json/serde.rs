@@ -14,7 +14,7 @@ use serde::de::{self, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, forward_to_deserialize_any};
 use serde_json::Value;
 
-use super::path::escape;
+use super::pointer::escape;
 use super::{Json, Number};
 use access::{Items, Members, Variant, distinct};
 

@@ -1,37 +1,75 @@
 //! A JSON document kept as the text that was sent.
 
-use super::{Json, parse};
+use std::hash::{Hash, Hasher};
+
+use super::{Json, Object, parse, raw};
 
 /// Text that is known to be one JSON document. It keeps white space, key order and digits, which
 /// dialects that carry arguments as a string can return unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct JsonText(Box<str>);
+#[derive(Debug, Clone)]
+pub struct JsonText {
+    text: Box<str>,
+    /// Whether the text is known to be as the writer would write it
+    compact: bool,
+}
+
+impl PartialEq for JsonText {
+    fn eq(&self, other: &JsonText) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for JsonText {}
+
+impl Hash for JsonText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
 
 impl JsonText {
     /// Checks text; gives it back if it is not JSON.
     pub fn new(text: impl Into<String>) -> Result<JsonText, String> {
         let text = text.into();
-        if parse::is_document(&text) { Ok(JsonText(text.into_boxed_str())) } else { Err(text) }
+        match parse::check(&text) {
+            Ok(compact) => Ok(JsonText { text: text.into_boxed_str(), compact }),
+            Err(_) => Err(text),
+        }
     }
 
     /// The compact text of a tree.
     pub fn of(value: &Json) -> JsonText {
-        JsonText(value.compact().into_boxed_str())
+        JsonText { text: value.compact().into_boxed_str(), compact: true }
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The tree.
     pub fn to_json(&self) -> Json {
+        if self.compact && self.text.starts_with('{') && self.text.len() >= raw::MIN_RAW {
+            return Json::Object(Object::from_raw(raw::Raw::new(&self.text)));
+        }
         // The text was read once before, so this cannot fail; null keeps the function total.
-        parse::raw_document(&self.0).unwrap_or_default()
+        parse::document(&self.text).unwrap_or_default()
     }
 
     /// The text, owned.
     pub fn into_string(self) -> String {
-        self.0.into_string()
+        self.text.into_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_written_equals_the_same_text_that_was_checked() {
+        let written = JsonText::of(&Json::String("\u{0}".to_owned()));
+        assert_eq!(written.as_str(), "\"\\u0000\"");
+        assert_eq!(JsonText::new(written.as_str()), Ok(written));
     }
 }

@@ -4,8 +4,43 @@ use std::fmt;
 
 use super::{Json, Object, scan};
 
-/// Room that a text starts with: most frames of a stream fit.
-pub(super) const START: usize = 512;
+/// The compact form.
+pub(super) fn text(value: &Json) -> String {
+    let mut out = String::with_capacity(room(length(value)));
+    compact(value, &mut out);
+    out
+}
+
+/// The compact form of an object.
+pub(super) fn object_text(value: &Object) -> String {
+    let mut out = String::with_capacity(room(object_length(value)));
+    object(value, &mut out);
+    out
+}
+
+/// The bytes to reserve for a text of this length without its escapes, so that it rarely grows.
+fn room(length: usize) -> usize {
+    length + length / 16
+}
+
+/// The number of bytes of the compact form, escapes not counted.
+fn length(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) => 5,
+        Json::Number(number) => number.as_str().len(),
+        Json::String(text) => text.len() + 2,
+        Json::Array(items) => 2 + items.iter().map(|item| length(item) + 1).sum::<usize>(),
+        Json::Object(members) => object_length(members),
+    }
+}
+
+fn object_length(object: &Object) -> usize {
+    let member = |(key, item): (&str, &Json)| key.len() + 4 + length(item);
+    match object.raw_text() {
+        Some(text) => text.len(),
+        None => 2 + object.iter().map(member).sum::<usize>(),
+    }
+}
 
 /// Appends the compact form.
 pub(super) fn compact(value: &Json, out: &mut String) {

@@ -81,6 +81,16 @@ impl Words {
         self.length += size_of::<u64>();
     }
 
+    /// The hash and the length, for a document.
+    pub(super) fn to_json(self) -> Json {
+        Json::Array(vec![self.hash.into(), (self.length as u64).into()])
+    }
+
+    pub(super) fn from_json(document: &Json) -> Option<Words> {
+        let [hash, length] = document.as_array()? else { return None };
+        Some(Words { hash: hash.as_u64()?, length: usize::try_from(length.as_u64()?).ok()? })
+    }
+
     /// The hash alone.
     pub(super) fn mark(self) -> u64 {
         self.hash

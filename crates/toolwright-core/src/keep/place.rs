@@ -20,6 +20,14 @@ impl Place {
         place
     }
 
+    pub(super) fn at(words: Words) -> Place {
+        Place(words)
+    }
+
+    pub(super) fn words(self) -> Words {
+        self.0
+    }
+
     /// Goes on to the end of a message.
     pub(super) fn pass(&mut self, message: &Message) {
         let role = match message.role {

@@ -8,6 +8,7 @@
 //! Nothing is fetched: a reference that leaves the document is an error. `format` annotates.
 
 mod exact;
+mod expansion;
 mod explain;
 mod instance;
 mod part;
@@ -15,19 +16,25 @@ mod part;
 use jsonschema::{Draft, PatternOptions, Validator};
 
 use super::Violation;
-use crate::json::{Json, Number};
+use crate::json::{Index, Json, Number};
+use expansion::Size;
+pub(crate) use expansion::measure;
 use instance::{Exact, Meter};
 pub(crate) use part::{Part, Parts};
-
-/// How many values a schema may hold.
-const MAX_SIZE: usize = 200_000;
 
 /// How many steps back a pattern may take before the text counts as not matching.
 const MAX_BACKTRACKS: usize = 100_000;
 
-/// How often a validator may look at the arrays and objects of a value: this often for any value,
-/// and so often for each array and object in it.
-const LOOKS: (usize, usize) = (100_000, 64);
+/// How many bytes the compiled patterns of a schema may take together, and each of them.
+const PATTERN_BYTES: usize = 64 * 1024 * 1024;
+const ONE_PATTERN_BYTES: usize = 8 * 1024 * 1024;
+
+/// How often a validator may look at a value and the values within it: this often for any value,
+/// and so often for each value in it.
+const LOOKS: (usize, usize) = (1_000_000, 256);
+
+/// Maximum number of errors that a validator may find in a value.
+const MAX_ERRORS: usize = 10_000;
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,9 +54,18 @@ pub enum SchemaError {
         /// Which one, and why it cannot be followed
         reason: String,
     },
-    /// It is too large, too deep or says what cannot be checked exactly
-    #[error("the schema {0}")]
-    Limit(&'static str),
+    /// It is too large, too deep or not to be checked here
+    #[error("the schema{} {reason}", at(path))]
+    Limit {
+        /// JSON Pointer into the schema
+        path: String,
+        /// What is wrong there, and what to do
+        reason: &'static str,
+    },
+}
+
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" at '{path}'") }
 }
 
 /// A schema that values can be checked against.
@@ -57,22 +73,23 @@ pub enum SchemaError {
 pub struct Check {
     validator: Validator<Exact>,
     schema: Json,
+    size: Size,
     /// Whether the schema holds a number that `serde_json` would round
     is_rounded: bool,
 }
 
 impl Check {
-    /// Compiles a schema.
+    /// Compiles a schema. One that is too large with its references followed is refused before that.
     pub fn compile(schema: &Json) -> Result<Check, SchemaError> {
         if !matches!(schema, Json::Object(_) | Json::Bool(_)) {
             let reason = format!("a schema is an object or a boolean, not {}", schema.kind());
             return Err(SchemaError::Invalid { path: String::new(), reason });
         }
-        let mut survey = Survey::default();
-        survey.visit(schema, 0)?;
+        let size = measure(schema)?;
+        let is_rounded = has_rounded(schema);
         let value = schema.to_value();
         let compile = |draft: Draft| {
-            let built = options(draft, schema, survey.rounded).build(&value);
+            let built = options(draft, schema, size, is_rounded).build(&value);
             built.map_err(|error| explain::schema_error(&error))
         };
         let mut built = compile(Draft::Draft202012.detect(&value));
@@ -82,7 +99,7 @@ impl Check {
             built = older.find(Result::is_ok).unwrap_or(built);
         }
         let validator = built?;
-        Ok(Check { validator, schema: schema.clone(), is_rounded: survey.rounded })
+        Ok(Check { validator, schema: schema.clone(), size, is_rounded })
     }
 
     /// The schema as it was given.
@@ -93,6 +110,12 @@ impl Check {
     /// Whether a value is what the schema asks for. Of a repeated key only one value may count:
     /// settle objects first.
     pub fn accepts(&self, value: &Json) -> bool {
+        self.try_accepts(value).unwrap_or(false)
+    }
+
+    /// As [`Check::accepts`]; a violation if the value cannot be checked within bounds, which takes
+    /// long to find out.
+    pub(crate) fn try_accepts(&self, value: &Json) -> Result<bool, Violation> {
         accepted(&self.validator, value)
     }
 
@@ -103,28 +126,42 @@ impl Check {
 }
 
 /// How schemas are compiled.
-fn options<'i>(draft: Draft, schema: &Json, is_rounded: bool) -> exact::Options<'i> {
+fn options<'i>(draft: Draft, schema: &Json, size: Size, is_rounded: bool) -> exact::Options<'i> {
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(MAX_BACKTRACKS)
+        .size_limit((PATTERN_BYTES / size.patterns.max(1)).min(ONE_PATTERN_BYTES));
     let options = jsonschema::options_for::<Exact>()
         .with_draft(draft)
         .offline()
         .should_validate_formats(false)
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
+        .with_pattern_options(patterns);
     match draft {
         Draft::Draft4 => options,
         _ => exact::register(options, schema, is_rounded),
     }
 }
 
-/// Whether a validator accepts a value. One that it cannot check within bounds is not accepted.
-fn accepted(validator: &Validator<Exact>, value: &Json) -> bool {
-    let meter = Meter::new(LOOKS.0);
+/// Whether a validator accepts a value; a violation if it cannot check it within bounds.
+fn accepted(validator: &Validator<Exact>, value: &Json) -> Result<bool, Violation> {
+    let meter = Meter::new(LOOKS.0, MAX_ERRORS);
     let accepted = validator.is_valid(meter.over(value));
     if !meter.is_spent() {
-        return accepted;
+        return Ok(accepted);
     }
     // Seldom is a value so large that it is worth counting.
-    let meter = Meter::new(looks(value));
-    validator.is_valid(meter.over(value)) && !meter.is_spent()
+    let meter = Meter::new(looks(value), MAX_ERRORS);
+    let accepted = validator.is_valid(meter.over(value));
+    if meter.is_spent() { Err(too_much(&meter)) } else { Ok(accepted) }
+}
+
+/// What is wrong with a value that a validator could not check within bounds.
+fn too_much(meter: &Meter) -> Violation {
+    let message = if meter.has_too_many_errors() {
+        "breaks its schema in too many places to list them"
+    } else {
+        "is too large or nested too deep for the unions of its schema to be checked"
+    };
+    Violation::new("", "limit", message)
 }
 
 /// How often a validator may look at a value.
@@ -133,7 +170,7 @@ fn looks(value: &Json) -> usize {
         match value {
             Json::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
             Json::Object(object) => 1 + object.iter().map(|(_, value)| count(value)).sum::<usize>(),
-            _ => 0,
+            _ => 1,
         }
     }
     LOOKS.0 + LOOKS.1 * count(value)
@@ -141,81 +178,35 @@ fn looks(value: &Json) -> usize {
 
 /// What a validator finds wrong with a value, in the order of the value.
 fn found(validator: &Validator<Exact>, value: &Json, schema: &Json) -> Vec<Violation> {
-    let meter = Meter::new(looks(value));
+    let meter = Meter::new(looks(value), MAX_ERRORS);
     // Errors are gathered before they are explained: what comes when the meter is spent is void.
     let errors: Vec<_> = validator.iter_errors(meter.over(value)).collect();
     if meter.is_spent() {
-        let message = "is nested too deep for the unions of its schema to be checked";
-        return vec![Violation::new("", "limit", message)];
+        return vec![too_much(&meter)];
     }
+    let (mut values, mut schemas) = (Index::new(value), Index::new(schema));
     let mut found: Vec<(Vec<usize>, Violation)> = errors
         .into_iter()
-        .map(|error| explain::violation(&error, value, schema))
-        .map(|violation| (order(value, &violation.path), violation))
+        .map(|error| {
+            let violation = explain::violation(&error, &mut values, &mut schemas);
+            (values.positions(&violation.path), violation)
+        })
         .collect();
     found.sort_by(|(a, x), (b, y)| {
-        let rest =
-            |violation: &Violation| (violation.schema_path.clone(), violation.message.clone());
-        a.cmp(b).then_with(|| rest(x).cmp(&rest(y)))
+        let rest = (&x.schema_path, &x.message).cmp(&(&y.schema_path, &y.message));
+        a.cmp(b).then(rest)
     });
     found.dedup_by(|(_, a), (_, b)| a == b);
     found.into_iter().map(|(_, violation)| violation).collect()
 }
 
-/// The place of a pointer in writing order.
-fn order(value: &Json, pointer: &str) -> Vec<usize> {
-    let mut here = Some(value);
-    let mut places = Vec::new();
-    for segment in pointer.split('/').skip(1) {
-        let key = segment.replace("~1", "/").replace("~0", "~");
-        let (place, next) = match here {
-            Some(Json::Object(object)) => {
-                (object.keys().position(|own| own == key), object.get(&key))
-            }
-            Some(Json::Array(items)) => {
-                let index = key.parse::<usize>().ok();
-                (index, index.and_then(|index| items.get(index)))
-            }
-            _ => (None, None),
-        };
-        places.push(place.unwrap_or(usize::MAX));
-        here = next;
-    }
-    places
-}
-
-/// What must be known of a schema before it is handed over.
-#[derive(Default)]
-struct Survey {
-    size: usize,
-    /// Whether it holds a number that `serde_json` would round
-    rounded: bool,
-}
-
-impl Survey {
-    fn visit(&mut self, value: &Json, depth: usize) -> Result<(), SchemaError> {
-        self.size += 1;
-        if self.size > MAX_SIZE {
-            return Err(SchemaError::Limit("is too large"));
-        }
-        if depth > crate::json::MAX_DEPTH {
-            return Err(SchemaError::Limit("is nested too deep"));
-        }
-        match value {
-            Json::Number(number) => self.rounded |= is_rounded(number),
-            Json::Array(items) => {
-                for item in items {
-                    self.visit(item, depth + 1)?;
-                }
-            }
-            Json::Object(object) => {
-                for (_, item) in object.iter() {
-                    self.visit(item, depth + 1)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
+/// Whether a schema holds a number that `serde_json` would round.
+fn has_rounded(schema: &Json) -> bool {
+    match schema {
+        Json::Number(number) => is_rounded(number),
+        Json::Array(items) => items.iter().any(has_rounded),
+        Json::Object(object) => object.iter().any(|(_, item)| has_rounded(item)),
+        _ => false,
     }
 }
 

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use percent_encoding::percent_decode_str;
+
 use super::BUDGET;
 use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, Source, StandIn, Value};
 use super::subset::Refs;
 use super::walk::{distinct, step, type_named};
 use crate::fit::Severity;
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 
 /// How deep schemas may nest before references are no longer written out.
@@ -37,33 +39,14 @@ impl<'s> Document<'s> {
 
     /// What a reference within the document names, and its pointer.
     pub(super) fn resolve(&self, reference: &str) -> Option<(&'s Json, String)> {
-        let pointer = percent_decoded(reference.strip_prefix('#')?)?;
+        let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8().ok()?;
         let name_end = pointer.match_indices('/').nth(2).map_or(pointer.len(), |(at, _)| at);
         let target = match self.definitions.get(&pointer[..name_end]) {
             Some(definition) => definition.pointer(&pointer[name_end..]),
             None => self.root.pointer(&pointer),
         };
-        Some((target?, pointer))
+        Some((target?, pointer.into_owned()))
     }
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// Whether a pointer is the root or a definition of the root, which a kept reference may name.

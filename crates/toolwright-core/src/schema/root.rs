@@ -14,35 +14,44 @@ pub(super) const OBJECT_FUEL: usize = 256;
 /// Why a root must be one.
 pub(super) const OBJECT_ROOT: &str = "parameters are an object";
 
+/// A schema whose root was looked at.
+pub(super) struct Settled<'s> {
+    pub(super) schema: Cow<'s, Json>,
+    /// Whether its root can be the root of parameters. What cannot is left as it is.
+    pub(super) is_object: bool,
+}
+
 /// The schema with a root that can be the root of parameters, as far as there is one.
-pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes) -> Cow<'s, Json> {
+pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes) -> Settled<'s> {
+    let object_root = |schema| Settled { schema, is_object: true };
     let object = match schema {
         Json::Object(object) => object,
         Json::Bool(true) => {
             changes.push("", "became an object", OBJECT_ROOT, Severity::Note);
             let open = crate::object! { "type": "object", "properties": Object::new() };
-            return Cow::Owned(open.into());
+            return object_root(Cow::Owned(open.into()));
         }
         _ => {
             changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
-            return Cow::Borrowed(schema);
+            return Settled { schema: Cow::Borrowed(schema), is_object: false };
         }
     };
     let document = Document::new(schema);
     let flat = if flatten { flattened(&document, changes) } else { None };
     if flat.is_none() && object.get("type").is_some_and(is_object_name) {
-        return Cow::Borrowed(schema);
+        return object_root(Cow::Borrowed(schema));
     }
     let mut settled = flat.unwrap_or_else(|| object.clone());
-    kind(&mut settled, &document, changes);
-    Cow::Owned(settled.into())
+    let is_object = kind(&mut settled, &document, changes);
+    Settled { schema: Cow::Owned(settled.into()), is_object }
 }
 
-/// Makes `type` say `object`, if the root is one.
-fn kind(object: &mut Object, document: &Document<'_>, changes: &mut Changes) {
+/// Makes `type` say `object`, if the root is one; whether it is.
+fn kind(object: &mut Object, document: &Document<'_>, changes: &mut Changes) -> bool {
     match object.get("type") {
         None if !may_be_object(document.root, document, &mut { OBJECT_FUEL }) => {
             changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
+            return false;
         }
         None => {
             let empty = object.is_empty();
@@ -64,8 +73,10 @@ fn kind(object: &mut Object, document: &Document<'_>, changes: &mut Changes) {
         }
         Some(_) => {
             changes.push("/type", "left as it is", OBJECT_ROOT, Severity::Major);
+            return false;
         }
     }
+    true
 }
 
 fn is_object_name(name: &Json) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::change::Changes;
 use crate::fit::Severity;
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 
 /// What a keyword holds.

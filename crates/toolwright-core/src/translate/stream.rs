@@ -39,6 +39,11 @@ impl StreamTranslator {
         Ok(self.writer.report())
     }
 
+    /// What was seen of the answer so far.
+    pub fn watch(&self) -> &Watch {
+        self.writer.watch()
+    }
+
     /// Writes what was read, and breaks the answer off where the source could not be read.
     fn told(
         &mut self,
@@ -59,6 +64,9 @@ pub struct StreamReader {
     frames: FrameReader,
     decoder: Box<dyn StreamDecoder>,
     interest: Interest,
+    skipped: Skipped,
+    /// How many bytes of words were read
+    words: u64,
     whole: Vec<Frame>,
     /// Separates thinking from the text, if the vendor's models write it there
     think: Option<ThinkFilter>,
@@ -74,6 +82,32 @@ enum Interest {
     Notes,
 }
 
+/// Bytes of words that are about a token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The size of frames that were not read, which hold words of the model and little else.
+#[derive(Debug, Default)]
+struct Skipped {
+    frames: u64,
+    bytes: u64,
+    shortest: u64,
+}
+
+impl Skipped {
+    fn push(&mut self, frame: &Frame) {
+        let size = frame.data.len() as u64;
+        self.shortest = if self.frames == 0 { size } else { self.shortest.min(size) };
+        self.frames += 1;
+        self.bytes += size;
+    }
+
+    /// A frame has a token at least. What it has beyond the shortest frame is words.
+    fn tokens(&self) -> u64 {
+        let words = self.bytes.saturating_sub(self.frames.saturating_mul(self.shortest));
+        self.frames.max(words / BYTES_PER_TOKEN)
+    }
+}
+
 impl StreamReader {
     /// At the start of a stream.
     pub fn new(from: &dyn ChatCodec) -> StreamReader {
@@ -81,6 +115,8 @@ impl StreamReader {
             frames: FrameReader::new(from.framing()),
             decoder: from.stream_decoder(),
             interest: Interest::Everything,
+            skipped: Skipped::default(),
+            words: 0,
             whole: Vec::new(),
             think: from.has_think_tags().then(ThinkFilter::default),
             decoded: Vec::new(),
@@ -125,6 +161,11 @@ impl StreamReader {
         self.frames.is_between()
     }
 
+    /// About how many tokens have come, in frames that were read and in those that were not.
+    pub fn tokens(&self) -> u64 {
+        self.skipped.tokens().saturating_add(self.words / BYTES_PER_TOKEN)
+    }
+
     /// Takes the end of the bytes.
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
         let read = self.frames.finish(&mut self.whole);
@@ -139,6 +180,7 @@ impl StreamReader {
         let mut failed = None;
         for frame in self.whole.drain(..) {
             if self.interest == Interest::Notes && self.decoder.is_mere_piece(&frame) {
+                self.skipped.push(&frame);
                 continue;
             }
             if let Err(error) = self.decoder.decode(&frame, &mut self.decoded) {
@@ -152,6 +194,8 @@ impl StreamReader {
 
     /// Gives out the events that were decoded.
     fn release(&mut self, events: &mut Vec<Event>) {
+        let words: usize = self.decoded.iter().map(|event| event.words().len()).sum();
+        self.words += words as u64;
         match &mut self.think {
             Some(think) => self.decoded.drain(..).for_each(|event| think.push(event, events)),
             None => events.append(&mut self.decoded),

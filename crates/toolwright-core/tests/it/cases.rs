@@ -448,6 +448,41 @@ fn case_27_a_call_that_was_cut_off_stays_cut_off() {
     }
 }
 
+/// Where the arguments of a call that was cut off become something else.
+fn cut_off(report: &Report) -> Vec<&str> {
+    let changed = report.losses.iter().filter(|own| own.loss.what.contains("'_raw'"));
+    changed.map(|own| own.path.as_str()).collect()
+}
+
+#[test]
+fn case_27_arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_reply() {
+    let call = r#"{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\"path\":\"/tmp"}}"#;
+    let reply = format!(
+        r#"{{"id":"c","object":"chat.completion","created":0,"model":"m","choices":[{{"index":0,"finish_reason":"length","message":{{"role":"assistant","content":null,"tool_calls":[{call}]}}}}]}}"#
+    );
+    let chunk = |delta: &str, reason: &str| {
+        format!(
+            r#"data: {{"id":"c","object":"chat.completion.chunk","created":0,"model":"m","choices":[{{"index":0,"delta":{delta},"finish_reason":{reason}}}]}}"#
+        ) + "\n\n"
+    };
+    let delta = format!(r#"{{"role":"assistant","tool_calls":[{call}]}}"#);
+    let bytes = chunk(&delta, "null") + &chunk("{}", r#""length""#) + "data: [DONE]\n\n";
+    for to in ["gemini", "ollama"] {
+        let options = Options::default();
+        let translator = Translator::new(codec("openai-chat"), codec(to), &options);
+        let whole = translator.response(WireReply::ok(json(&reply))).unwrap().report;
+        assert_eq!(cut_off(&whole), ["/choices/0/message/tool_calls/0/function/arguments"], "{to}");
+        let (mut stream, mut out) = (translator.stream(), Vec::new());
+        stream.push(bytes.as_bytes(), &mut out).unwrap();
+        let report = stream.finish(&mut out).unwrap();
+        assert_eq!(cut_off(&report).len(), 1, "{to}: {:?}", report.losses);
+        assert!(String::from_utf8(out).unwrap().contains("_raw"), "{to}");
+    }
+    // A client that gets the arguments piece by piece gets these pieces.
+    let text = stream("openai-chat", "anthropic", bytes.as_bytes());
+    assert!(text.contains("/tmp") && !text.contains("_raw"), "{text}");
+}
+
 #[test]
 fn made_up_ids_differ_from_reply_to_reply() {
     let reply = |id: &str| {

@@ -247,7 +247,7 @@ fn a_schema_that_cannot_be_used_says_why() {
     }
     let wide = Json::Array((0..300_000usize).map(Json::from).collect());
     let error = Check::compile(&Json::Object(toolwright_core::object! {"enum": wide})).unwrap_err();
-    assert!(matches!(error, SchemaError::Limit(_)), "{error:?}");
+    assert!(matches!(error, SchemaError::Limit { .. }), "{error:?}");
 }
 
 #[test]
@@ -307,6 +307,92 @@ fn unions_within_unions_do_not_take_for_ever() {
     assert!(!check.accepts(&deep));
     let found = check.violations(&deep);
     assert_eq!((found.len(), found[0].keyword.as_str(), found[0].path.as_str()), (1, "limit", ""));
+}
+
+/// A schema of `levels` definitions, each of which refers twice to the next in a union.
+fn doubled(union: &str, levels: usize, reference: impl Fn(usize) -> String) -> Json {
+    let pair = |at: usize| format!(r#"{{"$ref":"{0}"}},{{"$ref":"{0}"}}"#, reference(at + 1));
+    let definition =
+        |at: usize| format!(r#""d{at}":{{"$anchor":"d{at}","{union}":[{}]}},"#, pair(at));
+    let definitions = (0..levels).map(definition).collect::<Vec<_>>().concat();
+    json(&format!(
+        r#"{{"properties":{{"a":{{"$ref":"{}"}}}},
+            "$defs":{{{definitions}"d{levels}":{{"$anchor":"d{levels}","type":"integer"}}}}}}"#,
+        reference(0)
+    ))
+}
+
+#[test]
+fn references_that_multiply_are_refused_before_they_are_compiled() {
+    let pointer = |at: usize| format!("#/$defs/d{at}");
+    let anchor = |at: usize| format!("#d{at}");
+    for union in ["allOf", "anyOf", "oneOf"] {
+        for schema in [doubled(union, 20, pointer), doubled(union, 20, anchor)] {
+            let error = Check::compile(&schema).unwrap_err();
+            let SchemaError::Limit { path, .. } = &error else { panic!("{error:?}") };
+            assert_eq!(path, "/properties/a");
+            assert!(error.to_string().contains("refer to fewer definitions"), "{error}");
+        }
+        let check = Check::compile(&doubled(union, 6, pointer)).unwrap();
+        assert!(check.accepts(&json(r#"{"a":1}"#)) || union == "oneOf");
+    }
+}
+
+#[test]
+fn a_long_chain_of_references_is_refused_and_a_short_one_is_followed() {
+    let chain = |levels: usize| {
+        let definitions: Vec<String> = (0..levels)
+            .map(|at| format!(r##""d{at}":{{"$ref":"#/$defs/d{}"}}"##, at + 1))
+            .collect();
+        let definitions = definitions.join(",");
+        json(&format!(
+            r##"{{"properties":{{"next":{{"$ref":"#/$defs/d0"}}}},"$defs":{{{definitions},"d{levels}":{{"$ref":"#"}}}}}}"##
+        ))
+    };
+    let error = Check::compile(&chain(20_000)).unwrap_err();
+    assert!(error.to_string().contains("more than 64 times"), "{error}");
+    let check = Check::compile(&chain(55)).unwrap();
+    let mut deep = String::from(r#"{"next":1}"#);
+    for _ in 0..110 {
+        deep = format!(r#"{{"next":{deep}}}"#);
+    }
+    assert!(check.accepts(&json(&deep)));
+}
+
+#[test]
+fn patterns_are_compiled_within_bounds() {
+    let schema = |count: usize, pattern: &str| {
+        let each = |at: usize| format!(r#"{{"pattern":"{pattern}{at}"}}"#);
+        json(&format!(
+            r#"{{"items":{{"allOf":[{}]}}}}"#,
+            (0..count).map(each).collect::<Vec<_>>().join(",")
+        ))
+    };
+    assert!(Check::compile(&schema(900, "^[a-z_-]{1,64}")).is_ok());
+    assert!(Check::compile(&schema(1, r"^\\p{L}{1,64}")).is_ok());
+    let error = Check::compile(&schema(1_001, "x")).unwrap_err();
+    assert!(error.to_string().contains("more than 1000 patterns"), "{error}");
+    // Each of these takes some megabytes.
+    assert!(Check::compile(&schema(200, r"\\p{L}{300}")).is_err());
+}
+
+#[test]
+fn errors_are_listed_up_to_a_number() {
+    let check = check(r#"{"items":{"type":"integer"}}"#);
+    let texts = |count: usize| Json::Array(vec![Json::from("x"); count]);
+    assert_eq!(check.violations(&texts(5_000)).len(), 5_000);
+    let found = check.violations(&texts(50_000));
+    assert_eq!((found.len(), found[0].keyword.as_str()), (1, "limit"));
+    assert!(found[0].message.contains("too many places"), "{:?}", found[0]);
+}
+
+#[test]
+fn scalars_count_when_a_value_is_checked() {
+    let branches = vec![r#"{"minimum":1,"maximum":0}"#; 2_000].join(",");
+    let check = check(&format!(r#"{{"items":{{"anyOf":[{branches}]}}}}"#));
+    let numbers = Json::Array(vec![Json::from(5_usize); 20_000]);
+    assert!(!check.accepts(&numbers));
+    assert_eq!(check.violations(&numbers)[0].keyword, "limit");
 }
 
 #[test]

@@ -10,8 +10,9 @@ use toolwright_core::{Arguments, Call, Json, Part, Response};
 
 use crate::{fixtures, spelling};
 
-const TARGETS: [&str; 8] =
-    ["openai-chat", "anthropic", "bedrock", "deepseek", "gemini", "ollama", "mistral", "cohere"];
+fn targets() -> impl Iterator<Item = &'static str> {
+    fixtures::other_dialects("openai-responses")
+}
 
 fn responses() -> &'static dyn ChatCodec {
     lookup("openai-responses").unwrap()
@@ -99,7 +100,7 @@ fn a_request_with_client_tools_returns_as_it_was() {
 
 #[test]
 fn client_tools_reach_every_target_as_functions() {
-    for to in TARGETS {
+    for to in targets() {
         let (body, report) = translated(to, body());
         let text = body.compact();
         let names = [
@@ -144,7 +145,7 @@ fn a_grammar_that_cannot_be_enforced_is_described() {
 
 #[test]
 fn calls_of_client_tools_come_back_in_their_own_form() {
-    for to in TARGETS {
+    for to in targets() {
         let codec = lookup(to).unwrap();
         let (_, report) = translated(to, body());
         let wire = codec.encode_response(reply(to), &Asked::default());
@@ -162,7 +163,7 @@ fn calls_of_client_tools_come_back_in_their_own_form() {
 
 #[test]
 fn streamed_calls_of_client_tools_come_back_in_their_own_form() {
-    for to in TARGETS {
+    for to in targets() {
         let codec = lookup(to).unwrap();
         let (_, report) = translated(to, body());
         let options = options(report.aliases);
@@ -305,7 +306,7 @@ fn a_free_text_tool_of_chat_comes_back_as_one() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"custom","custom":{"name":"sql","description":"Query.","format":{"type":"grammar","grammar":{"syntax":"regex","definition":"SELECT .+"}}}}]}"#;
     let body = Json::parse(body).unwrap();
     let chat = lookup("openai-chat").unwrap();
-    for to in TARGETS.into_iter().filter(|to| *to != "openai-chat" && *to != "deepseek") {
+    for to in targets().filter(|to| *to != "openai-chat" && *to != "deepseek") {
         let codec = lookup(to).unwrap();
         let none = Options::default();
         let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
@@ -454,7 +455,7 @@ const SHELLS: &str = r#"{"input":[
 fn shells_and_patches_of_the_client_reach_every_target() {
     let body = Json::parse(SHELLS).unwrap();
     fixtures::request(responses(), &body);
-    for to in TARGETS {
+    for to in targets() {
         let (body, report) = translated(to, body.clone());
         let text = body.compact();
         for name in ["local_shell", "shell", "apply_patch"] {

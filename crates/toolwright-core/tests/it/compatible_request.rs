@@ -84,7 +84,7 @@ fn openai_gets_no_field_or_value_that_it_does_not_know() {
 
 #[test]
 fn openai_and_deepseek_get_no_hosted_tool_and_no_block_of_another_vendor() {
-    let body = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"video_url","video_url":{"url":"https://example.test/a.mp4"}}]}],"tools":[{"type":"openrouter:web_search"},{"type":"function","function":{"name":"f"}}]}"#;
+    let body = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"hologram","hologram":{"url":"https://example.test/a.holo"}}]}],"tools":[{"type":"openrouter:web_search"},{"type":"function","function":{"name":"f"}}]}"#;
     for to in ["openai-chat", "deepseek"] {
         let (there, losses) = translate("openrouter", to, body);
         assert_eq!(there.get("tools").and_then(Json::as_array).unwrap().len(), 1, "{to}");
@@ -94,7 +94,7 @@ fn openai_and_deepseek_get_no_hosted_tool_and_no_block_of_another_vendor() {
     }
     let (there, _) = translate("openrouter", "vllm", body);
     assert_eq!(there.get("tools").and_then(Json::as_array).unwrap().len(), 2);
-    assert!(there.pointer("/messages/0/content/1/video_url").is_some());
+    assert!(there.pointer("/messages/0/content/1/hologram").is_some());
 }
 
 #[test]
@@ -149,4 +149,59 @@ fn a_count_written_as_a_fraction_becomes_an_integer() {
     assert_eq!(there.get("max_tokens").unwrap().compact(), "9");
     assert_eq!(there.get("temperature").unwrap().compact(), "1.0");
     assert_eq!(losses, []);
+}
+
+const VIDEOS: &str = r#"{"model":"m","messages":[{"role":"user","content":[
+    {"type":"video_url","video_url":{"url":"https://example.test/a.mp4"}},
+    {"type":"video_url","video_url":{"url":"data:video/webm;base64,AAAA"}},
+    {"type":"text","text":"What happens?"}]}]}"#;
+
+#[test]
+fn videos_reach_targets_that_take_them() {
+    let (there, losses) = translate("openrouter", "gemini", VIDEOS);
+    let parts = there.pointer("/contents/0/parts").unwrap();
+    let expected = r#"[{"fileData":{"mimeType":"video/mp4","fileUri":"https://example.test/a.mp4"}},{"inlineData":{"mimeType":"video/webm","data":"AAAA"}},{"text":"What happens?"}]"#;
+    assert!(parts.same(&Json::parse(expected).unwrap()), "{parts}");
+    assert_eq!(losses, []);
+    // Vendors of the same format get them as they came.
+    for to in ["openrouter", "qwen", "zhipu", "vllm"] {
+        let (there, losses) = translate("openai-chat", to, VIDEOS);
+        let own = Json::parse(VIDEOS).unwrap();
+        let (sent, own) = (there.pointer("/messages/0"), own.pointer("/messages/0"));
+        assert!(sent.unwrap().same(own.unwrap()), "{to}: {there}");
+        assert_eq!(losses, [], "{to}");
+    }
+    let (there, _) = translate(
+        "gemini",
+        "qwen",
+        r#"{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"video/mp4","data":"AAAA"}}]}]}"#,
+    );
+    let url = there.pointer("/messages/0/content/0/video_url/url").and_then(Json::as_str);
+    assert_eq!(url, Some("data:video/mp4;base64,AAAA"));
+}
+
+#[test]
+fn a_video_that_the_target_cannot_see_is_reported_where_it_stands() {
+    for to in ["openai-chat", "anthropic", "openai-responses", "mistral", "cohere", "deepseek"] {
+        let (there, losses) = translate("openrouter", to, VIDEOS);
+        assert!(!there.compact().contains("a.mp4"), "{to}: {there}");
+        let major = losses.iter().filter(|(_, severity)| *severity == Severity::Major);
+        let paths: Vec<&str> = major.map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, ["/messages/0/content/0", "/messages/0/content/1"], "{to}");
+    }
+}
+
+#[test]
+fn a_breakpoint_on_a_message_stands_after_its_last_part() {
+    let body = r#"{"model":"m","max_tokens":9,"messages":[
+        {"role":"system","content":"Be kind.","cache_control":{"type":"ephemeral"}},
+        {"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"cache_control":{"type":"ephemeral","ttl":"1h"}}]}"#;
+    let (there, losses) = translate("openrouter", "anthropic", body);
+    let mark = |pointer: &str| there.pointer(pointer).map(Json::compact).unwrap_or_default();
+    assert_eq!(mark("/system/0/cache_control"), r#"{"type":"ephemeral"}"#);
+    assert_eq!(mark("/messages/0/content/0/cache_control"), "");
+    assert_eq!(mark("/messages/0/content/1/cache_control"), r#"{"type":"ephemeral","ttl":"1h"}"#);
+    assert_eq!(losses, []);
+    let (_, losses) = translate("openrouter", "gemini", body);
+    assert_eq!(losses, minor(&["/messages/0/cache_control", "/messages/1/cache_control"]));
 }

@@ -470,3 +470,24 @@ fn a_budget_beside_a_limit_of_no_tokens_is_dropped() {
     assert_eq!(at(&there, "/thinking/budget_tokens"), "-");
     assert!(is_lost(&there, "/generationConfig/thinkingConfig/thinkingBudget"));
 }
+
+#[test]
+fn a_family_has_its_context_window_in_every_form_of_a_model_id() {
+    for (id, window) in [
+        ("claude-haiku-5", Some(200_000)),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", Some(200_000)),
+        ("google/gemini-2.5-flash", Some(1_048_576)),
+        ("gpt-5.2", Some(400_000)),
+        ("openai/gpt-4.1-mini", Some(1_047_576)),
+        ("gpt-4o-2024-11-20", Some(128_000)),
+        ("o4-mini", Some(200_000)),
+        ("deepseek-chat", Some(128_000)),
+        ("deepseek/DeepSeek-V3", Some(128_000)),
+        ("gpt-4-turbo", None),
+        ("gpt-oss-20b", None),
+        ("llama3.2", None),
+    ] {
+        let found = family::Family::find(id).and_then(|own| own.context_window);
+        assert_eq!(found, window, "{id}");
+    }
+}

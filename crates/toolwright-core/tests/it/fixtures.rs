@@ -20,6 +20,16 @@ pub fn codecs() -> Vec<&'static dyn ChatCodec> {
     Dialect::ALL.into_iter().filter_map(Dialect::codec).collect()
 }
 
+/// The ids of their dialects.
+pub fn dialects() -> impl Iterator<Item = &'static str> {
+    codecs().into_iter().map(|codec| codec.dialect().id())
+}
+
+/// The ids of all dialects but one.
+pub fn other_dialects(own: &str) -> impl Iterator<Item = &'static str> {
+    dialects().filter(move |id| *id != own)
+}
+
 /// A fixture's bytes.
 pub fn bytes(dialect: Dialect, relative: &str) -> Vec<u8> {
     let path = root().join(dialect.id()).join(relative);

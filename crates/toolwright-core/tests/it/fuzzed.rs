@@ -7,7 +7,7 @@ use toolwright_core::fit::profile::{SchemaRule, Subset};
 use toolwright_core::frame::Frame;
 use toolwright_core::json::Object;
 use toolwright_core::schema::lower;
-use toolwright_core::{Body, FaultClass, Json, Request};
+use toolwright_core::{Body, FaultClass, Json, Request, Role};
 
 fn codec(dialect: Dialect) -> &'static dyn ChatCodec {
     dialect.codec().unwrap()
@@ -39,6 +39,19 @@ fn again(dialect: Dialect, text: &str) -> Json {
 fn assert_returns(dialect: Dialect, text: &str) {
     let again = again(dialect, text);
     assert!(again.same(&json(text)), "{dialect}: {again}");
+}
+
+/// What a request becomes for any target needs no more fitting there.
+#[track_caller]
+fn assert_fits_once(from: Dialect, text: &str) {
+    for to in Dialect::ALL.into_iter().filter_map(Dialect::codec) {
+        let profile = to.profile(&Target::default());
+        let once = fit(request(from, text), from, &profile).request;
+        let read = to.decode_request(to.encode_request(once)).unwrap();
+        let twice = fit(read.clone(), to.dialect(), &profile);
+        assert_eq!(twice.losses, [], "{}", to.dialect());
+        assert_eq!(twice.request, read, "{}", to.dialect());
+    }
 }
 
 fn response_again(dialect: Dialect, text: &str) -> Json {
@@ -355,4 +368,117 @@ fn geminis_ref_is_no_keyword_of_others() {
         let again = lower(&lowered.schema, &rule, true);
         assert_eq!((again.schema, again.changes), (lowered.schema, vec![]), "{subset:?}");
     }
+}
+
+#[test]
+fn a_root_that_is_no_object_is_left_as_it_is() {
+    for schema in
+        [r#"{"type":["string","integer"]}"#, r#"{"enum":["a",1]}"#, r#"{"type":["null","array"]}"#]
+    {
+        for subset in [Subset::OpenaiStrict, Subset::AnthropicStrict, Subset::GeminiOpenapi] {
+            let rule =
+                SchemaRule { subset, strict: subset, root_union: false, integer_as_number: false };
+            let lowered = lower(&json(schema), &rule, true);
+            assert_eq!(lowered.schema, json(schema), "{subset:?}");
+            assert_eq!(lower(&lowered.schema, &rule, true), lowered, "{subset:?}");
+        }
+    }
+}
+
+#[test]
+fn outcomes_that_differ_in_what_the_target_drops_are_one() {
+    let result = |image: &str| {
+        format!(
+            r#"{{"toolResult":{{"toolUseId":"a","content":[{{"text":"4"}},{{"image":{image}}}]}}}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":[{{"text":"2 + 2?"}}]}},
+            {{"role":"assistant","content":[{{"toolUse":{{"toolUseId":"a","name":"add","input":{{}}}}}}]}},
+            {{"role":"user","content":[{},{}]}}]}}"#,
+        result(r#"{"format":"png","source":{"bytes":"iVBORw0K"}}"#),
+        result(r#"{"format":"png"}"#)
+    );
+    assert_fits_once(Dialect::Bedrock, &text);
+}
+
+#[test]
+fn outcomes_that_differ_in_the_name_of_their_tool_are_one() {
+    let response = |name: &str| {
+        format!(r#"{{"functionResponse":{{"id":"a","name":"{name}","response":{{"output":4}}}}}}"#)
+    };
+    let text = format!(
+        r#"{{"contents":[{{"role":"user","parts":[{{"text":"2 + 2?"}}]}},
+            {{"role":"model","parts":[{{"functionCall":{{"id":"a","name":"add","args":{{}}}}}}]}},
+            {{"role":"user","parts":[{},{}]}}]}}"#,
+        response("date"),
+        response("add")
+    );
+    let profile = codec(Dialect::OpenaiChat).profile(&Target::default());
+    let fitted = fit(request(Dialect::Gemini, &text), Dialect::Gemini, &profile).request;
+    let parts = fitted.messages.iter().flat_map(|message| &message.parts);
+    assert_eq!(parts.filter(|part| part.as_outcome().is_some()).count(), 1);
+}
+
+#[test]
+fn calls_that_the_user_makes_are_dropped_with_a_loss() {
+    let response = r#"{"functionResponse":{"id":"a","name":"add","response":{"output":4}}}"#;
+    let text = format!(
+        r#"{{"contents":[{{"role":"user","parts":[{response},{response}]}},
+            {{"role":"function","parts":[{{"text":"2 + 2?"}},{{"functionCall":{{"id":"a","name":"add","args":{{}}}}}}]}},
+            {{"role":"user","parts":[{response},{response}]}}]}}"#
+    );
+    assert_fits_once(Dialect::Gemini, &text);
+    for to in Dialect::ALL.into_iter().filter(|to| *to != Dialect::Gemini) {
+        let Some(to) = to.codec() else { continue };
+        let profile = to.profile(&Target::default());
+        let fitted = fit(request(Dialect::Gemini, &text), Dialect::Gemini, &profile);
+        let dropped = fitted.losses.iter().find(|loss| loss.what == "call dropped").unwrap();
+        assert_eq!(dropped.site.origin.pointer(), Some("/contents/1/parts/1"), "{}", to.dialect());
+    }
+}
+
+#[test]
+fn a_call_within_an_outcome_is_dropped_with_a_loss() {
+    let call = r#"{"toolUse":{"toolUseId":"a","name":"add","input":{}}}"#;
+    let result = |content: &str| {
+        format!(r#"{{"toolResult":{{"toolUseId":"a","content":[{{"text":"4"}}{content}]}}}}"#)
+    };
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":[{{"text":"2 + 2?"}}]}},
+            {{"role":"assistant","content":[{call}]}},
+            {{"role":"user","content":[{},{}]}}]}}"#,
+        result(""),
+        result(&format!(",{call}"))
+    );
+    assert_fits_once(Dialect::Bedrock, &text);
+    let profile = codec(Dialect::Ollama).profile(&Target::default());
+    let fitted = fit(request(Dialect::Bedrock, &text), Dialect::Bedrock, &profile);
+    let dropped = fitted.losses.iter().find(|loss| loss.what == "block dropped").unwrap();
+    let place = Some("/messages/2/content/1/toolResult/content/1");
+    assert_eq!(dropped.site.origin.pointer(), place);
+}
+
+#[test]
+fn a_user_whose_first_message_is_dropped_still_begins() {
+    let text = r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},
+        {"role":"user","content":""},{"role":"assistant","content":"4"},{"role":"user","content":"Why?"}]}"#;
+    assert_fits_once(Dialect::Cohere, text);
+    let profile = codec(Dialect::Anthropic).profile(&Target::default());
+    let fitted = fit(request(Dialect::Cohere, text), Dialect::Cohere, &profile).request;
+    assert_eq!(fitted.messages[0].role, Role::User);
+}
+
+#[test]
+fn an_outcome_among_instructions_is_dropped_with_a_loss() {
+    let image = r#"{"inline_data":{"mime_type":"image/png","data":"iVBORw=="}}"#;
+    let text = format!(
+        r#"{{"systemInstruction":{{"parts":[{{"functionResponse":{{"id":"a","name":"add","response":{{"output":4}},"parts":[{image}]}}}}]}},
+            "contents":[{{"role":"user","parts":[{{"text":"2 + 2?"}}]}}]}}"#
+    );
+    assert_fits_once(Dialect::Gemini, &text);
+    let profile = codec(Dialect::Cohere).profile(&Target::default());
+    let fitted = fit(request(Dialect::Gemini, &text), Dialect::Gemini, &profile);
+    let dropped = fitted.losses.iter().find(|loss| loss.what == "outcome dropped").unwrap();
+    assert_eq!(dropped.site.origin.pointer(), Some("/systemInstruction/parts/0"));
 }

@@ -79,12 +79,25 @@ fn request(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireRequest) -> Journ
 }
 
 fn response(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireReply) -> Journey {
-    let original = wire.body.clone();
+    let original = own_words(from, &wire.body);
     let options = Options::default();
     let there = Translator::new(from, to, &options).response(wire).unwrap();
     let options = Options { aliases: there.report.aliases.clone(), ..options };
     let back = Translator::new(to, from, &options).response(there.value).unwrap();
-    Journey { original, again: back.value.body, there: there.report, back: back.report }
+    let again = own_words(from, &back.value.body);
+    Journey { original, again, there: there.report, back: back.report }
+}
+
+/// A reply without its id and what it repeats of the request.
+fn own_words(codec: &dyn ChatCodec, body: &Json) -> Json {
+    let echoes = codec.profile(&Target::default()).reply.echoes;
+    let mut body = body.clone();
+    if let Some(body) = body.as_object_mut() {
+        for key in echoes.iter().chain(&["id", "responseId"]) {
+            body.remove(key);
+        }
+    }
+    body
 }
 
 /// Sends every document of every dialect to every dialect and back.

@@ -2,7 +2,7 @@
 //! as much as possible stays equal, so a dropped element does not make its followers differ.
 
 use toolwright_core::Json;
-use toolwright_core::json::path::escape;
+use toolwright_core::json::pointer::escape;
 
 /// The pointers of all that is in `original` and not, or not the same, in `again`.
 pub fn lost(original: &Json, again: &Json) -> Vec<String> {

@@ -1,9 +1,11 @@
 //! Losses: what says nothing is not reported, notes never refuse, and the gravest comes first.
 
-use toolwright_core::dialect::{Dialect, WireRequest, lookup};
+use toolwright_core::dialect::{Dialect, WireReply, WireRequest, lookup};
 use toolwright_core::fit::Severity;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Json, object};
+
+use crate::fixtures;
 
 fn translate(
     from: &str,
@@ -141,6 +143,104 @@ fn values_other_than_the_default_are_losses() {
     }
 }
 
+/// A reply of each dialect that says one word, with all that a vendor says about how it served it.
+const BOOKKEEPING: [(&str, &str); 8] = [
+    (
+        "openai-chat",
+        r#"{"id":"c","object":"chat.completion","created":1,"model":"m","service_tier":"on_demand","system_fingerprint":"fp",
+            "x_groq":{"id":"req"},"time_info":{"queue_time":0.1},"provider":"Novita",
+            "choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],
+            "usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"queue_time":0.1,
+                "prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0,"text_tokens":1},
+                "completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0}}}"#,
+    ),
+    (
+        "openai-responses",
+        r#"{"id":"resp_1","object":"response","created_at":1,"completed_at":2,"status":"completed","error":null,"incomplete_details":null,
+            "instructions":"Be kind.","max_output_tokens":99,"model":"m","parallel_tool_calls":true,"previous_response_id":"resp_0",
+            "reasoning":{"effort":"low","summary":"auto"},"store":true,"temperature":0.5,"top_p":1.0,"top_logprobs":0,"truncation":"auto",
+            "text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}},"verbosity":"low"},"tool_choice":"required",
+            "tools":[{"type":"function","name":"f","parameters":null,"strict":true}],"service_tier":"flex","billing":{"payer":"developer"},
+            "tool_usage":{"image_gen":{"input_tokens":0}},"metadata":{"a":"b"},"background":true,
+            "output":[{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"hi","annotations":[],"logprobs":[]}]}],
+            "usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}}"#,
+    ),
+    (
+        "anthropic",
+        r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi","citations":null}],
+            "stop_reason":"end_turn","stop_sequence":null,"container":null,"context_management":{"applied_edits":[]},
+            "usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,
+                "cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"service_tier":"standard",
+                "server_tool_use":{"web_search_requests":0,"web_fetch_requests":0}}}"#,
+    ),
+    (
+        "bedrock",
+        r#"{"ResponseMetadata":{"RequestId":"r","HTTPStatusCode":200},"metrics":{"latencyMs":7},"serviceTier":{"type":"flex"},
+            "output":{"message":{"role":"assistant","content":[{"text":"hi"}]}},"stopReason":"end_turn",
+            "usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2,"cacheReadInputTokens":0,"cacheReadInputTokenCount":0,
+                "cacheWriteInputTokens":0,"cacheWriteInputTokenCount":0,"serverToolUsage":{}}}"#,
+    ),
+    (
+        "gemini",
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP","index":0,"avgLogprobs":-0.1}],
+            "modelVersion":"m","responseId":"r","createTime":"2026-11-15T00:00:00Z",
+            "usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2,"trafficType":"ON_DEMAND",
+                "promptTokensDetails":[{"modality":"TEXT","tokenCount":1}],"candidatesTokensDetails":[{"modality":"TEXT","tokenCount":1}]}}"#,
+    ),
+    (
+        "cohere",
+        r#"{"id":"c","finish_reason":"COMPLETE","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},
+            "usage":{"billed_units":{"input_tokens":1,"output_tokens":1},"tokens":{"input_tokens":1,"output_tokens":1},"cached_tokens":0}}"#,
+    ),
+    (
+        "mistral",
+        r#"{"id":"c","object":"chat.completion","created":1,"model":"m",
+            "choices":[{"index":0,"message":{"role":"assistant","content":"hi","tool_calls":null},"finish_reason":"stop"}],
+            "usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#,
+    ),
+    (
+        "ollama",
+        r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop",
+            "total_duration":4,"load_duration":1,"prompt_eval_count":1,"prompt_eval_duration":1,"eval_count":1,"eval_duration":2}"#,
+    ),
+];
+
+#[test]
+fn how_a_reply_was_served_is_no_loss() {
+    for (from, body) in BOOKKEEPING {
+        for to in fixtures::codecs() {
+            let options = Options::default();
+            let wire = WireReply::ok(Json::parse(body).unwrap());
+            let translator = Translator::new(lookup(from).unwrap(), to, &options);
+            let report = translator.response(wire).unwrap().report;
+            // Replies of Bedrock and Cohere do not name the model.
+            let lost = paths(&report).into_iter();
+            let lost: Vec<&str> = lost.filter(|path| !path.starts_with("/model")).collect();
+            assert_eq!(lost, [""; 0], "{from} → {}", to.dialect());
+        }
+    }
+}
+
+#[test]
+fn thinking_that_says_nothing_is_lost_with_a_note() {
+    let body = |more: &str| {
+        format!(
+            r#"{{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
+            {{"type":"reasoning","id":"rs_1","summary":[]{more}}},
+            {{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"hi"}}]}}]}}"#
+        )
+    };
+    let (from, to) = (lookup("openai-responses").unwrap(), lookup("anthropic").unwrap());
+    for (more, severity) in [("", Severity::Note), (r#","encrypted_content":"x""#, Severity::Minor)]
+    {
+        let options = Options::default();
+        let wire = WireReply::ok(Json::parse(&body(more)).unwrap());
+        let report = Translator::new(from, to, &options).response(wire).unwrap().report;
+        let thinking = report.losses.iter().find(|own| own.path == "/output/0").unwrap();
+        assert_eq!(thinking.loss.severity, severity, "{more}");
+    }
+}
+
 #[test]
 fn notes_are_reported_and_never_refuse() {
     // Two messages of the user in a row become one for Gemini, whose turns alternate.
@@ -181,6 +281,8 @@ fn a_default_is_known_by_its_path_and_its_value() {
     assert!(chat.is_default("/messages/12/tool_calls/3/index", &Json::from(3_u64)));
     assert!(!chat.is_default("/messages/12/index", &Json::from(3_u64)));
     assert!(chat.is_default("/anything", &Json::Null));
+    assert!(chat.is_default("/time_info/queue/first", &Json::from(3_u64)));
+    assert!(!chat.is_default("/time_infos/queue", &Json::from(3_u64)));
     assert!(chat.is_default("/metadata", &object! {}.into()));
     assert!(!chat.is_default("/metadata", &object! {"a": "b"}.into()));
 }

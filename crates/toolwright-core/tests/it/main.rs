@@ -4,6 +4,7 @@
 
 mod answer_format;
 mod anthropic;
+mod anthropic_client_tools;
 mod args;
 mod bedrock;
 mod cases;
@@ -29,6 +30,7 @@ mod law_2;
 mod law_3;
 mod law_5;
 mod law_7;
+mod law_fit;
 mod leaves;
 mod losses;
 mod mcp;

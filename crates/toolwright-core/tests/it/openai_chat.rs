@@ -104,9 +104,9 @@ fn a_request_keeps_every_field() {
             (MediaKind::Audio, Some("audio/mpeg"), &base64),
             (MediaKind::Document, Some("application/pdf"), &base64),
             (MediaKind::Document, None, &MediaSource::File(DIALECT, "file-1".into())),
+            (MediaKind::Video, None, &MediaSource::Url("https://example.com/a.mp4".into())),
         ]
     );
-    assert!(matches!(request.messages[1].parts[6].body, Body::Opaque(_)));
     assert!(matches!(request.messages[2].parts[2].body, Body::Refusal(_)));
     let turn = &request.messages[5].parts;
     assert!(matches!(&turn[0].body, Body::Reasoning(own) if own.joined() == "think"));

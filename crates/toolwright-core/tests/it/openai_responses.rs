@@ -5,10 +5,12 @@ use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireR
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
+use toolwright_core::fit::Severity;
 use toolwright_core::frame::Frame;
 use toolwright_core::part::{CacheMark, MediaKind, MediaSource, Reasoning, SectionKind};
 use toolwright_core::request::{Format, Thinking};
 use toolwright_core::tool::ToolKind;
+use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{
     Arguments, Body, Call, Extra, Fault, FaultClass, Json, Message, Outcome, Part, Request,
     Response, Role, Stop, StopReason, Tool, ToolChoice, Usage,
@@ -823,4 +825,19 @@ fn streams_break_off_in_three_ways() {
     let expected = json(r#"{"code":"server_error","message":"m"}"#);
     assert_eq!(after[2].pointer("/response/error"), Some(&expected));
     assert_eq!(after[2].pointer("/response/status"), Some(&Json::from("failed")));
+}
+
+#[test]
+fn a_reference_without_a_type_stays_and_is_reported_where_it_cannot() {
+    for item in [r#"{"id":"msg_1"}"#, r#"{"type":null,"id":"msg_1"}"#] {
+        let body = format!(r#"{{"model":"m","input":[{{"role":"user","content":"x"}},{item}]}}"#);
+        let request = fixtures::request(codec(), &json(&body));
+        assert!(matches!(request.messages[1].parts[0].body, Body::Opaque(_)), "{item}");
+        let options = Options::default();
+        let anthropic = Dialect::Anthropic.codec().unwrap();
+        let wire = WireRequest { body: json(&body), ..WireRequest::default() };
+        let report = Translator::new(codec(), anthropic, &options).request(wire).unwrap().report;
+        let major = report.losses.iter().find(|own| own.loss.severity == Severity::Major);
+        assert_eq!(major.map(|own| own.path.as_str()), Some("/input/1"), "{item}");
+    }
 }

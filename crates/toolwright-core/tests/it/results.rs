@@ -6,16 +6,7 @@ use toolwright_core::dialect::{WireRequest, lookup};
 use toolwright_core::fit::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 
-const TARGETS: [&str; 8] = [
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "bedrock",
-    "deepseek",
-    "ollama",
-    "mistral",
-    "cohere",
-];
+use crate::fixtures;
 
 /// A picture of one pixel, as far as its first bytes.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -71,7 +62,7 @@ fn an_image_between_two_results_follows_them() {
         ),
     ] {
         let body = format!(r#"{{"contents":[{first},{calls},{after}],{tools}}}"#);
-        for to in TARGETS {
+        for to in fixtures::other_dialects("gemini") {
             let (body, _) = translated("gemini", to, &body);
             // DeepSeek takes no images.
             let expected = if to == "deepseek" { "rr" } else { "rri" };
@@ -212,5 +203,32 @@ fn a_call_without_an_id_takes_the_id_of_its_result() {
     ] {
         let (body, _) = translated("openai-chat", to, &body.compact());
         assert!(body.compact().contains(key), "{to}");
+    }
+}
+
+#[test]
+fn results_in_reverse_order_find_their_calls() {
+    const CALLS: usize = 40_000;
+    let call = |at: usize| {
+        format!(
+            r#"{{"id":"call_{at}","type":"function","function":{{"name":"f{at}","arguments":"{{}}"}}}}"#
+        )
+    };
+    let result =
+        |at: usize| format!(r#"{{"role":"tool","tool_call_id":"call_{at}","content":"{at}"}}"#);
+    let calls: Vec<String> = (0..CALLS).map(call).collect();
+    let results: Vec<String> = (0..CALLS).rev().map(result).collect();
+    let body = format!(
+        r#"{{"messages":[{{"role":"assistant","content":null,"tool_calls":[{}]}},{}]}}"#,
+        calls.join(","),
+        results.join(",")
+    );
+    let (body, _) = translated("openai-chat", "gemini", &body);
+    let turn = body.get("contents").and_then(Json::as_array).and_then(<[Json]>::last).unwrap();
+    let parts = turn.get("parts").and_then(Json::as_array).unwrap();
+    assert_eq!(parts.len(), CALLS);
+    for (at, part) in (0..CALLS).rev().zip(parts) {
+        let name = part.pointer("/functionResponse/name").and_then(Json::as_str);
+        assert_eq!(name, Some(format!("f{at}").as_str()));
     }
 }

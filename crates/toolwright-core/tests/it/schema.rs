@@ -2,7 +2,7 @@
 
 mod gemini;
 mod nulls;
-mod property;
+pub mod property;
 mod reference;
 mod strict;
 

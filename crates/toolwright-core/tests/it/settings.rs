@@ -1,8 +1,11 @@
 //! Settings that several vendors share under other names, and fields that OpenAI refuses.
 
 use toolwright_core::Json;
-use toolwright_core::dialect::{Dialect, WireRequest, lookup};
+use toolwright_core::dialect::{WireRequest, lookup};
+use toolwright_core::fit::{Overrides, Setting};
 use toolwright_core::translate::{Options, Report, Translator};
+
+use crate::fixtures;
 
 fn translate(from: &str, to: &str, body: &str) -> (Json, Report) {
     let options = Options { changed: true, ..Options::default() };
@@ -16,20 +19,8 @@ fn paths(report: &Report) -> Vec<&str> {
     report.losses.iter().map(|entry| entry.path.as_str()).collect()
 }
 
-/// Where each dialect has a setting, by its JSON Pointer; empty if it has none.
+/// Where each of [`fixtures::dialects`] has a setting, by its JSON Pointer; empty if it has none.
 type Row = (&'static str, &'static str, [&'static str; 9]);
-
-const TARGETS: [&str; 9] = [
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "bedrock",
-    "deepseek",
-    "gemini",
-    "ollama",
-    "mistral",
-    "cohere",
-];
 
 const SETTINGS: [Row; 6] = [
     (
@@ -102,7 +93,8 @@ fn shared_settings_reach_every_target_that_has_them() {
         let body = format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"{name}":{value}}}"#
         );
-        for (to, place) in TARGETS.into_iter().zip(places) {
+        assert_eq!(fixtures::dialects().count(), places.len());
+        for (to, place) in fixtures::dialects().zip(places) {
             let (out, report) = translate("openai-chat", to, &body);
             if place.is_empty() {
                 assert_eq!(paths(&report), [format!("/{name}")], "{name} → {to}: {out}");
@@ -122,6 +114,33 @@ fn shared_settings_reach_every_target_that_has_them() {
 }
 
 #[test]
+fn a_setting_that_an_upstream_is_configured_not_to_get_is_dropped_and_named() {
+    let chat = lookup("openai-chat").unwrap();
+    for (name, value, _) in SETTINGS {
+        let text = format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"{name}":{value}}}"#
+        );
+        let overrides = Overrides { drop: vec![name.parse().unwrap()], ..Overrides::NONE };
+        let options = Options { changed: true, overrides, ..Options::default() };
+        let wire = WireRequest { body: Json::parse(&text).unwrap(), ..WireRequest::default() };
+        let out = Translator::new(chat, chat, &options).request(wire).unwrap();
+        assert!(out.value.body.get(name).is_none(), "{name}: {}", out.value.body);
+        assert_eq!(paths(&out.report), [format!("/{name}")]);
+    }
+}
+
+#[test]
+fn dropping_log_probabilities_drops_their_alternatives() {
+    let chat = lookup("openai-chat").unwrap();
+    let text = r#"{"model":"m","messages":[],"logprobs":true,"top_logprobs":3}"#;
+    let overrides = Overrides { drop: vec![Setting::Logprobs], ..Overrides::NONE };
+    let options = Options { changed: true, overrides, ..Options::default() };
+    let wire = WireRequest { body: Json::parse(text).unwrap(), ..WireRequest::default() };
+    let out = Translator::new(chat, chat, &options).request(wire).unwrap();
+    assert_eq!(paths(&out.report), ["/logprobs", "/top_logprobs"]);
+}
+
+#[test]
 fn shared_settings_with_their_default_are_no_loss() {
     for (name, value) in [
         ("frequency_penalty", "0"),
@@ -133,7 +152,7 @@ fn shared_settings_with_their_default_are_no_loss() {
         let body = format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"{name}":{value}}}"#
         );
-        for to in TARGETS {
+        for to in fixtures::dialects() {
             let (_, report) = translate("openai-chat", to, &body);
             assert!(report.losses.is_empty(), "{name} → {to}: {:?}", report.losses);
         }
@@ -172,5 +191,4 @@ fn a_translated_stream_asks_every_compatible_vendor_for_usage() {
     let whole = body.replace("true", "false");
     let (out, _) = translate("anthropic", "openai-chat", &whole);
     assert_eq!(out.get("stream_options"), None, "{out}");
-    assert!(Dialect::ALL.len() >= TARGETS.len());
 }

@@ -2,7 +2,7 @@
 
 use toolwright_core::dialect::Dialect;
 use toolwright_core::json::Object;
-use toolwright_core::json::path::escape;
+use toolwright_core::json::pointer::escape;
 use toolwright_core::{Json, object};
 
 /// Below these keys every byte counts: arguments, schemas, results.
@@ -237,7 +237,8 @@ fn is_canonical_default(path: &str, key: &str, value: &Json) -> bool {
         "status" => text == "\"success\"",
         "response_format" | "format" => text == r#"{"type":"text"}"#,
         "responseMimeType" => text == "\"text/plain\"",
-        _ => false,
+        // A count of nothing, and details without counts.
+        _ => path.starts_with("/usage") && matches!(text.as_str(), "0" | "0.0" | "{}"),
     }
 }
 

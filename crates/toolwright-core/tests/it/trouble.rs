@@ -2,6 +2,7 @@
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest, lookup};
 use toolwright_core::fit::Aliases;
+use toolwright_core::frame::{Frame, FrameWriter};
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Json, json::Object, object};
 
@@ -56,6 +57,25 @@ fn a_damaged_stream_ends_with_a_fault_in_the_clients_dialect() {
             assert!(result.is_err(), "{from} {to}");
             assert!(out.contains(failure), "{from} {to}: {out}");
             assert!(!out.contains("[DONE]") || to == "mistral" || to == "cohere", "{from} {to}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_holds_no_reply_is_a_fault_in_every_dialect() {
+    for from in fixtures::codecs().into_iter().filter(|own| own.dialect() != Dialect::Bedrock) {
+        for body in [r#"{"detail":"Not Found"}"#, r#"{"status":"ok"}"#] {
+            let mut bytes = Vec::new();
+            FrameWriter::new(from.framing()).write(&Frame::data(body), &mut bytes);
+            for (to, failure) in FAILURES {
+                let (out, _) = stream(from.dialect().id(), to, &bytes);
+                // The Responses API has an event for an answer that never began, and one of Mistral's
+                // error bodies is a `detail`.
+                let others = ["event: error", r#"data: {"detail":"#];
+                let is_told =
+                    out.contains(failure) || others.iter().any(|own| out.starts_with(own));
+                assert!(is_told, "{} {to} {body}: {out}", from.dialect());
+            }
         }
     }
 }

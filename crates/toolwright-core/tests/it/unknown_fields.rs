@@ -3,7 +3,7 @@
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest};
 use toolwright_core::event::join::join;
 use toolwright_core::frame::Frame;
-use toolwright_core::json::path::escape;
+use toolwright_core::json::pointer::escape;
 use toolwright_core::{Body, Json, Part, Request, Response, ToolKind};
 
 use crate::fixtures;
@@ -54,16 +54,8 @@ fn objects(dialect: Dialect, value: &Json, pointer: &str, out: &mut Vec<String>)
 /// The document, with an unknown field on the object at a pointer.
 fn with_field(document: &Json, pointer: &str) -> Json {
     let mut changed = document.clone();
-    let mut place = &mut changed;
-    for step in pointer.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        place = match place {
-            Json::Array(items) => &mut items[step.parse::<usize>().unwrap()],
-            Json::Object(object) => object.get_mut(&step).unwrap(),
-            _ => panic!("{pointer}"),
-        };
-    }
     let field = Json::parse(r#"{"a":[1]}"#).unwrap();
+    let place = changed.pointer_mut(pointer).unwrap();
     place.as_object_mut().unwrap().insert("x_later", field);
     changed
 }

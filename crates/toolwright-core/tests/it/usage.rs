@@ -3,6 +3,7 @@
 use toolwright_core::dialect::{WireReply, lookup};
 use toolwright_core::event::join::join;
 use toolwright_core::frame::Frame;
+use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{Json, Usage};
 
 use crate::fixtures;
@@ -86,5 +87,40 @@ fn counts_reach_other_clients_by_their_own_convention() {
         let reply =
             translator.response(WireReply::ok(Json::parse(body).unwrap())).unwrap().value.body;
         assert_eq!(reply.pointer(place).and_then(Json::as_u64), Some(215), "{to}");
+    }
+}
+
+/// Every number of a document becomes another, but for indexes and times.
+fn absurd(document: &mut Json, count: &str) {
+    match document {
+        Json::Array(items) => items.iter_mut().for_each(|item| absurd(item, count)),
+        Json::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                let key = key.to_lowercase();
+                let is_count = key.contains("token") || key.ends_with("_count");
+                match value {
+                    Json::Number(_) if is_count => *value = Json::parse(count).unwrap(),
+                    value => absurd(value, count),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn absurd_counts_saturate_from_every_dialect_to_every_other() {
+    for count in ["18446744073709551615", "1e30", "99999999999999999999999"] {
+        for from in fixtures::codecs() {
+            let mut body = fixtures::json(from.dialect(), "synthetic/matrix_response.json");
+            absurd(&mut body, count);
+            let usage = from.decode_response(WireReply::ok(body.clone())).unwrap().usage.unwrap();
+            assert_eq!(usage.total(), u64::MAX, "{} {count}", from.dialect());
+            for to in fixtures::codecs() {
+                let options = Options::default();
+                let translator = Translator::new(from, to, &options);
+                translator.response(WireReply::ok(body.clone())).unwrap();
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use tokio::runtime;
@@ -53,6 +54,7 @@ impl Serve {
     /// Serves until it is told to stop.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.load()?;
+        config.check_listen(config.listen)?;
         let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
         let telemetry = Telemetry::open(&config).map_err(|error| failed(&error))?;
         let started = log::start(&config.log, telemetry.metrics());
@@ -79,7 +81,6 @@ impl Serve {
             config.data.clone_from(data);
         }
         config.open |= self.open;
-        config.check_listen()?;
         Ok(config)
     }
 
@@ -92,19 +93,26 @@ impl Serve {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
+        let loaded = gateway.keep.load(Instant::now()).await;
+        loaded.map_err(|error| Failure::failed(error.to_string()))?;
+        tokio::spawn(gateway.telemetry.records().clone().watch());
+        let reported = gateway.runs.report_unfinished().await;
+        reported.map_err(|error| Failure::failed(error.to_string()))?;
+        tokio::spawn(Arc::clone(&gateway.runs).prune());
         let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let renewal = renewal(config).map_err(Failure::failed)?;
-        let server = Server::bind(&config.listen.to_string()).await;
+        let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;
         let server =
             server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
         let control = server.control();
         control.renew(renewal);
         let upstreams = gateway.live().routes.count();
         greet(config, upstreams, server.address()).map_err(exit::io("stderr"))?;
-        let listening = config.listen;
-        let reloading = Reloading { serve: self, listening, gateway: Arc::clone(&gateway), level };
+        let (configured, bound) = (config.listen, server.address());
+        let shared = Arc::clone(&gateway);
+        let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
         tokio::spawn(signals.obey(Control::clone(&control), reloading));
-        let service = Arc::new(Router::new(gateway, server.health()));
+        let service = Arc::new(Router::new(gateway, server.health(), bound));
         let ended = server.run(service).await;
         telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
         responses.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
@@ -137,7 +145,10 @@ fn renewal(config: &Config) -> Result<Renewal, String> {
 /// Reads the configuration again, all of it before any of it counts.
 struct Reloading {
     serve: Serve,
-    listening: SocketAddr,
+    /// The address that the configuration named at the start
+    configured: SocketAddr,
+    /// The address that is listened at, whatever the configuration says now
+    bound: SocketAddr,
     gateway: Arc<Gateway>,
     level: log::Level,
 }
@@ -149,10 +160,11 @@ impl Reload for Reloading {
             None => error.to_string(),
         };
         let config = self.serve.load().map_err(told)?;
+        config.check_listen(self.bound).map_err(told)?;
         let renewal = renewal(&config)?;
         self.gateway.reload(&config, &environment).map_err(told)?;
         self.level.set(config.log.level);
-        if config.listen != self.listening {
+        if config.listen != self.configured {
             tracing::warn!("listen has changed: a restart is needed to listen there");
         }
         Ok(renewal)

@@ -154,15 +154,26 @@ impl Translate {
             }
             pushed?;
         }
+        // A fault of the vendor's own ends a stream too.
+        let was_over = stream.watch().is_over();
         let finished = stream.finish(&mut ready);
         if finished.is_err() && !strict {
             stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         }
         let report = finished?;
-        if strict && report.is_refused() {
+        let is_whole = was_over || stream.watch().is_complete();
+        if !is_whole && strict {
+            ready.clear();
+        }
+        if is_whole && strict && report.is_refused() {
             return Err(Ended::Refused(Box::new(report)));
         }
         stdout.write_all(&ready).map_err(exit::io("stdout"))?;
+        if !is_whole {
+            let what = format!("the input is not a whole stream of {}", self.from);
+            let hint = "it is empty, cut off, or of another dialect";
+            return Err(Failure::failed(what).with_hint(hint).into());
+        }
         Ok(report)
     }
 

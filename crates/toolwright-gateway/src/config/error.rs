@@ -59,15 +59,15 @@ impl ConfigError {
         self
     }
 
-    /// With the name that was probably meant, if one is near, as the hint.
+    /// With the name that was probably meant, if one is similar, as the hint.
     #[must_use]
-    pub(super) fn with_nearest<'n>(
+    pub(super) fn with_suggestion<'n>(
         self,
         name: &str,
         names: impl IntoIterator<Item = &'n str>,
     ) -> ConfigError {
-        match toolwright_core::near::nearest(name, names) {
-            Some(near) => self.with_hint(format!("did you mean `{near}`?")),
+        match toolwright_core::suggest(name, names) {
+            Some(other) => self.with_hint(format!("did you mean `{other}`?")),
             None => self,
         }
     }

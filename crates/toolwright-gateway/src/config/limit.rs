@@ -23,9 +23,10 @@ pub(super) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
         write_timeout: table.take_or("write_timeout", usual.write_timeout, Value::deadline)?,
         drain: table.take_or("drain", usual.drain, Value::duration)?,
     };
-    if limits.memory < limits.body {
+    if limits.budget() < limits.body {
         let what = format!(
-            "`memory` ({} bytes) is less than `body` ({} bytes), so the largest body never fits",
+            "three quarters of `memory` ({} bytes) are less than `body` ({} bytes), so the largest \
+             body never fits",
             limits.memory, limits.body
         );
         return Err(table.error(what));

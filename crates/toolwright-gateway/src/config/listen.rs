@@ -19,18 +19,22 @@ pub fn parse(text: &str) -> Result<SocketAddr, ConfigError> {
     })
 }
 
+/// Whether only this machine can reach an address.
+pub fn is_loopback(address: SocketAddr) -> bool {
+    // An IPv4 address within an IPv6 one is as local as the IPv4 one is.
+    address.ip().to_canonical().is_loopback()
+}
+
 impl Config {
     /// Refuses to let strangers in by accident: beyond loopback there are keys, or `open` says that
-    /// everybody is welcome.
-    pub fn check_listen(&self) -> Result<(), ConfigError> {
-        // An IPv4 address within an IPv6 one is as local as the IPv4 one is.
-        if self.listen.ip().to_canonical().is_loopback() || !self.keys.is_empty() || self.open {
+    /// everybody is welcome. `address` is the one that is or will be bound.
+    pub fn check_listen(&self, address: SocketAddr) -> Result<(), ConfigError> {
+        if is_loopback(address) || !self.keys.is_empty() || self.open {
             return Ok(());
         }
         let what = format!(
-            "{} can be reached from other machines, and there are no keys: everybody could use \
-             your upstreams",
-            self.listen
+            "{address} can be reached from other machines, and there are no keys: everybody could \
+             use your upstreams"
         );
         Err(ConfigError::new("listen", what).with_hint(
             "make a key with `toolwright key NAME`, or let everybody in with `open = true` (--open)",

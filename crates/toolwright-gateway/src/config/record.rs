@@ -1,5 +1,7 @@
 //! `[log]`, `[ledger]` and `[losses]`: what is written down, and how much of it.
 
+use std::time::Duration;
+
 use tracing::level_filters::LevelFilter;
 
 use super::error::ConfigError;
@@ -34,10 +36,30 @@ impl Default for Log {
 }
 
 /// What goes to the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// Whether arguments and outcomes are written too
     pub payloads: bool,
+    /// What happens to requests while the file cannot be written
+    pub on_failure: OnFailure,
+    /// How long a request waits for room in the ledger before it is refused
+    pub wait: Duration,
+}
+
+/// What happens to requests while the ledger cannot be written and too many entries wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFailure {
+    /// They wait a little, and are refused with 503
+    #[default]
+    Refuse,
+    /// They are answered without an entry, which is counted
+    Continue,
+}
+
+impl Default for Ledger {
+    fn default() -> Ledger {
+        Ledger { payloads: false, on_failure: OnFailure::Refuse, wait: Duration::from_secs(2) }
+    }
 }
 
 /// Losses that can be asked for.
@@ -62,6 +84,9 @@ const LEVELS: [(&str, LevelFilter); 6] = [
     ("trace", LevelFilter::TRACE),
 ];
 
+const ON_FAILURE: [(&str, OnFailure); 2] =
+    [("refuse", OnFailure::Refuse), ("continue", OnFailure::Continue)];
+
 const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
 
 /// Reads `[log]`.
@@ -78,7 +103,13 @@ pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {
 
 /// Reads `[ledger]`.
 pub(super) fn ledger(mut table: Table<'_>) -> Result<Ledger, ConfigError> {
-    let ledger = Ledger { payloads: table.take_or("payloads", false, Value::flag)? };
+    let usual = Ledger::default();
+    let ledger = Ledger {
+        payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
+        on_failure: table
+            .take_or("on_failure", usual.on_failure, |value| one_of(value, &ON_FAILURE))?,
+        wait: table.take_or("wait", usual.wait, Value::duration)?,
+    };
     table.finish()?;
     Ok(ledger)
 }
@@ -97,6 +128,6 @@ fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigEr
     words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant).ok_or_else(|| {
         let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let what = format!("this must be one of {}", accepted.join(", "));
-        value.error(what).with_nearest(text, accepted)
+        value.error(what).with_suggestion(text, accepted)
     })
 }

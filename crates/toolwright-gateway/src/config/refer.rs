@@ -60,5 +60,5 @@ fn check(what: &str, name: &str, names: &[&str], value: &Value<'_>) -> Result<()
         return Ok(());
     }
     let refused = format!("there is no {what} `{name}`; there are: {}", names.join(", "));
-    Err(value.error(refused).with_nearest(name, names.iter().copied()))
+    Err(value.error(refused).with_suggestion(name, names.iter().copied()))
 }

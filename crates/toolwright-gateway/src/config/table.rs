@@ -93,7 +93,7 @@ impl<'t> Table<'t> {
         let name = key.get_ref().as_ref();
         let what = format!("there is no such key; accepted: {}", self.known.join(", "));
         let error = ConfigError::new(self.below(name), what).with_place(place);
-        Err(error.with_nearest(name, self.known.iter().copied()))
+        Err(error.with_suggestion(name, self.known.iter().copied()))
     }
 
     /// A refusal of the table as a whole.

@@ -167,7 +167,7 @@ fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
         "mcp" => "mcp has tools and no models, so it is no dialect of an upstream".to_owned(),
         _ => format!("there is no such dialect; accepted: {}", dialects().join(", ")),
     };
-    Err(value.error(what).with_nearest(&named, dialects()))
+    Err(value.error(what).with_suggestion(&named, dialects()))
 }
 
 /// The dialect of an upstream whose name says it.
@@ -269,7 +269,7 @@ fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
     name.parse().map_err(|()| {
         let names = Setting::ALL.map(Setting::name);
         let what = format!("there is no such setting; accepted: {}", names.join(", "));
-        value.error(what).with_nearest(&name, names)
+        value.error(what).with_suggestion(&name, names)
     })
 }
 

@@ -36,9 +36,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at an address such as `127.0.0.1:8000`.
-    pub async fn bind(address: &str) -> Result<Server, ListenError> {
-        let (listener, address) = listen(address).await?;
+    /// Listens on an address such as `127.0.0.1:8000`, with a backlog for `connections`.
+    pub async fn bind(address: &str, connections: usize) -> Result<Server, ListenError> {
+        let (listener, address) = listen(address, connections).await?;
         Ok(Server { listener, address, control: Control::new() })
     }
 
@@ -78,7 +78,7 @@ impl Server {
         let Server { listener, control, .. } = self;
         let first = control.settings.get();
         let most = first.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
-        let budget = Budget::new(first.limits.memory);
+        let budget = Budget::new(first.limits.budget());
         drop(first);
         let slots = Arc::new(Semaphore::new(most));
         let cuts = Arc::new(AtomicUsize::new(0));

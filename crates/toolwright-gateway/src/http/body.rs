@@ -107,7 +107,7 @@ impl Reading {
         whole.extend_from_slice(&first);
         drop(first);
         while let Some(piece) = self.next().await? {
-            whole.extend_from_slice(&piece);
+            append(&mut whole, &piece, self.expected());
         }
         Ok(self.share.hold(whole.freeze()))
     }
@@ -138,6 +138,16 @@ impl Reading {
     fn expected(&self) -> usize {
         self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(self.most)
     }
+}
+
+/// Appends a piece to a body that may come to `most` bytes. Where there is no room for it, the body
+/// moves once, to as much as it can need: what is not written to takes no memory, while growing step
+/// by step would have the body there twice each time.
+pub(crate) fn append(whole: &mut BytesMut, piece: &Bytes, most: usize) {
+    if whole.capacity() - whole.len() < piece.len() {
+        whole.reserve(most.saturating_sub(whole.len()).max(piece.len()));
+    }
+    whole.extend_from_slice(piece);
 }
 
 fn fault(class: FaultClass, status: u16, message: String) -> Fault {

@@ -145,6 +145,11 @@ impl Share {
         }
     }
 
+    /// How many bytes it has.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// A share of nothing yet, beside this one.
     #[must_use]
     pub fn beside(&self) -> Share {

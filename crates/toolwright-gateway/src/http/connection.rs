@@ -3,9 +3,11 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -20,7 +22,6 @@ use super::arrival::{Arrival, Service};
 use super::body::RequestBody;
 use super::budget::Budget;
 use super::drain::{Phase, Watch};
-use super::fence::{Panicked, fenced};
 use super::pulse::{Finding, Heads, Pulse};
 use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
@@ -210,8 +211,10 @@ async fn answer<S: Service>(
             budget: Arc::clone(&line.budget),
             started: std::time::Instant::now(),
         };
-        let answered = fenced(Box::pin(service.answer(arrival))).await;
-        answered.unwrap_or_else(|Panicked| service.fail(&uri, broken()))
+        // Boxed, because a connection would otherwise reserve space for it from its first request to
+        // its end. A panic fails this request and no other; the panic hook has logged it.
+        let answered = AssertUnwindSafe(Box::pin(service.answer(arrival))).catch_unwind().await;
+        answered.unwrap_or_else(|_| service.fail(&uri, broken()))
     };
     // What is left of the body will not be read, so the next request on the connection cannot be
     // found.

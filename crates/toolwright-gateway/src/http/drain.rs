@@ -122,6 +122,11 @@ impl Health {
         plain(StatusCode::OK, "ok\n")
     }
 
+    /// The answer to `/readyz` while something else than draining keeps requests out: 503, in words.
+    pub fn unready(&self, why: &'static str) -> Reply {
+        plain(StatusCode::SERVICE_UNAVAILABLE, why)
+    }
+
     /// The answer to `/readyz`: 200, or 503 once the server drains.
     pub fn readyz(&self) -> Reply {
         if self.is_ready() {

@@ -13,8 +13,7 @@ pub struct Limits {
     pub headers: usize,
     /// The most connections at once; more wait to be accepted
     pub connections: usize,
-    /// The most bytes that requests and answers take at once, as they came and as they are read; more
-    /// wait a moment and are then refused
+    /// The most memory that the process is to take, in bytes
     pub memory: usize,
     /// How long a request's head may take, and a TLS handshake
     pub header_timeout: Duration,
@@ -26,6 +25,14 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// How long what is under way may go on after the order to stop
     pub drain: Duration,
+}
+
+impl Limits {
+    /// The bytes that requests and answers may take at once, as they came and as they are read; more
+    /// wait a moment and are then refused. The rest of the memory is for the process itself.
+    pub fn budget(&self) -> usize {
+        self.memory / 4 * 3
+    }
 }
 
 impl Default for Limits {

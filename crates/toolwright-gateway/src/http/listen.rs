@@ -3,7 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tokio::net::{TcpListener, lookup_host};
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
+
+/// Connections that may wait to be accepted, at least. The kernel has a maximum of its own.
+const MIN_BACKLOG: u32 = 1024;
 
 /// The address cannot be listened at.
 #[derive(Debug, thiserror::Error)]
@@ -46,18 +49,52 @@ impl ListenError {
     }
 }
 
-/// Listens. A name may mean several addresses; the first that works is taken.
-pub(super) async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), ListenError> {
+/// Listens with a backlog for `connections`. A name may resolve to several addresses; the first one that
+/// can be bound is used.
+pub(super) async fn listen(
+    address: &str,
+    connections: usize,
+) -> Result<(TcpListener, SocketAddr), ListenError> {
     let failed = |error: io::Error| ListenError::new(address, &error);
-    let listener = TcpListener::bind(lookup(address).await.map_err(failed)?.as_slice()).await;
-    let listener = listener.map_err(failed)?;
+    let mut bound = Err(io::Error::from(io::ErrorKind::InvalidInput));
+    for address in lookup(address).await.map_err(failed)? {
+        bound = bind(address, backlog(connections));
+        if bound.is_ok() {
+            break;
+        }
+    }
+    let listener = bound.map_err(failed)?;
     let real = listener.local_addr().map_err(failed)?;
     Ok((listener, real))
+}
+
+fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A port that was just let go of can be taken again.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
+/// How many connections may wait to be accepted: all that there may be can come at once.
+fn backlog(connections: usize) -> u32 {
+    u32::try_from(connections).unwrap_or(u32::MAX).max(MIN_BACKLOG)
 }
 
 async fn lookup(address: &str) -> io::Result<Vec<SocketAddr>> {
     match address.parse() {
         Ok(address) => Ok(vec![address]),
         Err(_) => Ok(lookup_host(address).await?.collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::backlog;
+
+    #[test]
+    fn the_backlog_follows_the_limit_on_connections() {
+        assert_eq!([1, 1024, 10_000].map(backlog), [1024, 1024, 10_000]);
+        assert_eq!(backlog(usize::MAX), u32::MAX);
     }
 }

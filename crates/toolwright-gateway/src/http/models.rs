@@ -4,6 +4,7 @@
 //! the dialect's id before the path.
 
 use http::HeaderMap;
+use toolwright_core::fit::profile::Family;
 use toolwright_core::json::Object;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
 
@@ -64,7 +65,7 @@ impl Listing {
             (Some(own), Some("v1") | None, "models") if own.codec().is_some() => own,
             _ => return None,
         };
-        let model = model.map(toolwright_core::dialect::percent::decode);
+        let model = model.map(toolwright_core::percent::decode);
         Some(Listing { dialect, model, about: About::Models })
     }
 
@@ -165,28 +166,12 @@ pub struct Description<'d> {
     pub vision: bool,
 }
 
-/// Context windows in tokens, by the prefix of a model's name. Unverified except for Gemini; a model of
-/// the family may have a larger one.
-const CONTEXT: &[(&str, u64)] = &[
-    ("claude-", 200_000),
-    ("deepseek-", 128_000),
-    ("gemini-", 1_048_576),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-4o", 128_000),
-    ("gpt-5", 400_000),
-];
-
 impl Description<'_> {
     /// The document, in the form of Ollama's `/api/show`.
     pub fn document(&self) -> Json {
         let mut info = object! {"general.architecture": self.upstream};
-        // A vendor's name may stand before the model's: `us.anthropic.claude-…`, `google/gemini-…`.
-        let known = CONTEXT.iter().find(|(family, _)| {
-            let mut found = self.model.match_indices(family);
-            found.any(|(at, _)| at == 0 || self.model[..at].ends_with(['/', '.']))
-        });
-        if let Some((_, length)) = known {
-            info.push(format!("{}.context_length", self.upstream), *length);
+        if let Some(window) = Family::find(self.model).and_then(|family| family.context_window) {
+            info.push(format!("{}.context_length", self.upstream), window);
         }
         let capabilities =
             ["completion", "tools"].into_iter().chain(self.vision.then_some("vision"));

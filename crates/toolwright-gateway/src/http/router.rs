@@ -1,33 +1,46 @@
 //! A path to whoever answers there: a vendor's endpoint to the exchange, the rest to our own.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderValue, Method, StatusCode, Uri, header};
 use toolwright::Caller;
+use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
 use toolwright_core::{Fault, FaultClass};
 
 use super::models::Listing;
-use super::{Arrival, Health, Reply, ReplyBody, Service, openapi};
+use super::{Arrival, Health, Reply, ReplyBody, Service, Share, browser, openapi};
+use crate::config::listen::is_loopback;
 use crate::gateway::Gateway;
-use crate::key::{Client, Found};
-use crate::proxy::ask::{self, Ask};
+use crate::key::{Client, Found, Reservation};
+use crate::proxy::ask::Ask;
 use crate::proxy::close::Close;
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
+use crate::proxy::prepare;
 use crate::proxy::responses::lookup::{self, Asker, Lookup};
+use crate::proxy::route::Routes;
 use crate::telemetry::{Exchanging, RequestId};
 
 /// Answers every path.
 pub struct Router {
     gateway: Arc<Gateway>,
     health: Health,
+    /// Whether only this machine can reach the port
+    is_local: bool,
 }
 
 impl Service for Router {
     async fn answer(&self, arrival: Arrival) -> Reply {
+        if self.is_local
+            && self.gateway.live().keys.is_open()
+            && let Err(fault) = browser::check_host(&arrival.headers, &arrival.uri)
+        {
+            return self.fail(&arrival.uri, fault);
+        }
         match Endpoint::find(arrival.uri.path(), arrival.uri.query()) {
             Some(endpoint) if arrival.method == Method::POST => {
                 self.exchange(endpoint, arrival).await
@@ -37,7 +50,7 @@ impl Service for Router {
             }
             None => match Lookup::find(&arrival.method, &arrival.uri) {
                 Some(lookup) => {
-                    let found = self.lookup(&lookup, arrival).await;
+                    let found = self.lookup(lookup, arrival).await;
                     found.unwrap_or_else(|fault| say(lookup::DIALECT, fault))
                 }
                 None => self.own(&arrival).await,
@@ -51,31 +64,37 @@ impl Service for Router {
 }
 
 impl Router {
-    /// Of a gateway, whose health is known.
-    pub fn new(gateway: Arc<Gateway>, health: Health) -> Router {
-        Router { gateway, health }
+    /// Of a gateway, whose health is known, at the address that it listens at.
+    pub fn new(gateway: Arc<Gateway>, health: Health, bound: SocketAddr) -> Router {
+        Router { gateway, health, is_local: is_loopback(bound) }
     }
 
-    async fn exchange(&self, endpoint: Endpoint, arrival: Arrival) -> Reply {
+    async fn exchange(&self, mut endpoint: Endpoint, mut arrival: Arrival) -> Reply {
         let live = self.gateway.live();
         let found = live.keys.find(&arrival.headers, &arrival.uri);
+        if found.is_ok() {
+            live.keys.strip(&mut arrival.headers);
+            endpoint.retain_query(|_, value| !live.keys.holds(value));
+        }
         let caller = found.as_ref().map_or_else(|_| nobody(), |found| found.client.caller());
         let telemetry = &self.gateway.telemetry;
-        if let Some(room) = telemetry.records().room() {
-            room.await;
+        if let Err(fault) = telemetry.admit().await {
+            return fault::reply(endpoint.codec, RequestId::random(), fault);
         }
         let mut note = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         note.traced(&arrival.headers);
         let codec = endpoint.codec;
-        let share = arrival.budget.share();
-        match self.ask(found, endpoint, arrival, note.id).await {
-            Ok((ask, busy)) => {
+        let mut share = arrival.budget.share();
+        match self.ask(found, endpoint, arrival, note.id, &live.routes, &mut share).await {
+            Ok((ask, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.keep);
                 let close = Close::new(note, Arc::clone(&ask.client), keep, share);
+                let close = close.with_reservation(reservation);
                 let exchange = Exchange::new(ask, routes, close, busy);
                 let hold = Arc::clone(&self.gateway.hold);
-                let exchange = exchange.with_tools(Arc::clone(&live.tools), hold);
+                let runs = Arc::clone(&self.gateway.runs);
+                let exchange = exchange.with_tools(Arc::clone(&live.tools), hold, runs);
                 let responses = Arc::clone(&self.gateway.responses);
                 exchange.with_responses(responses).run().await
             }
@@ -90,35 +109,46 @@ impl Router {
         endpoint: Endpoint,
         arrival: Arrival,
         id: RequestId,
-    ) -> Result<(Ask, Instant), Fault> {
+        routes: &Routes,
+        share: &mut Share,
+    ) -> Result<(Ask, Instant, Option<Reservation>), Fault> {
         let found = found?;
         if found.carrier.is_none() {
-            check_origin(&arrival.headers)?;
+            browser::check_origin(&arrival.headers)?;
         }
         found.client.admit(arrival.started)?;
         let Arrival { headers, body, budget, .. } = arrival;
-        let body = body.read().await?;
+        let mut body = body.read().await?;
         let busy = Instant::now();
-        let mut ask = Ask::new(id, endpoint, headers, body, found)?;
+        if found.is_in(&body) {
+            let mut share = budget.share();
+            share.reach(body.len(), body.len()).await?;
+            body = share.hold(found.mask(&body));
+        }
+        let reading = prepare::reading(&endpoint, &body, routes, share);
+        let mut ask = Ask::new(id, endpoint, headers, body, found, reading)?;
         self.gateway.responses.resolve(&mut ask, budget.share()).await?;
-        Ok((ask, busy))
+        let reservation = ask.reserve(busy)?;
+        Ok((ask, busy, reservation))
     }
 
     /// A stored response, or what is to be done with it.
-    async fn lookup(&self, lookup: &Lookup, arrival: Arrival) -> Result<Reply, Fault> {
+    async fn lookup(&self, mut lookup: Lookup, mut arrival: Arrival) -> Result<Reply, Fault> {
         let live = self.gateway.live();
-        let Found { client, carrier } = live.keys.find(&arrival.headers, &arrival.uri)?;
+        let Found { client, carrier, .. } = live.keys.find(&arrival.headers, &arrival.uri)?;
         if carrier.is_none() {
-            check_origin(&arrival.headers)?;
+            browser::check_origin(&arrival.headers)?;
         }
+        live.keys.strip(&mut arrival.headers);
+        lookup.retain_query(|_, value| !live.keys.holds(value));
         let asker = Asker {
             client: &client,
-            credential: ask::credential(&arrival.headers, carrier),
+            credential: ClientCredential::from_headers(&arrival.headers),
             headers: &arrival.headers,
             share: arrival.budget.share(),
         };
         let remote = |id: &str| live.routes.remote(id);
-        self.gateway.responses.answer(lookup, asker, remote).await
+        self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
     /// Our own endpoints.
@@ -126,7 +156,7 @@ impl Router {
         let path = arrival.uri.path();
         let answered = match (&arrival.method, path) {
             (&Method::GET | &Method::HEAD, "/healthz") => Ok(self.health.healthz()),
-            (&Method::GET | &Method::HEAD, "/readyz") => Ok(self.health.readyz()),
+            (&Method::GET | &Method::HEAD, "/readyz") => Ok(self.readyz()),
             (&Method::GET | &Method::HEAD, "/openapi.json") => Ok(openapi::reply()),
             (&Method::GET | &Method::HEAD, "/metrics") => self.metrics(arrival),
             (&Method::GET | &Method::HEAD, _) => match path.strip_prefix(LOSSES) {
@@ -141,6 +171,14 @@ impl Router {
             let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
             say(dialect, fault)
         })
+    }
+
+    /// Whether requests are taken: not while the server drains, nor while the ledger cannot be written.
+    fn readyz(&self) -> Reply {
+        match self.gateway.telemetry.records().failure() {
+            Some(_) => self.health.unready("the ledger cannot be written\n"),
+            None => self.health.readyz(),
+        }
     }
 
     fn metrics(&self, arrival: &Arrival) -> Result<Reply, Fault> {
@@ -196,20 +234,6 @@ const LOSSES: &str = "/v1/losses/";
 
 /// The media type of metrics.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Refuses a request that a page of the web makes a browser send, where no key is asked for:
-/// everybody on this machine may use the gateway, and not every page that somebody looks at here.
-fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
-    let host = origin.as_ref().and_then(Uri::host).unwrap_or_default();
-    if matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
-        return Ok(());
-    }
-    let message = "A page of another site sent this request, and no key is asked for here. \
-                   Configure client keys to serve pages.";
-    Err(Fault::new(FaultClass::Forbidden, message))
-}
 
 /// Says a fault that belongs to no exchange in a dialect, or as most clients understand it.
 fn say(dialect: Dialect, fault: Fault) -> Reply {

@@ -7,7 +7,7 @@ use toolwright::Caller;
 use toolwright_core::{Fault, FaultClass};
 
 use super::allow::Allow;
-use super::limit::{Limit, Meter};
+use super::limit::{Full, Limit, Meter};
 use crate::config::Key;
 
 /// Whoever sends requests.
@@ -74,6 +74,11 @@ impl Client {
         self.models.has(said) || self.models.has(target)
     }
 
+    /// Whether it may use some models and not others.
+    pub fn has_allowed_models(&self) -> bool {
+        self.models != Allow::All
+    }
+
     /// Whether the gateway may run a tool for it.
     pub fn may_call(&self, tool: &str) -> bool {
         self.tools.has(tool)
@@ -91,25 +96,57 @@ impl Client {
 
     /// Counts a request, if there is room for one.
     pub fn admit(&self, now: Instant) -> Result<(), Fault> {
-        self.meter.admit(now).map_err(|full| {
-            let (unit, rate) = match full.limit {
-                Limit::Requests(rate) => ("requests", rate),
-                Limit::Tokens(rate) => ("tokens", rate),
-            };
-            let message = format!(
-                "The key `{}` has used its {rate} {unit} per minute. Try again in {} s.",
-                self.name,
-                full.wait.as_millis().div_ceil(1000).max(1)
-            );
-            let wait = u64::try_from(full.wait.as_millis()).unwrap_or(u64::MAX);
-            let mut fault = Fault::new(FaultClass::RateLimited, message);
-            fault.retry_after_ms = Some(wait.saturating_add(1));
-            fault
-        })
+        self.meter.admit(now).map_err(|full| self.limited(full))
     }
 
-    /// Counts the tokens of an answer.
-    pub fn charge(&self, tokens: u64, now: Instant) {
-        self.meter.charge(tokens, now);
+    /// Whether its tokens are limited.
+    pub fn has_token_limit(&self) -> bool {
+        self.meter.limits_tokens()
+    }
+
+    /// Reserves tokens for a request, if there is room for them.
+    pub fn reserve(&self, tokens: u64, now: Instant) -> Result<Reservation, Fault> {
+        let tokens = self.meter.reserve(tokens, now).map_err(|full| self.limited(full))?;
+        Ok(Reservation { meter: Arc::clone(&self.meter), tokens: Some(tokens) })
+    }
+
+    fn limited(&self, full: Full) -> Fault {
+        let (unit, rate) = match full.limit {
+            Limit::Requests(rate) => ("requests", rate),
+            Limit::Tokens(rate) => ("tokens", rate),
+        };
+        let message = format!(
+            "The key `{}` has used its {rate} {unit} per minute. Try again in {} s.",
+            self.name,
+            full.wait.as_millis().div_ceil(1000).max(1)
+        );
+        let wait = u64::try_from(full.wait.as_millis()).unwrap_or(u64::MAX);
+        let mut fault = Fault::new(FaultClass::RateLimited, message);
+        fault.retry_after_ms = Some(wait.saturating_add(1));
+        fault
+    }
+}
+
+/// Tokens that are reserved for a request until it is known what it used. Dropped before, it gives
+/// them back.
+#[derive(Debug)]
+pub struct Reservation {
+    meter: Arc<Meter>,
+    /// How many; `None` when it is settled
+    tokens: Option<u64>,
+}
+
+impl Reservation {
+    /// Counts what the request has used instead.
+    pub fn settle(&mut self, used: u64, now: Instant) {
+        if let Some(reserved) = self.tokens.take() {
+            self.meter.settle(reserved, used, now);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.settle(0, Instant::now());
     }
 }

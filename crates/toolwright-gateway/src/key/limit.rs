@@ -2,7 +2,8 @@
 //!
 //! A bucket is one moment: when it will be full again. Using something moves the moment on, time
 //! catches up with it, and nothing has to be counted or swept. Tokens are known only after the
-//! answer: they are charged then, into debt if need be, and while there is debt nothing is admitted.
+//! answer: an estimate is reserved before, and corrected then, into debt if need be. While there is
+//! debt nothing is admitted.
 
 use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -87,10 +88,29 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts the tokens of an answer.
-    pub fn charge(&self, tokens: u64, now: Instant) {
-        if let Some(bucket) = &mut self.buckets().tokens {
-            bucket.take(tokens, now);
+    /// Whether tokens are limited.
+    pub fn limits_tokens(&self) -> bool {
+        self.buckets().tokens.is_some()
+    }
+
+    /// Reserves tokens for a request, if there is room for them, and returns how many: at most half
+    /// of the rate, so that a request that may be larger than the limit is not refused for ever.
+    pub fn reserve(&self, tokens: u64, now: Instant) -> Result<u64, Full> {
+        let mut buckets = self.buckets();
+        let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
+        let reserved = tokens.min(bucket.rate.get().div_ceil(2));
+        let limit = Limit::Tokens(bucket.rate);
+        bucket.room(reserved, now).map_err(|wait| Full { limit, wait })?;
+        bucket.take(reserved, now);
+        Ok(reserved)
+    }
+
+    /// Counts the tokens that a request used in place of those that were reserved for it.
+    pub fn settle(&self, reserved: u64, used: u64, now: Instant) {
+        let Some(bucket) = &mut self.buckets().tokens else { return };
+        match used.checked_sub(reserved) {
+            Some(more) => bucket.take(more, now),
+            None => bucket.give(reserved - used),
         }
     }
 
@@ -117,6 +137,11 @@ impl Bucket {
         let after = self.used(now) + scaled(MINUTE, amount, self.rate.get());
         let over = after.saturating_sub(MINUTE);
         if over.is_zero() { Ok(()) } else { Err(over) }
+    }
+
+    fn give(&mut self, amount: u64) {
+        let back = scaled(MINUTE, amount, self.rate.get());
+        self.full = self.full.and_then(|full| full.checked_sub(back));
     }
 
     fn take(&mut self, amount: u64, now: Instant) {
@@ -183,9 +208,9 @@ mod tests {
         let start = Instant::now();
         let meter = Meter::new(rates(0, 1000));
         assert_eq!(admitted(&meter, 5, start), 5, "nothing is known of them yet");
-        meter.charge(999, start);
+        meter.settle(0, 999, start);
         assert_eq!(admitted(&meter, 1, start), 1, "one is left");
-        meter.charge(2001, start);
+        meter.settle(0, 2001, start);
         let full = meter.admit(start).unwrap_err();
         assert!(matches!(full.limit, Limit::Tokens(_)));
         assert_eq!(full.wait, Duration::from_millis(120_060), "2000 in debt and room for one");
@@ -196,17 +221,51 @@ mod tests {
     fn a_request_without_tokens_is_not_counted() {
         let start = Instant::now();
         let meter = Meter::new(rates(1, 10));
-        meter.charge(10, start);
+        meter.settle(0, 10, start);
         assert!(matches!(meter.admit(start).unwrap_err().limit, Limit::Tokens(_)));
         assert!(meter.admit(start + Duration::from_secs(6)).is_ok());
+    }
+
+    #[test]
+    fn what_is_reserved_at_once_is_no_more_than_the_rate() {
+        let start = Instant::now();
+        for estimate in [1, 70, 100, 499, 500, 10_000, u64::MAX] {
+            let meter = Meter::new(rates(0, 1000));
+            let reserved: Vec<u64> =
+                (0..100).map_while(|_| meter.reserve(estimate, start).ok()).collect();
+            assert!(reserved.iter().sum::<u64>() <= 1000 && !reserved.is_empty(), "{estimate}");
+            // What was not used is free again, and no more than that.
+            for own in &reserved {
+                meter.settle(*own, 0, start);
+            }
+            let again = (0..100).map_while(|_| meter.reserve(estimate, start).ok()).count();
+            assert_eq!(again, reserved.len(), "{estimate}");
+        }
+    }
+
+    #[test]
+    fn what_was_used_replaces_what_was_reserved() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(0, 1000));
+        let reserved = meter.reserve(100, start).unwrap();
+        meter.settle(reserved, 600, start);
+        assert!(meter.reserve(401, start).is_err() && meter.reserve(400, start).is_ok());
+        // A reservation that time has filled up again gives no more than is used.
+        let meter = Meter::new(rates(0, 1000));
+        let reserved = meter.reserve(500, start).unwrap();
+        meter.settle(reserved, 100, start + 2 * MINUTE);
+        assert_eq!(admitted(&meter, 1, start + 2 * MINUTE), 1);
+        assert!(meter.reserve(500, start + 2 * MINUTE).is_ok());
+        assert!(meter.reserve(500, start + 2 * MINUTE).is_ok());
+        assert!(meter.reserve(1, start + 2 * MINUTE).is_err());
     }
 
     #[test]
     fn debt_has_an_end() {
         let start = Instant::now();
         let meter = Meter::new(rates(0, 1));
-        meter.charge(u64::MAX, start);
-        meter.charge(u64::MAX, start);
+        meter.settle(0, u64::MAX, start);
+        meter.settle(1, u64::MAX, start);
         assert!(meter.admit(start).unwrap_err().wait <= MOST_DEBT);
         assert!(meter.admit(start + MOST_DEBT).is_ok());
     }

@@ -1,22 +1,23 @@
-//! A request as it came, and as much of it as routing needs. It is read as a whole only if somebody
-//! must change it.
+//! A client's request and the members of it that routing needs. The body is parsed as a whole at once if
+//! it will probably be translated, otherwise only where it must be changed.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, header};
+use http::HeaderMap;
 use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{Dialect, WireRequest};
-use toolwright_core::json::{Member, peek, peek_and_weigh};
+use toolwright_core::json::{Member, peek, peek_and_parse};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
 use super::endpoint::{Endpoint, Purpose};
-use super::headers;
 use super::responses::state::{Members, State};
-use super::weight::{SMALL, grown, weight};
-use crate::key::{Carrier, Client, Found};
+use super::weight::weight;
+use super::{headers, named, tokens};
+use crate::key::{Client, Found, Reservation};
 use crate::telemetry::RequestId;
 
 /// One request of a client.
@@ -43,28 +44,39 @@ pub struct Ask {
     pub strict: bool,
     /// What it refers to of earlier answers
     pub state: State,
+    /// The parsed body, if it was parsed to find its members
+    pub parsed: Option<Json>,
     /// Where the body names the model, if it does so once
     model_place: Option<Range<usize>>,
-    /// The weight of the body's tree, where it is known
-    tree_weight: Option<usize>,
+}
+
+/// How the body of a request is read at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Validated, to find the members that routing needs
+    Members,
+    /// Parsed in the same pass
+    Whole,
 }
 
 impl Ask {
-    /// Looks at a request. The body must be one JSON object; more of it is not read here.
+    /// Looks at a request, whose headers hold no key of this gateway. The body must be one JSON
+    /// object.
     pub fn new(
         id: RequestId,
         endpoint: Endpoint,
         headers: HeaderMap,
         body: Bytes,
         found: Found,
+        reading: Reading,
     ) -> Result<Ask, Fault> {
-        // The weight of a small body is computed only on demand.
-        let looked = if body.len() > SMALL {
-            peek_and_weigh(&body, &MEMBERS).map(|(found, tree)| (found, Some(tree)))
-        } else {
-            peek(&body, &MEMBERS).map(|found| (found, None))
+        let looked = match reading {
+            Reading::Members => peek(&body, &MEMBERS).map(|members| (members, None)),
+            Reading::Whole => {
+                peek_and_parse(&body, &MEMBERS).map(|(members, parsed)| (members, Some(parsed)))
+            }
         };
-        let (members, tree_weight) = looked.map_err(|error| {
+        let (members, parsed) = looked.map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
         })?;
         let [named, old_name, streamed, input, previous, store, background, conversation, prompt] =
@@ -80,6 +92,9 @@ impl Ask {
             None => (model(named.as_ref())?, false),
         };
         check(&model)?;
+        if found.client.has_allowed_models() {
+            named::check(&body, &endpoint, &model)?;
+        }
         let members = Members { input, previous, store, background, conversation, prompt };
         let state = match endpoint.dialect {
             Dialect::OpenaiResponses => State::read(&body, &members, found.carrier.is_none())?,
@@ -87,8 +102,8 @@ impl Ask {
         };
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
-        let Found { client, carrier } = found;
-        let credential = credential(&headers, carrier);
+        let client = found.client;
+        let credential = ClientCredential::from_headers(&headers);
         Ok(Ask {
             id,
             endpoint,
@@ -101,20 +116,29 @@ impl Ask {
             stream,
             strict,
             state,
+            parsed,
             model_place,
-            tree_weight,
         })
+    }
+
+    /// Reserves the tokens that it may use, if it generates and its client's are limited.
+    pub fn reserve(&self, now: Instant) -> Result<Option<Reservation>, Fault> {
+        if self.endpoint.purpose != Purpose::Generate || !self.client.has_token_limit() {
+            return Ok(None);
+        }
+        self.client.reserve(tokens::expected(&self.body), now).map(Some)
     }
 
     /// How many bytes it takes to read the body and to write it anew.
     pub fn weight(&self) -> usize {
-        self.tree_weight.map_or_else(|| weight(&self.body), grown)
+        weight(&self.body)
     }
 
-    /// Reads it whole. The wish for a stream is said, whatever the dialect's default is.
-    pub fn read(&self) -> Result<Request, Fault> {
-        let body = Json::parse_bytes(&self.body)
-            .map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
+    /// Decodes it, from the parsed body where there is one. `stream` is set, whatever the dialect's
+    /// default is.
+    pub fn read(&self, parsed: Option<Json>) -> Result<Request, Fault> {
+        let body = parsed.map_or_else(|| Json::parse_bytes(&self.body), Ok);
+        let body = body.map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
         let (path, body) = match self.endpoint.purpose {
             Purpose::Generate => (self.endpoint.address(), body),
             // The codecs know only the path that generates.
@@ -133,24 +157,35 @@ impl Ask {
     /// Replaces the body by one in which references are resolved.
     pub(super) fn edit(&mut self, body: Bytes) {
         self.body = body;
-        self.tree_weight = None;
+        self.parsed = None;
         self.model_place = None;
         self.state.edited = true;
     }
 
     /// The body with another model where it names one, otherwise untouched.
     pub fn body_for(&self, model: &str) -> Bytes {
+        match self.renamed(model) {
+            Some((place, name)) => self.splice(&place, &name),
+            None => self.body.clone(),
+        }
+    }
+
+    /// How many bytes a copy of the body for a model takes: none, where it need not be renamed.
+    pub fn copied_for(&self, model: &str) -> usize {
+        self.renamed(model).map_or(0, |(_, name)| self.body.len() + name.len())
+    }
+
+    /// Where the body names a model that is to be replaced, and by what.
+    fn renamed(&self, model: &str) -> Option<(Range<usize>, String)> {
+        if self.model == model {
+            return None;
+        }
         match &self.model_place {
-            Some(place) if self.endpoint.said.is_none() && self.model != model => {
-                self.splice(place, model)
+            Some(place) if self.endpoint.said.is_none() => Some((place.clone(), model.to_owned())),
+            _ if self.endpoint.purpose == Purpose::CountTokens => {
+                Some((wrapped_model(&self.body)?, format!("models/{model}")))
             }
-            _ if self.endpoint.purpose == Purpose::CountTokens && self.model != model => {
-                match wrapped_model(&self.body) {
-                    Some(place) => self.splice(&place, &format!("models/{model}")),
-                    None => self.body.clone(),
-                }
-            }
-            _ => self.body.clone(),
+            _ => None,
         }
     }
 
@@ -197,27 +232,6 @@ const MEMBERS: [&str; 9] = [
     "conversation",
     "prompt",
 ];
-
-/// What a client showed besides the key that is for us.
-pub(crate) fn credential(
-    headers: &HeaderMap,
-    carrier: Option<Carrier>,
-) -> Option<ClientCredential> {
-    let ours = match carrier {
-        Some(Carrier::Bearer | Carrier::AccessKey) => Some(header::AUTHORIZATION),
-        Some(Carrier::ApiKey) => Some(HeaderName::from_static("x-api-key")),
-        Some(Carrier::GoogApiKey) => Some(HeaderName::from_static("x-goog-api-key")),
-        Some(Carrier::Own | Carrier::Query) | None => None,
-    };
-    match ours {
-        None => ClientCredential::from_headers(headers),
-        Some(ours) => {
-            let mut rest = headers.clone();
-            rest.remove(ours);
-            ClientCredential::from_headers(&rest)
-        }
-    }
-}
 
 fn model(member: Option<&Member<'_>>) -> Result<String, Fault> {
     let named = member.and_then(Member::as_str).filter(|model| !model.is_empty());

@@ -8,7 +8,7 @@ use toolwright_core::{Fault, Json};
 use super::headers;
 use super::weight::weight;
 use super::whole::{content_type, no_answer};
-use crate::http::{Full, Share};
+use crate::http::{Full, Share, append};
 
 /// The longest answer that is read.
 pub const LONGEST: usize = 64 << 20;
@@ -54,8 +54,8 @@ async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes
             first = piece;
             continue;
         }
-        whole.extend_from_slice(&std::mem::take(&mut first));
-        whole.extend_from_slice(&piece);
+        append(&mut whole, &std::mem::take(&mut first), most);
+        append(&mut whole, &piece, most);
     }
     Ok(Ok(if whole.is_empty() { first } else { whole.freeze() }))
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_core::Stream;
+use futures_util::{Stream, StreamExt};
 use tokio::sync::Mutex;
 use toolwright::run::model::ready;
 use toolwright::run::{EventStream, Model, Upstream};
@@ -137,12 +137,8 @@ impl Consult {
 
 impl Upstream for Consult {
     async fn respond(&self, request: Request) -> Result<Response, Fault> {
-        let mut events = self.stream(request).await?;
-        let mut all = Vec::new();
-        while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
-            all.push(event);
-        }
-        join(all).map_err(|fault| *fault)
+        let events: Vec<Event> = self.stream(request).await?.collect().await;
+        join(events).map_err(|fault| *fault)
     }
 
     fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {

@@ -3,8 +3,9 @@
 //! Every dialect is under its vendor's own path, and under `/{dialect}` before that path. Where two
 //! vendors share a path, the bare one is the better known's, and the other needs its prefix.
 
-use toolwright_core::dialect::{ChatCodec, Dialect, percent};
+use toolwright_core::dialect::{ChatCodec, Dialect};
 use toolwright_core::frame::Framing;
+use toolwright_core::percent;
 
 /// Where a request is posted to.
 #[derive(Clone)]
@@ -83,8 +84,7 @@ enum Alone {
 impl Endpoint {
     /// The endpoint of a path, with the query that came with it; `None` if no dialect has it.
     pub fn find(path: &str, query: Option<&str>) -> Option<Endpoint> {
-        // A vendor may take such steps, and be somewhere else than where the client was let in.
-        if path.split('/').any(|step| matches!(percent::decode(step).as_str(), "." | "..")) {
+        if leads_elsewhere(path) {
             return None;
         }
         let (prefix, own) = split(path);
@@ -103,6 +103,12 @@ impl Endpoint {
         let query = query.map(without_key).filter(|query| !query.is_empty());
         let (codec, purpose) = (dialect.codec()?, Purpose::of(own));
         Some(Endpoint { dialect, codec, path: own.to_owned(), query, said, purpose })
+    }
+
+    /// Removes what is not wanted from the query, by unescaped name and value.
+    pub fn retain_query(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
+        let query = self.query.take().map(|query| filtered(&query, is_wanted));
+        self.query = query.filter(|query| !query.is_empty());
     }
 
     /// The dialect in whose words to say what is wrong at a path: the path's own, or the one that is
@@ -195,11 +201,12 @@ fn bedrock(path: &str) -> Option<(Dialect, Said)> {
     Some((Dialect::Bedrock, said(model, START.len(), stream)?))
 }
 
-/// `/{version}/…models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`
+/// `/{version}/models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`; at Vertex
+/// the publisher stands before `models`, and the project and location before that.
 fn gemini(path: &str) -> Option<(Dialect, Said)> {
     const BEFORE: &str = "models/";
     const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1beta1/"];
-    VERSIONS.iter().find(|version| path.starts_with(**version))?;
+    let version = VERSIONS.iter().find(|version| path.starts_with(**version))?;
     let (rest, verb) = path.rsplit_once(':')?;
     let stream = match verb {
         "generateContent" | "countTokens" => false,
@@ -207,7 +214,50 @@ fn gemini(path: &str) -> Option<(Dialect, Said)> {
         _ => return None,
     };
     let start = rest.find(BEFORE)? + BEFORE.len();
+    if !is_resource(rest.get(version.len()..start - BEFORE.len())?) {
+        return None;
+    }
     Some((Dialect::Gemini, said(&rest[start..], start, stream)?))
+}
+
+/// Whether a path is nothing, or a publisher of Vertex with the project and location before it.
+fn is_resource(path: &str) -> bool {
+    let is_name = |step: &str| {
+        let is_plain = |own: char| own.is_ascii_alphanumeric() || "-_.:".contains(own);
+        !step.is_empty() && step.chars().all(is_plain)
+    };
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        [""] => true,
+        ["publishers", publisher, ""] => is_name(publisher),
+        ["projects", project, "locations", location, "publishers", publisher, ""] => {
+            [project, location, publisher].into_iter().all(|own| is_name(own))
+        }
+        _ => false,
+    }
+}
+
+/// How often escapes are undone: servers behind servers may each undo them once.
+const MAX_DECODES: usize = 4;
+
+/// Whether a path has a step such as `..`, by which a vendor may be somewhere else than where the
+/// client was let in. It is unescaped first, as often as it is escaped.
+pub(super) fn leads_elsewhere(path: &str) -> bool {
+    let is_dots = |step: &str| {
+        // Some servers end a step at a semicolon.
+        matches!(step.split(';').next().map(str::trim), Some("." | ".."))
+    };
+    let mut path = path.to_owned();
+    for _ in 0..MAX_DECODES {
+        if path.split(['/', '\\']).any(is_dots) {
+            return true;
+        }
+        let decoded = percent::decode(&path);
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
 }
 
 fn said(model: &str, start: usize, stream: bool) -> Option<Said> {
@@ -217,6 +267,14 @@ fn said(model: &str, start: usize, stream: bool) -> Option<Said> {
 
 /// A query without the credential that Google's clients may put there.
 pub(super) fn without_key(query: &str) -> String {
-    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("key=")).collect();
-    kept.join("&")
+    filtered(query, |name, _| !name.eq_ignore_ascii_case("key"))
+}
+
+/// The pairs of a query that are wanted by their unescaped name and value.
+pub(super) fn filtered(query: &str, is_wanted: impl Fn(&str, &str) -> bool) -> String {
+    let is_kept = |pair: &&str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        is_wanted(&percent::decode(name), &percent::decode(value))
+    };
+    query.split('&').filter(is_kept).collect::<Vec<_>>().join("&")
 }

@@ -19,12 +19,13 @@ use toolwright::run::Model;
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Options, Report, StreamReader};
-use toolwright_core::{Fault, Request, Response};
+use toolwright_core::{Fault, Json, Request, Response};
 
 use super::ask::Ask;
 use super::bundle::Bundle;
 use super::close::Close;
 use super::collect;
+use super::effects::Effects;
 use super::endpoint::Purpose;
 use super::fallback::Fallback;
 use super::hold::Hold;
@@ -33,6 +34,7 @@ use super::relay::Source;
 use super::responses::ResponseStore;
 use super::responses::capture::Capture;
 use super::route::{Candidate, Place, Routes};
+use super::saved_runs::SavedRuns;
 use super::send::{self, Failure};
 use super::weight::SMALL;
 use super::whole;
@@ -42,11 +44,17 @@ use crate::tools::Tools;
 /// An exchange under way.
 pub struct Exchange {
     ask: Arc<Ask>,
+    /// The parsed body of the request, until it is decoded
+    parsed: Option<Json>,
     routes: Arc<Routes>,
     close: Close,
     /// The tools that the gateway runs itself
     tools: Arc<Tools>,
     hold: Arc<Hold>,
+    /// Runs of earlier attempts
+    runs: Arc<SavedRuns>,
+    /// What the tools of this request did
+    effects: Effects,
     /// Since when we are at work, and not waiting for somebody
     busy: Instant,
 }
@@ -65,22 +73,30 @@ enum Answer {
 
 impl Exchange {
     /// A request, on which we are at work since a moment, and who may answer it.
-    pub fn new(ask: Ask, routes: Arc<Routes>, mut close: Close, busy: Instant) -> Exchange {
+    pub fn new(mut ask: Ask, routes: Arc<Routes>, mut close: Close, busy: Instant) -> Exchange {
         let note = &mut close.note;
         note.asked = Some(ask.model.as_str().into());
         note.stream = ask.stream;
         note.bytes_in = ask.received.len() as u64;
         note.bring(&ask.received);
-        let (tools, hold) = (Arc::default(), Arc::default());
-        Exchange { ask: Arc::new(ask), routes, close, tools, hold, busy }
+        Exchange {
+            parsed: ask.parsed.take(),
+            ask: Arc::new(ask),
+            routes,
+            close,
+            tools: Arc::default(),
+            hold: Arc::default(),
+            runs: Arc::default(),
+            effects: Effects::default(),
+            busy,
+        }
     }
 
-    /// With tools that the gateway runs itself, and turns that clients did not see.
+    /// With tools that the gateway runs itself, turns that clients did not see, and runs of earlier
+    /// attempts.
     #[must_use]
-    pub fn with_tools(mut self, tools: Arc<Tools>, hold: Arc<Hold>) -> Exchange {
-        self.tools = tools;
-        self.hold = hold;
-        self
+    pub fn with_tools(self, tools: Arc<Tools>, hold: Arc<Hold>, runs: Arc<SavedRuns>) -> Exchange {
+        Exchange { tools, hold, runs, ..self }
     }
 
     /// With a store for answers that the client may refer to.
@@ -154,7 +170,7 @@ impl Exchange {
             Place::Offline => {
                 self.ask.state.check(None, false).map_err(Failure::unfit)?;
                 self.room(self.ask.weight()).await?;
-                return Ok(Answer::Local(Model::offline(), Box::new(self.ask.read()?)));
+                return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
             Place::Remote(remote) => remote,
         };
@@ -175,7 +191,7 @@ impl Exchange {
                 self.close.note.untouched = false;
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
-                let asked = prepare::asked(&self.ask, &self.ask.read()?);
+                let asked = prepare::asked(&self.ask, &self.ask.read(None)?);
                 let options = Options { asked, ..Options::default() };
                 let translation = Translation::local(self.ask.endpoint.codec, options);
                 Answer::Whole(Box::new(response), Box::new(translation))
@@ -224,20 +240,25 @@ impl Exchange {
         self.ask.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
         self.close.note.untouched = untouched;
         if untouched {
-            let prepared = prepare::untouched(&self.ask, &candidate.model);
-            let copied = prepared.body.as_ptr() != self.ask.body.as_ptr();
-            self.room(if copied { prepared.body.len() } else { 0 }).await?;
-            return Ok(prepared);
+            self.parsed = None;
+            self.room(self.ask.copied_for(&candidate.model)).await?;
+            return Ok(prepare::untouched(&self.ask, &candidate.model));
         }
-        if self.ask.body.len() > SMALL {
+        // There is room for a body that is parsed already.
+        if self.parsed.is_none() && self.ask.body.len() > SMALL {
             self.room(self.ask.weight()).await?;
         }
-        let request = self.ask.read()?;
+        let request = self.read()?;
         let options = Options { changed: self.ask.state.edited, ..Options::default() };
         let keep = self.close.keep();
         let prepared = prepare::translated(&self.ask, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
+    }
+
+    /// Decodes the request.
+    fn read(&mut self) -> Result<Request, Fault> {
+        self.ask.read(self.parsed.take())
     }
 
     /// Has room for so much besides the bytes of the request. Somebody else may need less.

@@ -5,10 +5,11 @@
 //! into the client's next request, so that the model finds its own conversation. What nobody asked
 //! for in a while is forgotten; then the conversation is still legal, and the model knows less.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use toolwright::bounded::BoundedMap;
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Role};
 
@@ -22,13 +23,8 @@ const AGE: Duration = Duration::from_hours(1);
 #[derive(Debug, Default)]
 pub struct Hold(Mutex<Store>);
 
-#[derive(Debug, Default)]
-struct Store {
-    /// By client and the id of the first call that it has to answer
-    turns: HashMap<(Arc<str>, String), Arc<Turns>>,
-    order: VecDeque<(Instant, (Arc<str>, String))>,
-    bytes: usize,
-}
+/// Turns by client and the id of the first call that it has to answer.
+type Store = BoundedMap<(Arc<str>, String), Arc<Turns>, Instant>;
 
 /// Turns of one run.
 #[derive(Debug)]
@@ -37,7 +33,6 @@ struct Turns {
     calls: Vec<String>,
     /// All that was said, the answer with these calls last but for the outcomes beside them
     messages: Vec<Message>,
-    size: usize,
 }
 
 impl Hold {
@@ -50,20 +45,16 @@ impl Hold {
         }
         let key = (Arc::from(client), first);
         let mut store = self.store();
-        store.tidy(now);
-        store.forget(&key);
-        store.bytes += size;
-        store.order.push_back((now, key.clone()));
-        store.turns.insert(key, Arc::new(Turns { calls, messages, size }));
-        store.shrink();
+        store.insert(key, Arc::new(Turns { calls, messages }), size, now + AGE);
+        store.trim(now, usize::MAX, BYTES);
     }
 
     /// Puts what is held for a client back into its request.
     pub fn recall(&self, client: &str, request: &mut Request, now: Instant) {
         {
             let mut store = self.store();
-            store.tidy(now);
-            if store.turns.is_empty() {
+            store.trim(now, usize::MAX, BYTES);
+            if store.is_empty() {
                 return;
             }
         }
@@ -86,43 +77,11 @@ impl Hold {
     }
 
     fn find(&self, client: &Arc<str>, id: &str) -> Option<Arc<Turns>> {
-        self.store().turns.get(&(Arc::clone(client), id.to_owned())).cloned()
+        self.store().get(&(Arc::clone(client), id.to_owned())).cloned()
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Store {
-    fn forget(&mut self, key: &(Arc<str>, String)) {
-        if let Some(turns) = self.turns.remove(key) {
-            self.bytes -= turns.size;
-            self.order.retain(|(_, own)| own != key);
-        }
-    }
-
-    /// Forgets what is too old.
-    fn tidy(&mut self, now: Instant) {
-        while let Some((since, _)) = self.order.front()
-            && now.saturating_duration_since(*since) > AGE
-        {
-            self.forget_oldest();
-        }
-    }
-
-    /// Forgets as much as there is too much.
-    fn shrink(&mut self) {
-        while self.bytes > BYTES && !self.order.is_empty() {
-            self.forget_oldest();
-        }
-    }
-
-    fn forget_oldest(&mut self) {
-        let Some((_, key)) = self.order.pop_front() else { return };
-        if let Some(turns) = self.turns.remove(&key) {
-            self.bytes -= turns.size;
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! The way back of an exchange leaves here what its report says is to be kept; the way in of the
 //! client's next request looks for it by its calls. Each client has its own. What nobody asked for
 //! in a while is forgotten, and under pressure the client that holds the most loses its oldest.
+//!
+//! With a store it survives a restart: it is written there as it is remembered, and read at the start.
 
 mod client;
 
@@ -12,9 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use client::Client;
+use toolwright::store::StoreError;
+use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::keep::{Kept, Key};
 use toolwright_core::translate::Translator;
-use toolwright_core::{Call, Request};
+use toolwright_core::{Call, Json, Request};
+
+/// The kind of the entries in the store.
+const KIND: &str = "reasoning";
 
 /// How much is remembered, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +47,8 @@ pub struct Keep {
     /// How many answers there are, to know at once that there is none
     answers: AtomicUsize,
     store: Mutex<Store>,
+    /// Where it survives a restart
+    disk: Option<Arc<ExpiringStore>>,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +63,25 @@ struct Store {
 impl Keep {
     /// With nothing in it.
     pub fn new(bounds: Bounds) -> Keep {
-        Keep { bounds, answers: AtomicUsize::new(0), store: Mutex::default() }
+        Keep { bounds, answers: AtomicUsize::new(0), store: Mutex::default(), disk: None }
+    }
+
+    /// With a store in which it survives a restart.
+    #[must_use]
+    pub fn with_store(self, disk: Arc<ExpiringStore>) -> Keep {
+        Keep { disk: Some(disk), ..self }
+    }
+
+    /// Reads what an earlier process has stored. What this version cannot read is left out.
+    pub async fn load(&self, now: Instant) -> Result<(), StoreError> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        for (client, value) in disk.recent(KIND, self.bounds.bytes).await? {
+            let document = Json::parse_bytes(&value).ok();
+            if let Some(kept) = document.and_then(|own| Kept::from_json(&own).ok()) {
+                self.insert(&client, Arc::new(kept), now, None);
+            }
+        }
+        Ok(())
     }
 
     /// How many answers there are.
@@ -83,11 +110,32 @@ impl Keep {
         if client::size(&kept) > self.bounds.bytes / 8 {
             return;
         }
+        self.persist(client, &kept);
+        self.insert(client, kept, now, Some(now));
+    }
+
+    fn insert(&self, client: &str, kept: Arc<Kept>, now: Instant, stored: Option<Instant>) {
         let mut store = self.store();
         store.sweep(&self.bounds, now);
-        store.add(client, kept, now);
+        store.add(client, kept, now + self.bounds.age, stored);
         store.shrink(&self.bounds);
         self.answers.store(store.answers, Ordering::Relaxed);
+    }
+
+    /// Writes it to the store, or renews its lifetime there. Each client has an eighth of what all
+    /// have in memory.
+    fn persist(&self, client: &str, kept: &Kept) {
+        let Some(disk) = &self.disk else { return };
+        let value = kept.to_json().compact().into_bytes();
+        let name = blake3::hash(&value).to_hex().to_string();
+        let Bounds { answers, bytes, age } = self.bounds;
+        let limits = Limits { lifetime: age, bytes: bytes / 8, entries: answers / 8 };
+        let scope = Scope { owner: client.into(), kind: KIND };
+        disk.put(&scope, Entry { name, aliases: Vec::new(), value }, limits, |done| {
+            if let Err(error) = done {
+                tracing::warn!("reasoning that a client cannot carry was not stored: {error}");
+            }
+        });
     }
 
     /// What is kept for a call of a client, which has an id or what stands for one.
@@ -98,7 +146,12 @@ impl Keep {
         }
         // Its arguments are read without holding up others.
         let (key, named) = (Key::of(call)?, Key::without_arguments(call));
-        self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now)
+        let found = self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now);
+        let (kept, is_due) = found?;
+        if is_due {
+            self.persist(client, &kept);
+        }
+        Some(kept)
     }
 
     /// Puts back into a client's request what is kept of its answers, as far as the request's target
@@ -123,11 +176,11 @@ impl Default for Keep {
 }
 
 impl Store {
-    fn add(&mut self, name: &str, kept: Arc<Kept>, now: Instant) {
+    fn add(&mut self, name: &str, kept: Arc<Kept>, expiry: Instant, stored: Option<Instant>) {
         if !self.clients.contains_key(name) {
             self.clients.insert(name.into(), Client::default());
         }
-        self.change(name, |client| client.add(kept, now));
+        self.change(name, |client| client.add(kept, expiry, stored));
     }
 
     /// Changes what a client has, and the counts with it; a client without anything is let go.
@@ -152,7 +205,7 @@ impl Store {
         self.swept = Some(now);
         let names: Vec<Arc<str>> = self.clients.keys().cloned().collect();
         for name in names {
-            self.change(&name, |client| client.expire(bounds.age, now));
+            self.change(&name, |client| client.expire(now));
         }
     }
 

@@ -1,13 +1,13 @@
 //! What a run did so far, for whoever tells of the exchange: the run works elsewhere than where its
 //! answer is written.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolwright::call::Done;
-use toolwright_core::Usage;
 use toolwright_core::dialect::{ChatCodec, ToolCodec};
 use toolwright_core::translate::Report;
+use toolwright_core::{Dialect, Usage};
 
 use crate::telemetry::exchanged::{Attempt, Ran};
 use crate::telemetry::{Exchanged, Trail};
@@ -18,6 +18,8 @@ pub struct Notes {
     trail: Trail,
     /// How many attempts were made
     tried: Arc<AtomicUsize>,
+    /// Tokens in the reported usage that earlier attempts were already charged for
+    paid: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
 }
 
@@ -35,7 +37,7 @@ struct State {
 impl Notes {
     /// Of an exchange.
     pub fn new(trail: Trail) -> Notes {
-        Notes { trail, tried: Arc::default(), state: Arc::default() }
+        Notes { trail, tried: Arc::default(), paid: Arc::default(), state: Arc::default() }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -53,6 +55,16 @@ impl Notes {
             state.upstream = Some(upstream.into());
             state.codec = codec;
         });
+    }
+
+    /// The tokens that are still to be paid for, of those that were used.
+    pub fn unpaid(&self, used: u64) -> u64 {
+        used.saturating_sub(self.paid.load(Ordering::Relaxed))
+    }
+
+    /// Who was asked last, and its dialect if it speaks one.
+    pub fn upstream(&self) -> Option<(Arc<str>, Option<Dialect>)> {
+        self.with(|state| Some((state.upstream.clone()?, state.codec.map(ToolCodec::dialect))))
     }
 
     /// It was tried once.
@@ -88,8 +100,10 @@ impl Notes {
         self.with(|state| state.ran.push(Ran { tool: name, error, began, took }));
     }
 
-    /// The client is told what all turns cost, and whoever tells of the exchange reads it there.
-    pub fn told_usage(&self) {
+    /// Takes the usage of the exchange from the reply, which reports the sum of all turns. `paid` of these
+    /// tokens were charged to earlier attempts.
+    pub fn told_usage(&self, paid: u64) {
+        self.paid.store(paid, Ordering::Relaxed);
         self.with(|state| state.usage = None);
     }
 
@@ -100,7 +114,11 @@ impl Notes {
 
     /// Gives all of it to what is told of the exchange.
     pub fn onto(&self, told: &mut Exchanged) {
-        let state = self.with(std::mem::take);
+        // Who answered is known until the run has ended.
+        let state = self.with(|state| {
+            let (upstream, codec) = (state.upstream.clone(), state.codec);
+            std::mem::replace(state, State { upstream, codec, ..State::default() })
+        });
         told.upstream = state.upstream.or(told.upstream.take());
         told.upstream_dialect = state.codec.map(ToolCodec::dialect).or(told.upstream_dialect);
         told.attempts.extend(state.attempts);

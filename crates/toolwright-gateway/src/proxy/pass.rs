@@ -17,7 +17,7 @@ use toolwright_core::{Fault, FaultClass};
 use super::bundle::Bundle;
 use super::close::Close;
 use super::relay::CALLS;
-use super::responses::capture::PassedIds;
+use super::responses::capture::PassedAnswer;
 use super::weight::{SMALL, weight};
 use crate::http::Share;
 
@@ -26,7 +26,7 @@ pub struct Pass {
     body: Bundle,
     tap: Tap,
     /// Stores whose answer this is, if the client may refer to it later
-    ids: Option<PassedIds>,
+    ids: Option<PassedAnswer>,
     close: Option<Close>,
     /// Whether all was said
     over: bool,
@@ -108,7 +108,7 @@ impl Tap {
     }
 
     /// What was seen, when all has passed.
-    fn end(self, ids: Option<&PassedIds>) -> Option<Watch> {
+    fn end(self, ids: Option<&PassedAnswer>) -> Option<Watch> {
         match self {
             Tap::Stream(_, mut reader, mut events, mut watch) => {
                 // A stream that cannot be read to its end was seen as far as it could be.
@@ -152,7 +152,7 @@ impl Pass {
 
     /// Watches the answer for ids that the client may refer to later.
     #[must_use]
-    pub fn with_ids(mut self, ids: Option<PassedIds>) -> Pass {
+    pub fn with_ids(mut self, ids: Option<PassedAnswer>) -> Pass {
         self.ids = ids;
         self
     }
@@ -238,6 +238,9 @@ impl Body for Pass {
         if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
             close.note.sent(bytes);
             pass.tap.take(bytes);
+            if let Tap::Stream(_, reader, ..) = &pass.tap {
+                close.output_tokens = Some(reader.tokens());
+            }
             if let Some(ids) = pass.ids.as_mut().filter(|_| matches!(pass.tap, Tap::Stream(..))) {
                 ids.stream(bytes);
             }

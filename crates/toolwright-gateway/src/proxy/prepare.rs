@@ -7,15 +7,19 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, is_same};
-use toolwright_core::keep::Place;
+use toolwright_core::json::guess_string;
+use toolwright_core::keep;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
-use super::ask::Ask;
+use super::ask::{Ask, Reading};
+use super::endpoint::Endpoint;
 use super::headers;
 use super::keep::Keep;
-use super::route::Candidate;
+use super::route::{Candidate, Place, Routes};
 use super::send::Failure;
+use super::weight::{SMALL, weight_at_most};
+use crate::http::Share;
 use crate::telemetry::{RequestId, losses};
 
 /// What is sent to an upstream, and how its answer is to be read.
@@ -78,9 +82,31 @@ impl Translation {
     }
 }
 
+/// Chooses how to read a body: whole, if it will probably be translated and there is memory for it now.
+/// The model is guessed before it is known; a wrong guess costs time and nothing else.
+pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Share) -> Reading {
+    let said = endpoint.said.as_ref().map(|said| said.model.as_str());
+    let model = said.or_else(|| guess_string(body, "model"));
+    let candidates = model.and_then(|model| routes.find(model).ok()).unwrap_or_default();
+    let translates = candidates.first().is_some_and(|first| match &first.place {
+        Place::Offline => true,
+        Place::Remote(remote) => !has_same_dialect(endpoint, remote, first),
+    });
+    if translates && (body.len() <= SMALL || share.try_resize(weight_at_most(body))) {
+        Reading::Whole
+    } else {
+        Reading::Members
+    }
+}
+
+/// Whether an upstream takes requests of an endpoint as they are.
+fn has_same_dialect(endpoint: &Endpoint, remote: &Remote, candidate: &Candidate) -> bool {
+    is_same(endpoint.codec, remote.codec()) && candidate.overrides.is_empty()
+}
+
 /// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
 pub fn is_native(ask: &Ask, remote: &Remote, candidate: &Candidate) -> bool {
-    let same = is_same(ask.endpoint.codec, remote.codec()) && candidate.overrides.is_empty();
+    let same = has_same_dialect(&ask.endpoint, remote, candidate);
     let model = &candidate.model;
     let renames = ask.model == *model || ask.can_rename();
     same && !ask.state.edited && speaks_version(ask, remote) && renames
@@ -138,7 +164,7 @@ pub fn asked(ask: &Ask, request: &Request) -> Asked {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Whoever may leave ids out is known again by what was said before.
     let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
-    let place = (nameless && !request.tools.is_empty()).then(|| Place::after(request));
+    let place = (nameless && !request.tools.is_empty()).then(|| keep::Place::after(request));
     let mut asked = ask.endpoint.codec.asked(request);
     // The request no longer says it once it is resolved.
     if let Some(previous) = &ask.state.previous {

@@ -16,6 +16,8 @@ use toolwright_core::{Fault, FaultClass};
 use super::bundle::Bundle;
 use super::close::Close;
 use super::collect::LONGEST;
+use super::tokens::BYTES_PER_TOKEN;
+use crate::http::Full;
 
 /// Where the events of an answer come from.
 pub enum Source {
@@ -44,6 +46,14 @@ pub struct Relay {
     out: Vec<u8>,
     /// How many bytes the vendor has sent
     taken: usize,
+    /// How many bytes of words were read
+    words: u64,
+    /// How many bytes have come that are no whole frame yet
+    unread: usize,
+    /// How many bytes of words were read and not yet written
+    held: usize,
+    /// How many bytes of memory it has besides
+    room: usize,
     strictness: Strictness,
     /// What is left to do at the end; none when it is done
     close: Option<Close>,
@@ -67,7 +77,20 @@ impl Relay {
         close: Close,
     ) -> Relay {
         let (events, out) = (Vec::new(), Vec::new());
-        Relay { source, writer, events, out, taken: 0, strictness, close: Some(close) }
+        let room = close.share.size();
+        Relay {
+            source,
+            writer,
+            events,
+            out,
+            taken: 0,
+            words: 0,
+            unread: 0,
+            held: 0,
+            room,
+            strictness,
+            close: Some(close),
+        }
     }
 
     /// Takes what has arrived; whether there may be more.
@@ -78,7 +101,8 @@ impl Relay {
                 let frame = ready!(Pin::new(body).poll_frame(context));
                 let began = Instant::now();
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-                self.taken += data.map_or(0, Bytes::len);
+                let size = data.map_or(0, Bytes::len);
+                self.taken += size;
                 // Some dialects hold a call back until it is whole, so its end must come.
                 let more = if self.taken > LONGEST || self.writer.watch().calls.len() > CALLS {
                     self.events.push(Event::Fault(too_long()));
@@ -86,6 +110,7 @@ impl Relay {
                 } else {
                     read(frame, reader, &mut self.events)
                 };
+                self.unread = if self.events.is_empty() { self.unread + size } else { 0 };
                 self.write(began);
                 Poll::Ready(more)
             }
@@ -107,7 +132,11 @@ impl Relay {
     /// Writes what was read, and adds the time that it took.
     fn write(&mut self, began: Instant) {
         for event in self.events.drain(..) {
+            let (words, written) = (event.words().len(), self.out.len());
+            self.words += words as u64;
             self.writer.write([event], &mut self.out);
+            // What passes takes more bytes than its words, and what was held comes all at once.
+            self.held = (self.held + words).saturating_sub(self.out.len() - written);
             // Before the end is said: events may come together.
             if self.strictness == Strictness::Refuses && self.writer.is_refused() {
                 let message = "Refused: the answer holds something that this dialect cannot say. \
@@ -116,9 +145,19 @@ impl Relay {
                 self.writer.write([Event::Fault(fault)], &mut self.out);
             }
         }
+        if !self.has_room() && !self.writer.watch().is_over() {
+            self.writer.write([Event::Fault(Full::Now.into())], &mut self.out);
+        }
         if let Some(close) = &mut self.close {
+            close.output_tokens = Some(self.words / BYTES_PER_TOKEN);
             close.note.took.added += began.elapsed();
         }
+    }
+
+    /// Whether there is room for what is held back. It is there twice while it grows.
+    fn has_room(&mut self) -> bool {
+        let size = self.room + 2 * (self.unread + self.held);
+        self.close.as_mut().is_none_or(|close| close.share.try_resize(size))
     }
 
     /// All was said to the client; what a vendor still sends is nobody's concern.

@@ -2,8 +2,8 @@
 //!
 //! A response that the gateway wrote is stored with the input that it answers, so that
 //! `previous_response_id` and `item_reference` work with every upstream. Of a response that passed
-//! through unchanged only its ids and its upstream are stored: the vendor has the rest, and requests
-//! that refer to it go there.
+//! through unchanged, and of which the vendor says that it has stored it, only its ids and its upstream
+//! are stored: requests that refer to it go there.
 //!
 //! | file | content |
 //! |---|---|
@@ -21,8 +21,8 @@ pub mod record;
 pub mod resolve;
 pub mod state;
 
-use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Outcome, Scope};
@@ -34,16 +34,13 @@ use crate::key::Client;
 use crate::proxy::weight::weight;
 use record::{Content, Record, Stored};
 
-/// The file in the data folder.
-pub const FILE: &str = "store.sqlite";
-
 /// The kind of the entries.
 const KIND: &str = "response";
 
 /// Responses of all clients, each client's apart.
 #[derive(Debug)]
 pub struct ResponseStore {
-    store: ExpiringStore,
+    store: Arc<ExpiringStore>,
     settings: RwLock<Responses>,
 }
 
@@ -66,15 +63,9 @@ pub enum End {
 }
 
 impl ResponseStore {
-    /// Creates a store that lives as long as the process.
-    pub fn in_memory(settings: Responses) -> ResponseStore {
-        ResponseStore { store: ExpiringStore::in_memory(), settings: RwLock::new(settings) }
-    }
-
-    /// Opens the store of a data folder, which exists.
-    pub fn open(folder: &Path, settings: Responses) -> Result<ResponseStore, StoreError> {
-        let store = ExpiringStore::open(folder.join(FILE))?;
-        Ok(ResponseStore { store, settings: RwLock::new(settings) })
+    /// Responses in a store.
+    pub fn new(store: Arc<ExpiringStore>, settings: Responses) -> ResponseStore {
+        ResponseStore { store, settings: RwLock::new(settings) }
     }
 
     /// Applies other settings from now on. What is stored keeps the lifetime that it began with.
@@ -132,10 +123,16 @@ impl ResponseStore {
     /// is made of them.
     async fn chain(&self, client: &Client, id: &str, share: &mut Share) -> Result<Chain, Fault> {
         let (mut contents, mut size) = (Vec::new(), 0);
+        let mut seen = HashSet::new();
         let mut next = Some(id.to_owned());
         let mut end = End::Start;
         while let Some(id) = next {
             next = None;
+            // A vendor may give an id twice: then a chain could lead back to itself.
+            if !seen.insert(id.clone()) {
+                end = End::Missing;
+                break;
+            }
             match self.response(client, &id).await? {
                 None => end = End::Missing,
                 Some(Record { id, stored: Stored::Upstream(upstream) }) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolwright::upstream::{Remote, known};
 use toolwright_core::fit::Overrides;
-use toolwright_core::near;
+use toolwright_core::suggest;
 use toolwright_core::{Fault, FaultClass};
 
 /// Somebody who may answer, and the model's name there.
@@ -186,7 +186,7 @@ impl Routes {
             ),
             (Some((upstream, _)), None) => {
                 let ids = self.remotes.keys().map(AsRef::as_ref).chain([OFFLINE]);
-                let close = near::nearest(upstream, ids);
+                let close = suggest(upstream, ids);
                 let close = close.map(|id| format!(" Did you mean '{id}'?")).unwrap_or_default();
                 format!("There is no upstream '{}'.{close}", printable(upstream))
             }

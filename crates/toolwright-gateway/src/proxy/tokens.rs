@@ -3,6 +3,7 @@
 //! Text is counted with the vocabulary `o200k_base`, whatever the model: vendors do not publish the
 //! tokenizers of their current models. The vocabulary is decompressed at the first use.
 
+use toolwright_core::json::{Member, each_member, peek};
 use toolwright_core::message::Message;
 use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
 use toolwright_core::request::Format;
@@ -24,6 +25,53 @@ const BYTES_PER_PAGE: usize = 64 << 10;
 /// Maximum number of bytes that are given to the tokenizer at once. A long run without a word
 /// boundary takes memory in proportion to its length.
 const MAX_PIECE: usize = 16 << 10;
+
+/// Bytes of JSON or text that count as a token where nothing is decoded.
+pub const BYTES_PER_TOKEN: u64 = 4;
+
+/// Output tokens that are expected of a request that sets no limit.
+const USUAL_OUTPUT: u64 = 1_024;
+
+/// Members in which a body limits the tokens of the answer, with the object that they are in.
+const OUTPUT_LIMITS: [(&str, &str); 6] = [
+    ("", "max_tokens"),
+    ("", "max_completion_tokens"),
+    ("", "max_output_tokens"),
+    ("generationConfig", "maxOutputTokens"),
+    ("inferenceConfig", "maxTokens"),
+    ("options", "num_predict"),
+];
+
+/// Tokens that a request may use, before it is sent: what its bytes come to, and the limit that it
+/// sets on each of the answers that it asks for.
+pub fn expected(body: &[u8]) -> u64 {
+    let (mut output, mut answers) = (None, 1);
+    // What is no JSON object was refused before.
+    let _read = each_member(body, |own, value| {
+        if own == "n" {
+            answers = count(&value).unwrap_or(1).max(1);
+        }
+        for (object, key) in OUTPUT_LIMITS {
+            let limit = match object {
+                "" if own == key => count(&value),
+                object if !object.is_empty() && own == object => {
+                    let inner = peek(value.text().as_bytes(), &[key]).unwrap_or_default();
+                    inner[0].as_ref().and_then(count)
+                }
+                _ => None,
+            };
+            output = output.max(limit);
+        }
+    });
+    let output = output.unwrap_or(USUAL_OUTPUT);
+    (body.len() as u64 / BYTES_PER_TOKEN).saturating_add(output.saturating_mul(answers))
+}
+
+/// A count as it is written; one that is too large is the largest there is.
+fn count(member: &Member<'_>) -> Option<u64> {
+    let is_number = member.text().starts_with(|own: char| own.is_ascii_digit());
+    is_number.then(|| member.text().parse().unwrap_or(u64::MAX))
+}
 
 /// Estimates the input tokens of a request: instructions, messages, tools with their schemas, and the
 /// schema of the reply. Earlier reasoning is not counted, because other vendors do not receive it.

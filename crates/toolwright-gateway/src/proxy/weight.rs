@@ -1,7 +1,7 @@
 //! How much memory a body takes once it is read. A document of many small values takes a hundred
 //! times its bytes.
 
-use toolwright_core::json::weigh;
+use toolwright_core::json::{weigh, weigh_at_most};
 
 /// A body of no more bytes is not weighed where it is read, written anew and let go of at one go: there
 /// are no more of these at once than threads.
@@ -14,10 +14,10 @@ const GROWN: usize = 6;
 
 /// How many bytes it takes to read a body and to write it anew. What is no JSON is not read.
 pub fn weight(body: &[u8]) -> usize {
-    grown(weigh(body).unwrap_or(0))
+    weigh(body).unwrap_or(0).saturating_mul(GROWN)
 }
 
-/// How many bytes it takes to read a body whose tree has a weight, and to write it anew.
-pub fn grown(tree: usize) -> usize {
-    tree.saturating_mul(GROWN)
+/// An upper bound of [`weight`] that is known without parsing.
+pub fn weight_at_most(body: &[u8]) -> usize {
+    weigh_at_most(body).saturating_mul(GROWN)
 }

@@ -2,8 +2,13 @@
 //! asked again, until there is an answer for the client.
 //!
 //! ```text
-//! ask → tools (which) → hold (turns that the client did not see) → run: consult ⇄ toolbox → show
+//! ask → tools (which) → saved_runs (an earlier attempt) → hold (turns that the client did not see)
+//!     → run: consult ⇄ toolbox → show
 //! ```
+//!
+//! A run that may be retried is saved after each answer of the model, before its calls are made, and
+//! again when they are done. Its calls go on if the client leaves, so that their ends are known to the
+//! next attempt.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,16 +17,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use futures_core::Stream;
+use futures_util::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolwright::call::Answer;
-use toolwright::call::journal::{MemoryJournal, SharedJournal};
+use toolwright::call::journal::SharedJournal;
 use toolwright::run::{Agent, EventStream, Finished, Limits, Model, Run, RunError, RunEvent};
-use toolwright::{Caller, Toolbox};
-use toolwright_core::{Event, Fault, FaultClass, Request, Response};
+use toolwright::{Caller, Effect, Toolbox};
+use toolwright_core::event::split::split;
+use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
 
+use super::effects::Effects;
 use super::hold::Hold;
 use super::notes::Notes;
+use super::saved_runs::{Claim, Record};
 use super::show::Show;
 use crate::telemetry::RequestId;
 
@@ -44,6 +52,12 @@ pub struct Job {
     pub notes: Notes,
     /// Where turns are held that the client does not see
     pub hold: Arc<Hold>,
+    /// Where effects are recorded
+    pub journal: SharedJournal,
+    /// The run's place among saved ones, if the request may be retried
+    pub claim: Option<Claim>,
+    /// What its tools do
+    pub effects: Effects,
 }
 
 /// A run for a client, under way. Dropping it ends the run and its calls.
@@ -55,41 +69,62 @@ pub struct Work {
     client: Arc<str>,
     /// How many messages the conversation began with
     given: usize,
+    /// Tokens that earlier attempts have paid for
+    paid: u64,
+    toolbox: Toolbox,
+    claim: Option<Claim>,
+    effects: Effects,
     _end: DropGuard,
 }
 
 impl Job {
     /// Begins to answer a request.
-    pub fn begin(self, mut request: Request) -> Result<Box<Work>, Fault> {
+    pub fn begin(mut self, mut request: Request) -> Result<Box<Work>, Fault> {
         if let Some(both) =
             request.tools.iter().find(|own| self.toolbox.handler(&own.name).is_some())
         {
             return Err(twice(&both.name));
         }
-        self.hold.recall(&self.caller.id, &mut request, Instant::now());
+        let found = self.claim.as_mut().and_then(|claim| claim.found.take());
+        if found.is_none() {
+            self.hold.recall(&self.caller.id, &mut request, Instant::now());
+        }
         let show = Show::new(&request);
         let messages = std::mem::take(&mut request.messages);
-        let given = messages.len();
         // Its model is the alias that the client said; each candidate has its own name.
         request.model = None;
-        // What was done for one request is of no use to another.
-        let toolbox = self.toolbox.with_journal(SharedJournal::new(MemoryJournal::new()));
+        let toolbox = self.toolbox.with_journal(self.journal);
         let cancel = CancellationToken::new();
         let client = Arc::clone(&self.caller.id);
-        let run = Agent::new("gateway")
+        let agent = Agent::new("gateway")
             .with_request(request)
-            .with_tools(toolbox)
-            .with_model(self.model)
-            .run(messages)
-            .with_id(self.id.to_string())
-            .with_caller(self.caller)
-            .with_limits(self.limits)
-            .with_cancel(cancel.clone())
-            .build()
-            .map_err(failed)?;
-        let (notes, hold) = (self.notes, self.hold);
-        let guard = cancel.drop_guard();
-        Ok(Box::new(Work { run, show, notes, hold, client, given, _end: guard }))
+            .with_tools(toolbox.clone())
+            .with_model(self.model);
+        let (start, given) = if let Some(Record { given, upstream, effects, run, .. }) = found {
+            self.effects.restore(effects);
+            if let Some((id, dialect)) = upstream {
+                self.notes.asked(&id, dialect.and_then(Dialect::codec));
+            }
+            (agent.resume(&run).map_err(failed)?, given)
+        } else {
+            let given = messages.len();
+            (agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller), given)
+        };
+        let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
+        let run = run.map_err(failed)?;
+        Ok(Box::new(Work {
+            paid: run.usage().total(),
+            run,
+            show,
+            notes: self.notes,
+            hold: self.hold,
+            client,
+            given,
+            toolbox,
+            claim: self.claim,
+            effects: self.effects,
+            _end: cancel.drop_guard(),
+        }))
     }
 }
 
@@ -97,21 +132,33 @@ impl Work {
     /// The final answer, whole.
     pub async fn whole(mut self: Box<Self>) -> Result<Response, Fault> {
         loop {
-            if let RunEvent::Finished(finished) = self.step().await? {
-                self.finished(&finished);
-                return Ok(self.show.whole(*finished));
+            match self.step().await? {
+                RunEvent::Answered(response) if response.calls().next().is_some() => {
+                    self = self.make_calls(&response).await?;
+                }
+                RunEvent::Finished(finished) => {
+                    self.finished(&finished);
+                    return Ok(self.show.whole(*finished));
+                }
+                _ => {}
             }
         }
     }
 
-    /// The answer as it is made, once it has begun.
-    pub async fn stream(self: Box<Self>) -> Result<EventStream, Fault> {
-        let (work, mut events) = self.more().await;
+    /// The answer as it is made, once it has begun: first what an earlier attempt has made of it.
+    pub async fn stream(mut self: Box<Self>) -> Result<EventStream, Fault> {
+        let mut events = Vec::new();
+        for event in self.run.answers(self.given).into_iter().flat_map(split) {
+            self.show.event(event, &mut events);
+        }
+        let effects = self.effects.clone();
+        let (work, mut events) =
+            if events.is_empty() { self.more().await } else { (Some(self), events) };
         if let Some(Event::Fault(fault)) = events.pop_if(|event| matches!(event, Event::Fault(_))) {
             return Err(fault);
         }
         let next = work.map(|work| Box::pin(work.more()) as More);
-        Ok(Box::pin(Showing { events: events.into(), next }))
+        Ok(Box::pin(Showing { events: events.into(), next, effects }))
     }
 
     /// Works on until there is something to show. Gives itself back if there may be more.
@@ -120,6 +167,12 @@ impl Work {
         loop {
             match self.step().await {
                 Ok(RunEvent::Model(event)) => self.show.event(event, &mut events),
+                Ok(RunEvent::Answered(response)) if response.calls().next().is_some() => {
+                    match self.make_calls(&response).await {
+                        Ok(work) => self = work,
+                        Err(fault) => return (None, vec![Event::Fault(fault)]),
+                    }
+                }
                 Ok(RunEvent::Finished(finished)) => {
                     self.finished(&finished);
                     self.show.end(*finished, &mut events);
@@ -134,21 +187,67 @@ impl Work {
         }
     }
 
+    /// Makes the calls of an answer. If the run is saved, this is a task of its own, which goes on if
+    /// the client leaves.
+    async fn make_calls(mut self: Box<Self>, response: &Response) -> Result<Box<Self>, Fault> {
+        if self.claim.is_none() {
+            return self.calls_done().await.map(|()| self);
+        }
+        if let Err(fault) = self.save().await
+            && response.calls().any(|call| self.has_effect(&call.name))
+        {
+            return Err(fault);
+        }
+        let task = tokio::spawn(async move {
+            let done = self.calls_done().await;
+            // What is not saved of them is in the journal.
+            let _logged = self.save().await;
+            done.map(|()| self)
+        });
+        let ended = task.await;
+        ended.map_err(|_| Fault::new(FaultClass::Internal, "The calls of the run were cut off."))?
+    }
+
+    /// Works on until all calls of a turn have their outcomes.
+    async fn calls_done(&mut self) -> Result<(), Fault> {
+        while !matches!(self.step().await?, RunEvent::TurnDone { .. }) {}
+        Ok(())
+    }
+
     /// What happens next in the run, noted. Nobody can be asked here.
     async fn step(&mut self) -> Result<RunEvent, Fault> {
         loop {
             if let Some(event) = self.run.next().await.map_err(failed)? {
                 self.note(&event);
+                if matches!(event, RunEvent::Finished(_)) {
+                    // Not saved, the last answer would be asked for again.
+                    let _logged = self.save().await;
+                }
                 return Ok(event);
             }
             let waiting: Vec<String> = self.run.waiting().map(|own| own.id.clone()).collect();
             if waiting.is_empty() {
-                return Err(Fault::new(FaultClass::Internal, "The run ended without an answer."));
+                // The run was done before it was resumed.
+                let finished = self.run.finish().await.map_err(failed)?;
+                return Ok(RunEvent::Finished(Box::new(finished)));
             }
             for id in waiting {
                 self.run.answer(&id, Answer::Reject(NOBODY.to_owned())).map_err(failed)?;
             }
         }
+    }
+
+    /// Saves the run as far as it went, if another attempt may want it.
+    async fn save(&mut self) -> Result<(), Fault> {
+        let Some(claim) = &self.claim else { return Ok(()) };
+        let (digest, given) = (claim.digest().to_owned(), self.given);
+        let (upstream, effects) = (self.notes.upstream(), self.effects.list());
+        claim.save(Record { digest, given, upstream, effects, run: self.run.save() }).await
+    }
+
+    fn has_effect(&self, tool: &str) -> bool {
+        let handler = self.toolbox.handler(tool);
+        handler.is_some_and(|handler| handler.settings().effect != Effect::None)
     }
 
     fn note(&self, event: &RunEvent) {
@@ -157,14 +256,19 @@ impl Work {
                 let own = response.calls().filter(|call| !self.show.shows(&call.name));
                 self.notes.heard(own.map(|call| call.name.clone()), response.usage.as_ref());
             }
-            RunEvent::CallDone(done) => self.notes.ran(done),
+            RunEvent::CallDone(done) => {
+                self.notes.ran(done);
+                if self.has_effect(done.outcome.name.as_deref().unwrap_or_default()) {
+                    self.effects.note(done);
+                }
+            }
             _ => {}
         }
     }
 
     /// Holds what the client does not see, if it will come back for it.
     fn finished(&self, finished: &Finished) {
-        self.notes.told_usage();
+        self.notes.told_usage(self.paid);
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.show.shows(&call.name));
         let ids: Vec<String> = theirs.filter_map(|call| call.id.clone()).collect();
@@ -181,6 +285,7 @@ type More = Pin<Box<dyn Future<Output = (Option<Box<Work>>, Vec<Event>)> + Send>
 struct Showing {
     events: VecDeque<Event>,
     next: Option<More>,
+    effects: Effects,
 }
 
 impl Stream for Showing {
@@ -189,8 +294,12 @@ impl Stream for Showing {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         let this = self.get_mut();
         loop {
-            if let Some(event) = this.events.pop_front() {
-                return Poll::Ready(Some(event));
+            match this.events.pop_front() {
+                Some(Event::Fault(fault)) => {
+                    return Poll::Ready(Some(Event::Fault(this.effects.explain(fault))));
+                }
+                Some(event) => return Poll::Ready(Some(event)),
+                None => {}
             }
             let Some(next) = &mut this.next else { return Poll::Ready(None) };
             let (work, events) = ready!(next.as_mut().poll(context));

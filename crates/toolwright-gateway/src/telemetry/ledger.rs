@@ -1,11 +1,14 @@
 //! Exchanges in the ledger, in one chain with the calls that the gateway makes.
 
+mod watch;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolwright::ledger::{
-    ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Query, Room, SqliteLedger, Tried,
+    ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query, Room, SqliteLedger,
+    Tried,
 };
 use toolwright::store::StoreError;
 use toolwright::{CallErrorKind, Caller};
@@ -16,13 +19,24 @@ use toolwright_core::{FaultClass, Json, object};
 
 use super::exchanged::{Attempt, Payloads, Ran};
 use super::{Exchanged, RequestId};
-use crate::config;
+use crate::config::{self, OnFailure};
 
 /// The file in the data folder.
 pub const FILE: &str = "ledger.sqlite";
 
 /// The most losses of a request, or of an answer, that an entry lists.
 const MOST: usize = 1_000;
+
+/// How the ledger does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Numbers {
+    /// Entries that are not in the file yet
+    pub(super) waiting: usize,
+    /// Writes that failed
+    pub(super) failures: u64,
+    /// Entries that were dropped
+    pub(super) dropped: u64,
+}
 
 /// Where exchanges and calls are written down.
 #[derive(Debug, Clone)]
@@ -53,9 +67,41 @@ impl Records {
     /// In a file of a data folder, which is created for its owner alone if it is not there.
     pub fn open(folder: &Path, config: &config::Ledger) -> Result<Records, RecordsError> {
         create(folder).map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
-        let ledger = SqliteLedger::open(folder.join(FILE))?;
+        let ledger = SqliteLedger::open(folder.join(FILE))?.with_observer(observe);
         let ledger = if config.payloads { ledger.with_data() } else { ledger };
+        let ledger = ledger.with_overflow(match config.on_failure {
+            OnFailure::Refuse => Overflow::Wait,
+            OnFailure::Continue => Overflow::Drop,
+        });
         Ok(Records::File(Arc::new(ledger)))
+    }
+
+    /// Logs what a quick look at the file shows, then looks at it each second for as long as the gateway
+    /// runs.
+    pub async fn watch(self) {
+        if let Records::File(ledger) = self {
+            watch::watch(ledger).await;
+        }
+    }
+
+    /// Why no requests should be sent here: the file cannot be written, and they would be refused.
+    pub fn failure(&self) -> Option<StoreError> {
+        match self {
+            Records::File(ledger) if ledger.overflow() == Overflow::Wait => ledger.failure(),
+            Records::File(_) | Records::Memory(_) => None,
+        }
+    }
+
+    /// The numbers for the metrics.
+    pub(super) fn numbers(&self) -> Numbers {
+        match self {
+            Records::Memory(_) => Numbers::default(),
+            Records::File(ledger) => Numbers {
+                waiting: ledger.backlog(),
+                failures: ledger.failures(),
+                dropped: ledger.dropped(),
+            },
+        }
     }
 
     /// The ledger for the calls that the gateway makes itself.
@@ -70,14 +116,6 @@ impl Records {
     /// written.
     pub fn room(&self) -> Option<Room> {
         self.ledger().room()
-    }
-
-    /// How many entries wait for the disk.
-    pub fn waiting(&self) -> usize {
-        match self {
-            Records::Memory(_) => 0,
-            Records::File(ledger) => ledger.backlog(),
-        }
     }
 
     /// Waits until everything is written.
@@ -122,6 +160,15 @@ impl Records {
             Records::Memory(ledger) => ledger,
             Records::File(ledger) => &**ledger,
         }
+    }
+}
+
+/// Logs that writing begins to fail, and that it works again.
+fn observe(failure: Option<&StoreError>) {
+    if let Some(error) = failure {
+        tracing::error!(%error, "the ledger cannot be written");
+    } else {
+        tracing::info!("the ledger is written again");
     }
 }
 

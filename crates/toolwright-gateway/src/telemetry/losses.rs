@@ -6,10 +6,10 @@
 
 mod header;
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolwright::Caller;
+use toolwright::bounded::BoundedMap;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Json, object};
 
@@ -37,16 +37,11 @@ pub struct Lost {
 /// The reports of the last exchanges.
 #[derive(Debug)]
 pub struct Losses {
-    state: Mutex<State>,
+    reports: Mutex<Reports>,
     keep: usize,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    order: VecDeque<RequestId>,
-    kept: HashMap<RequestId, Lost>,
-    weight: usize,
-}
+type Reports = BoundedMap<RequestId, Lost, ()>;
 
 /// The most bytes of reports that are kept, roughly counted.
 const WEIGHT: usize = 16 * 1024 * 1024;
@@ -54,7 +49,7 @@ const WEIGHT: usize = 16 * 1024 * 1024;
 impl Losses {
     /// A store of so many reports.
     pub fn new(keep: usize) -> Losses {
-        Losses { state: Mutex::default(), keep }
+        Losses { reports: Mutex::default(), keep }
     }
 
     /// Keeps a report. One of the same exchange that was kept before is replaced.
@@ -63,28 +58,19 @@ impl Losses {
             return;
         }
         let (id, weight) = (lost.id, lost.weight());
-        let mut state = self.state();
-        state.weight += weight;
-        match state.kept.insert(id, lost) {
-            Some(before) => state.weight -= before.weight(),
-            None => state.order.push_back(id),
-        }
-        while state.order.len() > self.keep || state.weight > WEIGHT {
-            let Some(oldest) = state.order.pop_front() else { break };
-            if let Some(gone) = state.kept.remove(&oldest) {
-                state.weight -= gone.weight();
-            }
-        }
+        let mut reports = self.reports();
+        reports.insert(id, lost, weight, ());
+        while reports.pop_excess(self.keep, WEIGHT).is_some() {}
     }
 
     /// The report of an exchange, for the client that made it. Somebody else's does not exist.
     pub fn find(&self, id: RequestId, client: &Caller) -> Option<Json> {
-        self.state().kept.get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
+        self.reports().get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
     }
 
     /// How many reports are kept.
     pub fn len(&self) -> usize {
-        self.state().order.len()
+        self.reports().len()
     }
 
     /// Whether none is kept.
@@ -92,8 +78,8 @@ impl Losses {
         self.len() == 0
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reports(&self) -> MutexGuard<'_, Reports> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,6 +14,8 @@
 //! | `toolwright_tool_calls_total` | `by` (`model`, `gateway`), `outcome` |
 //! | `toolwright_body_bytes_total` | `direction` |
 //! | `toolwright_ledger_entries_waiting` | |
+//! | `toolwright_ledger_write_failures_total` | |
+//! | `toolwright_ledger_entries_dropped_total` | |
 //! | `toolwright_log_lines_dropped_total` | |
 //! | `toolwright_spans_dropped_total` | |
 //!
@@ -33,6 +35,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use super::ledger::Numbers;
 use label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
 
 /// All numbers.
@@ -58,6 +61,8 @@ pub struct Metrics {
     bytes_in: Counter,
     bytes_out: Counter,
     waiting: Gauge,
+    failures: Counter,
+    missing: Counter,
     dropped: Counter,
     #[cfg(feature = "otel")]
     dropped_spans: Counter,
@@ -75,6 +80,17 @@ impl Metrics {
             "ledger_entries_waiting",
             "Entries that are not in the ledger's file yet",
             waiting.clone(),
+        );
+        let (failures, missing) = (Counter::default(), Counter::default());
+        registry.register(
+            "ledger_write_failures",
+            "Writes to the ledger's file that failed",
+            failures.clone(),
+        );
+        registry.register(
+            "ledger_entries_dropped",
+            "Entries that were not recorded because the ledger's file could not be written",
+            missing.clone(),
         );
         registry.register(
             "log_lines_dropped",
@@ -116,6 +132,8 @@ impl Metrics {
             none: "none".into(),
             open,
             waiting,
+            failures,
+            missing,
             dropped,
             #[cfg(feature = "otel")]
             dropped_spans,
@@ -144,10 +162,13 @@ impl Metrics {
         self.dropped_spans.clone()
     }
 
-    /// The text for Prometheus, as `OpenMetrics` has it, where so many entries wait for the
-    /// ledger.
-    pub(super) fn text(&self, waiting: usize) -> String {
-        self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+    /// The text for Prometheus, as `OpenMetrics` has it, with the numbers of the ledger.
+    pub(super) fn text(&self, ledger: Numbers) -> String {
+        self.waiting.set(i64::try_from(ledger.waiting).unwrap_or(i64::MAX));
+        let counted = [(&self.failures, ledger.failures), (&self.missing, ledger.dropped)];
+        for (counter, total) in counted {
+            counter.inc_by(total.saturating_sub(counter.get()));
+        }
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _written: fmt::Result = encode(&mut text, &self.registry);

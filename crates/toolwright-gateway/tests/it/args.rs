@@ -196,3 +196,25 @@ fn wrong_usage_is_told_apart() {
     let help = toolwright(&["args", "--help"], b"");
     assert!(help.text().contains("--batch") && help.text().contains("@system"), "{}", help.text());
 }
+
+#[test]
+fn a_schema_that_multiplies_by_its_references_is_refused() {
+    let definitions: Vec<String> = (0..20)
+        .map(|at| {
+            let next = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, at + 1);
+            format!(r#""d{at}":{{"allOf":[{next},{next}]}}"#)
+        })
+        .collect();
+    let tool = format!(
+        r##"{{"name":"t","parameters":{{"type":"object","properties":{{"a":{{"$ref":"#/$defs/d0"}}}},
+            "$defs":{{{},"d20":{{"type":"integer"}}}}}}}}"##,
+        definitions.join(",")
+    );
+    let ran = toolwright(&["args", "--tool", "-", "--args", r#"{"a":"x"}"#], tool.as_bytes());
+    assert_ne!(ran.code, 0);
+    assert!(
+        ran.stderr.contains("/properties/a") && ran.stderr.contains("too large"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -26,6 +26,7 @@ fn every_vendor_is_under_its_own_path_and_under_its_id() {
         ("/v1beta/models/m:generateContent", Gemini),
         ("/v1/models/m:streamGenerateContent", Gemini),
         ("/v1beta1/publishers/google/models/m:generateContent", Gemini),
+        ("/v1/projects/p-1/locations/us/publishers/google/models/m:generateContent", Gemini),
         ("/gemini/v1beta/models/m:generateContent", Gemini),
         ("/v1beta/models/m:countTokens", Gemini),
         ("/api/show", Ollama),
@@ -57,6 +58,16 @@ fn what_no_vendor_has_is_nowhere() {
         "/v1/models/:generateContent",
         "/v1/models/m:embedContent",
         "/v3/models/m:generateContent",
+        // Steps to another place, and what is no prefix of the vendor's.
+        "/v1beta/x%2F..%2F..%2Fadmin/models/m:generateContent",
+        "/v1beta/x%252F%252e%252e%252Fadmin/models/m:generateContent",
+        "/v1beta/cachedContents/models/m:generateContent",
+        "/v1beta1/publishers/a%2Fb/models/m:generateContent",
+        "/v1beta/models/..%2F..%2Fadmin:generateContent",
+        "/model/a%2f..%2f..%2fadmin/converse",
+        "/model/a%5c..%5cadmin/converse",
+        "/model/a%2f..;x%2fadmin/converse",
+        "/model/%25252525252e%25252525252e/converse",
     ] {
         assert!(Endpoint::find(path, None).is_none(), "{path}");
     }
@@ -95,5 +106,7 @@ fn a_credential_in_the_query_goes_nowhere() {
     };
     assert_eq!(address("alt=sse"), "/v1/models/m:streamGenerateContent?alt=sse");
     assert_eq!(address("key=secret&alt=sse"), "/v1/models/m:streamGenerateContent?alt=sse");
-    assert_eq!(address("key=secret"), "/v1/models/m:streamGenerateContent");
+    for query in ["key=secret", "KEY=secret", "%6bey=secret"] {
+        assert_eq!(address(query), "/v1/models/m:streamGenerateContent", "{query}");
+    }
 }

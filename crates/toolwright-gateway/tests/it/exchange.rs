@@ -12,6 +12,7 @@ mod own;
 mod pass;
 mod requests;
 mod responses;
+mod retry;
 mod route;
 mod streams;
 mod think;

@@ -9,6 +9,7 @@ pub mod vendor;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ pub use upstream::{Received, Reply, Upstream};
 /// Longer than anything here takes.
 pub const HANG: Duration = Duration::from_secs(30);
 
+/// Listens on any free port of this machine.
+const LOOPBACK: [&str; 2] = ["--listen", "127.0.0.1:0"];
+
 /// The key that upstreams of these tests are configured with.
 pub const UPSTREAM_KEY: &str = "sk-upstream-secret";
 
@@ -36,9 +40,20 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts one with a configuration. In its environment is nothing but `UPSTREAM_KEY`.
+    /// Starts one with a configuration. In its environment is nothing but `UPSTREAM_KEY` and
+    /// `PATH`.
     pub fn start(config: &str) -> Gateway {
-        Gateway::start_in(tempfile::tempdir().unwrap(), config)
+        Gateway::start_in(tempfile::tempdir().unwrap(), config, &LOOPBACK)
+    }
+
+    /// Starts one in a folder that is prepared for it.
+    pub fn start_with(folder: TempDir, config: &str) -> Gateway {
+        Gateway::start_in(folder, config, &LOOPBACK)
+    }
+
+    /// Starts one that listens where the configuration says.
+    pub fn start_as_configured(config: &str) -> Gateway {
+        Gateway::start_in(tempfile::tempdir().unwrap(), config, &[])
     }
 
     /// Ends it in peace, and starts it again on the same data.
@@ -46,16 +61,67 @@ impl Gateway {
         self.signal("TERM");
         self.child.wait().unwrap();
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        Gateway::start_in(folder, config)
+        Gateway::start_in(folder, config, &LOOPBACK)
     }
 
-    fn start_in(folder: TempDir, config: &str) -> Gateway {
+    /// Kills it, as a crash does, and starts it again on the same data.
+    pub fn crash(self, config: &str) -> Gateway {
+        self.crash_with(config, |_| {})
+    }
+
+    /// As [`Gateway::crash`], with something that happens to its data in between.
+    pub fn crash_with(mut self, config: &str, meanwhile: impl FnOnce(&Path)) -> Gateway {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        meanwhile(&self.data());
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        Gateway::start_in(folder, config, &LOOPBACK)
+    }
+
+    /// The folder of its data.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts one whose data are on a tmpfs of `kilobytes` KiB, mounted in a user namespace. The file
+    /// system is visible below [`Gateway::root`].
+    pub fn start_on_disk(kilobytes: usize) -> Gateway {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        let script =
+            format!("mount -t tmpfs -o size={kilobytes}k tmpfs {} && exec \"$@\"", data.display());
+        let mut command = Command::new("/usr/bin/env");
+        command.args(["unshare", "-rm", "sh", "-c", &script, "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_toolwright")).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        Gateway::start_by(command, folder, "", &LOOPBACK)
+    }
+
+    /// The file systems as the process sees them.
+    pub fn root(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root", self.child.id()))
+    }
+
+    /// Starts one in a folder, with the programs in `bin` there.
+    fn start_in(folder: TempDir, config: &str, arguments: &[&str]) -> Gateway {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolwright"));
+        let path = format!("{}:/usr/bin:/bin", folder.path().join("bin").display());
+        command.env_clear().env("PATH", path);
+        Gateway::start_by(command, folder, config, arguments)
+    }
+
+    fn start_by(
+        mut command: Command,
+        folder: TempDir,
+        config: &str,
+        arguments: &[&str],
+    ) -> Gateway {
         let file = folder.path().join("toolwright.toml");
         std::fs::write(&file, config).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()])
+        let mut child = command
+            .args(["serve", "--config", file.to_str().unwrap()])
+            .args(arguments)
             .args(["--data", folder.path().join("data").to_str().unwrap()])
-            .env_clear()
             .env("UPSTREAM_KEY", UPSTREAM_KEY)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -101,6 +167,11 @@ impl Gateway {
     /// Sends a request on a connection of its own, and lets the caller read the answer.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Asking {
         Asking::send(self.address, method, path, headers, body)
+    }
+
+    /// A file beside its configuration.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// What it has written to its log so far.

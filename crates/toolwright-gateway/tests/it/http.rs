@@ -100,7 +100,7 @@ async fn a_client_that_leaves_over_http2_ends_what_was_made_for_it() {
 async fn a_port_in_use_is_told_with_what_to_do() {
     let server = start(Limits::default()).await;
     let bind = |address: String| async move {
-        toolwright_gateway::http::Server::bind(&address).await.unwrap_err()
+        toolwright_gateway::http::Server::bind(&address, 100).await.unwrap_err()
     };
     let error = bind(server.address.to_string()).await;
     assert!(error.to_string().contains("in use"), "{error}");

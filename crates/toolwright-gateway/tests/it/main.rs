@@ -12,6 +12,7 @@ mod gateway;
 mod hostile;
 mod http;
 mod key;
+mod ledger;
 mod run;
 mod telemetry;
 mod translate;

@@ -208,7 +208,10 @@ async fn losses_can_be_read_before_the_answer_is_complete() {
 async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
     for payloads in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let config = Config { ledger: config::Ledger { payloads }, ..config(folder.path()) };
+        let config = Config {
+            ledger: config::Ledger { payloads, ..config::Ledger::default() },
+            ..config(folder.path())
+        };
         let telemetry = Telemetry::open(&config).unwrap();
         assert_eq!(telemetry.wants_payloads(), payloads);
         let mut one = begin(&telemetry);

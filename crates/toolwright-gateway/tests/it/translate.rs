@@ -190,6 +190,31 @@ fn what_a_vendor_keeps_in_the_path_is_said_and_reported() {
 }
 
 #[test]
+fn a_stream_that_is_empty_foreign_or_cut_off_is_exit_1() {
+    let streams = ["anthropic", "openai-chat", "gemini", "cohere"].map(|from| {
+        let whole = std::fs::read(fixture(&format!("{from}/synthetic/matrix_stream.txt"))).unwrap();
+        let text = String::from_utf8(whole).unwrap().replace("\r\n", "\n");
+        (from, text)
+    });
+    for (from, text) in &streams {
+        let to = if *from == "anthropic" { "openai-chat" } else { "anthropic" };
+        let command = arguments(from, to, "stream");
+        assert_eq!(toolwright(&command, text.as_bytes()).code, 0, "{from}");
+        let foreign = streams.iter().find(|(own, _)| own != from).map(|(_, text)| text).unwrap();
+        let frames: Vec<&str> = text.split_inclusive("\n\n").collect();
+        let half = frames[..frames.len() / 2].concat();
+        for input in ["", "\n\n", "hello\n", "{}", half.as_str(), foreign] {
+            let ran = toolwright(&command, input.as_bytes());
+            assert_eq!(ran.code, 1, "{from}: {input:.60}: {}", ran.text());
+        }
+        let mut strict = command.clone();
+        strict.push("--strict");
+        let ran = toolwright(&strict, half.as_bytes());
+        assert_eq!((ran.code, ran.stdout.len()), (1, 0), "{from}");
+    }
+}
+
+#[test]
 fn a_damaged_stream_is_exit_1_and_says_so_in_the_output_too() {
     let whole = std::fs::read(fixture("anthropic/synthetic/matrix_stream.txt")).unwrap();
     let half = &whole[..whole.len() / 2];

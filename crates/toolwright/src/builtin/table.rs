@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use toolwright_core::near::nearest;
+use toolwright_core::suggest;
 use toolwright_core::{Json, object};
 
 use crate::handle::names;
@@ -92,8 +92,8 @@ impl Table {
             let mut text = format!(
                 "item {item} (from 0) is no column of the table, whose columns are {known}"
             );
-            if let Some(near) = nearest(name, own()) {
-                let _ = write!(text, ". Did you mean {near:?}?");
+            if let Some(suggestion) = suggest(name, own()) {
+                let _ = write!(text, ". Did you mean {suggestion:?}?");
             }
             TableError::NoColumn(text)
         })

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use toolwright_core::json::Object;
-use toolwright_core::{Arguments, Call, Json, object};
+use toolwright_core::{Call, Json, object};
 
 use super::bind::{self, Place};
 use super::wholeness::Wholeness;
+use crate::document::{DocumentError, Fields, read_call, write_call};
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Session;
 
@@ -46,17 +47,9 @@ pub enum Answer {
     Reject(String),
 }
 
-/// Why a document is no approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an approval: {0} is missing or wrong")]
-pub struct NotAnApproval(pub &'static str);
-
 impl Approval {
     /// The document.
     pub fn to_json(&self) -> Json {
-        let (form, text) = (form(&self.call.arguments), self.call.arguments.as_str());
-        let mut call = object! {"name": self.call.name.as_str(), "form": form, "arguments": text};
-        call.insert_some("id", self.call.id.as_deref());
         object! {
             "id": self.id.as_str(),
             "tenant": &*self.tenant,
@@ -69,35 +62,27 @@ impl Approval {
             "digest": self.digest.as_str(),
             "reason": self.reason.as_str(),
             "arguments": self.arguments.clone(),
-            "call": call,
+            "call": write_call(&self.call),
         }
         .into()
     }
 
     /// Reads the document.
-    pub fn from_json(document: &Json) -> Result<Approval, NotAnApproval> {
-        let text = |name: &'static str| {
-            document.get(name).and_then(Json::as_str).ok_or(NotAnApproval(name))
-        };
-        let count = |name: &'static str| {
-            document.get(name).and_then(Json::as_u64).ok_or(NotAnApproval(name))
-        };
-        let size = |name| usize::try_from(count(name)?).map_err(|_| NotAnApproval(name));
-        let call = document.get("call").ok_or(NotAnApproval("call"))?;
-        let whole = document.get("whole").and_then(Json::as_bool).ok_or(NotAnApproval("whole"))?;
-        let arguments = document.get("arguments").and_then(Json::as_object);
+    pub fn from_json(document: &Json) -> Result<Approval, DocumentError> {
+        let fields = Fields::of(document)?;
+        let is_whole = fields.flag("whole")?;
         Ok(Approval {
-            id: text("id")?.to_owned(),
-            tenant: text("tenant")?.into(),
-            run: text("run")?.into(),
-            turn: count("turn")?,
-            call: read_call(call)?,
-            arguments: arguments.ok_or(NotAnApproval("arguments"))?.clone(),
-            reason: text("reason")?.to_owned(),
-            key: text("key")?.into(),
-            digest: text("digest")?.to_owned(),
-            place: Place { position: size("position")?, repeats: size("repeats")? },
-            wholeness: if whole { Wholeness::Proven } else { Wholeness::Unknown },
+            id: fields.text("id")?.to_owned(),
+            tenant: fields.text("tenant")?.into(),
+            run: fields.text("run")?.into(),
+            turn: fields.count("turn")?,
+            call: fields.required("call", read_call)?,
+            arguments: fields.object("arguments")?.as_object().clone(),
+            reason: fields.text("reason")?.to_owned(),
+            key: fields.text("key")?.into(),
+            digest: fields.text("digest")?.to_owned(),
+            place: Place { position: fields.count("position")?, repeats: fields.count("repeats")? },
+            wholeness: if is_whole { Wholeness::Proven } else { Wholeness::Unknown },
         })
     }
 
@@ -109,32 +94,6 @@ impl Approval {
     /// Whether a session is of the run in which the question arose.
     pub(crate) fn belongs_to(&self, session: &Session) -> bool {
         self.run == session.run && self.tenant == session.caller.tenant
-    }
-}
-
-fn read_call(call: &Json) -> Result<Call, NotAnApproval> {
-    let text = |name: &str| call.get(name).and_then(Json::as_str).ok_or(NotAnApproval("the call"));
-    let arguments = of_form(text("form")?, text("arguments")?).ok_or(NotAnApproval("the call"))?;
-    let id = call.get("id").and_then(Json::as_str).map(str::to_owned);
-    Ok(Call { id, name: text("name")?.to_owned(), arguments })
-}
-
-/// The word by which a document says what the text of arguments is.
-pub(crate) fn form(arguments: &Arguments) -> &'static str {
-    match arguments {
-        Arguments::Json(_) => "json",
-        Arguments::Malformed(_) => "malformed",
-        Arguments::Free(_) => "free",
-    }
-}
-
-/// Arguments by that word and their text, if they go together.
-pub(crate) fn of_form(form: &str, text: &str) -> Option<Arguments> {
-    match form {
-        "json" => Some(Arguments::from_text(text)).filter(|own| matches!(own, Arguments::Json(_))),
-        "malformed" => Some(Arguments::Malformed(text.to_owned())),
-        "free" => Some(Arguments::Free(text.to_owned())),
-        _ => None,
     }
 }
 

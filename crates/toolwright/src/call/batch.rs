@@ -3,12 +3,12 @@
 //! Equal calls are made once. Calls that work with the same context, one of them to change it, are
 //! made one after another in the order in which the model wrote them; all others run in parallel.
 
-mod join;
 mod order;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
@@ -64,7 +64,7 @@ pub(crate) async fn call_all(
         let _ended = turn.wait().await;
         (position, journey::proceed(toolbox, session, prepared).await)
     });
-    let mut called: Vec<(usize, Called)> = join::join(under_way).await;
+    let mut called: Vec<(usize, Called)> = join_all(under_way).await;
     // Those before the equal ones are in the order of their positions.
     let own = called.len();
     for (position, first, made, ready) in shared {

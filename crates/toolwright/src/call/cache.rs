@@ -3,7 +3,7 @@
 //! What a tool says may depend on who asks, so results are kept for each caller, and for each run
 //! where the tool works with its context. Equal calls at the same time run once: the others wait.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use toolwright_core::part::MediaSource;
 
 use super::{bind, limit};
+use crate::bounded::BoundedMap;
 use crate::error::CallError;
 use crate::handler::Handler;
 use crate::output::{Content, Output};
@@ -34,19 +35,9 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct State {
-    kept: HashMap<Key, Kept>,
-    /// The keys by age; one whose result was replaced is there twice
-    order: VecDeque<(Instant, Key)>,
-    bytes: usize,
+    results: BoundedMap<Key, Arc<Output>, Instant>,
     /// Calls under way, by what they will find
     flights: HashMap<Key, Arc<tokio::sync::Mutex<()>>>,
-}
-
-#[derive(Debug)]
-struct Kept {
-    output: Arc<Output>,
-    until: Instant,
-    bytes: usize,
 }
 
 /// What a call finds.
@@ -103,37 +94,8 @@ impl Cache {
 }
 
 impl State {
-    fn get(&mut self, key: &Key) -> Option<Arc<Output>> {
-        let kept = self.kept.get(key)?;
-        if kept.until > Instant::now() {
-            return Some(kept.output.clone());
-        }
-        self.remove(key);
-        None
-    }
-
-    fn keep(&mut self, key: Key, output: Arc<Output>, until: Instant) {
-        let bytes = weight(&output);
-        self.remove(&key);
-        self.bytes += bytes;
-        self.kept.insert(key, Kept { output, until, bytes });
-        self.order.push_back((until, key));
-        let now = Instant::now();
-        while let Some((end, oldest)) = self.order.front().copied() {
-            if end > now && self.order.len() <= MOST && self.bytes <= MOST_BYTES {
-                break;
-            }
-            self.order.pop_front();
-            if self.kept.get(&oldest).is_some_and(|kept| kept.until == end) {
-                self.remove(&oldest);
-            }
-        }
-    }
-
-    fn remove(&mut self, key: &Key) {
-        if let Some(kept) = self.kept.remove(key) {
-            self.bytes -= kept.bytes;
-        }
+    fn get(&self, key: &Key) -> Option<Arc<Output>> {
+        self.results.get_live(key, Instant::now()).cloned()
     }
 }
 
@@ -148,14 +110,17 @@ fn weight(output: &Output) -> usize {
             MediaSource::Url(_) | MediaSource::File(..) => 0,
         },
     };
-    size_of::<Kept>() + output.content.iter().map(weigh).sum::<usize>()
+    size_of::<Output>() + output.content.iter().map(weigh).sum::<usize>()
 }
 
 impl Flight {
     /// Keeps the result for those who wait and those who come later.
     pub(crate) fn keep(&self, output: Arc<Output>) {
-        if let Some(until) = Instant::now().checked_add(self.cache.lifetime) {
-            self.cache.state().keep(self.key, output, until);
+        let now = Instant::now();
+        if let Some(expiry) = now.checked_add(self.cache.lifetime) {
+            let (bytes, results) = (weight(&output), &mut self.cache.state().results);
+            results.insert(self.key, output, bytes, expiry);
+            results.trim(now, MOST, MOST_BYTES);
         }
     }
 }

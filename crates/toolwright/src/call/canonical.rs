@@ -7,7 +7,7 @@ use toolwright_core::json::Object;
 
 /// The text that all arguments of equal value share, whatever the order of their keys and the
 /// spelling of their numbers.
-pub(crate) fn canonical(arguments: &Object) -> String {
+pub fn canonical(arguments: &Object) -> String {
     let mut out = String::with_capacity(128);
     object(arguments, &mut out);
     out

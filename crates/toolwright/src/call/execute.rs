@@ -5,11 +5,6 @@
 //! scope's token and stopped a little later. A thread cannot be stopped: a tool that blocks goes on,
 //! keeps its permits, and is recorded when it ends.
 
-use std::any::Any;
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -73,22 +68,6 @@ impl Drop for Vigil {
                 tokio::time::sleep(GRACE).await;
                 task.abort();
             });
-        }
-    }
-}
-
-/// A future whose panics are values.
-pub(crate) struct Fence<F>(pub(crate) Pin<Box<F>>);
-
-impl<F: Future> Future for Fence<F> {
-    type Output = Result<F::Output, Box<dyn Any + Send>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let poll = AssertUnwindSafe(|| self.0.as_mut().poll(context));
-        match std::panic::catch_unwind(poll) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(panic) => Poll::Ready(Err(panic)),
         }
     }
 }

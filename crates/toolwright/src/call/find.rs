@@ -1,4 +1,4 @@
-//! The tool that a call names, or the names that are near it.
+//! The tool that a call names, or the names that are similar to it.
 
 use std::cmp::Reverse;
 
@@ -6,15 +6,15 @@ use crate::error::{CallError, CallErrorKind};
 
 /// How many names are offered.
 const OFFERED: usize = 3;
-/// How many names are listed where none is near.
+/// How many names are listed where none is similar.
 const LISTED: usize = 20;
 
 /// What a model is told that called a tool that does not exist. Only tools that it may see are
 /// offered.
 pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
-    let near = near(name, visible);
-    let advice = if !near.is_empty() {
-        let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let suggestions = suggestions(name, visible);
+    let advice = if !suggestions.is_empty() {
+        let names: Vec<String> = suggestions.iter().map(|name| format!("`{name}`")).collect();
         format!("Did you mean {}?", names.join(" or "))
     } else if visible.is_empty() {
         "There are no tools here: answer without them.".to_owned()
@@ -60,17 +60,17 @@ pub(crate) fn shortened(name: &str) -> String {
     short
 }
 
-/// The names that are near another, the nearest first.
-fn near<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
-    let nearest = toolwright_core::near::nearest(name, names.iter().copied());
+/// The names that are similar to another, the most similar first.
+fn suggestions<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let best = toolwright_core::suggest(name, names.iter().copied());
     let words = words(name);
     let mut ranked: Vec<(usize, &'n str)> = names
         .iter()
         .map(|other| (shared(&words, other), *other))
-        .filter(|(shared, other)| *shared > 0 && Some(*other) != nearest)
+        .filter(|(shared, other)| *shared > 0 && Some(*other) != best)
         .collect();
     ranked.sort_by_key(|(shared, _)| Reverse(*shared));
-    nearest.into_iter().chain(ranked.into_iter().map(|(_, name)| name)).take(OFFERED).collect()
+    best.into_iter().chain(ranked.into_iter().map(|(_, name)| name)).take(OFFERED).collect()
 }
 
 fn shared(words: &[String], other: &str) -> usize {

@@ -1,13 +1,15 @@
 //! What the task of a call does: record the intent, try, try again, record the end.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use futures_util::FutureExt;
 use toolwright_core::json::Object;
 use toolwright_core::part::Part;
 
 use super::cache::Flight;
-use super::execute::{Fence, panicked};
+use super::execute::panicked;
 use super::journal::{Begun, Intent, JournalError, SharedJournal};
 use super::limit::Permit;
 use super::{Source, outcome, record, retry};
@@ -106,11 +108,11 @@ impl Job {
                 Err(Box::new(Ran::refused(uncertain(&self.scope.tool))))
             }
             (Ok(Begun::Finished(known)), _) => Err(Box::new(match record::read(&known) {
-                Some((content, error)) => {
+                Ok((content, error)) => {
                     Ran { content: Some(content), ..Ran::of(Source::Journal, error) }
                 }
                 // It was done, and what came of it cannot be read.
-                None => Ran::refused(uncertain(&self.scope.tool)),
+                Err(_) => Ran::refused(uncertain(&self.scope.tool)),
             })),
             (Err(_), _) => Err(Box::new(Ran::refused(unrecorded(&self.scope.tool)))),
         }
@@ -137,7 +139,8 @@ impl Job {
             } else {
                 self.arguments.clone()
             };
-            let error = match Fence(Box::pin(handler.run(scope, arguments))).await {
+            let running = AssertUnwindSafe(Box::pin(handler.run(scope, arguments)));
+            let error = match running.catch_unwind().await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(error)) => error,
                 Err(_) => return Err(Fall::Panicked),

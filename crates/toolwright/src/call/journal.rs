@@ -80,6 +80,24 @@ pub trait Journal: Send + Sync + 'static {
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
 }
 
+impl<J: Journal> Journal for Arc<J> {
+    fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send {
+        J::begin(self, intent)
+    }
+
+    fn finish(
+        &self,
+        key: &str,
+        record: &Json,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send {
+        J::finish(self, key, record)
+    }
+
+    fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send {
+        J::withdraw(self, key)
+    }
+}
+
 type Written<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
 /// [`Journal`] for any type.

@@ -153,27 +153,13 @@ fn with_handles(arguments: &Object, changes: &[Change]) -> Option<Json> {
         return None;
     }
     for change in handle::handles(changes) {
-        *at(&mut value, &change.path)? = change.from.clone()?;
+        *value.pointer_mut(&change.path)? = change.from.clone()?;
     }
     Some(value)
 }
 
 fn schema(item: Option<&Item>) -> &Json {
     item.and_then(|item| item.handler.tool().parameters()).unwrap_or(ANY)
-}
-
-/// The place of a pointer.
-fn at<'v>(value: &'v mut Json, pointer: &str) -> Option<&'v mut Json> {
-    let mut here = value;
-    for segment in pointer.split('/').skip(1) {
-        let key = segment.replace("~1", "/").replace("~0", "~");
-        here = match here {
-            Json::Object(object) => object.get_mut(&key)?,
-            Json::Array(items) => items.get_mut(key.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(here)
 }
 
 /// A piece of an outcome; of media only what it is.

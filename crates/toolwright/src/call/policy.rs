@@ -38,7 +38,6 @@ mod document;
 mod glob;
 
 pub use condition::{Condition, Test};
-pub use document::PolicyError;
 pub use glob::Glob;
 use toolwright_core::json::Object;
 

@@ -1,13 +1,14 @@
 //! How a call ended, as the journal keeps it, and back.
 
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
+use toolwright_core::part::Part;
 use toolwright_core::{Json, object};
 
+use crate::document::{DocumentError, Fields, read_part, write_part};
 use crate::error::{CallError, CallErrorKind};
 
 /// What the model saw, and why the call failed if it did.
 pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
-    let parts: Vec<Json> = content.iter().filter_map(write_part).collect();
+    let parts: Vec<Json> = content.iter().map(|part| write_part(part).into()).collect();
     let mut out = object! {"content": parts};
     if let Some(error) = error {
         let mut fields = object! {
@@ -21,81 +22,19 @@ pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
     out.into()
 }
 
-/// Reads a record; `None` if it is not one of ours.
-pub(crate) fn read(record: &Json) -> Option<(Vec<Part>, Option<CallError>)> {
-    let content = record.get("content")?.as_array()?;
-    let content = content.iter().map(read_part).collect::<Option<Vec<Part>>>()?;
-    let error = match record.get("error") {
-        Some(error) => Some(CallError {
-            kind: CallErrorKind::from_word(error.get("kind")?.as_str()?)?,
-            text: error.get("text")?.as_str()?.to_owned(),
-            tool_kind: error.get("tool_kind").and_then(Json::as_str).map(str::to_owned),
-            retryable: error.get("retryable")?.as_bool()?,
-        }),
-        None => None,
-    };
-    Some((content, error))
+/// Reads a record.
+pub(crate) fn read(record: &Json) -> Result<(Vec<Part>, Option<CallError>), DocumentError> {
+    let fields = Fields::of(record)?;
+    Ok((fields.list("content", read_part)?, fields.optional("error", read_error)?))
 }
 
-/// Text, JSON and media: an outcome of ours has no other parts.
-fn write_part(part: &Part) -> Option<Json> {
-    Some(Json::from(match &part.body {
-        Body::Text(text) => object! {"text": text.as_str()},
-        Body::Json(value) => object! {"json": value.clone()},
-        Body::Media(media) => object! {"media": write_media(media)?},
-        _ => return None,
-    }))
-}
-
-fn read_part(part: &Json) -> Option<Part> {
-    let (kind, value) = part.as_object()?.iter().next()?;
-    Some(match kind {
-        "text" => Part::text(value.as_str()?),
-        "json" => Part::new(Body::Json(value.clone())),
-        "media" => Part::new(Body::Media(read_media(value)?)),
-        _ => return None,
-    })
-}
-
-fn write_media(media: &Media) -> Option<Json> {
-    let (form, source) = match &media.source {
-        MediaSource::Base64(text) => ("base64", text),
-        MediaSource::Text(text) => ("text", text),
-        MediaSource::Url(text) => ("url", text),
-        // A file at a vendor belongs to a conversation, not to a tool.
-        MediaSource::File(..) => return None,
-    };
-    let kind = match media.kind {
-        MediaKind::Image => "image",
-        MediaKind::Document => "document",
-        MediaKind::Audio => "audio",
-        MediaKind::Video => "video",
-    };
-    let mut out = object! {"kind": kind, "form": form, "source": source.as_str()};
-    out.insert_some("mime", media.mime.as_deref());
-    out.insert_some("name", media.name.as_deref());
-    Some(out.into())
-}
-
-fn read_media(media: &Json) -> Option<Media> {
-    let text = |name: &str| media.get(name).and_then(Json::as_str).map(str::to_owned);
-    let source = text("source")?;
-    Some(Media {
-        kind: match media.get("kind")?.as_str()? {
-            "image" => MediaKind::Image,
-            "document" => MediaKind::Document,
-            "audio" => MediaKind::Audio,
-            "video" => MediaKind::Video,
-            _ => return None,
-        },
-        source: match media.get("form")?.as_str()? {
-            "base64" => MediaSource::Base64(source),
-            "text" => MediaSource::Text(source),
-            "url" => MediaSource::Url(source),
-            _ => return None,
-        },
-        mime: text("mime"),
-        name: text("name"),
+fn read_error(document: &Json) -> Result<CallError, DocumentError> {
+    let fields = Fields::of(document)?;
+    Ok(CallError {
+        kind: fields.word("kind", "a kind of error", CallErrorKind::from_word)?,
+        text: fields.text("text")?.to_owned(),
+        tool_kind: fields.owned("tool_kind")?,
+        retryable: fields.flag("retryable")?,
     })
 }
 
@@ -122,8 +61,16 @@ mod tests {
         let error = CallError::new(CallErrorKind::Failed, "no").retryable();
         for error in [None, Some(error)] {
             let record = Json::parse(&write(&content, error.as_ref()).compact()).unwrap();
-            assert_eq!(read(&record), Some((content.clone(), error)));
+            assert_eq!(read(&record), Ok((content.clone(), error)));
         }
-        assert_eq!(read(&Json::Null), None);
+        assert!(read(&Json::Null).is_err());
+    }
+    #[test]
+    fn media_are_read_as_earlier_versions_wrote_them() {
+        let record =
+            r#"{"content":[{"media":{"kind":"image","form":"url","source":"https://a.b/c"}}]}"#;
+        let (content, _) = read(&Json::parse(record).unwrap()).unwrap();
+        let Body::Media(media) = &content[0].body else { panic!("{content:?}") };
+        assert_eq!(media.source, MediaSource::Url("https://a.b/c".to_owned()));
     }
 }

@@ -13,39 +13,33 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{ChatCodec, Json, Message, Outcome, Request, Role, object};
 
-use super::error::ChatError;
 use super::response;
+use crate::document::{DocumentError, Fields, items};
 
 /// Reads a list of messages.
-pub fn read_all(document: &Json) -> Result<Vec<Message>, ChatError> {
-    let list = document.as_array().ok_or_else(|| ChatError::new("", "a list of messages"))?;
-    let one = |(at, message)| read(message).map_err(|error| error.within(&format!("/{at}")));
-    list.iter().enumerate().map(one).collect()
+pub fn read_all(document: &Json) -> Result<Vec<Message>, DocumentError> {
+    items(document, read)
 }
 
 /// Reads one message.
-pub fn read(document: &Json) -> Result<Message, ChatError> {
-    let message = document.as_object().ok_or_else(|| ChatError::new("", "a message object"))?;
-    let tool_id = optional_text(message, "tool_id")?;
-    let content = message.get("content").unwrap_or(&Json::Null);
-    match (optional_text(message, "role")?, tool_id) {
+pub fn read(document: &Json) -> Result<Message, DocumentError> {
+    let fields = Fields::of(document)?;
+    let tool_id = fields.optional_text("tool_id")?;
+    let content = document.get("content").unwrap_or(&Json::Null);
+    let wrong = |key, expected: &'static str| Err(DocumentError::new(expected).within(key));
+    match (fields.optional_text("role")?, tool_id) {
         (Some("user" | "tool") | None, Some(id)) => Ok(outcome(id, content)),
-        (Some("tool"), None) => {
-            Err(ChatError::new("/tool_id", "the id of the call that this is the outcome of"))
-        }
-        (Some("system"), None) => match content.as_str() {
-            Some(text) => Ok(Message::system(text)),
-            None => Err(ChatError::new("/content", "text")),
-        },
+        (Some("tool"), None) => wrong("tool_id", "the id of the call that this is the outcome of"),
+        (Some("system"), None) => fields.text("content").map(Message::system),
         (Some("user"), None) => Ok(Message::new(Role::User, parts(content)?)),
-        (Some("assistant") | None, None) if is_answer(message) => {
-            response::read_message(message).map(|response| response.message())
+        (Some("assistant") | None, None) if is_answer(document) => {
+            response::read_message(document).map(|response| response.message())
         }
         (Some("assistant"), None) => Ok(Message::new(Role::Assistant, parts(content)?)),
         (Some("system" | "assistant"), Some(_)) => {
-            Err(ChatError::new("/tool_id", "only a user or tool message has one"))
+            wrong("tool_id", "none, which only a user or tool message has")
         }
-        _ => Err(ChatError::new("/role", "one of system, user, assistant, tool")),
+        _ => wrong("role", "one of system, user, assistant, tool"),
     }
 }
 
@@ -90,8 +84,8 @@ pub fn write(message: &Message) -> Vec<Object> {
 }
 
 /// Whether an object is the message of an answer, by what only that has.
-fn is_answer(message: &Object) -> bool {
-    let named = ["tool_desc", "finish_reason"].iter().any(|key| message.contains_key(key));
+fn is_answer(message: &Json) -> bool {
+    let named = ["tool_desc", "finish_reason"].iter().any(|key| message.get(key).is_some());
     named || matches!(message.get("content"), Some(Json::Object(_)))
 }
 
@@ -115,9 +109,9 @@ fn is_parts(value: &Json) -> bool {
 }
 
 /// The parts of a content: text, a list of parts, or any value, whose JSON is then the text.
-fn parts(content: &Json) -> Result<Vec<Part>, ChatError> {
+fn parts(content: &Json) -> Result<Vec<Part>, DocumentError> {
     match content {
-        Json::Null => Err(ChatError::new("/content", "text, a list or an object")),
+        Json::Null => Err(DocumentError::new("text, a list or an object").within("content")),
         Json::String(text) => Ok(vec![Part::text(text.as_str())]),
         list if is_parts(list) => well_known(list),
         Json::Array(items) => {
@@ -129,12 +123,12 @@ fn parts(content: &Json) -> Result<Vec<Part>, ChatError> {
 }
 
 /// Parts in the form that most vendors read.
-fn well_known(list: &Json) -> Result<Vec<Part>, ChatError> {
+fn well_known(list: &Json) -> Result<Vec<Part>, DocumentError> {
     let message = object! {"role": "user", "content": list.clone()};
     let body = object! {"messages": vec![Json::Object(message)]};
     let wire = WireRequest { body: body.into(), ..WireRequest::default() };
     let request = openai_chat::CODEC.decode_request(wire).map_err(|error| {
-        ChatError::new("/content", format!("parts of a message: {}", error.kind))
+        DocumentError::new(format!("parts of a message: {}", error.kind)).within("content")
     })?;
     Ok(request.messages.into_iter().flat_map(|message| message.parts).collect())
 }
@@ -161,16 +155,4 @@ fn outcome_content(outcome: &Outcome) -> Json {
     }
     let spoken = |part: &Part| as_text(part).map_or_else(|| part.clone(), Part::text);
     plain_content(outcome.content.iter().map(spoken).collect())
-}
-
-/// The text of a field that may be absent or null.
-pub(super) fn optional_text<'a>(
-    object: &'a Object,
-    key: &str,
-) -> Result<Option<&'a str>, ChatError> {
-    match object.get(key) {
-        None | Some(Json::Null) => Ok(None),
-        Some(Json::String(text)) => Ok(Some(text)),
-        Some(_) => Err(ChatError::new(format!("/{key}"), "text or null")),
-    }
 }

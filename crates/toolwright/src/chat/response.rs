@@ -17,8 +17,7 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part, Reasoning};
 use toolwright_core::{Arguments, Call, Json, Response, Stop, StopReason, Usage, object};
 
-use super::error::ChatError;
-use super::message::optional_text;
+use crate::document::{DocumentError, Fields, items};
 
 /// The words for why a model stopped.
 const REASONS: [(&str, StopReason); 10] = [
@@ -86,48 +85,24 @@ fn write_call((at, call): (usize, &Call)) -> Object {
 }
 
 /// Reads an answer.
-pub fn read(document: &Json) -> Result<Response, ChatError> {
-    let answer = document.as_object().ok_or_else(|| ChatError::new("", "an answer object"))?;
-    let message = answer.get("message").and_then(Json::as_object);
-    let message = message.ok_or_else(|| ChatError::new("/message", "a message object"))?;
-    let response = read_message(message).map_err(|error| error.within("/message"))?;
-    let usage = answer.get("usage").filter(|usage| !usage.is_null()).map(|usage| {
+pub fn read(document: &Json) -> Result<Response, DocumentError> {
+    let fields = Fields::of(document)?;
+    let response = fields.required("message", read_message)?;
+    let usage = fields.optional("usage", |usage| {
         let count = |key: &str| usage.get(key).and_then(Json::as_u64);
         let (input, output) = (count("input_tokens"), count("output_tokens"));
-        Usage { input, output, ..Usage::default() }
-    });
-    let model = optional_text(answer, "model")?.map(str::to_owned);
-    Ok(Response { model, usage, ..response })
+        Ok(Usage { input, output, ..Usage::default() })
+    })?;
+    Ok(Response { model: fields.owned("model")?, usage, ..response })
 }
 
 /// Reads the message of an answer: thinking, words, calls, in this order.
-pub(super) fn read_message(message: &Object) -> Result<Response, ChatError> {
-    let mut parts = Vec::new();
-    match message.get("content") {
-        None | Some(Json::Null) => {}
-        Some(Json::String(text)) => parts.push(Part::text(text.as_str())),
-        Some(Json::Object(content)) => {
-            let within = |error: ChatError| error.within("/content");
-            if let Some(text) = optional_text(content, "reasoning").map_err(within)? {
-                parts.push(Part::new(Body::Reasoning(Reasoning::text(text))));
-            }
-            if let Some(text) = optional_text(content, "text").map_err(within)? {
-                parts.push(Part::text(text));
-            }
-        }
-        Some(_) => return Err(ChatError::new("/content", "{\"text\", \"reasoning\"}, or text")),
-    }
-    match message.get("tool_desc") {
-        None | Some(Json::Null) => {}
-        Some(Json::Array(calls)) => {
-            for (at, call) in calls.iter().enumerate() {
-                let within = |error: ChatError| error.within(&format!("/tool_desc/{at}"));
-                parts.push(Part::call(read_call(call).map_err(within)?));
-            }
-        }
-        Some(_) => return Err(ChatError::new("/tool_desc", "a list of calls, or null")),
-    }
-    let stop = match optional_text(message, "finish_reason")? {
+pub(super) fn read_message(document: &Json) -> Result<Response, DocumentError> {
+    let fields = Fields::of(document)?;
+    let mut parts = fields.optional("content", read_content)?.unwrap_or_default();
+    let calls = fields.optional("tool_desc", |calls| items(calls, read_call))?;
+    parts.extend(calls.unwrap_or_default().into_iter().map(Part::call));
+    let stop = match fields.optional_text("finish_reason")? {
         // A vendor's own word that is not in the table: what was said decides.
         Some(word) => Stop::new(stop_reason(word).unwrap_or_default()),
         None => Stop::default(),
@@ -135,18 +110,30 @@ pub(super) fn read_message(message: &Object) -> Result<Response, ChatError> {
     Ok(Response { stop: stop.settled(&parts), parts, ..Response::default() })
 }
 
-fn read_call(document: &Json) -> Result<Call, ChatError> {
-    let call = document.as_object().ok_or_else(|| ChatError::new("", "a call object"))?;
-    let needed = |key: &str| {
-        optional_text(call, key)?.ok_or_else(|| ChatError::new(format!("/{key}"), "text"))
-    };
-    let (id, name) = (needed("id")?, needed("name")?);
-    let free = optional_text(call, "type")? == Some("custom");
-    let arguments = match call.get("arguments") {
+fn read_content(content: &Json) -> Result<Vec<Part>, DocumentError> {
+    if let Some(text) = content.as_str() {
+        return Ok(vec![Part::text(text)]);
+    }
+    let fields = Fields::of(content)
+        .map_err(|_| DocumentError::new("{\"text\", \"reasoning\"}, or text"))?;
+    let reasoning = fields.optional_text("reasoning")?.map(Reasoning::text);
+    let reasoning = reasoning.map(|own| Part::new(Body::Reasoning(own)));
+    let text = fields.optional_text("text")?.map(Part::text);
+    Ok(reasoning.into_iter().chain(text).collect())
+}
+
+fn read_call(document: &Json) -> Result<Call, DocumentError> {
+    let fields = Fields::of(document)?;
+    let (id, name) = (fields.text("id")?, fields.text("name")?);
+    let free = fields.optional_text("type")? == Some("custom");
+    let arguments = match document.get("arguments") {
         Some(Json::String(text)) if free => Arguments::Free(text.clone()),
         Some(Json::String(text)) => Arguments::from_text(text.as_str()),
         Some(object @ Json::Object(_)) => Arguments::from_json(object),
-        _ => return Err(ChatError::new("/arguments", "the arguments as text or as an object")),
+        _ => {
+            let expected = "the arguments as text or as an object";
+            return Err(DocumentError::new(expected).within("arguments"));
+        }
     };
     Ok(Call::new(id, name, arguments))
 }

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
+use toolwright_core::json::pointer::unescape;
 
 /// Formats that say what bounds say, or nothing that a model can use.
 const BOUNDS: [(&str, i64, i64); 6] = [
@@ -90,7 +91,7 @@ impl Placing {
 /// The definition that a schema refers to.
 fn reference(schema: &Value) -> Option<String> {
     let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
-    Some(name.replace("~1", "/").replace("~0", "~"))
+    Some(unescape(name).into_owned())
 }
 
 /// Puts a definition in the place of a reference to it. What is said at the place goes before what is

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use toolwright_core::Json;
-use toolwright_core::json::path::escape;
+use toolwright_core::json::pointer::escape;
 use toolwright_core::json::{Key, Object};
 
 use super::{HandleId, Kept};

@@ -2,6 +2,7 @@
 //! by the check.
 
 use toolwright_core::Json;
+use toolwright_core::json::pointer::segments;
 
 /// The most schemas that are looked at for one place, so that unions within unions end.
 const MAX: usize = 64;
@@ -10,8 +11,7 @@ const MAX: usize = 64;
 /// properties, items, local references and unions.
 pub(super) fn at<'s>(root: &'s Json, pointer: &str) -> Vec<&'s Json> {
     let mut here = expand(root, vec![root]);
-    for segment in pointer.split('/').skip(1) {
-        let segment = segment.replace("~1", "/").replace("~0", "~");
+    for segment in segments(pointer) {
         let below = here.iter().filter_map(|schema| step(schema, &segment)).collect();
         here = expand(root, below);
     }

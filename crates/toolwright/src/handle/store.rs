@@ -5,14 +5,15 @@
 //! what belongs to another. For some time after that the owner is told that the handle has
 //! expired; everybody else is told, at any time, that there is none.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::{HandleError, HandleId, HandleStore, Kept, NotKept, Owner};
+use crate::bounded::BoundedMap;
 
 /// How much a store holds, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,29 +40,15 @@ pub struct MemoryHandles {
 
 #[derive(Default)]
 struct State {
-    entries: HashMap<HandleId, Entry>,
-    bytes: usize,
+    /// What each tenant holds
     shares: HashMap<Arc<str>, Share>,
-    /// When each entry's time is over, the first first; of some the entry is gone already
-    ends: VecDeque<(Instant, HandleId)>,
-    /// Whose the last of those were that are gone
-    owners_of_gone: HashMap<HandleId, Owner>,
-    gone: VecDeque<HandleId>,
-}
-
-struct Entry {
-    owner: Owner,
-    value: Kept,
-    weight: usize,
-    end: Instant,
-}
-
-/// What a tenant holds, the oldest first.
-#[derive(Default)]
-struct Share {
+    entries: usize,
     bytes: usize,
-    order: VecDeque<HandleId>,
+    /// Whose the last of those were that are gone
+    gone: BoundedMap<HandleId, Owner, ()>,
 }
+
+type Share = BoundedMap<HandleId, (Owner, Kept), Instant>;
 
 impl MemoryHandles {
     /// A store within limits.
@@ -69,57 +56,52 @@ impl MemoryHandles {
         MemoryHandles { limits, state: Mutex::default() }
     }
 
-    /// Removes what has expired, then what there is no room for.
-    fn tidy(&self, state: &mut State, now: Instant) {
-        while let Some((end, id)) = state.ends.front().copied() {
-            if state.entries.contains_key(&id) {
-                if end > now {
-                    break;
-                }
-                self.remove(state, id);
-            }
-            state.ends.pop_front();
-        }
-        while state.bytes > self.limits.bytes {
-            let Some(id) = state.oldest_by(|share| share.bytes) else { break };
-            self.remove(state, id);
-        }
-        while state.entries.len() > self.limits.entries {
-            let Some(id) = state.oldest_by(|share| share.order.len()) else { break };
-            self.remove(state, id);
-        }
-        // Entries that made room leave their ends behind, which must not pile up.
-        if state.ends.len() > 2 * state.entries.len() + 16 {
-            let entries = &state.entries;
-            state.ends.retain(|(_, id)| entries.contains_key(id));
-        }
-    }
-
-    fn remove(&self, state: &mut State, id: HandleId) {
-        let Some(entry) = state.entries.remove(&id) else { return };
-        state.bytes -= entry.weight;
-        if let Some(share) = state.shares.get_mut(&entry.owner.tenant) {
-            share.bytes -= entry.weight;
-            // Entries go in the order in which they came, whether for their time or for room.
-            share.order.pop_front();
-            if share.order.is_empty() {
-                state.shares.remove(&entry.owner.tenant);
-            }
-        }
-        state.owners_of_gone.insert(id, entry.owner);
-        state.gone.push_back(id);
-        if state.gone.len() > self.limits.entries
-            && let Some(oldest) = state.gone.pop_front()
-        {
-            state.owners_of_gone.remove(&oldest);
-        }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// The oldest entry of the tenant that holds most.
-    fn oldest_by(&self, measure: impl Fn(&Share) -> usize) -> Option<HandleId> {
-        self.shares.values().max_by_key(|share| measure(share))?.order.front().copied()
+    /// Changes what a tenant holds, and the counts with it.
+    fn change<R>(&mut self, tenant: &Arc<str>, change: impl FnOnce(&mut Share) -> R) -> R {
+        let share = self.shares.entry(tenant.clone()).or_default();
+        let (entries, bytes) = (share.len(), share.bytes());
+        let result = change(share);
+        self.entries = self.entries - entries + share.len();
+        self.bytes = self.bytes - bytes + share.bytes();
+        if share.is_empty() {
+            self.shares.remove(tenant);
+        }
+        result
+    }
+
+    /// Removes what has expired, then what there is no room for: the oldest of the tenant that holds
+    /// most.
+    fn trim(&mut self, limits: &Limits, now: Instant) {
+        self.shares.retain(|_, share| {
+            let (entries, bytes) = (share.len(), share.bytes());
+            while let Some((id, (owner, _))) = share.pop_expired(now) {
+                self.gone.insert(id, owner, 0, ());
+            }
+            self.entries -= entries - share.len();
+            self.bytes -= bytes - share.bytes();
+            !share.is_empty()
+        });
+        while self.bytes > limits.bytes {
+            self.remove_oldest(Share::bytes);
+        }
+        while self.entries > limits.entries {
+            self.remove_oldest(Share::len);
+        }
+        while self.gone.pop_excess(limits.entries, usize::MAX).is_some() {}
+    }
+
+    fn remove_oldest(&mut self, measure: impl Fn(&Share) -> usize) {
+        let largest = self.shares.iter().max_by_key(|(_, share)| measure(share));
+        let Some(tenant) = largest.map(|(tenant, _)| tenant.clone()) else { return };
+        if let Some((id, (owner, _))) = self.change(&tenant, Share::pop_first) {
+            self.gone.insert(id, owner, 0, ());
+        }
     }
 }
 
@@ -138,28 +120,27 @@ impl HandleStore for MemoryHandles {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| NotKept::Failed(error.to_string()))?;
         let id = HandleId::from_random(u128::from_le_bytes(random));
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         let now = Instant::now();
-        let end = now + self.limits.lifetime;
-        state.bytes += weight;
-        let share = state.shares.entry(owner.tenant.clone()).or_default();
-        share.bytes += weight;
-        share.order.push_back(id);
-        state.ends.push_back((end, id));
-        state.entries.insert(id, Entry { owner: owner.clone(), value, weight, end });
-        self.tidy(&mut state, now);
+        let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
+        state.change(&owner.tenant, |share| share.insert(id, entry, weight, expiry));
+        state.trim(&self.limits, now);
         // The others may hold less, each of them, than this one value: then it is this one that
         // goes.
-        if state.entries.contains_key(&id) { Ok(id) } else { Err(NotKept::NoRoom) }
+        let share = state.shares.get(&owner.tenant);
+        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(NotKept::NoRoom)
     }
 
     fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.entries.get(&id) {
-            Some(entry) if entry.owner != *owner => Err(HandleError::Unknown),
-            Some(entry) if entry.end <= Instant::now() => Err(HandleError::Expired),
-            Some(entry) => Ok(entry.value.clone()),
-            None if state.owners_of_gone.get(&id) == Some(owner) => Err(HandleError::Expired),
+        let state = self.state();
+        let share = state.shares.get(&owner.tenant);
+        match share.and_then(|share| share.get(&id)) {
+            Some((other, _)) if other != owner => Err(HandleError::Unknown),
+            Some(_) => share
+                .and_then(|share| share.get_live(&id, Instant::now()))
+                .map(|(_, value)| value.clone())
+                .ok_or(HandleError::Expired),
+            None if state.gone.get(&id) == Some(owner) => Err(HandleError::Expired),
             None => Err(HandleError::Unknown),
         }
     }

@@ -12,7 +12,7 @@ mod text;
 
 use toolwright_core::Json;
 use toolwright_core::args::Change;
-use toolwright_core::json::Object;
+use toolwright_core::json::{Object, pointer};
 
 use place::Place;
 pub use text::text;
@@ -62,8 +62,7 @@ impl<'a> Redactor<'a> {
     pub fn change(&self, change: &Change) -> Change {
         let mut place = Place::root(self.schema);
         let mut secret = place.is_secret();
-        for step in change.path.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
+        for step in pointer::segments(&change.path) {
             secret |= name::is_secret(&step);
             place = match step.parse() {
                 Ok(index) => place.item(index).or(place.member(&step)),

@@ -1,45 +1,24 @@
 //! Times by RFC 3339, to the microsecond and in UTC: `2026-11-15T05:15:00.000000Z`.
 
+use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use toolwright_core::date;
 
-const DAY: u64 = 86_400;
-
 /// The text of a time. Times before 1970 become 1970.
 pub(super) fn write(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
-    let (year, month, day) = date::of_day(days);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let micros = since.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    let mut text = date::write(since.as_secs());
+    let _ = write!(text, ".{:06}Z", since.subsec_micros());
+    text
 }
 
 /// The time of a text in exactly the form above.
 pub(super) fn read(text: &str) -> Option<SystemTime> {
-    let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
-    let number = |text: &str| -> Option<u64> {
-        text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
-    };
-    let mut date = date.splitn(3, '-').map(number);
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let (clock, micros) = clock.split_once('.')?;
-    let mut clock = clock.splitn(3, ':').map(number);
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    let micros = number(micros)?;
-    let in_range = (1970..=9999).contains(&year) && (1..=12).contains(&month) && day >= 1;
-    if !in_range {
-        return None;
-    }
-    let (year, march_month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * march_month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    let seconds = days * DAY + hour * 3_600 + minute * 60 + second;
-    let time = UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_micros(micros);
-    // Whatever is out of range (February 30th, hour 24) comes out as another text.
+    let (seconds, micros) = text.strip_suffix('Z')?.split_once('.')?;
+    let time = UNIX_EPOCH
+        + Duration::from_secs(date::read(seconds)?)
+        + Duration::from_micros(micros.parse().ok()?);
     (write(time) == text).then_some(time)
 }
 

@@ -9,6 +9,7 @@ use super::error::RunError;
 use super::model::Model;
 use super::save;
 use super::start::Start;
+use crate::document::DocumentError;
 use crate::toolbox::Toolbox;
 
 /// A model with instructions and tools. Clones share the tools; any number of runs may be under
@@ -101,9 +102,9 @@ impl Agent {
     pub fn resume(&self, saved: &Json) -> Result<Start, RunError> {
         let state = save::read(saved)?;
         if state.agent != self.name {
-            let message =
-                format!("the run belongs to agent '{}', not '{}'", state.agent, self.name);
-            return Err(RunError::Saved { path: "/agent".to_owned(), message });
+            let expected =
+                format!("agent '{}', but the run belongs to '{}'", self.name, state.agent);
+            return Err(RunError::Saved(DocumentError::new(expected).within("agent")));
         }
         Ok(Start::again(self.clone(), state))
     }

@@ -1,9 +1,10 @@
 //! What moves a run on, one step at a time. Whatever is under way is kept in the run, so that
 //! giving up a wait loses nothing.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 
+use futures_util::StreamExt;
 use tokio::time::{Instant, sleep_until};
 use toolwright_core::event::join::Joiner;
 use toolwright_core::{Event, Fault, FaultClass, Request, Response};
@@ -71,8 +72,7 @@ impl Run {
                 Err(interrupt) => self.interrupted(interrupt),
             },
             Phase::Hearing(stream, _) => {
-                let next = poll_fn(|context| stream.as_mut().poll_next(context));
-                match interruptible(&self.session, late, next).await {
+                match interruptible(&self.session, late, stream.next()).await {
                     Ok(event) => self.heard(event),
                     Err(interrupt) => self.interrupted(interrupt),
                 }

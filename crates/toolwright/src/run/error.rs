@@ -4,6 +4,7 @@ use toolwright_core::Fault;
 
 use super::limit::Limit;
 use crate::call::Approval;
+use crate::document::DocumentError;
 use crate::toolbox::MissingNeed;
 
 /// Why a run did not finish. The run itself is still there: its messages are a legal conversation,
@@ -40,13 +41,8 @@ pub enum RunError {
     #[error("no call waits for approval under the id '{0}'")]
     NotWaiting(String),
     /// A saved run cannot be read, or belongs to another agent
-    #[error("saved run: {path}: {message}")]
-    Saved {
-        /// JSON Pointer to the place
-        path: String,
-        /// What is expected there
-        message: String,
-    },
+    #[error("saved run: {0}")]
+    Saved(DocumentError),
     /// The system gave no random number for the run's id
     #[error("no randomness for the id of the run: {0}")]
     NoRandomness(String),

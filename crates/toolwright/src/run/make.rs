@@ -1,10 +1,9 @@
 //! The calls of a turn, handed to the toolbox and taken back with what came of them.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 
+use futures_util::future::join_all;
 use toolwright_core::Call;
 
 use super::Run;
@@ -123,24 +122,7 @@ async fn make(
             places.into_iter().zip(called).collect()
         }));
     }
-    let mut called = all(work).await;
+    let mut called: Vec<_> = join_all(work).await.into_iter().flatten().collect();
     called.sort_by_key(|(at, _)| *at);
     called
-}
-
-/// Waits for all, in whatever order they end.
-async fn all<T>(mut work: Vec<Boxed<Vec<T>>>) -> Vec<T> {
-    let mut done = Vec::new();
-    poll_fn(|context| {
-        work.retain_mut(|future| match future.as_mut().poll(context) {
-            Poll::Ready(ended) => {
-                done.extend(ended);
-                false
-            }
-            Poll::Pending => true,
-        });
-        if work.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    done
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::offline::OFFLINE;
-use futures_core::Stream;
+use futures_util::Stream;
 use toolwright_core::event::split;
 use toolwright_core::{Event, Fault, Request, Response};
 
@@ -73,25 +73,25 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no upstream is known for the model '{model}'{}; one that needs neither key nor network is offline/rules",
-    near.as_ref().map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
+    suggestion.as_ref().map(|own| format!("; did you mean '{own}'?")).unwrap_or_default()
 )]
 pub struct UnknownModel {
     /// The name that was asked for
     pub model: String,
     /// One that may be meant
-    pub near: Option<String>,
+    pub suggestion: Option<String>,
 }
 
 impl UnknownModel {
     /// No upstream is known for this model.
     pub fn new(model: impl Into<String>) -> UnknownModel {
-        UnknownModel { model: model.into(), near: None }
+        UnknownModel { model: model.into(), suggestion: None }
     }
 
     /// With a name that may be meant.
     #[must_use]
-    pub fn with_near(mut self, near: impl Into<String>) -> UnknownModel {
-        self.near = Some(near.into());
+    pub fn with_suggestion(mut self, name: impl Into<String>) -> UnknownModel {
+        self.suggestion = Some(name.into());
         self
     }
 }

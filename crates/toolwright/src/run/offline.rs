@@ -7,6 +7,10 @@
 //! It calls a tool only on strong evidence, asks for what is missing, passes a handle from one
 //! outcome on to the next call, and repeats what came of its calls. English and Chinese. The same
 //! request gets the same answer. It is no language model, and says so each time.
+//!
+//! Whatever a request holds, the work is bounded: only the beginnings of texts are read (`READ` of
+//! the user's words, [`pick::READ_TOOLS`] of the tools), and only so much is tried. It is done on a
+//! thread where it may block.
 
 mod clause;
 mod concept;
@@ -19,12 +23,13 @@ mod speak;
 mod wish;
 mod word;
 
-use std::future::Future;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use toolwright_core::part::{Body, Reasoning};
 use toolwright_core::{
-    Arguments, Call, Fault, Json, Message, Outcome, Part, Request, Response, Role, Tool,
-    ToolChoice, ToolKind,
+    Arguments, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
+    Tool, ToolChoice, ToolKind,
 };
 
 use super::model::{Model, Upstream};
@@ -51,8 +56,9 @@ impl Model {
 }
 
 impl Upstream for Offline {
-    fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send {
-        std::future::ready(Ok(answer(&request)))
+    async fn respond(&self, request: Request) -> Result<Response, Fault> {
+        let answered = tokio::task::spawn_blocking(move || answer(&request)).await;
+        answered.map_err(|_| Fault::new(FaultClass::Internal, "The offline rules failed."))
     }
 }
 
@@ -74,7 +80,7 @@ fn parts(request: &Request) -> Vec<Part> {
         |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
     let position = request.messages.iter().rposition(|message| spoken(&message));
     let text = position.map(|at| request.messages[at].text()).unwrap_or_default();
-    let text = cut(&text);
+    let text = cut(&text, READ);
     let since = &request.messages[position.map_or(0, |at| at + 1)..];
     let language = if word::is_chinese(text) { Language::Chinese } else { Language::English };
 
@@ -123,8 +129,8 @@ fn parts(request: &Request) -> Vec<Part> {
 }
 
 /// The beginning of a text that is not too long to read.
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(READ);
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -133,8 +139,11 @@ fn cut(text: &str) -> &str {
 
 /// The calls of some messages with their outcomes.
 fn made(messages: &[Message]) -> Vec<Made<'_>> {
-    let outcomes: Vec<&Outcome> = messages.iter().flat_map(Message::outcomes).collect();
-    let of = |call: &Call| outcomes.iter().copied().find(|outcome| outcome.call_id == call.id);
+    let mut outcomes: HashMap<Option<&str>, &Outcome> = HashMap::new();
+    for outcome in messages.iter().flat_map(Message::outcomes) {
+        outcomes.entry(outcome.call_id.as_deref()).or_insert(outcome);
+    }
+    let of = |call: &Call| outcomes.get(&call.id.as_deref()).copied();
     messages.iter().flat_map(Message::calls).map(|call| Made { call, outcome: of(call) }).collect()
 }
 
@@ -171,13 +180,14 @@ fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
 
 /// Wishes that no call was made for yet.
 fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[Made<'_>]) -> Vec<&'w Wish<'a>> {
-    let mut left: Vec<&str> = made.iter().map(|made| made.call.name.as_str()).collect();
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for made in made {
+        *left.entry(&made.call.name).or_default() += 1;
+    }
     let mut open = Vec::new();
     for wish in wishes {
-        match left.iter().position(|name| *name == wish.tool.name) {
-            Some(at) => {
-                left.remove(at);
-            }
+        match left.get_mut(wish.tool.name.as_str()).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
             None => open.push(wish),
         }
     }
@@ -231,15 +241,14 @@ fn is_read_only(tool: &Tool) -> bool {
 /// The handle that was named last in an outcome.
 fn last_handle(messages: &[Message]) -> Option<String> {
     const LENGTH: usize = "tw:".len() + 32;
-    let texts = messages.iter().flat_map(Message::outcomes).flat_map(|outcome| &outcome.content);
-    let texts: Vec<String> = texts
-        .map(|part| match &part.body {
-            Body::Text(text) => text.clone(),
-            Body::Json(value) => value.compact(),
-            _ => String::new(),
-        })
-        .collect();
-    texts.iter().rev().find_map(|text| {
+    let parts = messages.iter().flat_map(Message::outcomes).flat_map(|outcome| &outcome.content);
+    let parts: Vec<&Part> = parts.collect();
+    parts.iter().rev().find_map(|part| {
+        let text = match &part.body {
+            Body::Text(text) => Cow::Borrowed(text),
+            Body::Json(value) => Cow::Owned(value.compact()),
+            _ => return None,
+        };
         let found = text.match_indices("tw:").filter_map(|(at, _)| text.get(at..at + LENGTH));
         found.filter(|own| own.parse::<crate::handle::Handle>().is_ok()).last().map(str::to_owned)
     })

@@ -13,9 +13,7 @@
 //! words again. A reader of a later version reads earlier ones; an unknown version is refused.
 
 mod answer;
-mod field;
 mod message;
-mod part;
 
 use std::time::Duration;
 
@@ -27,8 +25,8 @@ use super::limit::Spent;
 use super::repeat::Failures;
 use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Wholeness};
+use crate::document::{DocumentError, Fields, read_call, read_outcome, write_call, write_outcome};
 use crate::session::Caller;
-use field::{Bad, Fields};
 
 const FORMAT: &str = "toolwright.run";
 const VERSION: u64 = 1;
@@ -59,17 +57,17 @@ pub(super) fn write(state: &State, worked: Duration) -> Json {
 
 /// Reads a run.
 pub(super) fn read(document: &Json) -> Result<State, RunError> {
-    read_state(document)
-        .map_err(|Bad { path, message }| RunError::Saved { path, message: message.to_owned() })
+    read_state(document).map_err(RunError::Saved)
 }
 
-fn read_state(document: &Json) -> Result<State, Bad> {
+fn read_state(document: &Json) -> Result<State, DocumentError> {
     let fields = Fields::of(document)?;
     if fields.text("format")? != FORMAT {
-        return Err(Bad::new("a run saved by toolwright").within("format"));
+        return Err(DocumentError::new("a run saved by toolwright").within("format"));
     }
-    if fields.count("version")? != VERSION {
-        return Err(Bad::new("version 1; this one was saved by a later release").within("version"));
+    if fields.count::<u64>("version")? != VERSION {
+        return Err(DocumentError::new("version 1; this one was saved by a later release")
+            .within("version"));
     }
     let caller = fields.object("caller")?;
     let spent = fields.object("spent")?;
@@ -80,8 +78,8 @@ fn read_state(document: &Json) -> Result<State, Bad> {
         messages: fields.list("messages", message::read)?,
         pending: fields.optional("pending", read_pending)?,
         spent: Spent {
-            turns: spent.small("turns")?,
-            calls: spent.small("calls")?,
+            turns: spent.count("turns")?,
+            calls: spent.count("calls")?,
             usage: spent.required("usage", answer::read_usage)?,
             earlier: Duration::from_millis(spent.count("milliseconds")?),
         },
@@ -90,11 +88,10 @@ fn read_state(document: &Json) -> Result<State, Bad> {
     })
 }
 
-fn read_failures(document: &Json) -> Result<Failures, Bad> {
+fn read_failures(document: &Json) -> Result<Failures, DocumentError> {
     let fields = Fields::of(document)?;
-    let keys = document.as_object().into_iter().flat_map(Object::keys);
-    let counted = keys.map(|key| Ok((key.to_owned(), fields.small(key)?)));
-    counted.collect::<Result<_, Bad>>().map(Failures)
+    let counted = fields.as_object().keys().map(|key| Ok((key.to_owned(), fields.count(key)?)));
+    counted.collect::<Result<_, DocumentError>>().map(Failures)
 }
 
 fn write_pending(pending: &Pending) -> Object {
@@ -105,14 +102,14 @@ fn write_pending(pending: &Pending) -> Object {
     }
 }
 
-fn read_pending(document: &Json) -> Result<Pending, Bad> {
+fn read_pending(document: &Json) -> Result<Pending, DocumentError> {
     let fields = Fields::of(document)?;
     let message = fields.required("message", message::read)?;
     let slots = fields.list("calls", read_slot)?;
     // Each call of the message must get one outcome, and nothing else may run.
     let said = message.calls().map(|call| (&call.id, &call.name));
     if !said.eq(slots.iter().map(|slot| (&slot.call.id, &slot.call.name))) {
-        return Err(Bad::new("the calls of the message, in their order").within("calls"));
+        return Err(DocumentError::new("the calls of the message, in their order").within("calls"));
     }
     Ok(Pending { message, slots })
 }
@@ -123,7 +120,7 @@ fn write_slot(slot: &Slot) -> Object {
         Wholeness::Unknown => "unknown",
         Wholeness::Truncated => "truncated",
     };
-    let mut out = object! {"call": part::write_call(&slot.call), "wholeness": wholeness};
+    let mut out = object! {"call": write_call(&slot.call), "wholeness": wholeness};
     match &slot.stage {
         Stage::Open => {}
         Stage::Waiting(approval) => out.insert("waiting", approval.to_json()),
@@ -134,25 +131,24 @@ fn write_slot(slot: &Slot) -> Object {
                 Answer::Reject(reason) => out.insert("rejected", reason.as_str()),
             }
         }
-        Stage::Done(outcome) => out.insert("done", part::write_outcome(outcome)),
+        Stage::Done(outcome) => out.insert("done", write_outcome(outcome)),
     }
     out
 }
 
-fn read_slot(document: &Json) -> Result<Slot, Bad> {
+fn read_slot(document: &Json) -> Result<Slot, DocumentError> {
     let fields = Fields::of(document)?;
-    let wholeness = match fields.text("wholeness")? {
-        "proven" => Wholeness::Proven,
-        "unknown" => Wholeness::Unknown,
-        "truncated" => Wholeness::Truncated,
-        _ => return Err(Bad::new("proven, unknown or truncated").within("wholeness")),
-    };
-    let approval = fields.optional("waiting", |approval| {
-        Approval::from_json(approval).map_err(|_| Bad::new("an approval"))
-    })?;
-    let done = fields.optional("done", part::read_outcome)?;
+    let wholeness =
+        fields.word("wholeness", "proven, unknown or truncated", |word| match word {
+            "proven" => Some(Wholeness::Proven),
+            "unknown" => Some(Wholeness::Unknown),
+            "truncated" => Some(Wholeness::Truncated),
+            _ => None,
+        })?;
+    let approval = fields.optional("waiting", Approval::from_json)?;
+    let done = fields.optional("done", read_outcome)?;
     let approved = fields.optional("approved", |value| {
-        value.as_bool().filter(|value| *value).ok_or_else(|| Bad::new("true"))
+        value.as_bool().filter(|value| *value).ok_or_else(|| DocumentError::new("true"))
     })?;
     let rejected = fields.optional_text("rejected")?;
     let stage = match (done, approval, approved, rejected) {
@@ -163,14 +159,14 @@ fn read_slot(document: &Json) -> Result<Slot, Bad> {
         (None, Some(approval), None, Some(reason)) => {
             Stage::Answered(approval, Answer::Reject(reason.to_owned()))
         }
-        _ => return Err(Bad::new("a call that is open, waiting, answered or done")),
+        _ => return Err(DocumentError::new("a call that is open, waiting, answered or done")),
     };
-    let call = fields.required("call", part::read_call)?;
+    let call = fields.required("call", read_call)?;
     // A person agreed to this call and to no other.
     if let Stage::Waiting(approval) | Stage::Answered(approval, _) = &stage
         && approval.call != call
     {
-        return Err(Bad::new("the approval of this call").within("waiting"));
+        return Err(DocumentError::new("the approval of this call").within("waiting"));
     }
     Ok(Slot { call, wholeness, stage })
 }

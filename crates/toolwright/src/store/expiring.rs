@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use memory::Memory;
+use tokio::sync::oneshot;
 
 use super::{StoreError, Urgency, Writer};
 
@@ -104,6 +105,30 @@ impl ExpiringStore {
         limits: Limits,
         done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
     ) {
+        self.post(Urgency::Soon, scope, entry, limits, done);
+    }
+
+    /// Stores an entry, and returns when it is committed.
+    pub async fn commit(
+        &self,
+        scope: &Scope,
+        entry: Entry,
+        limits: Limits,
+    ) -> Result<Outcome, StoreError> {
+        let (ack, answer) = oneshot::channel();
+        // A caller that stopped waiting needs no answer.
+        self.post(Urgency::Now, scope, entry, limits, |done| drop(ack.send(done)));
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn post(
+        &self,
+        urgency: Urgency,
+        scope: &Scope,
+        entry: Entry,
+        limits: Limits,
+        done: impl FnOnce(Result<Outcome, StoreError>) + Send + 'static,
+    ) {
         let size = entry.size();
         if size > limits.bytes || limits.entries == 0 {
             return done(Ok(Outcome::TooLarge));
@@ -125,7 +150,7 @@ impl ExpiringStore {
                 };
                 match writer.desk() {
                     Ok(desk) => desk.post(
-                        Urgency::Soon,
+                        urgency,
                         move |change| sqlite::put(change, &scope, &entry, limits, now),
                         done,
                     ),
@@ -143,6 +168,22 @@ impl ExpiringStore {
             Backend::File { writer, .. } => {
                 let (scope, name, now) = (scope.clone(), name.to_owned(), now());
                 writer.desk()?.ask(move |change| sqlite::get(change, &scope, &name, now)).await
+            }
+        }
+    }
+
+    /// The most recently used entries of a kind, of all owners, as owner and value: as many as have
+    /// `bytes` together, the least recently used first. Their lifetime goes on.
+    pub async fn recent(
+        &self,
+        kind: &'static str,
+        bytes: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        match &self.0 {
+            Backend::Memory(memory) => Ok(memory.recent(kind, bytes, now())),
+            Backend::File { writer, .. } => {
+                let now = now();
+                writer.desk()?.ask(move |change| sqlite::recent(change, kind, bytes, now)).await
             }
         }
     }
@@ -173,6 +214,24 @@ impl Entry {
         let aliases: usize = self.aliases.iter().map(|own| own.len() + OVERHEAD_BYTES / 4).sum();
         OVERHEAD_BYTES + self.name.len() + aliases + self.value.len()
     }
+}
+
+/// The first values that have `bytes` together, in the reverse order.
+fn within<E>(
+    values: impl Iterator<Item = Result<(String, Vec<u8>), E>>,
+    bytes: usize,
+) -> Result<Vec<(String, Vec<u8>)>, E> {
+    let (mut found, mut size) = (Vec::new(), 0);
+    for value in values {
+        let (owner, value) = value?;
+        size += value.len();
+        if size > bytes {
+            break;
+        }
+        found.push((owner, value));
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// Milliseconds since 1970. Entries outlive the process, so a monotonic clock does not do.

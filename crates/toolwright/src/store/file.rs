@@ -35,6 +35,29 @@ pub(crate) enum Safety {
     Process,
 }
 
+/// Identity of the file at a path, to detect that it was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl FileId {
+    /// Identity of the file at a path; `None` if the path does not exist.
+    pub(crate) fn of(path: &Path) -> Option<FileId> {
+        let found = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        return Some(FileId {
+            device: std::os::unix::fs::MetadataExt::dev(&found),
+            inode: std::os::unix::fs::MetadataExt::ino(&found),
+        });
+        #[cfg(not(unix))]
+        return found.is_file().then_some(FileId {});
+    }
+}
+
 /// Only one file is created at a time: closing it would release locks that another connection of
 /// this process has on it.
 static CREATING: Mutex<()> = Mutex::new(());
@@ -95,7 +118,9 @@ fn recognise(
     kind: &Kind,
     fail: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<usize, StoreError> {
-    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    // One snapshot: another process may be creating the tables at this moment.
+    let snapshot = connection.unchecked_transaction().map_err(&fail)?;
+    let number = |query: &str| snapshot.query_row(query, [], |row| row.get::<_, i64>(0));
     let id = number("PRAGMA application_id").map_err(&fail)?;
     let tables = number("SELECT count(*) FROM sqlite_schema").map_err(&fail)?;
     if id != i64::from(kind.id) && (id != 0 || tables != 0) {
@@ -197,6 +222,26 @@ mod tests {
         assert!(matches!(open(&path, &OLD), Err(StoreError::Newer { found: 2, known: 1, .. })));
         let other = Kind { id: 8, ..OLD };
         assert!(matches!(open(&path, &other), Err(StoreError::Foreign { .. })));
+    }
+
+    #[test]
+    fn a_file_is_recognised_while_another_connection_creates_its_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..100 {
+            let path = folder.path().join(format!("{round}.db"));
+            let start = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                let opening = [(); 2].map(|()| {
+                    scope.spawn(|| {
+                        start.wait();
+                        open(&path, &NEW).map(drop)
+                    })
+                });
+                for opened in opening {
+                    opened.join().unwrap().unwrap();
+                }
+            });
+        }
     }
 
     #[test]

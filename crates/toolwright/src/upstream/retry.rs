@@ -10,7 +10,6 @@
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
-use toolwright_core::date;
 use toolwright_core::fault::Fault;
 
 use crate::settings::Retry as Policy;
@@ -102,10 +101,9 @@ impl Hint {
     /// Reads `retry-after-ms`, `retry-after` (seconds or a date) and `x-should-retry`.
     pub fn of(headers: &HeaderMap, now: SystemTime) -> Hint {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let number = |name: &str| text(name)?.trim().parse::<f64>().ok();
-        let millis = number("retry-after-ms").and_then(|millis| positive(millis / 1000.0));
-        let seconds = number("retry-after").and_then(positive);
-        let date = || text("retry-after").and_then(read_date);
+        let millis = text("retry-after-ms").and_then(|text| read_seconds(text, 1000.0));
+        let seconds = text("retry-after").and_then(|text| read_seconds(text, 1.0));
+        let date = || text("retry-after").and_then(|text| httpdate::parse_http_date(text).ok());
         // A date that has passed means: now.
         let until = || Some(date()?.duration_since(now).unwrap_or_default());
         let again = text("x-should-retry").and_then(|word| word.trim().parse().ok());
@@ -115,30 +113,21 @@ impl Hint {
     /// Tells a fault when to try again, where its body did not.
     #[must_use]
     pub fn told(self, mut fault: Fault) -> Fault {
-        let wait = self.wait.and_then(|wait| u64::try_from(wait.as_millis()).ok());
+        let millis = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let wait = self.wait.map(millis);
         fault.retry_after_ms = wait.or(fault.retry_after_ms);
         fault
     }
 }
 
-fn positive(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Reads the one form of dates that HTTP writes: `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn read_date(text: &str) -> Option<SystemTime> {
-    let (_, rest) = text.trim().split_once(", ")?;
-    let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let [day, month, year, time, "GMT"] = words.as_slice() else { return None };
-    let month = 1 + MONTHS.iter().position(|own| own == month)?;
-    let day = date::day_of(year.parse().ok()?, u64::try_from(month).ok()?, day.parse().ok()?)?;
-    let clock: Vec<u64> = time.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
-    let [hours @ 0..24, minutes @ 0..60, seconds @ 0..61] = clock[..] else { return None };
-    let seconds = day * 86_400 + hours * 3_600 + minutes * 60 + seconds;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+/// Parses a number in units of which `per_second` make a second. A value that no duration can hold becomes
+/// the longest duration.
+fn read_seconds(text: &str, per_second: f64) -> Option<Duration> {
+    let text = text.trim();
+    // Words such as `inf` are no numbers here.
+    let number: f64 =
+        text.starts_with(|own: char| own.is_ascii_digit()).then(|| text.parse().ok())??;
+    Some(Duration::try_from_secs_f64(number / per_second).unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]
@@ -207,6 +196,13 @@ mod tests {
         let both = hint(&[("retry-after", "7"), ("retry-after-ms", "250")]);
         assert_eq!(after(both, 0), exactly(250));
         assert_eq!(after(hint(&[("retry-after", "61")]), 0), Verdict::GiveUp);
+        for oversized in ["1e30", "99999999999999999999999", "1e400"] {
+            for name in ["retry-after", "retry-after-ms"] {
+                assert_eq!(after(hint(&[(name, oversized)]), 0), Verdict::GiveUp, "{oversized}");
+            }
+            let told = hint(&[("retry-after", oversized)]).told(limited.clone());
+            assert_eq!(told.retry_after_ms, Some(u64::MAX), "{oversized}");
+        }
         // As Gemini says it, in the body.
         let told = Fault { retry_after_ms: Some(17_000), ..limited.clone() };
         assert_eq!(decide(&retry, 1, &told, Hint::default(), 0), exactly(17_000));

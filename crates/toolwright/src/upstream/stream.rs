@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures_core::Stream;
+use futures_util::Stream;
 use http_body::Body;
 use toolwright_core::event::Event;
 use toolwright_core::fault::Fault;

@@ -1,6 +1,8 @@
 //! The ledger: what is in it, what is not, and that tampering shows.
 
 mod exchange;
+#[cfg(feature = "sqlite")]
+mod failure;
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};

@@ -405,3 +405,29 @@ mod with_builtin_tools {
         }
     }
 }
+
+#[test]
+fn the_rules_work_on_a_thread_of_their_own() {
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(async {
+        // As long as the only thread for blocking work is busy, there is no answer.
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || released.recv());
+        let request = Request {
+            messages: vec![Message::user("list files")],
+            tools: tools(),
+            ..Request::default()
+        };
+        let model = Model::offline();
+        let answer = model.respond(request);
+        tokio::pin!(answer);
+        tokio::select! {
+            biased;
+            _ = &mut answer => panic!("the answer was made while it was asked for"),
+            () = std::future::ready(()) => {}
+        }
+        drop(release);
+        assert!(busy.await.unwrap().is_err());
+        assert_eq!(answer.await.unwrap().calls().next().unwrap().name, "list_files");
+    });
+}

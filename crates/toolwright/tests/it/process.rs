@@ -49,7 +49,18 @@ pub struct Player {
 impl Player {
     /// Starts this program again for a test, by its full name, and a role.
     pub fn start(test: &str, role: &[&str]) -> Player {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        Player::spawn(Command::new(std::env::current_exe().unwrap()), test, role)
+    }
+
+    /// As [`Player::start`], by a command that runs what it is given as its last arguments.
+    pub fn start_with(command: &[&str], test: &str, role: &[&str]) -> Player {
+        let mut program = Command::new(command[0]);
+        program.args(&command[1..]).arg(std::env::current_exe().unwrap());
+        Player::spawn(program, test, role)
+    }
+
+    fn spawn(mut program: Command, test: &str, role: &[&str]) -> Player {
+        let mut child = program
             .args([test, "--exact", "--nocapture", "--test-threads=1"])
             .env(ROLE, role.join("\n"))
             .stdin(Stdio::piped())

@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Coercion;
-use super::place::weight;
 use crate::json::Json;
 use crate::schema::{Part, Parts, Violation};
 
 /// How often every value of the arguments may be looked at.
-const LOOKS: usize = 32;
+const LOOKS: usize = 8;
 
 /// How many values may be looked at anyhow, a value within another counted by itself.
 const AT_LEAST: usize = 50_000;
+
+/// In how many places a value may be wrong and still be mended.
+pub(super) const MAX_WRONG: usize = 2048;
 
 /// How many branches of unions may be tried for every value of the arguments.
 const TRIES: usize = 16;
@@ -80,6 +82,10 @@ impl<'s> Ground<'s> {
                 within => self.part(within)?.violations(value),
             });
         }
+        if all.len() > MAX_WRONG {
+            self.is_spent.set(true);
+            return None;
+        }
         Some(all)
     }
 
@@ -120,5 +126,15 @@ impl<'s> Ground<'s> {
         self.is_spent.set(rest.is_none());
         left.set(rest?);
         Some(())
+    }
+}
+
+/// How much there is to look at in a value.
+fn weight(value: &Json) -> usize {
+    match value {
+        Json::String(text) => 1 + text.len() / 64,
+        Json::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Json::Object(object) => 1 + object.iter().map(|(_, value)| weight(value)).sum::<usize>(),
+        _ => 1,
     }
 }

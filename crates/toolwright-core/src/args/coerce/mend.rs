@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::ground::Ground;
-use super::{Coercion, Proposal, Reading, boolean, choice, list, node, number, parse};
+use super::ground::{Ground, MAX_WRONG};
+use super::{Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse};
 use super::{rename, text, unwrap, within};
 use crate::args::{Change, Op};
 use crate::json::Json;
@@ -53,26 +53,31 @@ impl Mended {
 
 /// The nearest value that the whole schema accepts. If there is none, or not one, the value with
 /// the places mended that could be.
-pub(super) fn whole(value: Json, by: &Coercion<'_>) -> Result<Reading, Reading> {
-    let unmended = |value: Json| Err(Reading { value, changes: Vec::new() });
+pub(super) fn whole(value: Json, by: &Coercion<'_>) -> Result<Reading, Unmended> {
+    let errors = by.check.violations(&value);
     let document = by.check.document();
-    let Some(parts) = document.parts() else { return unmended(value) };
+    let Some(parts) = document.parts().filter(|_| errors.len() <= MAX_WRONG) else {
+        return Err(Unmended::untouched(value, errors));
+    };
     let ground = Ground::new(by, &parts, &value);
     let schemas = vec![String::new()];
     let spot =
         Spot { at: String::new(), schemas, around: Vec::new(), is_item: false, reach: REACH };
-    let mended = mend(&ground, value.clone(), &spot)
+    let mended = rejected(&ground, value.clone(), errors.clone(), &spot)
         .filter(|mended| !mended.is_tied && by.check.accepts(&mended.value));
     if ground.is_spent() {
-        return unmended(value);
+        return Err(Unmended::untouched(value, errors));
     }
     if let Some(Mended { value, changes, .. }) = mended {
         return Ok(Reading { value, changes });
     }
     let mut partly = value.clone();
-    let Some(violations) = ground.violations(&value, &spot.schemas) else { return unmended(value) };
-    let changes = within::mend_some(&ground, &mut partly, violations, &spot);
-    if ground.is_spent() { unmended(value) } else { Err(Reading { value: partly, changes }) }
+    let changes = within::mend_some(&ground, &mut partly, &errors, &spot);
+    if ground.is_spent() || changes.is_empty() {
+        return Err(Unmended::untouched(value, errors));
+    }
+    let errors = by.check.violations(&partly);
+    Err(Unmended { reading: Reading { value: partly, changes }, errors })
 }
 
 /// The nearest value that a place's schemas accept.
@@ -81,6 +86,16 @@ pub(super) fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mend
     if violations.is_empty() {
         return Some(Mended::untouched(value));
     }
+    rejected(ground, value, violations, spot)
+}
+
+/// The nearest value that a place's schemas accept, for one with violations.
+fn rejected(
+    ground: &Ground<'_>,
+    value: Json,
+    violations: Vec<Violation>,
+    spot: &Spot,
+) -> Option<Mended> {
     if violations.iter().any(|violation| violation.path.is_empty()) {
         return itself(ground, &value, &violations, spot);
     }

@@ -2,8 +2,7 @@
 
 use super::ground::Ground;
 use super::mend::Spot;
-use super::place::segments;
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, pointer};
 use crate::schema::Violation;
 
 /// How many schemas are looked at for one question.
@@ -72,13 +71,41 @@ pub(super) fn required<'s, 'p>(
 
 /// Whether a member of some value is a property by its name, and not one of any name.
 pub(super) fn declares(ground: &Ground<'_>, spot: &Spot, path: &str) -> bool {
-    let mut steps: Vec<String> = segments(path).collect();
-    let Some(name) = steps.pop() else { return false };
+    let Some((parent, name)) = pointer::split_last(path) else { return false };
     let mut here = parts(ground.schema, spot.around.iter().chain(&spot.schemas));
-    for step in steps {
+    for step in pointer::segments(parent) {
         here = whole(ground.schema, here.into_iter().flat_map(|node| below(node, &step)).collect());
     }
     here.iter().any(|node| node.get("properties").is_some_and(|own| own.get(&name).is_some()))
+}
+
+/// Whether an object has a member that its schema, which lists others, does not declare.
+pub(in crate::args) fn has_undeclared(schema: &Json, value: &Json) -> bool {
+    is_undeclared_within(schema, &whole(schema, vec![schema]), value)
+}
+
+fn is_undeclared_within(root: &Json, here: &[&Json], value: &Json) -> bool {
+    let inner = |step: &str| {
+        let below = here.iter().flat_map(|node| below(node, step));
+        whole(root, below.filter(|schema| schema.as_object().is_some()).collect())
+    };
+    match value {
+        Json::Object(object) => {
+            let lists = |node: &&Json| {
+                node.get("properties").and_then(Json::as_object).is_some_and(|own| !own.is_empty())
+            };
+            let is_closed = here.iter().any(lists);
+            object.iter().any(|(key, item)| {
+                let inner = inner(key);
+                (is_closed && inner.is_empty()) || is_undeclared_within(root, &inner, item)
+            })
+        }
+        Json::Array(items) => items.iter().enumerate().any(|(index, item)| {
+            matches!(item, Json::Object(_) | Json::Array(_))
+                && is_undeclared_within(root, &inner(&index.to_string()), item)
+        }),
+        _ => false,
+    }
 }
 
 /// The schemas for a member or an item.

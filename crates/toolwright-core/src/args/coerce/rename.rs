@@ -4,7 +4,7 @@ use super::ground::Ground;
 use super::mend::Spot;
 use super::{Op, Proposal, node};
 use crate::args::Change;
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Key, Object};
 use crate::schema::Violation;
 

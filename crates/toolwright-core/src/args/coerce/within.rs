@@ -4,11 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ground::Ground;
 use super::mend::{self, Mended, Spot};
-use super::place::{find, split};
 use super::{absent, node};
 use crate::args::Change;
-use crate::json::Json;
+use crate::json::{Index, Json, at_mut};
 use crate::schema::Violation;
+
+/// A place that is wrong within a value.
+struct Wrong {
+    /// JSON Pointer to it
+    path: String,
+    /// Position of each key and index of the pointer
+    steps: Vec<usize>,
+    /// The schemas that it breaks, by JSON Pointer into the schema
+    schemas: Vec<String>,
+}
 
 /// Mends a value that is only wrong within, each place by itself.
 pub(super) fn mend(
@@ -21,16 +30,18 @@ pub(super) fn mend(
     let mut done = BTreeSet::new();
     // A mended place can bring others to light, but none is mended twice.
     while !violations.is_empty() {
-        for (path, schemas) in outermost(&violations)? {
-            let inner = spot.inner(&path, schemas, &value)?;
-            let taken = std::mem::take(find(&mut value, &path)?);
-            if !taken.is_null() {
-                let mended = mend::mend(ground, taken, &inner)?;
-                *find(&mut value, &path)? = mended.value;
+        let mut absent = Vec::new();
+        for Wrong { path, steps, schemas } in outermost(&value, &violations)? {
+            let inner = spot.inner(&path, &steps, schemas, &mut value)?;
+            let place = at_mut(&mut value, &steps)?;
+            if !place.is_null() {
+                let mended = mend::mend(ground, std::mem::take(place), &inner)?;
+                *at_mut(&mut value, &steps)? = mended.value;
                 changes.extend(mended.changes);
                 is_tied |= mended.is_tied;
             } else if node::declares(ground, spot, &path) {
-                changes.push(absent::take_away(&mut value, &path, &inner.at)?);
+                changes.push(absent::change(inner.at));
+                absent.push(steps);
             } else {
                 return None;
             }
@@ -38,6 +49,7 @@ pub(super) fn mend(
                 return None;
             }
         }
+        absent::take_away(&mut value, absent)?;
         violations = ground.violations(&value, &spot.schemas)?;
     }
     Some(Mended { value, changes, is_tied })
@@ -48,16 +60,23 @@ pub(super) fn mend(
 pub(super) fn mend_some(
     ground: &Ground<'_>,
     value: &mut Json,
-    mut violations: Vec<Violation>,
+    violations: &[Violation],
     spot: &Spot,
 ) -> Vec<Change> {
-    violations.retain(|violation| !violation.path.is_empty());
+    let within: Vec<Violation> =
+        violations.iter().filter(|violation| !violation.path.is_empty()).cloned().collect();
     let mut changes = Vec::new();
-    for (path, schemas) in outermost(&violations).unwrap_or_default() {
-        let Some(inner) = spot.inner(&path, schemas, value) else { continue };
-        let Some(place) = find(value, &path) else { continue };
+    let mut places = outermost(value, &within).unwrap_or_default();
+    places.reverse();
+    while let Some(Wrong { path, steps, schemas }) = places.pop() {
+        let Some(inner) = spot.inner(&path, &steps, schemas, value) else { continue };
+        let Some(place) = at_mut(value, &steps) else { continue };
         if place.is_null() {
-            changes.extend(leave_out(ground, value, &path, &inner.at, spot));
+            if let Some(change) = leave_out(ground, value, &path, steps, inner.at, spot) {
+                changes.push(change);
+                // What stood behind the null has moved.
+                locate(value, &mut places);
+            }
         } else if let Some(mended) = mend::mend(ground, place.clone(), &inner)
             && !mended.is_tied
         {
@@ -73,7 +92,8 @@ fn leave_out(
     ground: &Ground<'_>,
     value: &mut Json,
     path: &str,
-    at: &str,
+    steps: Vec<usize>,
+    at: String,
     spot: &Spot,
 ) -> Option<Change> {
     // A null often breaks several keywords at once, so that the number of violations tells nothing.
@@ -82,31 +102,44 @@ fn leave_out(
         Some(violations.iter().filter(|violation| violation.keyword == "required").count())
     };
     let mut without = value.clone();
-    let change = absent::take_away(&mut without, path, at)?;
+    absent::take_away(&mut without, vec![steps])?;
     let is_better = node::declares(ground, spot, path) && wanting(&without)? <= wanting(value)?;
     is_better.then(|| {
         *value = without;
-        change
+        absent::change(at)
     })
 }
 
 /// The violated places that no other one is around, with the schemas that they break; none if the
 /// value itself is among them.
-fn outermost(violations: &[Violation]) -> Option<BTreeMap<String, Vec<String>>> {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn outermost(value: &Json, violations: &[Violation]) -> Option<Vec<Wrong>> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for violation in violations {
         if violation.path.is_empty() {
             return None;
         }
-        let schemas = places.entry(violation.path.clone()).or_default();
+        let schemas = places.entry(&violation.path).or_default();
         let schema = node::of_keyword(violation).to_owned();
         if !schemas.contains(&schema) {
             schemas.push(schema);
         }
     }
-    let paths: BTreeSet<String> = places.keys().cloned().collect();
-    places.retain(|path, _| !ancestors(path).any(|around| paths.contains(around)));
-    Some(places)
+    let is_outermost = |path: &str| !ancestors(path).any(|around| places.contains_key(around));
+    let paths: BTreeSet<&str> = places.keys().copied().filter(|path| is_outermost(path)).collect();
+    places.retain(|path, _| paths.contains(path));
+    let wrong =
+        |(path, schemas): (&str, _)| Wrong { path: path.into(), steps: Vec::new(), schemas };
+    let mut wrong: Vec<Wrong> = places.into_iter().map(wrong).collect();
+    locate(value, &mut wrong);
+    Some(wrong)
+}
+
+/// Notes where places are by now.
+fn locate(value: &Json, places: &mut [Wrong]) {
+    let mut index = Index::new(value);
+    for place in places {
+        place.steps = index.positions(&place.path);
+    }
 }
 
 /// The pointers around a pointer, the nearest first.
@@ -117,13 +150,19 @@ fn ancestors(pointer: &str) -> impl Iterator<Item = &str> {
 
 impl Spot {
     /// A place within this one.
-    fn inner(&self, path: &str, schemas: Vec<String>, value: &Json) -> Option<Spot> {
-        let (around, _) = split(path)?;
+    fn inner(
+        &self,
+        path: &str,
+        steps: &[usize],
+        schemas: Vec<String>,
+        value: &mut Json,
+    ) -> Option<Spot> {
+        let (_, around) = steps.split_last()?;
         Some(Spot {
             at: format!("{}{path}", self.at),
             schemas,
             around: Vec::new(),
-            is_item: value.pointer(around)?.as_array().is_some(),
+            is_item: at_mut(value, around)?.as_array().is_some(),
             reach: self.reach,
         })
     }

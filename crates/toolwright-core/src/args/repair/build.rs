@@ -4,7 +4,7 @@ use super::search::{Bracket, Event};
 use super::token::{self, Quote, Word};
 use super::unescape::{Manner, unescape};
 use crate::args::{Change, Op, Reading};
-use crate::json::path::escape;
+use crate::json::pointer::escape;
 use crate::json::{Json, Key, Object};
 
 /// How much of a text is shown in a report.

@@ -2,7 +2,6 @@
 
 use super::search::{Before, Bracket, Event, Frame, Habit, Last, Mode, Search, State};
 use super::token::{self, Quote, Word};
-use super::unescape::is_half;
 use crate::args::Op;
 
 impl Search<'_> {
@@ -27,14 +26,21 @@ impl Search<'_> {
             self.by_habit(state, Habit::Marks, at, here)
         };
         let rest = &self.text[here..];
-        if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
+        // What touches the quote before it is rather part of the string.
+        let touches = here == at && state.mode == Mode::After(Last::Text);
+        if !touches && ["//", "/*", "#"].iter().any(|start| rest.starts_with(start)) {
             let comment = token::comment(rest);
-            if self.spend(comment.unwrap_or(rest.len()))
-                && let Some(length) = comment
-                && state.mode != Mode::Value(Before::Root)
-            {
-                let state = self.by_habit(state, Habit::Comments, here, here + length);
-                self.go(here + length, state);
+            if !self.spend(comment.unwrap_or(rest.len())) {
+                return;
+            }
+            match (comment, state.mode) {
+                (_, Mode::Value(Before::Root)) => {}
+                (Some(length), _) => {
+                    let state = self.by_habit(state, Habit::Comments, here, here + length);
+                    self.go(here + length, state);
+                }
+                (None, Mode::Value(_)) => self.lost_open(here, state),
+                _ => {}
             }
             return;
         }
@@ -63,12 +69,16 @@ impl Search<'_> {
             _ => None,
         };
         if let Some(bracket) = bracket {
+            self.doubled_bracket(at, first, before, state);
             self.bracket(at, first, bracket, state);
         } else if matches!(first, ']' | '］' | ')' | '}' | '｝') {
             self.close_early(at, first, before, state);
         } else if Quote::open(&self.text[at..]).is_some() {
+            self.lost_closer(at, before, state);
             self.quote(at, false, Before::Root, state);
         } else if before != Before::Root {
+            self.doubled_mark(at, first, before, state);
+            self.lost_open(at, state);
             self.word(at, state);
         }
     }
@@ -106,124 +116,8 @@ impl Search<'_> {
         self.go(next, State { mode, ..inner });
     }
 
-    /// The start of a string.
-    fn quote(&mut self, at: usize, is_key: bool, before: Before, state: State) {
-        let rest = &self.text[at..];
-        let triple = Quote::open_triple(rest).map(|quote| (quote, 3));
-        for (quote, length) in Quote::open(rest).into_iter().chain(triple) {
-            let start = at + length;
-            let state = match quote {
-                Quote::Double => state,
-                _ => self.by_habit(state, Habit::Quotes, at, start),
-            };
-            // Python's long strings may have lines.
-            let raw = matches!(quote, Quote::Triple(_) | Quote::Backtick);
-            let mode = Mode::Text { quote, is_key, before, raw, inner: false };
-            self.go(start, State { mode, start, ..state });
-        }
-    }
-
-    /// A string up to the next quote that may end it.
-    fn text(&mut self, at: usize, mut state: State) {
-        let Mode::Text { quote, is_key, before, mut raw, inner } = state.mode else { return };
-        let mut here = at;
-        loop {
-            let rest = &self.text[here..];
-            let attention = |letter: char| {
-                letter == '\\' || quote.may_close(letter) || (letter < ' ' && (is_key || !raw))
-            };
-            let Some(length) = rest.find(attention) else {
-                self.spend(rest.len());
-                if !is_key && !inner {
-                    self.cut_text(quote, state);
-                }
-                return;
-            };
-            if !self.spend(length + 1) {
-                return;
-            }
-            here += length;
-            let rest = &self.text[here..];
-            let mode = |raw, inner| Mode::Text { quote, is_key, before, raw, inner };
-            if let Some(length) = quote.close(rest) {
-                self.end_text(here, here + length, quote, is_key, before, state);
-                if let Some(cost) = self.inside(here, length, is_key, inner) {
-                    let change = Event::Change(Op::Escape, cost, here, here + length);
-                    let state = self.with(state, change);
-                    self.go(here + length, State { mode: mode(raw, true), ..state });
-                }
-                return;
-            }
-            if let Some(escaped) = rest.strip_prefix('\\') {
-                let Some(second) = escaped.chars().next() else { return };
-                if let Some(length) = quote.close(escaped) {
-                    // A path of Windows may end so.
-                    let end = here + 1;
-                    let state = self.changed(state, Op::Escape, here, end);
-                    self.end_text(end, end + length, quote, is_key, before, state);
-                }
-                here += 1 + second.len_utf8();
-            } else if quote.may_close(rest.chars().next().unwrap_or(' ')) {
-                // One or two of three.
-                here += 1;
-            } else if is_key {
-                return;
-            } else {
-                state = self.by_habit(state, Habit::Lines, here, here + 1);
-                raw = true;
-                state.mode = mode(true, inner);
-            }
-        }
-    }
-
-    /// What it costs to take a quote for a part of the string: more if it looks as if it ended or
-    /// began one. In a key it must be an apostrophe.
-    fn inside(&self, at: usize, length: usize, is_key: bool, inner: bool) -> Option<u32> {
-        let before = self.text[..at].chars().next_back();
-        let after = self.text[at + length..].chars().next();
-        if is_key {
-            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-            return (is_letter(before) && is_letter(after)).then_some(Op::Escape.cost());
-        }
-        let before = self.text[..at].trim_end().chars().next_back();
-        let rest = self.text[at + length..].trim_start();
-        let after = rest.chars().next();
-        // Two strings side by side, or a sum of them, are one to other languages.
-        let sum = rest.strip_prefix('+').map(str::trim_start);
-        let side = (!inner && self.text[at + length..].len() > rest.len()).then_some(rest);
-        if sum.or(side).is_some_and(|next| Quote::open(next).is_some()) {
-            return None;
-        }
-        let begins = matches!(before, Some(',' | ':' | '[' | '{' | '，' | '：') | None);
-        let ends = matches!(after, Some(',' | ':' | ']' | '}' | '，' | '：') | None);
-        Some(if begins || ends { 2 * Op::Escape.cost() } else { Op::Escape.cost() })
-    }
-
-    fn end_text(
-        &mut self,
-        end: usize,
-        next: usize,
-        quote: Quote,
-        is_key: bool,
-        before: Before,
-        state: State,
-    ) {
-        let (start, template) = (state.start, quote == Quote::Backtick);
-        if template && self.text[start..end].contains("${") {
-            return;
-        }
-        let quote = Some(quote);
-        if is_key {
-            let state = self.with(state, Event::Key(quote, start, end));
-            self.go(next, State { mode: Mode::Colon { before, quoted: true }, ..state });
-            return;
-        }
-        let state = self.with(state, Event::Text(quote, start, end));
-        self.done(next, Last::Text, state);
-    }
-
     /// A value is read.
-    fn done(&mut self, at: usize, last: Last, state: State) {
+    pub(super) fn done(&mut self, at: usize, last: Last, state: State) {
         if state.frame.is_none() {
             self.end(at, state);
         } else {
@@ -282,6 +176,7 @@ impl Search<'_> {
             if length == 0 || (digits && before == Before::Gap) || !self.spend(length) {
                 return;
             }
+            self.lost_key_open(at, length, before, state);
             let end = at + length;
             let state = self.by_habit(state, Habit::Keys, at, end);
             let state = self.with(state, Event::Key(None, at, end));
@@ -309,7 +204,13 @@ impl Search<'_> {
             '=' if rest.starts_with("=>") => 2,
             '：' | '=' => first.len_utf8(),
             // Between a key that is surely one and a value that is surely one.
-            '"' | '0'..='9' | '{' | '[' if quoted && gap && before != Before::Gap => 0,
+            _ if !quoted || before == Before::Gap || self.is_swapped(at, ':') => return,
+            '"' if rest.starts_with("\":") => return,
+            '"' | '0'..='9' | '{' | '[' if gap => 0,
+            '"' | '0'..='9' | '{' | '[' | '-' | 't' | 'f' | 'n' => {
+                self.lost_colon(at, state);
+                return;
+            }
             _ => return,
         };
         let state = self.by_habit(state, Habit::Marks, at, at + length);
@@ -327,7 +228,10 @@ impl Search<'_> {
                 let state = self.by_habit(state, Habit::Marks, here, next);
                 self.comma(next, frame, State { mode: expect(Before::Comma), ..state });
             }
-            '}' | ']' | ')' | '｝' | '］' => self.close(here, first, state),
+            '}' | ']' | ')' | '｝' | '］' => {
+                self.doubled_closer(here, first, state);
+                self.close(here, first, state);
+            }
             _ if self.may_follow(at, here, first, last, is_object) => {
                 let state = self.by_habit(state, Habit::MissingCommas, here, here);
                 let state = self.gap(here, frame, last, state);
@@ -348,8 +252,17 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a mark that is missing here stands just inside the string before.
+    pub(super) fn is_swapped(&self, at: usize, mark: char) -> bool {
+        let before = self.text[..at].trim_end().strip_suffix('"');
+        before.is_some_and(|before| before.ends_with(mark))
+    }
+
     /// Whether a comma can be missing here.
     fn may_follow(&self, at: usize, here: usize, first: char, last: Last, is_object: bool) -> bool {
+        if self.is_swapped(at, ',') || self.text[here..].starts_with("\",") {
+            return false;
+        }
         let gap = &self.text[at..here];
         let is_quote = Quote::open(&self.text[here..]).is_some();
         if last == Last::Bare {
@@ -411,6 +324,9 @@ impl Search<'_> {
             self.pop(next, frame, state);
             return;
         }
+        if self.is_swapped(at, if frame.bracket.is_object() { '}' } else { ']' }) {
+            return;
+        }
         let wrong = self.changed(state, Op::Mark, at, next);
         self.pop(next, frame, wrong);
         let mut state = state;
@@ -437,22 +353,11 @@ impl Search<'_> {
         self.done(next, Last::Bracket, State { frame: frame.around, ..state });
     }
 
-    /// The text ended inside a string.
-    fn cut_text(&mut self, quote: Quote, state: State) {
-        let (end, raw) = (self.text.len(), &self.text[state.start..]);
-        // In another language's quotes, what looks like JSON is rather a sign that they do not pair.
-        let strays =
-            quote != Quote::Double && ["\":", "\",", "\"}"].iter().any(|sign| raw.contains(sign));
-        if state.frame.is_some() && !raw.trim().is_empty() && !strays && !is_half(raw) {
-            let state = self.with(state, Event::Text(Some(quote), state.start, end));
-            self.cut(state);
-        }
-    }
-
     /// The text ended after a value.
-    fn cut(&mut self, state: State) {
-        let Some(mut frame) = self.top(&state) else { return };
+    pub(super) fn cut(&mut self, state: State) {
         let end = self.text.len();
+        let is_sure = !state.slipped && !self.is_swapped(end, '}') && !self.is_swapped(end, ']');
+        let Some(mut frame) = self.top(&state).filter(|_| is_sure) else { return };
         let mut state = self.changed(state, Op::Close, end, end);
         loop {
             state = self.with(state, Event::End);

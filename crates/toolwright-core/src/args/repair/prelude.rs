@@ -43,6 +43,23 @@ pub(super) fn body(text: &str) -> Option<Body<'_>> {
     is_head(head).then(|| Body { text: undress(head, rest), dressed: true })
 }
 
+/// The name and the arguments of a call in Python's form, alone or as the one item of a list:
+/// `[tool(a='x')]`.
+pub(super) fn python_call(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let (name, rest) = text.trim().split_once('(')?;
+    let arguments = rest.strip_suffix(')')?.trim();
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '-'))
+    };
+    let (first, _) = arguments.split_once('=')?;
+    (is_name(name) && is_name(first.trim_end())).then_some((name, arguments))
+}
+
 /// A string that is all there is between a fence's or tag's two ends.
 fn quoted(text: &str) -> Option<&str> {
     let inner = if text.starts_with("```") {
@@ -103,6 +120,20 @@ fn is_prose(text: &str) -> bool {
     true
 }
 
+/// Whether quotes and brackets come in pairs. Where they do not, some belong to the document.
+fn is_balanced(text: &str) -> bool {
+    let mut open = Vec::new();
+    for letter in text.chars() {
+        match letter {
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' if open.pop() != Some(letter) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty() && text.matches('"').count().is_multiple_of(2)
+}
+
 /// Takes off the fence or tag that closes what the head opened.
 fn undress<'t>(head: &str, rest: &'t str) -> &'t str {
     let opened = head.trim_end();
@@ -145,7 +176,7 @@ pub(super) fn tail(text: &str) -> Tail {
             if gap.is_empty() || is_head(gap) { Tail::More(offset) } else { Tail::Garbage }
         }
         Some(_) => Tail::Garbage,
-        None if !is_prose(after) => Tail::Garbage,
+        None if !is_prose(after) || !is_balanced(after) => Tail::Garbage,
         None if closers > 0 && after.is_empty() => Tail::Closers(closers),
         None if closers > 0 => Tail::Garbage,
         None => Tail::Prose,

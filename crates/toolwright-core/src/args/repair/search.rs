@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::{Tail, tail};
+use super::quotation::Quotation;
 use super::token::Quote;
 use crate::args::Op;
 use crate::json::MAX_DEPTH;
@@ -17,6 +18,8 @@ use crate::json::MAX_DEPTH;
 const ALIKE: usize = 4;
 /// States in one place.
 const BEAM: usize = 64;
+/// What it costs to undo a slip.
+pub(super) const SLIP: u32 = 4;
 /// How much dearer than the cheapest a reading may be.
 const MARGIN: u32 = 16;
 /// What no reading may cost: a text with so much doubt is not understood.
@@ -62,8 +65,8 @@ pub(super) enum Mode {
         before: Before,
         /// Has a line's end or the like that should have been escaped
         raw: bool,
-        /// Has a quote that should have been escaped
-        inner: bool,
+        /// The quotes that should have been escaped
+        inner: Quotation,
     },
     /// A colon
     Colon {
@@ -163,6 +166,8 @@ pub(super) struct State {
     pub(super) start: usize,
     /// The habits that were paid for
     pub(super) habits: u16,
+    /// A slip was undone
+    pub(super) slipped: bool,
     /// Others that cost the same were left behind
     pub(super) crowded: bool,
 }
@@ -183,6 +188,8 @@ pub(super) struct Search<'t> {
     ends: Vec<(State, usize, Tail)>,
     tails: BTreeMap<usize, Tail>,
     steps: usize,
+    /// A place, and the first boundary from there on: see [`Search::next_boundary`]
+    boundary: (usize, usize),
     /// The cheapest state that was left behind for want of room
     floor: u32,
     best: u32,
@@ -193,18 +200,28 @@ pub(super) struct Search<'t> {
 impl<'t> Search<'t> {
     /// Every way to read a document at the start of a text, the cheapest first.
     pub(super) fn run(text: &'t str) -> Vec<Found> {
-        let mut search = Search {
+        let mut search = Search::new(text);
+        if search.walk() { search.finish() } else { Vec::new() }
+    }
+
+    fn new(text: &'t str) -> Search<'t> {
+        Search {
             text,
             frames: Vec::new(),
             log: Vec::new(),
             queue: BTreeMap::new(),
             ends: Vec::new(),
             tails: BTreeMap::new(),
-            steps: text.len().saturating_mul(STEPS.1).saturating_add(STEPS.0).min(STEPS.2),
+            steps: most_steps(text),
+            boundary: (0, 0),
             floor: u32::MAX,
             best: LIMIT - MARGIN,
             whole: usize::MAX,
-        };
+        }
+    }
+
+    /// Follows every way to its end; false if there are too many.
+    fn walk(&mut self) -> bool {
         let start = State {
             mode: Mode::Value(Before::Root),
             frame: None,
@@ -212,26 +229,46 @@ impl<'t> Search<'t> {
             cost: 0,
             start: 0,
             habits: 0,
+            slipped: false,
             crowded: false,
         };
-        search.go(0, start);
-        while let Some((at, states)) = search.queue.pop_first() {
+        self.go(0, start);
+        while let Some((at, states)) = self.queue.pop_first() {
             for state in states {
-                if !search.spend(1) {
-                    return Vec::new();
+                if !self.spend(1) {
+                    return false;
                 }
-                if state.cost <= search.best + MARGIN {
-                    search.step(at, state);
+                if state.cost <= self.best + MARGIN {
+                    self.step(at, state);
                 }
             }
         }
-        search.finish()
+        true
     }
 
     /// Counts work; there is an end to it.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
+        #[cfg(test)]
+        crate::work::count(steps);
         self.steps = self.steps.saturating_sub(steps);
         self.steps > 0
+    }
+
+    /// The first quote, bracket, line end or backslash from a place on; the end of the text if there
+    /// is none. The result is cached for all places up to it, so that the text is scanned once.
+    pub(super) fn next_boundary(&mut self, at: usize) -> usize {
+        let is_boundary =
+            |letter: char| matches!(letter, '"' | '{' | '}' | '[' | ']' | '\n' | '\\');
+        let (from, known) = self.boundary;
+        if (from..=known).contains(&at) {
+            return known;
+        }
+        let (until, known) =
+            if at < from { (from, known) } else { (self.text.len(), self.text.len()) };
+        let found = self.text[at..until].find(is_boundary).map(|length| at + length);
+        self.spend(found.unwrap_or(until) - at);
+        self.boundary = (at, found.unwrap_or(known));
+        self.boundary.1
     }
 
     /// Lets a state go on from a place.
@@ -243,6 +280,7 @@ impl<'t> Search<'t> {
         let alike = |other: &State| {
             other.mode == state.mode
                 && other.habits == state.habits
+                && other.slipped == state.slipped
                 && digest(&self.frames, other) == own
         };
         let (mut count, mut least, mut worst) = (0, u32::MAX, None::<(usize, u32)>);
@@ -278,7 +316,7 @@ impl<'t> Search<'t> {
         let rest = &self.text[at..];
         let known = self.tails.get(&at).cloned();
         let tail = known.unwrap_or_else(|| {
-            self.steps = self.steps.saturating_sub(rest.len().min(4096));
+            self.spend(rest.len().min(4096));
             tail(rest)
         });
         self.tails.insert(at, tail.clone());
@@ -393,6 +431,11 @@ impl<'t> Search<'t> {
 fn is_whole(state: &State) -> bool {
     let paid = Habit::WHOLE.into_iter().filter(|habit| state.habits & (1 << *habit as u16) != 0);
     state.cost == paid.map(|habit| habit.op().cost()).sum::<u32>()
+}
+
+/// How many steps a text may take.
+fn most_steps(text: &str) -> usize {
+    text.len().saturating_mul(STEPS.1).saturating_add(STEPS.0).min(STEPS.2)
 }
 
 fn mix(one: u64, other: u64) -> u64 {

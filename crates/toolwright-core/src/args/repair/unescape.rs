@@ -31,6 +31,9 @@ pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unesca
     if !raw.contains('\\') {
         return Some(Unescaped { text: raw.to_owned(), repaired: false });
     }
+    if is_path(raw) {
+        return Some(Unescaped { text: raw.to_owned(), repaired: true });
+    }
     let repaired = escapes(raw).any(|(_, rest)| !is_escape(rest, quote));
     let mut text = String::with_capacity(raw.len());
     let mut done = 0;
@@ -48,6 +51,20 @@ pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unesca
     }
     text.push_str(&raw[done..]);
     Some(Unescaped { text, repaired })
+}
+
+/// Whether a string is a path of Windows whose backslashes were never escaped: `C:\new` or
+/// `\\host\share`, with no backslash doubled after that.
+fn is_path(raw: &str) -> bool {
+    let mut letters = raw.chars();
+    let is_drive = letters.next().is_some_and(|drive| drive.is_ascii_alphabetic())
+        && letters.next() == Some(':');
+    let rest = if is_drive { raw.get(2..) } else { raw.strip_prefix('\\') };
+    let Some(rest) = rest.filter(|rest| rest.starts_with('\\')) else { return false };
+    let is_name = |name: &str| name.starts_with(|first: char| first.is_alphanumeric());
+    let mut names = rest.trim_end_matches('\\').split('\\').skip(1).peekable();
+    let is_unc = !is_drive && rest[1..].contains('\\');
+    names.peek().is_some() && (is_drive || is_unc) && names.all(is_name)
 }
 
 /// Whether a text ends within an escape.
@@ -85,6 +102,10 @@ fn escape(rest: &str, quote: Quote, manner: Option<Manner>) -> Option<(Option<ch
     let known = |letter| Some((Some(letter), 1));
     // The string ended here all the same, as paths of Windows do.
     let Some(letter) = rest.chars().next() else { return Some((None, 0)) };
+    // The end of a line, to a formula.
+    if manner.is_some() && rest.starts_with("\\ ") {
+        return Some((None, 1));
+    }
     match letter {
         '"' | '\\' | '/' | '\'' => known(letter),
         'n' if !plain => known('\n'),

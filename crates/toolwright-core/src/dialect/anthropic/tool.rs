@@ -1,6 +1,8 @@
 //! Tool definitions and tool choice.
 
-use super::wire::{self, DIALECT};
+mod client;
+
+use super::wire::{self, CLIENT, DIALECT};
 use crate::dialect::{DecodeError, Fields, shape};
 use crate::json::{Json, Object, Path};
 use crate::object;
@@ -12,16 +14,29 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     let own = wire.get("input_schema").is_some();
     if !own && !matches!(kind, None | Some("function" | "custom")) {
-        return hosted(wire, path);
+        return match client::find(&wire) {
+            Some(tool) => client::decode(tool, wire, path),
+            None => hosted(wire, path),
+        };
     }
     if !own && (kind == Some("function") || shape::has_schema(&wire)) {
         return shape::decode(wire, path, DIALECT);
     }
     let mut fields = Fields::new(wire, path, DIALECT)?;
+    let (description, schema) = (fields.string("description")?, fields.take("input_schema"));
+    function(fields, description, schema)
+}
+
+/// A tool that the client runs, with what its definition says besides the description and the schema.
+fn function(
+    mut fields: Fields<'_>,
+    description: Option<String>,
+    schema: Option<Json>,
+) -> Result<Tool, DecodeError> {
     Ok(Tool {
         name: fields.need_string("name")?,
-        description: fields.string("description")?,
-        kind: ToolKind::Function(fields.take("input_schema")),
+        description,
+        kind: ToolKind::Function(schema),
         strict: fields.boolean("strict")?,
         cache: wire::take_cache(&mut fields),
         examples: fields.array("input_examples")?,
@@ -49,8 +64,11 @@ pub(super) fn encode(tool: Tool) -> Json {
         }
     };
     let mut object = object! {"name": tool.name};
-    object.insert_some("description", tool.description);
-    object.insert("input_schema", parameters);
+    // The type of a tool that the client runs says the rest.
+    if tool.extra.get(DIALECT, CLIENT).is_none() {
+        object.insert_some("description", tool.description);
+        object.insert("input_schema", parameters);
+    }
     object.insert_some("strict", tool.strict);
     if !tool.examples.is_empty() {
         object.insert("input_examples", tool.examples);

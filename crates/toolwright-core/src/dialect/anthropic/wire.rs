@@ -1,6 +1,7 @@
 //! Words and paths of Anthropic's format, each in one place.
 
 use crate::dialect::{Defaults, Dialect, Fields};
+use crate::extra::note;
 use crate::json::{Json, Object};
 use crate::object;
 use crate::part::CacheMark;
@@ -11,6 +12,9 @@ pub(super) const DIALECT: Dialect = Dialect::Anthropic;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/messages";
+
+/// A note on a tool: it is defined by its type, and the client runs it.
+pub(super) const CLIENT: &str = note!("client");
 
 /// Where canonical fields stand on the wire.
 pub(super) const SPELLING: &[(&str, &str)] = &[
@@ -56,6 +60,10 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/content/citations/enabled", &["false"]),
     ("/messages/content/caller/type", &["\"direct\""]),
     // Replies: how the vendor served and billed them.
+    ("/content/caller/type", &["\"direct\""]),
+    ("/content/citations", &["[]"]),
+    ("/context_management/applied_edits", &["[]"]),
+    ("/usage/server_tool_use/*", &["0", "{}"]),
     ("/usage/service_tier", &[]),
     ("/usage/inference_geo", &[]),
     ("/usage/cache_creation", &["{}"]),

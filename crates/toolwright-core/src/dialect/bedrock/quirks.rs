@@ -102,6 +102,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         format: FormatRule { schema: true, ..FormatRule::NONE },
         // The id is in a header; there is no model.
         reply: ReplyRule {
+            echoes: &["performanceConfig", "serviceTier"],
             model: false,
             stops: &[
                 StopReason::End,

@@ -1,10 +1,11 @@
 //! Words and paths of Bedrock's format, each in one place.
 
-use crate::dialect::{DecodeError, Defaults, Dialect, Fields, percent};
+use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
 use crate::json::{Json, Key, Object, Path};
 use crate::object;
 use crate::origin::Origin;
 use crate::part::{CacheMark, MediaKind};
+use crate::percent;
 use crate::response::StopReason;
 
 /// Whose words these are.
@@ -56,6 +57,14 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/content/toolResult/type", &["\"tool_result\""]),
     ("/messages/content/citationsConfig/enabled", &["false"]),
     ("/messages/content/document/citations/enabled", &["false"]),
+    // Replies: how the vendor served them, and counts under a second name.
+    ("/ResponseMetadata/*", &[]),
+    ("/metrics/*", &[]),
+    ("/additionalModelResponseFields", &["{}"]),
+    ("/usage/serverToolUsage", &["{}"]),
+    ("/usage/cacheDetails", &["[]"]),
+    ("/usage/cacheReadInputTokenCount", &[]),
+    ("/usage/cacheWriteInputTokenCount", &[]),
 ];
 
 /// The stop reasons. The first word of a reason is its own; others that share it are kept beside.

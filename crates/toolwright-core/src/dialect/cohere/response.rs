@@ -117,7 +117,7 @@ fn encode_billed(usage: Option<&Usage>) -> Object {
 fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>, DecodeError> {
     match fields.peek(key) {
         None => Ok(None),
-        Some(Json::Number(number)) if number.as_u64().is_none() => Ok(None),
+        Some(Json::Number(number)) if number.as_count().is_none() => Ok(None),
         Some(Json::Number(_)) => fields.u64(key),
         Some(_) => Err(fields.expected(key, "a number")),
     }

@@ -35,6 +35,9 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/safety_mode", &["\"CONTEXTUAL\""]),
     ("/raw_prompting", &["false"]),
     ("/priority", &["0"]),
+    // Replies: how the vendor billed them.
+    ("/usage/billed_units/*", &[]),
+    ("/usage/tokens/image_tokens", &["0"]),
 ];
 
 /// The field of a text that says that it is the plan.

@@ -120,6 +120,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
                 StopReason::Pause,
                 StopReason::Failed,
             ],
+            whole_calls: true,
             reasoning: true,
             cache_read: true,
             reasoning_tokens: true,

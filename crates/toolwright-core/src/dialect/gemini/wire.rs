@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::{DecodeError, Defaults, Dialect, Fields, percent};
+use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
 use crate::json::{Json, Object, Path};
+use crate::percent;
 use crate::response::StopReason;
 
 /// Whose words these are.
@@ -81,6 +82,16 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/contents/parts/thought", &["false"]),
     ("/contents/parts/functionResponse/willContinue", &["false"]),
     ("/contents/parts/functionCall/willContinue", &["false"]),
+    // Replies: how the vendor served and counted them.
+    ("/createTime", &[]),
+    ("/candidates/avgLogprobs", &[]),
+    ("/candidates/finishMessage", &["\"Model generated function call(s).\""]),
+    ("/usageMetadata/trafficType", &[]),
+    ("/usageMetadata/serviceTier", &[]),
+    ("/usageMetadata/promptTokensDetails", &[]),
+    ("/usageMetadata/candidatesTokensDetails", &[]),
+    ("/usageMetadata/cacheTokensDetails", &[]),
+    ("/usageMetadata/toolUsePromptTokensDetails", &[]),
 ];
 
 /// The stop reasons with their words, the usual word of each first. A tool turn says `STOP`.

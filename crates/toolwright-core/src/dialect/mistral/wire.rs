@@ -47,6 +47,9 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/prediction/content", &["\"\""]),
     ("/messages/prefix", &["false"]),
     ("/messages/tool_calls/index", &[]),
+    // Replies: how the vendor served them.
+    ("/created", &[]),
+    ("/choices/message/content/closed", &["true"]),
 ];
 
 /// The stop reasons, a word each.

@@ -50,7 +50,13 @@ pub(super) fn profile() -> Profile {
             ..ThinkingRule::NONE
         },
         format: FormatRule { json: true, schema: true, ..FormatRule::NONE },
-        reply: ReplyRule { single_text: true, id: false, reasoning: true, ..ReplyRule::PLAIN },
+        reply: ReplyRule {
+            whole_calls: true,
+            single_text: true,
+            id: false,
+            reasoning: true,
+            ..ReplyRule::PLAIN
+        },
         ..Profile::plain(DIALECT)
     }
 }

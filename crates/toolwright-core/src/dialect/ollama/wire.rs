@@ -46,6 +46,12 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/options/num_predict", &["-1"]),
     ("/messages/images", &["[]"]),
     ("/messages/tool_calls/function/index", &[]),
+    // Replies: how long the server took.
+    ("/created_at", &[]),
+    ("/total_duration", &[]),
+    ("/load_duration", &[]),
+    ("/prompt_eval_duration", &[]),
+    ("/eval_duration", &[]),
 ];
 
 /// The stop reasons, a word each. There is none for calls: what was said decides.
@@ -62,27 +68,5 @@ pub(super) fn stop_word(reason: StopReason) -> &'static str {
 
 /// A time in seconds since 1970 by RFC 3339, as `created_at` says it.
 pub(super) fn timestamp(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date::of_day(days);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::timestamp;
-
-    #[test]
-    fn seconds_become_dates() {
-        for (seconds, date) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (4_107_542_399, "2100-02-28T23:59:59Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-            (1_794_700_800, "2026-11-15T00:00:00Z"),
-        ] {
-            assert_eq!(timestamp(seconds), date);
-        }
-        assert!(timestamp(u64::MAX).ends_with('Z'));
-    }
+    format!("{}Z", date::write(seconds))
 }

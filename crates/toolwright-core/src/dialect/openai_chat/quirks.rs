@@ -196,6 +196,7 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
         },
         format: FormatRule { json: true, schema: true, text: true, named: true },
         reply: ReplyRule {
+            echoes: &["metadata", "prompt", "provider", "service_tier"],
             single_text: true,
             stops: &[
                 StopReason::End,
@@ -221,6 +222,7 @@ const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
 pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.known_fields = None;
     profile.known_types_only = false;
+    profile.content.media.native = &[MediaKind::Video];
     let model = target.model.unwrap_or_default().to_ascii_lowercase();
     if ONE_SYSTEM_MESSAGE.iter().any(|family| model.contains(family)) {
         profile.system.late = LateSystem::Never;

@@ -1,7 +1,7 @@
 //! Requests.
 
 use super::part::{self, Reader};
-use super::wire::{CONTENT, KEY, LEGACY, keep};
+use super::wire::{self, CONTENT, KEY, LEGACY, keep};
 use super::{Quirks, ThinkingSwitch, tool};
 use crate::dialect::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Key, Object, Path};
@@ -63,7 +63,7 @@ fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message
             );
         }
     };
-    let parts = match role {
+    let mut parts = match role {
         Role::Tool => {
             let outcome = part::decode_outcome(fields, quirks)?;
             return Ok(Message { origin, ..Message::new(role, vec![outcome]) });
@@ -71,6 +71,10 @@ fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message
         Role::Assistant => part::decode_turn(&mut fields, quirks)?,
         _ => part::decode_content(&mut fields, &Json::from(""), quirks)?,
     };
+    // A breakpoint of the message is one after its last part.
+    if let Some(last) = parts.last_mut().filter(|last| last.cache.is_none()) {
+        last.cache = wire::take_cache(&mut fields);
+    }
     Ok(Message { role, parts, origin, extra: fields.rest() })
 }
 

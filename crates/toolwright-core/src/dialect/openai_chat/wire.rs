@@ -57,8 +57,26 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/refusal", &["\"\""]),
     ("/messages/tool_calls/index", &[]),
     ("/messages/content/image_url/detail", &["\"auto\""]),
-    // Replies: how the vendor served them.
+    // Replies: how the vendor served them, and counts that add nothing to the totals.
     ("/system_fingerprint", &[]),
+    ("/created", &[]),
+    ("/request_id", &[]),
+    ("/x_groq/id", &[]),
+    ("/time_info/*", &[]),
+    ("/choices/native_finish_reason", &[]),
+    ("/choices/message/annotations", &["[]"]),
+    ("/choices/message/tool_calls/index", &[]),
+    ("/usage/queue_time", &[]),
+    ("/usage/prompt_time", &[]),
+    ("/usage/completion_time", &[]),
+    ("/usage/total_time", &[]),
+    ("/usage/num_sources_used", &["0"]),
+    ("/usage/prompt_cache_hit_tokens", &[]),
+    ("/usage/prompt_cache_miss_tokens", &[]),
+    ("/usage/prompt_tokens_details/text_tokens", &[]),
+    ("/usage/prompt_tokens_details/*", &["0", "{}"]),
+    ("/usage/completion_tokens_details/text_tokens", &[]),
+    ("/usage/completion_tokens_details/*", &["0", "{}"]),
 ];
 
 /// The stop reasons, a word each.

@@ -222,6 +222,17 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/input/content/logprobs", &["[]"]),
     ("/input/content/detail", &["\"auto\""]),
     ("/input/output/detail", &["\"auto\""]),
+    // Replies: how the vendor served and billed them.
+    ("/created_at", &[]),
+    ("/completed_at", &[]),
+    ("/billing/*", &[]),
+    ("/tool_usage/*", &["0", "{}"]),
+    ("/output/id", &[]),
+    ("/output/status", &[]),
+    ("/output/content/annotations", &["[]"]),
+    ("/output/content/logprobs", &["[]"]),
+    ("/usage/num_sources_used", &["0"]),
+    ("/usage/num_server_side_tools_used", &["0"]),
 ];
 
 /// The stop reasons as `status` and the reason in `incomplete_details`.

@@ -52,6 +52,9 @@ pub struct MediaRule {
     pub documents: &'static [&'static str],
     /// The kinds that are accepted by address
     pub url: &'static [MediaKind],
+    /// Other kinds, which are left as they are if the request came in the target's format: some vendors
+    /// of that format take them
+    pub native: &'static [MediaKind],
     /// Whether a document may come as plain text
     pub text_document: bool,
     /// Whether the vendor keeps files under an id
@@ -68,6 +71,7 @@ impl MediaRule {
         base64: &[],
         documents: &[],
         url: &[],
+        native: &[],
         text_document: false,
         file: false,
         name: false,

@@ -19,6 +19,8 @@ pub use openai::{OPENAI, openai};
 pub struct Family {
     /// Name of the row, for tests and documentation
     pub name: &'static str,
+    /// Context window in tokens, of which some models of the family may have more; `None` if unknown
+    pub context_window: Option<u64>,
     /// Maximum number of output tokens in one request; `None` if unknown
     pub max_output: Option<u64>,
     /// When `temperature`, `top_p` and `top_k` must keep their defaults
@@ -62,6 +64,7 @@ impl Family {
     /// A family about which nothing is known: every setting is passed on.
     pub const UNKNOWN: Family = Family {
         name: "unknown",
+        context_window: None,
         max_output: None,
         fixed_sampling: FixedSampling::Never,
         one_of_sampling: false,
@@ -77,11 +80,21 @@ impl Family {
         tools_exclude_reasoning: false,
     };
 
+    /// The family of a model of any maker.
+    pub fn find(model: &str) -> Option<&'static Family> {
+        let deepseek = || words(model).iter().any(|word| word == "deepseek").then_some(&DEEPSEEK);
+        claude(model).or_else(|| openai(model)).or_else(|| gemini(model)).or_else(deepseek)
+    }
+
     /// Whether the model can think at all.
     pub fn thinks(&self) -> bool {
         !self.efforts.is_empty() || self.budget.is_some() || self.default_on
     }
 }
+
+/// DeepSeek's models. The dialect holds their other rules.
+const DEEPSEEK: Family =
+    Family { name: "deepseek", context_window: Some(128_000), ..Family::UNKNOWN };
 
 /// The parts of a model id, in lower case. What stands before the last slash (a vendor, an ARN, a
 /// resource path) and behind a colon (a Bedrock revision, an OpenRouter variant) is left out.

@@ -16,6 +16,12 @@ pub enum Charset {
 }
 
 impl Charset {
+    /// Whether every character of a text belongs to the set.
+    pub fn contains_all(self, text: &str) -> bool {
+        // No set but that of all characters has one beyond ASCII.
+        text.bytes().all(|byte| self.contains(char::from(byte)))
+    }
+
     /// Whether a character belongs to the set.
     pub fn contains(self, character: char) -> bool {
         match self {

@@ -12,10 +12,15 @@ pub struct ReplyRule {
     pub referable: bool,
     /// The model
     pub model: bool,
+    /// Members that repeat the request, or say how it was served: no other client misses them
+    pub echoes: &'static [&'static str],
     /// The stop reasons that come back as they went
     pub stops: &'static [StopReason],
     /// Whether call ids must follow the [`IdRule`](super::IdRule), because clients replace all others
     pub legal_call_ids: bool,
+    /// Whether a stream tells a call at once, so that its arguments are known to be legal before it
+    /// goes out
+    pub whole_calls: bool,
     /// Whether a reply has at most one text
     pub single_text: bool,
     /// Which stop text was met
@@ -40,8 +45,10 @@ impl ReplyRule {
         id: true,
         referable: false,
         model: true,
+        echoes: &[],
         stops: &[StopReason::End, StopReason::ToolUse, StopReason::MaxTokens],
         legal_call_ids: false,
+        whole_calls: false,
         single_text: false,
         stop_sequence: false,
         stop_details: false,

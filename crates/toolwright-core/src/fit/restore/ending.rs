@@ -16,6 +16,7 @@ impl Restorer {
         let is_told = refused && self.profile.content.refusal;
         let (is_said, is_explained) = (stop.is_said(), stop.is_explained());
         let site = Site::field(&Origin::NONE, "ending");
+        self.forget_echoes(&mut stop.extra);
         extras::clear_at(&mut stop.extra, &site, dialect, &mut self.losses);
         let said = if is_told { stop.reason } else { nearest(&rule, stop.reason) };
         let word = if refused { StopReason::End } else { stop.reason };
@@ -52,20 +53,13 @@ impl Restorer {
 
     /// A count of input that the client sees only as a part of the plain one.
     fn merged(&mut self, count: u64, field: &'static str) {
-        if self.is_silent(count) {
+        if count == 0 {
             return;
         }
         self.lose(Severity::Minor, field, "counted as plain input", NO_COUNT);
-        if count > 0 {
-            for field in &PARTIAL[..2] {
-                self.lose(Severity::Minor, field, "includes what caches gave", NO_COUNT);
-            }
+        for field in &PARTIAL[..2] {
+            self.lose(Severity::Minor, field, "includes what caches gave", NO_COUNT);
         }
-    }
-
-    /// Whether a count was said only because it had to be.
-    fn is_silent(&self, count: u64) -> bool {
-        count == 0 && self.source.counts_required
     }
 
     pub(super) fn usage(&mut self, mut usage: Usage) -> Usage {
@@ -85,13 +79,9 @@ impl Restorer {
             usage.input = Some(usage.input.unwrap_or(0).saturating_add(write));
             self.merged(write, "cache_write");
         }
-        if !rule.reasoning_tokens
-            && let Some(reasoning) = usage.reasoning.take().filter(|count| !self.is_silent(*count))
-        {
+        if !rule.reasoning_tokens && usage.reasoning.take().is_some_and(|count| count > 0) {
             self.lose(Severity::Minor, "reasoning_tokens", "dropped", NO_COUNT);
-            if reasoning > 0 {
-                self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
-            }
+            self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
         }
         // A stream may report some counts first and others later, which must not be undone.
         if rule.counts_required && !self.counted {

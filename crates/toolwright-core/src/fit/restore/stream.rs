@@ -95,7 +95,9 @@ impl Restorer {
         let holds = match &head {
             // Free text is no JSON; a client that takes only that gets it as one string.
             Head::Call { name, free, .. } => {
-                (*free && !self.profile.content.arguments_free) || rewritten(name)
+                self.profile.reply.whole_calls
+                    || (*free && !self.profile.content.arguments_free)
+                    || rewritten(name)
             }
             // Thinking may have no words, and then be nothing that the client can carry.
             Head::Reasoning | Head::Whole(_) => true,

@@ -142,6 +142,7 @@ impl<'i> Keyword<'i, Exact> for OneOf {
     }
 
     fn is_valid(&self, value: Metered<'i>) -> bool {
-        self.0.iter().any(|accepted| accepted.equals(value.value()))
+        let value = value.value();
+        self.0.iter().any(|accepted| accepted.equals(value))
     }
 }

@@ -4,11 +4,11 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 
 use super::SchemaError;
-use crate::json::Json;
-use crate::near::nearest;
+use crate::json::{Index, Json};
 use crate::schema::Violation;
 use crate::schema::describe::{describe, quote};
 use crate::schema::walk::{Holds, holds};
+use crate::suggest;
 
 /// Up to how many bytes a value is shown as it came.
 const SHORT: usize = 80;
@@ -25,7 +25,11 @@ pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
 }
 
 /// What was found, with the value and the schema at hand.
-pub(super) fn violation(error: &ValidationError<'_>, value: &Json, schema: &Json) -> Violation {
+pub(super) fn violation(
+    error: &ValidationError<'_>,
+    values: &mut Index<'_>,
+    schemas: &mut Index<'_>,
+) -> Violation {
     let schema_path = error.schema_path().as_str();
     let keyword = keyword(schema_path).unwrap_or_else(|| error.kind().keyword());
     let mut path = error.instance_path().as_str();
@@ -33,14 +37,13 @@ pub(super) fn violation(error: &ValidationError<'_>, value: &Json, schema: &Json
         // The array has too many items; none of them is wrong by itself.
         path = path.rsplit_once('/').map_or(path, |(array, _)| array);
     }
-    let place = value.pointer(path);
     let finding = Finding {
         kind: error.kind(),
         keyword,
-        place: place.unwrap_or(&Json::Null),
-        rule: schema.pointer(schema_path),
-        around: schema_path.rsplit_once('/').and_then(|(parent, _)| schema.pointer(parent)),
-        schema,
+        place: values.get(path).unwrap_or(&Json::Null),
+        rule: schemas.get(schema_path),
+        around: schema_path.rsplit_once('/').and_then(|(parent, _)| schemas.get(parent)),
+        schema: schemas.root(),
     };
     let (message, accepted) = finding.explain();
     Violation {
@@ -123,7 +126,7 @@ impl Finding<'_> {
                 let near = self
                     .place
                     .as_str()
-                    .and_then(|text| nearest(text, names.iter().filter_map(Json::as_str)));
+                    .and_then(|text| suggest(text, names.iter().filter_map(Json::as_str)));
                 (format!("must be one of the accepted values{}", meant(near)), rule())
             }
             "const" => ("must be the accepted value".into(), rule()),
@@ -160,7 +163,7 @@ impl Finding<'_> {
         let mut told: Vec<String> = names
             .iter()
             .take(8)
-            .map(|name| format!("{}{}", quote(name), meant(nearest(name, known.iter().copied()))))
+            .map(|name| format!("{}{}", quote(name), meant(suggest(name, known.iter().copied()))))
             .collect();
         if names.len() > told.len() {
             told.push(format!("{} more", names.len() - told.len()));

@@ -1,9 +1,9 @@
 //! Our tree as the validator sees it, with a meter of the work.
 //!
 //! A recursive schema with unions can make a validator look at a nested value again and again, twice
-//! as often with each level. So each look at an array or an object is counted, and when the meter
-//! has run out every value looks like `null`, so that the validator comes to its end at once. What
-//! it then says means nothing, and nobody is told it: see [`Meter::is_spent`].
+//! as often with each level, and find an error each time. So each look and each error is counted.
+//! When the meter has run out, every value looks like `null` and every list ends, so that the
+//! validator comes to its end at once. Its result is then discarded: see [`Meter::is_spent`].
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,18 +17,26 @@ use crate::json::{Decimal, Json, Key, Number, Object};
 /// The representation of values by [`Json`].
 pub(super) struct Exact;
 
-/// How many more looks a validator may take.
+/// How much more a validator may do.
 #[derive(Debug)]
-pub(super) struct Meter(Cell<usize>);
+pub(super) struct Meter {
+    looks: Cell<usize>,
+    errors: Cell<usize>,
+}
 
 impl Meter {
-    pub(super) fn new(looks: usize) -> Meter {
-        Meter(Cell::new(looks))
+    pub(super) fn new(looks: usize, errors: usize) -> Meter {
+        Meter { looks: Cell::new(looks), errors: Cell::new(errors) }
     }
 
-    /// Whether the validator wanted to look further than it may.
+    /// Whether the validator wanted to do more than it may.
     pub(super) fn is_spent(&self) -> bool {
-        self.0.get() == 0
+        self.looks.get() == 0 || self.has_too_many_errors()
+    }
+
+    /// Whether the validator found more errors than it may.
+    pub(super) fn has_too_many_errors(&self) -> bool {
+        self.errors.get() == 0
     }
 
     /// A value under this meter.
@@ -36,11 +44,17 @@ impl Meter {
         Metered { value, meter: self }
     }
 
-    /// Takes one look.
+    /// Takes one look; false if there were too many.
     fn look(&self) -> bool {
-        let left = self.0.get().saturating_sub(1);
-        self.0.set(left);
-        left > 0
+        #[cfg(test)]
+        crate::work::count(1);
+        self.looks.set(self.looks.get().saturating_sub(1));
+        !self.is_spent()
+    }
+
+    /// Counts an error.
+    fn error(&self) {
+        self.errors.set(self.errors.get().saturating_sub(1));
     }
 }
 
@@ -63,9 +77,9 @@ impl<T: ?Sized> Clone for Under<'_, T> {
 impl<T: ?Sized> Copy for Under<'_, T> {}
 
 impl<'a> Metered<'a> {
-    /// The value itself.
+    /// Takes a look at the value.
     pub(super) fn value(self) -> &'a Json {
-        if self.meter.is_spent() { &Json::Null } else { self.value }
+        if self.meter.look() { self.value } else { &Json::Null }
     }
 }
 
@@ -80,7 +94,8 @@ impl Representation for Exact {
 
     fn with_string_node<T>(buffer: &mut Json, text: &str, see: impl FnOnce(Metered<'_>) -> T) -> T {
         *buffer = Json::from(text);
-        see(Meter::new(usize::MAX).over(buffer))
+        // How much is done for a property name is bounded by the size of its schema.
+        see(Meter::new(usize::MAX, usize::MAX).over(buffer))
     }
 }
 
@@ -90,12 +105,12 @@ impl<'a> Node<'a, Exact> for Metered<'a> {
     type Number = &'a Number;
 
     fn as_object(&self) -> Option<Under<'a, Object>> {
-        let value = self.value.as_object().filter(|_| self.meter.look())?;
+        let value = self.value().as_object()?;
         Some(Under { value, meter: self.meter })
     }
 
     fn as_array(&self) -> Option<Under<'a, [Json]>> {
-        let value = self.value.as_array().filter(|_| self.meter.look())?;
+        let value = self.value().as_array()?;
         Some(Under { value, meter: self.meter })
     }
 
@@ -134,8 +149,9 @@ impl<'a> Node<'a, Exact> for Metered<'a> {
     }
 
     /// The validator copies a value into each error it finds. We find it again by its path, so the
-    /// copy is left empty.
+    /// copy is left empty, and only counted.
     fn to_value(&self) -> Cow<'a, Value> {
+        self.meter.error();
         Cow::Owned(Value::Null)
     }
 
@@ -195,7 +211,8 @@ impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Metered<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.members.next().map(|(key, value)| (key.as_ref(), self.meter.over(value)))
+        let (key, value) = self.members.next().filter(|_| self.meter.look())?;
+        Some((key.as_ref(), self.meter.over(value)))
     }
 }
 
@@ -227,7 +244,8 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Metered<'a>;
 
     fn next(&mut self) -> Option<Metered<'a>> {
-        self.items.next().map(|value| self.meter.over(value))
+        let value = self.items.next().filter(|_| self.meter.look())?;
+        Some(self.meter.over(value))
     }
 }
 
@@ -326,7 +344,7 @@ mod tests {
     #[test]
     fn repetitions_are_found_by_value() {
         let unique = |text: &str| {
-            let (value, meter) = (parse(text), Meter::new(9));
+            let (value, meter) = (parse(text), Meter::new(9, 9));
             meter.over(&value).as_array().unwrap().is_unique()
         };
         assert!(!unique("[1, 1.0]") && !unique(r#"[{"a":1,"b":2},{"b":2.0,"a":1}]"#));

@@ -2,6 +2,7 @@
 
 use toolwright_core::args::coerce::Coercion;
 use toolwright_core::args::{Change, Op, Options};
+use toolwright_core::json::pointer::split_last;
 use toolwright_core::json::{Number, Object};
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, object};
@@ -133,20 +134,20 @@ fn spoil(dice: &mut Dice, value: &mut Json) {
 
 /// Does to a value what a change says that was done.
 fn replay(value: &mut Json, change: &Change) {
-    let split = change.path.rsplit_once('/');
-    let key = split.map(|(_, last)| last.replace("~1", "/").replace("~0", "~"));
+    let split = split_last(&change.path);
+    let key = split.as_ref().map(|(_, last)| last.as_ref());
     let place = match change.op {
-        Op::Rename | Op::Absent => split.unwrap().0,
+        Op::Rename | Op::Absent => split.as_ref().unwrap().0,
         _ => &change.path,
     };
-    let here = reach(value, place);
+    let here = value.pointer_mut(place).unwrap();
     match change.op {
         Op::Rename => {
             let Json::Object(object) = std::mem::take(here) else { panic!("{change:?}") };
             let (old, new) = (change.from.as_ref().unwrap(), change.to.as_ref().unwrap());
-            assert_eq!(new.as_str(), key.as_deref());
+            assert_eq!(new.as_str(), key);
             let rename = |name: &str| {
-                if Some(name) == old.as_str() { key.clone().unwrap() } else { name.to_owned() }
+                if Some(name) == old.as_str() { key.unwrap().to_owned() } else { name.to_owned() }
             };
             *here = object
                 .into_iter()
@@ -155,7 +156,7 @@ fn replay(value: &mut Json, change: &Change) {
                 .into();
         }
         Op::Absent => {
-            let removed = here.as_object_mut().unwrap().remove(&key.unwrap());
+            let removed = here.as_object_mut().unwrap().remove(key.unwrap());
             assert_eq!(removed, change.from);
         }
         _ => {
@@ -163,16 +164,6 @@ fn replay(value: &mut Json, change: &Change) {
             *here = change.to.clone().unwrap();
         }
     }
-}
-
-fn reach<'j>(value: &'j mut Json, pointer: &str) -> &'j mut Json {
-    pointer.split('/').skip(1).fold(value, |here, segment| match here {
-        Json::Object(object) => {
-            object.get_mut(&segment.replace("~1", "/").replace("~0", "~")).unwrap()
-        }
-        Json::Array(items) => &mut items[segment.parse::<usize>().unwrap()],
-        _ => panic!("{pointer}"),
-    })
 }
 
 #[test]

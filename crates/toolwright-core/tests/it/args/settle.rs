@@ -288,3 +288,66 @@ fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
     assert!(!settled.is_runnable());
     assert_eq!((&*settled.errors()[0].path, &*settled.errors()[0].keyword), ("/scale", "enum"));
 }
+
+/// A tool for which nothing is required, so that the check accepts almost anything.
+const ROUTE: &str = r#"{"type":"object","properties":{
+    "city":{"type":"string"},"mode":{"type":"string","default":"walk"},
+    "stops":{"type":"array","items":{"type":"string"}},
+    "range":{"type":"object","properties":{"min":{"type":"integer"},"max":{"type":"integer"}}}}}"#;
+
+#[test]
+fn a_string_does_not_swallow_a_parameter() {
+    let parameters = parameters(ROUTE, "");
+    let settled = settle(&parameters, r#"{"city": "Rome, "mode": "drive"}"#);
+    assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","mode":"drive"}"#);
+    for text in [r#"{"city": "Rome, "mode": drive"}"#, r#"{"city": "x "mode: "drive" y"}"#] {
+        assert!(!settle(&parameters, text).is_runnable(), "{text}");
+    }
+    let settled = settle(&parameters, r#"{"city": "the "mode" is: "x"", "mode": "drive"}"#);
+    assert_eq!(
+        settled.arguments().compact(),
+        r#"{"city":"the \"mode\" is: \"x\"","mode":"drive"}"#
+    );
+}
+
+#[test]
+fn guessed_brackets_do_not_invent_members() {
+    let parameters = parameters(ROUTE, "");
+    for text in [
+        r#"{"range": {"min": 1, }"max": 2}}"#,
+        r#"{"range": {"min": 1, "max": 2, "city": "Rome"}"#,
+        r#"{"stops": ["a"]], "nowhere": 1}"#,
+    ] {
+        assert!(!settle(&parameters, text).is_runnable(), "{text}");
+    }
+    // Nothing is guessed here.
+    let settled = settle(&parameters, "{'city': 'Rome', 'nowhere': 1,}");
+    assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","nowhere":1,"mode":"walk"}"#);
+}
+
+#[test]
+fn a_call_of_another_tool_is_refused_and_its_own_is_taken_out() {
+    let parameters = parameters(ROUTE, "");
+    for text in [
+        r#"{"name": "delete", "arguments": {"city": "Rome"}}"#,
+        r#"{"tool": "delete", "parameters": "{\"city\": \"Rome\"}"}"#,
+        "[delete(city='Rome')]",
+    ] {
+        let settled = settle(&parameters, text);
+        assert_eq!(settled.errors()[0].keyword, "tool", "{text}");
+    }
+    for text in [
+        r#"[{"name": "t", "arguments": {"city": "Rome"}}]"#,
+        r#"[{"name": "t", "arguments": "{\"city\": \"Rome\"}"}]"#,
+        "[t(city='Rome')]",
+        "t(city = \"Rome\")",
+        "{&quot;city&quot;: &quot;Rome&quot;}",
+    ] {
+        let settled = settle(&parameters, text);
+        assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","mode":"walk"}"#, "{text}");
+        assert!(settled.is_runnable() && !settled.changes().is_empty(), "{text}");
+    }
+    // Two calls are not one.
+    let twice = r#"[{"name": "t", "arguments": {}}, {"name": "t", "arguments": {}}]"#;
+    assert!(!settle(&parameters, twice).is_runnable());
+}

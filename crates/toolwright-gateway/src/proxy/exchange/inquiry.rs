@@ -86,7 +86,7 @@ impl Exchange {
     /// The number of tokens, estimated, in the client's dialect.
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
         self.room(self.ask.weight()).await?;
-        let request = self.ask.read()?;
+        let request = self.read()?;
         let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
         let total = counted.map_err(|_| {
             Fault::new(FaultClass::Internal, "The tokens of this request cannot be counted.")

@@ -15,7 +15,7 @@ use crate::proxy::endpoint::Purpose;
 use crate::proxy::pass::{Pass, Tap};
 use crate::proxy::prepare::Translation;
 use crate::proxy::relay::{Relay, Source, Strictness};
-use crate::proxy::responses::capture::PassedIds;
+use crate::proxy::responses::capture::PassedAnswer;
 use crate::proxy::send::{Failure, Said};
 use crate::proxy::{fault, headers, whole};
 use crate::telemetry::losses;
@@ -43,7 +43,7 @@ impl Exchange {
         let close = self.close(&reply);
         let upstream = close.note.upstream.as_deref().unwrap_or_default();
         let ids = close.capture.clone().filter(|_| status.is_success());
-        let ids = ids.map(|capture| PassedIds::new(capture, upstream));
+        let ids = ids.map(|capture| PassedAnswer::new(capture, upstream));
         *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close).with_ids(ids));
         reply
     }
@@ -105,7 +105,7 @@ impl Exchange {
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
         let Failure { fault, said, .. } = *failure;
         self.close.note.fault = Some(fault.class);
-        let reply = match said {
+        let mut reply = match said {
             Some(Said { status, headers, body })
                 if self.close.note.untouched && !body.is_empty() =>
             {
@@ -114,8 +114,12 @@ impl Exchange {
                 *reply.headers_mut() = headers::back(headers);
                 reply
             }
-            _ => fault::reply(self.ask.endpoint.codec, self.close.note.id, fault),
+            _ => {
+                let fault = self.effects.explain(fault);
+                fault::reply(self.ask.endpoint.codec, self.close.note.id, fault)
+            }
         };
+        self.effects.forbid_retry(&mut reply);
         self.finish(reply)
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::run::EventStream;
 use toolwright_core::dialect::Asked;
@@ -12,9 +13,11 @@ use toolwright_core::{Fault, Response};
 use super::Exchange;
 use crate::http::Reply;
 use crate::proxy::consult::Consult;
+use crate::proxy::fault;
 use crate::proxy::notes::Notes;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::relay::Source;
+use crate::proxy::saved_runs::Claim;
 use crate::proxy::work::{Job, Work};
 
 /// The answer of a run.
@@ -32,7 +35,12 @@ impl Exchange {
         if let Err(full) = self.room(self.ask.weight()).await {
             return self.fail(full);
         }
-        let begun = self.begin(toolbox, &notes);
+        let share = self.close.share.beside();
+        let claim = match self.runs.claim(&self.ask, share).await {
+            Ok(claim) => claim,
+            Err(fault) => return self.refuse(fault),
+        };
+        let begun = self.begin(toolbox, &notes, claim);
         let (work, asked) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
@@ -57,8 +65,13 @@ impl Exchange {
     }
 
     /// A run for the client's request.
-    fn begin(&self, toolbox: Toolbox, notes: &Notes) -> Result<(Box<Work>, Asked), Fault> {
-        let (request, candidates) = (self.ask.read()?, self.candidates()?);
+    fn begin(
+        &mut self,
+        toolbox: Toolbox,
+        notes: &Notes,
+        claim: Option<Claim>,
+    ) -> Result<(Box<Work>, Asked), Fault> {
+        let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.ask, &request);
         let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.close.keep()));
         let share = self.close.share.beside();
@@ -70,7 +83,20 @@ impl Exchange {
             limits: self.tools.limits,
             notes: notes.clone(),
             hold: Arc::clone(&self.hold),
+            journal: self.runs.journal(),
+            claim,
+            effects: self.effects.clone(),
         };
         Ok((job.begin(request)?, asked))
+    }
+
+    /// Refuses a request by the status that its fault has, also where the client's dialect has
+    /// another for faults of the class.
+    fn refuse(mut self, fault: Fault) -> Reply {
+        self.close.note.fault = Some(fault.class);
+        let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());
+        let mut reply = fault::reply(self.ask.endpoint.codec, self.close.note.id, fault);
+        *reply.status_mut() = status.unwrap_or(reply.status());
+        self.finish(reply)
     }
 }

@@ -1,35 +1,30 @@
 //! What is remembered for one client.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use toolwright::bounded::BoundedMap;
 use toolwright_core::keep::{Kept, Key};
 
 /// The answers of one client, found by the keys of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    answers: HashMap<u64, Answer>,
+    answers: BoundedMap<u64, Answer, Instant>,
     /// Which answer a key is of
     keys: HashMap<Key, u64>,
     /// Which answers a key without arguments is of
     named: HashMap<Key, Vec<u64>>,
     /// How many answers have a call of an id
     ids: HashMap<Box<str>, usize>,
-    /// The answers, from the oldest
-    order: VecDeque<u64>,
     next: u64,
-    bytes: usize,
 }
 
 #[derive(Debug)]
 struct Answer {
     kept: Arc<Kept>,
-    size: usize,
-    /// When it was last put at the end of the order
-    placed: Instant,
-    /// When it was last remembered or asked for
-    used: Instant,
+    /// When it was last written to the store; `None` if it was read from there
+    stored: Option<Instant>,
 }
 
 /// What an answer takes besides its contents, and a key.
@@ -49,7 +44,7 @@ impl Client {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.answers.bytes()
     }
 
     /// Whether some answer has a call of an id.
@@ -57,7 +52,7 @@ impl Client {
         self.ids.contains_key(id)
     }
 
-    pub(super) fn add(&mut self, kept: Arc<Kept>, now: Instant) {
+    pub(super) fn add(&mut self, kept: Arc<Kept>, expiry: Instant, stored: Option<Instant>) {
         let serial = self.next;
         self.next += 1;
         for (key, id) in kept.keys().zip(kept.ids()) {
@@ -76,64 +71,53 @@ impl Client {
             *self.ids.entry(id.into()).or_default() += 1;
         }
         let size = size(&kept);
-        self.bytes += size;
-        self.order.push_back(serial);
-        self.answers.insert(serial, Answer { kept, size, placed: now, used: now });
-        // Forgotten answers leave their number in the order.
-        if self.order.len() > 2 * self.answers.len() + 8 {
-            self.order.retain(|own| self.answers.contains_key(own));
-        }
+        self.answers.insert(serial, Answer { kept, stored }, size, expiry);
     }
 
     /// Finds an answer by a call: with its arguments, or without them if one answer alone has such a
-    /// call.
+    /// call. The second value tells whether its lifetime in the store is due to be renewed.
     pub(super) fn find(
         &mut self,
         key: Key,
         named: Option<Key>,
         age: Duration,
         now: Instant,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<(Arc<Kept>, bool)> {
         let sole = || match self.named.get(&named?)?.as_slice() {
             [serial] => Some(serial),
             _ => None,
         };
         let serial = self.keys.get(&key).or_else(sole)?;
-        let answer = self.answers.get_mut(serial)?;
-        if now.saturating_duration_since(answer.used) > age {
-            return None;
+        self.answers.get_live(serial, now)?;
+        let answer = self.answers.renew(serial, now + age)?;
+        let is_due = answer.stored.is_none_or(|at| now.saturating_duration_since(at) > age / 8);
+        if is_due {
+            answer.stored = Some(now);
         }
-        answer.used = now.max(answer.used);
-        Some(Arc::clone(&answer.kept))
+        Some((Arc::clone(&answer.kept), is_due))
     }
 
     /// Forgets what nobody asked for in a while.
-    pub(super) fn expire(&mut self, age: Duration, now: Instant) {
-        let old = |own: &Answer| now.saturating_duration_since(own.used) > age;
-        let answers = self.answers.iter().filter(|(_, own)| old(own));
-        let serials: Vec<u64> = answers.map(|(serial, _)| *serial).collect();
-        for serial in serials {
-            self.forget(serial);
+    pub(super) fn expire(&mut self, now: Instant) {
+        while let Some((serial, answer)) = self.answers.pop_expired(now) {
+            self.forget_keys(serial, &answer);
         }
     }
 
-    /// Forgets the oldest answer; one that was asked for since it was placed gets another chance.
+    /// Forgets the answer that nobody asked for the longest.
     pub(super) fn forget_oldest(&mut self) {
-        while let Some(serial) = self.order.pop_front() {
-            let Some(answer) = self.answers.get_mut(&serial) else { continue };
-            if answer.used > answer.placed {
-                answer.placed = answer.used;
-                self.order.push_back(serial);
-            } else {
-                self.forget(serial);
-                return;
-            }
+        if let Some((serial, answer)) = self.answers.pop_first() {
+            self.forget_keys(serial, &answer);
         }
     }
 
     fn forget(&mut self, serial: u64) {
-        let Some(answer) = self.answers.remove(&serial) else { return };
-        self.bytes -= answer.size;
+        if let Some(answer) = self.answers.remove(&serial) {
+            self.forget_keys(serial, &answer);
+        }
+    }
+
+    fn forget_keys(&mut self, serial: u64, answer: &Answer) {
         for key in answer.kept.keys_without_arguments() {
             if let Some(serials) = self.named.get_mut(&key) {
                 serials.retain(|own| *own != serial);

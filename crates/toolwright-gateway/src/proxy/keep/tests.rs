@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use toolwright::store::ExpiringStore;
 use toolwright_core::dialect::{Dialect, WireReply};
 use toolwright_core::keep::Kept;
 use toolwright_core::translate::{Options, Translator};
@@ -156,4 +157,21 @@ fn an_id_that_one_answer_has_finds_a_call_whatever_its_arguments() {
     keep.remember("alice", kept(id, "BB=="), now);
     assert_eq!(keep.len(), 1);
     assert!(keep.find("alice", &normalised, now).is_some());
+}
+
+#[tokio::test]
+async fn what_is_kept_is_read_from_the_store_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Arc::new(ExpiringStore::open(folder.path().join("store.sqlite")).unwrap());
+    let now = Instant::now();
+    let (first, second) = (kept("a", "AA=="), kept("b", "BB=="));
+    let before = Keep::default().with_store(open());
+    before.remember("alice", Arc::clone(&first), now);
+    before.remember("bob", Arc::clone(&second), now);
+    drop(before);
+    let after = Keep::default().with_store(open());
+    after.load(now).await.unwrap();
+    assert_eq!(after.find("alice", &call("a"), now), Some(first));
+    assert_eq!(after.find("bob", &call("b"), now), Some(second));
+    assert!(!has(&after, "bob", "a", now) && after.len() == 2);
 }

@@ -56,17 +56,18 @@ impl Capture {
     }
 }
 
-/// Watches an answer that passes through for its ids.
-pub struct PassedIds {
+/// Watches an answer that passes through. Of one that the upstream says it has stored, the ids are
+/// stored; of any other, the content.
+pub struct PassedAnswer {
     capture: Capture,
     upstream: Arc<str>,
     frames: FrameReader,
 }
 
-impl PassedIds {
+impl PassedAnswer {
     /// For an answer of an upstream.
-    pub fn new(capture: Capture, upstream: &str) -> PassedIds {
-        PassedIds { capture, upstream: upstream.into(), frames: FrameReader::new(Framing::Sse) }
+    pub fn new(capture: Capture, upstream: &str) -> PassedAnswer {
+        PassedAnswer { capture, upstream: upstream.into(), frames: FrameReader::new(Framing::Sse) }
     }
 
     /// Looks at bytes of a stream. The response's id is stored as soon as it is known, the ids of its
@@ -87,7 +88,9 @@ impl PassedIds {
     /// Looks at a whole answer.
     pub fn whole(&self, response: &[u8]) {
         let Ok(response) = std::str::from_utf8(response) else { return };
-        if let Some((id, items)) = ids(response, &[]) {
+        if !is_stored(response) {
+            self.capture.answer(response);
+        } else if let Some((id, items)) = ids(response, &[]) {
             self.capture.passed(&self.upstream, id, items);
         }
     }
@@ -105,6 +108,13 @@ fn response<'f>(frame: &'f Frame, events: &[&str]) -> Option<&'f str> {
     let [kind, response] = peek(frame.data.as_bytes(), &["type", "response"]).ok()?;
     kind.as_ref().and_then(Member::as_str).filter(|kind| named(kind))?;
     Some(response?.text())
+}
+
+/// Whether the upstream says that it has stored a response. Servers without state say `false` or
+/// nothing.
+fn is_stored(response: &str) -> bool {
+    let [store] = peek(response.as_bytes(), &["store"]).unwrap_or_default();
+    store.and_then(|store| store.as_bool()) == Some(true)
 }
 
 /// The id of a response and those of its output items, if its status is one of some; of any, if none

@@ -4,15 +4,14 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri};
 use toolwright::upstream::{ClientCredential, Incoming, Outgoing, Remote};
-use toolwright_core::dialect::{Dialect, percent};
-use toolwright_core::{Fault, Json, object};
+use toolwright_core::{Dialect, Fault, Json, object, percent};
 
 use super::record::{Content, Record, Stored, item_id};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::{Reply, ReplyBody, Share};
 use crate::key::Client;
 use crate::proxy::bundle::Bundle;
-use crate::proxy::endpoint::without_key;
+use crate::proxy::endpoint::{filtered, leads_elsewhere, without_key};
 use crate::proxy::{fault as reply, headers, send};
 
 /// A request for a stored response.
@@ -22,8 +21,10 @@ pub struct Lookup {
     pub id: String,
     /// What to do with it
     pub action: Action,
-    /// The path at the vendor, with its query
+    /// The path at the vendor
     path: String,
+    /// The query without a credential
+    query: String,
 }
 
 /// What to do with a stored response.
@@ -56,6 +57,9 @@ impl Lookup {
     pub fn find(method: &Method, uri: &Uri) -> Option<Lookup> {
         const PREFIX: &str = "/openai-responses";
         let path = uri.path();
+        if leads_elsewhere(path) {
+            return None;
+        }
         let own = match path.strip_prefix(PREFIX).filter(|rest| rest.starts_with('/')) {
             Some(rest) => rest.strip_prefix("/v1").unwrap_or(rest),
             None => path.strip_prefix("/v1")?,
@@ -70,13 +74,22 @@ impl Lookup {
             _ => return None,
         };
         let decoded = percent::decode(id);
-        if decoded.is_empty() || decoded.contains('/') || matches!(&*decoded, "." | "..") {
+        if decoded.is_empty() || decoded.contains('/') {
             return None;
         }
-        let query = uri.query().map(without_key).filter(|query| !query.is_empty());
-        let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-        let path = format!("/v1{own}{query}");
-        Some(Lookup { id: decoded, action, path })
+        let query = uri.query().map(without_key).unwrap_or_default();
+        Some(Lookup { id: decoded, action, path: format!("/v1{own}"), query })
+    }
+
+    /// Removes what is not wanted from the query, by unescaped name and value.
+    pub fn retain_query(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
+        self.query = filtered(&self.query, is_wanted);
+    }
+
+    /// The path at the vendor, with the query.
+    fn address(&self) -> String {
+        let join = if self.query.is_empty() { "" } else { "?" };
+        format!("{}{join}{}", self.path, self.query)
     }
 
     fn method(&self) -> Method {
@@ -88,8 +101,7 @@ impl Lookup {
     }
 
     fn query(&self) -> impl Iterator<Item = (&str, String)> {
-        let query = self.path.split_once('?').map_or("", |(_, query)| query);
-        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.map(|(key, value)| (key, percent::decode(value)))
     }
 }
@@ -145,7 +157,7 @@ impl ResponseStore {
     ) -> Result<Reply, Fault> {
         let outgoing = Outgoing {
             method: lookup.method(),
-            path: lookup.path.clone(),
+            path: lookup.address(),
             headers: headers::onward(asker.headers),
             body: Bytes::new(),
             client: asker.credential,
@@ -247,7 +259,7 @@ mod tests {
 
     fn find(method: &Method, uri: &str) -> Option<(Action, String, String)> {
         let lookup = Lookup::find(method, &uri.parse().unwrap())?;
-        Some((lookup.action, lookup.id, lookup.path))
+        Some((lookup.action, lookup.id.clone(), lookup.address()))
     }
 
     #[test]

@@ -133,6 +133,15 @@ pub fn item_id(item: &Json) -> Option<&str> {
     item.get("id").and_then(Json::as_str)
 }
 
+/// Whether an item with an id stands for another. Its type may be left out.
+pub fn is_reference(item: &Json) -> bool {
+    let members = || item.as_object().into_iter().flat_map(Object::iter);
+    match item.get("type").filter(|kind| !kind.is_null()) {
+        Some(kind) => kind.as_str() == Some("item_reference"),
+        None => members().all(|(key, _)| matches!(key, "id" | "type")),
+    }
+}
+
 /// Adds what a client may leave out of an input item and the API always lists.
 fn complete(item: &mut Object, seed: &str, index: usize) {
     let is_message = item.contains_key("role");

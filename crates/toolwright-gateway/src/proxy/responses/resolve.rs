@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use toolwright_core::{Fault, Json};
 
-use super::record::{Stored, input_items, item_id, output_items};
+use super::record::{Stored, input_items, is_reference, item_id, output_items};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::Share;
 use crate::key::Client;
@@ -94,7 +94,7 @@ impl ResponseStore {
             if !known.insert(id.clone()) {
                 return Err(fault::duplicate_item(&id));
             }
-            if item.get("type").and_then(Json::as_str) != Some("item_reference") {
+            if !is_reference(item) {
                 continue;
             }
             match self.item(&ask.client, &id, share).await? {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use toolwright::upstream::Remote;
-use toolwright_core::json::Member;
+use toolwright_core::json::{Member, skim};
 use toolwright_core::{Dialect, Fault};
 
 use super::fault;
@@ -76,7 +76,7 @@ impl State {
         ];
         let upstream_only = upstream_only.into_iter().find_map(|(name, is)| is.then_some(name));
         let (input, references) = match &members.input {
-            Some(input) => (body.slice(input.span()), input.text().contains("item_reference")),
+            Some(input) => (body.slice(input.span()), may_refer(body, input.text())),
             None => (Bytes::from_static(b"[]"), false),
         };
         Ok(State { store, input, previous, references, upstream_only, open, ..State::default() })
@@ -118,4 +118,28 @@ impl State {
 /// A member that is there and not null.
 fn present<'m, 'b>(member: Option<&'m Member<'b>>) -> Option<&'m Member<'b>> {
     member.filter(|member| member.text() != "null")
+}
+
+/// Whether the input of a request may have references.
+fn may_refer(body: &[u8], input: &str) -> bool {
+    input.contains("item_reference") || (input.contains("\"id\"") && has_bare_id(body))
+}
+
+/// Whether an item of a request says nothing but an id: it is a reference without a type.
+fn has_bare_id(body: &[u8]) -> bool {
+    let mut found = false;
+    let walked = skim(body, |key, value| match key {
+        "input" => value.items(|item| {
+            let (mut has_id, mut has_more) = (false, false);
+            item.members(|key, value| {
+                has_id |= key == "id" && value.is_text();
+                has_more |= key != "id" && !(key == "type" && value.is_null());
+                Ok(())
+            })?;
+            found |= has_id && !has_more;
+            Ok(())
+        }),
+        _ => Ok(()),
+    });
+    walked.is_ok() && found
 }

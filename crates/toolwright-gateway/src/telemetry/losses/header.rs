@@ -1,8 +1,7 @@
 //! The header `toolwright-losses`: the number of losses, how many are major, and the path of the gravest.
 
-use std::fmt::Write;
-
 use http::{HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use toolwright_core::fit::Severity;
 use toolwright_core::translate::Report;
 
@@ -13,6 +12,8 @@ pub const HEADER: HeaderName = HeaderName::from_static("toolwright-losses");
 const LONGEST: usize = 256;
 /// `…` in UTF-8, percent-encoded.
 const MORE: &str = "%E2%80%A6";
+/// The characters of a path that are percent-encoded, besides those that are not ASCII.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b',').add(b';');
 
 /// The value of the header, `3; major=1; first=/tools/0/strict`, if the request or the answer lost
 /// anything. `first` is the gravest loss, of the request if both lost something as grave. Characters that
@@ -37,15 +38,7 @@ fn encode(path: &str, out: &mut String) {
     let mut bytes = [0; 4];
     for letter in path.chars() {
         let before = out.len();
-        match letter {
-            '!'..='~' if !matches!(letter, ';' | '%' | '"' | ',') => out.push(letter),
-            _ => {
-                for byte in letter.encode_utf8(&mut bytes).bytes() {
-                    // Writing to a string cannot fail.
-                    let _written = write!(out, "%{byte:02X}");
-                }
-            }
-        }
+        out.extend(utf8_percent_encode(letter.encode_utf8(&mut bytes), ENCODED));
         if out.len() > end {
             out.truncate(before);
             out.push_str(MORE);

@@ -85,11 +85,10 @@ fn large_reports_take_bounded_memory() {
     for _ in 0..(2 * WEIGHT / weight) {
         losses.keep(lost(RequestId::random(), "alice", request.clone()));
     }
-    let state = losses.state();
-    assert!(state.weight <= WEIGHT);
-    assert_eq!(state.weight, state.kept.values().map(Lost::weight).sum::<usize>());
-    assert_eq!(state.order.len(), state.kept.len());
-    assert!(state.order.len() >= WEIGHT / weight - 1);
+    let reports = losses.reports();
+    assert!(reports.bytes() <= WEIGHT);
+    assert_eq!(reports.bytes(), reports.len() * weight);
+    assert!(reports.len() >= WEIGHT / weight - 1);
 }
 
 #[test]

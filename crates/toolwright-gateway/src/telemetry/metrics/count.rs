@@ -50,7 +50,7 @@ impl Metrics {
             for (direction, kind, tokens) in tokens(usage) {
                 let (upstream, model) = (upstream.clone(), model.clone());
                 let labels = Tokens { upstream, model, direction, kind };
-                self.tokens.get_or_create(&labels).inc_by(tokens);
+                self.tokens.get_or_create(&labels).inc_by(tokens.min(MAX_TOKENS));
             }
         }
         for severity in Severity::ALL {
@@ -70,6 +70,10 @@ impl Metrics {
         self.bytes_out.inc_by(told.bytes_out);
     }
 }
+
+/// The most tokens that are counted of one answer. Counters do not saturate, so no upstream may add
+/// so much that they overflow.
+const MAX_TOKENS: u64 = 1 << 40;
 
 /// A status by its first digit.
 fn class(status: u16) -> &'static str {

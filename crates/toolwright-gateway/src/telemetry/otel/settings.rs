@@ -9,7 +9,7 @@
 //! | `OTEL_SDK_DISABLED` | `true` for no traces |
 
 use http::Uri;
-use toolwright_core::dialect::percent;
+use toolwright_core::percent;
 
 use crate::config::Env;
 

@@ -205,6 +205,27 @@ fn case_07_a_client_gets_back_its_own_thinking_and_nobody_else_s() {
 }
 
 #[test]
+fn thinking_returns_to_its_vendor_after_a_restart() {
+    for (vendor, signed) in [
+        ("anthropic", SIGNED),
+        ("gemini", THOUGHT),
+        ("openai-responses", "gAAAAABo-ENCRYPTED-opaque=="),
+    ] {
+        let own = crate::gateway::vendor::vendor(vendor);
+        let upstream = Upstream::start([own.reply(false), own.final_reply(false)]);
+        let config = table("up", own.id, &upstream);
+        let gateway = Gateway::start(&config);
+        let mut talk = Talk::new(&gateway, false);
+        talk.turn("up/m");
+        let messages = std::mem::take(&mut talk.messages);
+        let gateway = gateway.restart(&config);
+        let mut talk = Talk { messages, ..Talk::new(&gateway, false) };
+        talk.turn("up/m");
+        assert!(upstream.last().text().contains(signed), "{vendor}: {}", upstream.last().text());
+    }
+}
+
+#[test]
 fn case_09_ids_are_legal_for_each_vendor_and_results_stay_with_their_calls() {
     let ids = ["functions.get_weather:0", "call_W8xw01aZ", "a/b c+d=", &"x".repeat(80), "fc-7f3a"];
     for id in ["anthropic", "bedrock", "mistral", "openai-responses", "cohere"] {

@@ -92,6 +92,21 @@ fn paths_and_methods_that_are_not_there_are_told() {
 }
 
 #[test]
+fn a_reload_never_opens_a_port_that_others_can_reach() {
+    let hash = toolwright_gateway::key::KeyHash::of("tw-1");
+    let keys = format!("[keys.alice]\nhash = \"{hash}\"\n");
+    let gateway = Gateway::start_as_configured(&format!("listen = \"0.0.0.0:0\"\n{keys}"));
+    let without = ["", "listen = \"127.0.0.1:0\"\n", "listen = \"localhost:8000\"\n"];
+    for (count, config) in without.iter().enumerate() {
+        gateway.reload(config);
+        until("the reload is over", || {
+            (gateway.log().matches("reloaded").count() > count).then_some(())
+        });
+        assert_eq!(gateway.get("/v1/models", &[]).status, 401, "{config:?}");
+    }
+}
+
+#[test]
 fn a_reload_keeps_the_connections_of_an_upstream_that_is_the_same() {
     let own = vendor("openai-chat");
     let upstream = Upstream::start((0..4).map(|_| own.final_reply(false)));

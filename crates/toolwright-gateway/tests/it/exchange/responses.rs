@@ -187,6 +187,17 @@ fn a_call_and_its_thinking_return_by_previous_response_id_and_by_references() {
     let answer = ask(&gateway, &input, tools).ok();
     assert_eq!(history(&upstream), expected);
     assert!(upstream.last().text().contains("sig-1"), "{}", upstream.last().text());
+    // The type of a reference may be left out, or be null.
+    let kinds = ["", r#""type":null,"#, r#""type":"item_reference","#];
+    let bare: Vec<String> = items
+        .iter()
+        .zip(kinds)
+        .map(|(item, kind)| format!(r#"{{{kind}"id":"{}"}}"#, text_at(item, "/id")))
+        .collect();
+    upstream.then(said("Noon again."));
+    let input = format!(r#"[{{"role":"user","content":"Time?"}},{},{output}]"#, bare.join(","));
+    ask(&gateway, &input, tools).ok();
+    assert_eq!(history(&upstream), expected);
     // What is stored of it has the items, so it can be continued.
     upstream.then(said("Done."));
     ask(&gateway, "\"Thanks.\"", &format!("{tools}{}", continues(&id_of(&answer)))).ok();
@@ -205,6 +216,7 @@ fn what_is_not_stored_is_refused() {
     let item = text_at(&first, "/output/0/id");
     let reference = |id: &str| format!(r#"[{{"type":"item_reference","id":"{id}"}}]"#);
     is_item_not_found(&ask(&gateway, &reference(&item), ""), &item);
+    is_item_not_found(&ask(&gateway, &format!(r#"[{{"id":"{item}"}}]"#), ""), &item);
     is_previous_not_found(&ask(&gateway, "\"So?\"", &continues("resp_none")), "resp_none");
     // An item is no response, and a response no item.
     let second = ask(&gateway, "\"Hi.\"", "").ok().json();

@@ -56,6 +56,28 @@ fn an_unknown_model_is_not_found_in_every_dialect_s_own_words() {
 }
 
 #[test]
+fn a_nested_member_named_model_decides_nothing() {
+    let names = ["openai", "anthropic"];
+    let dialect = |name: &'static str| if name == "openai" { "openai-chat" } else { name };
+    let upstreams =
+        names.map(|name| Upstream::start((0..2).map(|_| vendor(dialect(name)).final_reply(false))));
+    let tables = names.iter().zip(&upstreams).map(|(name, up)| table(name, dialect(name), up));
+    let gateway = Gateway::start(&tables.collect::<String>());
+    // Larger than what is read without charging memory for it, and smaller.
+    for text in ["hi".to_owned(), "hi ".repeat(40_000)] {
+        for (named, nested) in [(0, 1), (1, 0)] {
+            let body = format!(
+                r#"{{"metadata":{{"model":"{}/m"}},"messages":[{{"role":"user","content":"{text}"}}],"model":"{}/m"}}"#,
+                names[nested], names[named],
+            );
+            let answer = gateway.ask_json("/v1/chat/completions", &body).ok();
+            assert_eq!(answer.header("toolwright-upstream"), Some(names[named]));
+            assert!(upstreams[named].last().text().contains(&text));
+        }
+    }
+}
+
+#[test]
 fn a_bare_id_leads_to_whoever_makes_such_models() {
     let names = ["openai", "anthropic", "gemini", "deepseek", "mistral", "cohere", "bedrock"];
     let dialect = |name: &'static str| if name == "openai" { "openai-chat" } else { name };

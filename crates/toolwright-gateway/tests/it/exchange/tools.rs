@@ -6,10 +6,10 @@ use toolwright_gateway::key::KeyHash;
 use crate::gateway::{Gateway, Reply, Upstream, at, items_at, table, text_at, until};
 
 const KIND: &str = "text/event-stream";
-const CHAT: &str = "/v1/chat/completions";
+pub(super) const CHAT: &str = "/v1/chat/completions";
 
 /// Tools in the folder that the configuration is in.
-const TOOLS: &str = "[tools]\nroot = \".\"\n";
+pub(super) const TOOLS: &str = "[tools]\nroot = \".\"\n";
 
 /// A tool that works, and one that fails.
 const WANTED: (&str, &str) = ("toolwright-tools", "list_files, read_file");
@@ -31,7 +31,7 @@ fn ending(finish: &str) -> String {
     frame("{}", &format!("\"{finish}\"")) + usage + "data: [DONE]\n\n"
 }
 
-fn call(index: usize, id: &str, name: &str, arguments: &str) -> String {
+pub(super) fn call(index: usize, id: &str, name: &str, arguments: &str) -> String {
     let arguments = Json::from(arguments).compact();
     format!(
         r#"{{"index":{index},"id":"{id}","type":"function","function":{{"name":"{name}","arguments":{arguments}}}}}"#
@@ -39,7 +39,7 @@ fn call(index: usize, id: &str, name: &str, arguments: &str) -> String {
 }
 
 /// A stream that says something and calls something, in pieces of seven bytes.
-fn streamed(text: &str, calls: &[String]) -> Reply {
+pub(super) fn streamed(text: &str, calls: &[String]) -> Reply {
     let mut body = frame(r#"{"role":"assistant","content":""}"#, "null");
     if !text.is_empty() {
         body += &frame(&format!(r#"{{"content":{}}}"#, Json::from(text).compact()), "null");
@@ -52,7 +52,7 @@ fn streamed(text: &str, calls: &[String]) -> Reply {
 }
 
 /// A whole answer that says something and calls something.
-fn whole(text: &str, calls: &[String]) -> Reply {
+pub(super) fn whole(text: &str, calls: &[String]) -> Reply {
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     let calls = match calls {
         [] => String::new(),
@@ -76,7 +76,7 @@ fn both() -> Vec<String> {
     ]
 }
 
-fn question(stream: bool, more: &str) -> String {
+pub(super) fn question(stream: bool, more: &str) -> String {
     format!(
         r#"{{"model":"up/gpt-x","stream":{stream},"messages":[{{"role":"system","content":"Be brief."}},{{"role":"user","content":"What is here?"}}]{more}}}"#
     )

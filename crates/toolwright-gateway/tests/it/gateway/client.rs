@@ -66,8 +66,10 @@ impl Asking {
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
         socket.set_read_timeout(Some(HANG)).unwrap();
-        let mut head =
-            format!("{method} {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        if headers.iter().all(|(name, _)| *name != "host") {
+            head += &["host: ", &address.to_string(), "\r\n"].concat();
+        }
         if method == "POST" {
             let size = body.len().to_string();
             head += &["content-type: application/json\r\ncontent-length: ", &size, "\r\n"].concat();

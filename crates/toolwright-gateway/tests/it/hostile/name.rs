@@ -26,14 +26,12 @@ fn a_name_is_no_path_no_line_and_not_long() {
         "//v1/chat/completions",
         "/v1/../v1/chat/completions",
         "/v1/chat/completions%00",
+        "/v1beta/x%2F..%2F..%2Fadmin/models/x:generateContent",
+        "/model/aws%2F..%2Fx/converse",
     ] {
         assert_eq!(gateway.ask_json(path, &body).status, 404, "{path}");
     }
-    for path in [
-        "/v1beta/models/google/../x:generateContent",
-        "/model/aws%2F..%2Fx/converse",
-        "/model/aws%2Fa%0D%0Ab/converse",
-    ] {
+    for path in ["/v1beta/models/google/../x:generateContent", "/model/aws%2Fa%0D%0Ab/converse"] {
         assert_eq!(gateway.ask_json(path, &body).status, 400, "{path}");
     }
     assert!(upstream.received().is_empty(), "nothing of it has reached the vendor");

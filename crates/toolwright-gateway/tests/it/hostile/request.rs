@@ -143,7 +143,7 @@ fn raw(gateway: &Gateway, path: &str, lines: &str, body: &[u8]) -> Option<Answer
     socket.set_read_timeout(Some(HANG)).unwrap();
     let whole = !path.contains("\r\n");
     let head = if whole {
-        format!("POST {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n{lines}\r\n")
+        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{lines}\r\n")
     } else {
         format!("POST {path}")
     };
@@ -155,6 +155,36 @@ fn raw(gateway: &Gateway, path: &str, lines: &str, body: &[u8]) -> Option<Answer
     let _closed = socket.read_to_end(&mut rest);
     assert_eq!(rest, b"");
     None
+}
+
+#[test]
+fn a_host_that_is_not_this_machine_is_refused_where_no_key_is_asked_for() {
+    let gateway = Gateway::start("");
+    let body = br#"{"model": "offline/rules", "messages": [{"role": "user", "content": "hi"}]}"#;
+    let paths = ["/metrics", "/v1/models", "/healthz", "/openapi.json", "/v1/losses/x"];
+    let port = gateway.address.port();
+    for host in [
+        "evil.example",
+        &format!("rebind.evil.example:{port}"),
+        "localhost.evil.example",
+        "10.0.0.1",
+        "[",
+    ] {
+        for path in paths {
+            let answer = gateway.get(path, &[("host", host)]);
+            assert_eq!(answer.status, 403, "{host} {path}: {}", answer.text());
+        }
+        assert_eq!(gateway.post("/v1/chat/completions", &[("host", host)], body).status, 403);
+    }
+    for host in ["localhost", &format!("localhost:{port}"), "127.0.0.1", "[::1]:1", "app.localhost"]
+    {
+        assert_eq!(gateway.get("/metrics", &[("host", host)]).status, 200, "{host}");
+        assert_eq!(gateway.post("/v1/chat/completions", &[("host", host)], body).status, 200);
+    }
+    let key = toolwright_gateway::key::KeyHash::of("tw-1");
+    let gateway = Gateway::start(&format!("[keys.alice]\nhash = \"{key}\"\n"));
+    let headers = [("host", "gateway.example"), ("x-api-key", "tw-1")];
+    assert_eq!(gateway.get("/metrics", &headers).status, 200, "with keys any name will do");
 }
 
 #[test]

@@ -134,3 +134,91 @@ fn what_is_known_of_a_request_until_its_answer_counts_too() {
     assert_bounded(&gateway);
     assert_well(&gateway);
 }
+
+#[test]
+fn what_a_translated_stream_holds_back_counts_too() {
+    // These dialects have no words for half a call.
+    let clients = ["gemini", "ollama"].map(vendor);
+    let own = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"#;
+    let first = format!(
+        "data: {own}\"id\":\"c\",\"type\":\"function\",\"function\":{{\"name\":\"f\",\"arguments\":\"{{\\\"x\\\":\\\"\"}}}}]}}}}]}}\n\n"
+    );
+    let piece = format!(
+        "data: {own}\"function\":{{\"arguments\":\"{}\"}}}}]}}}}]}}\n\n",
+        "x".repeat(1 << 20)
+    );
+    let upstream = Upstream::start([]);
+    let gateway = gateway(&upstream);
+    for _ in 0..6 {
+        let mut pieces = vec![first.clone().into_bytes()];
+        pieces.extend((0..30).map(|_| piece.clone().into_bytes()));
+        upstream.then(Reply::Pieces { kind: "text/event-stream".to_owned(), pieces });
+    }
+    std::thread::scope(|scope| {
+        for client in clients.iter().cycle().take(6) {
+            let gateway = &gateway;
+            scope.spawn(move || {
+                let sent = client.request(true).with_model(client, "openai-chat/m");
+                let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
+                assert!(answer.text().contains("error"), "{}: {:.200}", client.id, answer.text());
+            });
+        }
+    });
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
+
+/// An upstream that takes bodies of any size and keeps none of them.
+fn sink() -> std::net::SocketAddr {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let reply = vendor("openai-chat").calls();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let reply = reply.clone();
+            std::thread::spawn(move || -> std::io::Result<()> {
+                let mut reader = BufReader::new(socket.try_clone()?);
+                let (mut line, mut size) = (String::new(), 0);
+                while reader.read_line(&mut line)? > 2 {
+                    let value = line.to_lowercase();
+                    if let Some(value) = value.strip_prefix("content-length:") {
+                        size = value.trim().parse().unwrap();
+                    }
+                    line.clear();
+                }
+                std::io::copy(&mut reader.take(size), &mut std::io::sink())?;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+                write!(socket, "{head}\r\ncontent-length: {}\r\n\r\n", reply.len())?;
+                socket.write_all(&reply)
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn twenty_requests_of_31_megabytes_stay_within_the_memory() {
+    let table = format!(
+        "[upstreams.up]\ndialect = \"openai-chat\"\nbase_url = \"http://{}\"\nkey = \"env:UPSTREAM_KEY\"\nretries = 0\n",
+        sink()
+    );
+    let gateway = Gateway::start(&(table + "[models]\nfast = [\"up/m\"]\n"));
+    let long = "x".repeat(31 << 20);
+    let body = format!(
+        r#"{{"model":"fast","max_tokens":9,"messages":[{{"role":"user","content":"{long}"}}]}}"#
+    );
+    for path in ["/v1/chat/completions", "/v1/messages"] {
+        std::thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    let status = gateway.ask_json(path, &body).status;
+                    assert!(matches!(status, 200 | 503 | 529), "{path}: {status}");
+                });
+            }
+        });
+    }
+    let peak = gateway.peak_memory();
+    assert!(peak <= 512 << 20, "{} MB", peak >> 20);
+    assert_well(&gateway);
+}

@@ -86,7 +86,7 @@ async fn a_compressed_body_is_refused() {
 
 #[tokio::test]
 async fn bodies_share_the_memory() {
-    let limits = Limits { memory: 100_000, ..Limits::default() };
+    let limits = Limits { memory: 140_000, ..Limits::default() };
     let server = start(limits).await;
     let request = |path: &str| {
         let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: 90000\r\n\r\n");

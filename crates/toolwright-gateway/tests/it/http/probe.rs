@@ -35,7 +35,7 @@ pub struct Started {
 }
 
 pub async fn start(limits: Limits) -> Started {
-    started(Server::bind("127.0.0.1:0").await.unwrap().with_limits(limits))
+    started(Server::bind("127.0.0.1:0", limits.connections).await.unwrap().with_limits(limits))
 }
 
 pub fn started(server: Server) -> Started {

@@ -57,7 +57,7 @@ async fn an_order_to_stop_ends_it_well() {
     for name in ["TERM", "INT"] {
         let mut gateway = Gateway::start(&[]);
         let mut client = Client::connect(gateway.address).await;
-        client.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
         assert_eq!(client.answer().await.status, 200);
         gateway.signal(name);
         assert_eq!(client.rest().await, "");
@@ -69,10 +69,10 @@ async fn an_order_to_stop_ends_it_well() {
 async fn what_was_begun_before_the_order_is_answered() {
     let mut gateway = Gateway::start(&[]);
     let mut client = Client::connect(gateway.address).await;
-    client.send("GET /readyz HTTP/1.1\r\nhost: a\r\n").await;
+    client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n").await;
     // Another request on another connection: the server has seen the first by then.
     let mut other = Client::connect(gateway.address).await;
-    other.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    other.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert_eq!(other.answer().await.text(), "ready\n");
     gateway.signal("TERM");
     assert_eq!(other.rest().await, "");
@@ -86,9 +86,9 @@ async fn what_was_begun_before_the_order_is_answered() {
 async fn a_second_order_does_not_wait() {
     let mut gateway = Gateway::start(&[]);
     let mut client = Client::connect(gateway.address).await;
-    client.send("GET /readyz HTTP/1.1\r\nhost: a\r\n").await;
+    client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n").await;
     let mut other = Client::connect(gateway.address).await;
-    other.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    other.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     other.answer().await;
     gateway.signal("TERM");
     assert_eq!(other.rest().await, "");
@@ -121,7 +121,7 @@ async fn a_reload_drops_no_request() {
                 while !*stopped.borrow() {
                     let mut client = Client::connect(address).await;
                     for _ in 0..20 {
-                        client.send("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await;
+                        client.send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
                         assert_eq!(client.answer().await.status, 200);
                         answered += 1;
                     }

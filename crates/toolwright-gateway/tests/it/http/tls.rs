@@ -57,7 +57,7 @@ impl Made {
 }
 
 async fn start(made: &Made, limits: Limits) -> Started {
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let server = Server::bind("127.0.0.1:0", 100).await.unwrap();
     started(server.with_tls(made.tls()).with_limits(limits))
 }
 

@@ -1,11 +1,12 @@
 //! A journal that ends with the process: it keeps retries from repeating an effect, not restarts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};
+use crate::bounded::BoundedMap;
 
 /// A journal in memory. Clones are the same journal.
 ///
@@ -18,16 +19,11 @@ pub struct MemoryJournal {
 
 #[derive(Debug)]
 struct State {
-    effects: HashMap<Arc<str>, Effect>,
-    /// The finished ones, oldest first
-    finished: VecDeque<Arc<str>>,
+    /// How often each unfinished effect was begun
+    begun: HashMap<Arc<str>, u32>,
+    /// The records of finished effects
+    finished: BoundedMap<Arc<str>, Json, ()>,
     limit: usize,
-}
-
-#[derive(Debug)]
-enum Effect {
-    Begun(u32),
-    Finished(Json),
 }
 
 /// The finished effects that are remembered.
@@ -36,7 +32,7 @@ const LIMIT: usize = 10_000;
 impl MemoryJournal {
     /// A journal with nothing in it.
     pub fn new() -> MemoryJournal {
-        let state = State { effects: HashMap::new(), finished: VecDeque::new(), limit: LIMIT };
+        let state = State { begun: HashMap::new(), finished: BoundedMap::default(), limit: LIMIT };
         MemoryJournal { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -49,7 +45,8 @@ impl MemoryJournal {
 
     /// How many effects are remembered, finished or not.
     pub fn len(&self) -> usize {
-        self.state().effects.len()
+        let state = self.state();
+        state.begun.len() + state.finished.len()
     }
 
     /// Whether nothing is remembered.
@@ -71,40 +68,33 @@ impl Default for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
         let mut state = self.state();
-        match state.effects.get_mut(&intent.key) {
-            None => {
-                state.effects.insert(intent.key.clone(), Effect::Begun(1));
-                Ok(Begun::New)
-            }
-            Some(Effect::Begun(times)) => {
-                *times += 1;
-                Ok(Begun::Unfinished(*times - 1))
-            }
-            Some(Effect::Finished(record)) => Ok(Begun::Finished(record.clone())),
+        if let Some(record) = state.finished.get(&intent.key) {
+            return Ok(Begun::Finished(record.clone()));
         }
+        let times = state.begun.entry(intent.key.clone()).or_default();
+        *times += 1;
+        Ok(if *times == 1 { Begun::New } else { Begun::Unfinished(*times - 1) })
     }
 
     async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
         let mut state = self.state();
-        let known = state.effects.get_key_value(key).map(|(key, _)| key.clone());
-        let Some(key) = known else { return Err(JournalError::never_begun()) };
-        if let Some(effect @ Effect::Begun(_)) = state.effects.get_mut(&key) {
-            *effect = Effect::Finished(record.clone());
-            state.finished.push_back(key);
+        if state.finished.get(key).is_some() {
+            return Ok(());
         }
-        while state.finished.len() > state.limit {
-            let Some(oldest) = state.finished.pop_front() else { break };
-            state.effects.remove(&oldest);
-        }
+        let Some((key, _)) = state.begun.remove_entry(key) else {
+            return Err(JournalError::never_begun());
+        };
+        state.finished.insert(key, record.clone(), 0, ());
+        let limit = state.limit;
+        while state.finished.pop_excess(limit, usize::MAX).is_some() {}
         Ok(())
     }
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         let mut state = self.state();
-        match state.effects.get_mut(key) {
-            Some(Effect::Begun(times)) if *times > 1 => *times -= 1,
-            Some(Effect::Begun(_)) => drop(state.effects.remove(key)),
-            _ => {}
+        match state.begun.get_mut(key) {
+            Some(times) if *times > 1 => *times -= 1,
+            _ => drop(state.begun.remove(key)),
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
+use toolwright_core::json::pointer::unescape;
 
 use super::Glob;
 
@@ -66,8 +67,7 @@ impl Test {
 /// Finds the values at a path whose first segment is a member.
 fn collect_member<'v>(object: &'v Object, path: &str, found: &mut Vec<&'v Json>) {
     let (segment, rest) = split(path);
-    let key = segment.replace("~1", "/").replace("~0", "~");
-    if let Some(value) = object.get(&key) {
+    if let Some(value) = object.get(&unescape(segment)) {
         collect(value, rest, found);
     }
 }

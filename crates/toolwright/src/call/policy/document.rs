@@ -1,20 +1,10 @@
 //! A policy as a document, and back. What is not understood is refused: a misspelt rule must not
 //! become a wider one.
 
-use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::{Condition, Glob, Policy, Rule, Test, Verdict};
-
-/// Why a document is no policy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("policy, at {}: {problem}", if path.is_empty() { "the top" } else { path })]
-pub struct PolicyError {
-    /// JSON Pointer into the document
-    pub path: String,
-    /// What is wrong there, and what is accepted
-    pub problem: String,
-}
+use crate::document::{DocumentError, Fields, items, text};
 
 impl Verdict {
     /// The word in documents.
@@ -29,21 +19,12 @@ impl Verdict {
 
 impl Policy {
     /// Reads a document of the form that the module describes.
-    pub fn from_json(document: &Json) -> Result<Policy, PolicyError> {
-        let object = members(document, "", &["default", "rules"])?;
-        let default = match object.get("default") {
-            Some(word) => verdict(word, "/default")?,
-            None => Verdict::default(),
-        };
-        let rules = match object.get("rules") {
-            Some(rules) => array(rules, "/rules")?
-                .iter()
-                .enumerate()
-                .map(|(index, rule)| read_rule(rule, &format!("/rules/{index}")))
-                .collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        };
-        Ok(Policy { rules, default })
+    pub fn from_json(document: &Json) -> Result<Policy, DocumentError> {
+        let fields = Fields::only(document, &["default", "rules"])?;
+        Ok(Policy {
+            rules: fields.optional_list("rules", read_rule)?,
+            default: fields.present("default", read_verdict)?.unwrap_or_default(),
+        })
     }
 
     /// The document.
@@ -53,80 +34,52 @@ impl Policy {
     }
 }
 
-fn read_rule(rule: &Json, path: &str) -> Result<Rule, PolicyError> {
-    const FIELDS: &[&str] = &["effect", "tools", "callers", "tenants", "arguments", "reason"];
-    let object = members(rule, path, FIELDS)?;
-    let Some(effect) = object.get("effect") else {
-        return Err(wrong(path, "a rule needs an \"effect\": \"allow\", \"deny\" or \"ask\""));
-    };
-    let globs = |field: &str| match object.get(field) {
-        Some(names) => read_globs(names, &format!("{path}/{field}")),
-        None => Ok(Vec::new()),
-    };
-    let arguments = match object.get("arguments") {
-        Some(conditions) => array(conditions, &format!("{path}/arguments"))?
-            .iter()
-            .enumerate()
-            .map(|(index, condition)| {
-                read_condition(condition, &format!("{path}/arguments/{index}"))
-            })
-            .collect::<Result<_, _>>()?,
-        None => Vec::new(),
-    };
-    let reason = match object.get("reason") {
-        Some(reason) => Some(string(reason, &format!("{path}/reason"))?.to_owned()),
-        None => None,
-    };
+fn read_rule(rule: &Json) -> Result<Rule, DocumentError> {
+    let known = ["effect", "tools", "callers", "tenants", "arguments", "reason"];
+    let fields = Fields::only(rule, &known)?;
+    let globs = |field| Ok(fields.present(field, read_globs)?.unwrap_or_default());
     Ok(Rule {
-        effect: verdict(effect, &format!("{path}/effect"))?,
+        effect: fields.required("effect", read_verdict)?,
         tools: globs("tools")?,
         callers: globs("callers")?,
         tenants: globs("tenants")?,
-        arguments,
-        reason,
+        arguments: fields.optional_list("arguments", read_condition)?,
+        reason: fields.present("reason", text)?.map(str::to_owned),
     })
 }
 
 /// A list of names. An empty one would match everything, which nobody means who writes it.
-fn read_globs(names: &Json, path: &str) -> Result<Vec<Glob>, PolicyError> {
-    let names = array(names, path)?;
-    if names.is_empty() {
-        return Err(wrong(path, "the list is empty; leave it out to match everything"));
+fn read_globs(names: &Json) -> Result<Vec<Glob>, DocumentError> {
+    let globs = items(names, |name| Ok(Glob::new(text(name)?)))?;
+    if globs.is_empty() {
+        let expected = "at least one name; leave the list out to match everything";
+        return Err(DocumentError::new(expected));
     }
-    names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| Ok(Glob::new(string(name, &format!("{path}/{index}"))?)))
-        .collect()
+    Ok(globs)
 }
 
-fn read_condition(condition: &Json, path: &str) -> Result<Condition, PolicyError> {
-    const FIELDS: &[&str] = &["path", "equals", "one_of", "prefix", "glob", "absent"];
-    let object = members(condition, path, FIELDS)?;
-    let Some(pointer) = object.get("path") else {
-        return Err(wrong(path, "a condition needs a \"path\", a JSON Pointer"));
-    };
-    let pointer = string(pointer, &format!("{path}/path"))?;
-    if !pointer.starts_with('/') {
-        return Err(wrong(&format!("{path}/path"), "a JSON Pointer starts with /"));
-    }
-    let mut tests = object.iter().filter(|(field, _)| *field != "path");
+fn read_condition(condition: &Json) -> Result<Condition, DocumentError> {
+    let known = ["path", "equals", "one_of", "prefix", "glob", "absent"];
+    let fields = Fields::only(condition, &known)?;
+    let path = fields.word("path", "a JSON Pointer, which starts with /", |path| {
+        path.starts_with('/').then(|| path.to_owned())
+    })?;
+    let mut tests = fields.as_object().iter().filter(|(field, _)| *field != "path");
     let (Some((field, value)), None) = (tests.next(), tests.next()) else {
-        return Err(wrong(path, "a condition has exactly one test beside its path"));
+        return Err(DocumentError::new("exactly one test beside the path"));
     };
-    let at = format!("{path}/{field}");
     let test = match field {
-        "equals" => Test::Equals(value.clone()),
-        "one_of" => Test::OneOf(array(value, &at)?.to_vec()),
-        "prefix" => Test::Prefix(string(value, &at)?.to_owned()),
-        "glob" => Test::Glob(Glob::new(string(value, &at)?)),
+        "equals" => Ok(Test::Equals(value.clone())),
+        "one_of" => items(value, |value| Ok(value.clone())).map(Test::OneOf),
+        "prefix" => text(value).map(|prefix| Test::Prefix(prefix.to_owned())),
+        "glob" => text(value).map(|glob| Test::Glob(Glob::new(glob))),
         _ => match value.as_bool() {
-            Some(true) => Test::Absent,
-            Some(false) => Test::Present,
-            None => return Err(wrong(&at, "true or false belongs here")),
+            Some(true) => Ok(Test::Absent),
+            Some(false) => Ok(Test::Present),
+            None => Err(DocumentError::new("true or false")),
         },
     };
-    Ok(Condition { path: pointer.to_owned(), test })
+    Ok(Condition { path, test: test.map_err(|error| error.within(field))? })
 }
 
 fn write_rule(rule: &Rule) -> Json {
@@ -160,38 +113,9 @@ fn write_condition(condition: &Condition) -> Json {
     out.into()
 }
 
-fn verdict(word: &Json, path: &str) -> Result<Verdict, PolicyError> {
+fn read_verdict(word: &Json) -> Result<Verdict, DocumentError> {
     [Verdict::Allow, Verdict::Deny, Verdict::Ask]
         .into_iter()
         .find(|verdict| word.as_str() == Some(verdict.as_str()))
-        .ok_or_else(|| wrong(path, "\"allow\", \"deny\" or \"ask\" belongs here"))
-}
-
-/// The members of an object that has no others than these, each once.
-fn members<'d>(value: &'d Json, path: &str, known: &[&str]) -> Result<&'d Object, PolicyError> {
-    let Some(object) = value.as_object() else {
-        return Err(wrong(path, "an object belongs here"));
-    };
-    for (index, key) in object.keys().enumerate() {
-        if !known.contains(&key) {
-            let problem = format!("unknown field \"{key}\"; known are {}", known.join(", "));
-            return Err(wrong(path, &problem));
-        }
-        if object.keys().take(index).any(|other| other == key) {
-            return Err(wrong(path, &format!("the field \"{key}\" is there twice")));
-        }
-    }
-    Ok(object)
-}
-
-fn array<'d>(value: &'d Json, path: &str) -> Result<&'d [Json], PolicyError> {
-    value.as_array().ok_or_else(|| wrong(path, "a list belongs here"))
-}
-
-fn string<'d>(value: &'d Json, path: &str) -> Result<&'d str, PolicyError> {
-    value.as_str().ok_or_else(|| wrong(path, "a string belongs here"))
-}
-
-fn wrong(path: &str, problem: &str) -> PolicyError {
-    PolicyError { path: path.to_owned(), problem: problem.to_owned() }
+        .ok_or_else(|| DocumentError::new("\"allow\", \"deny\" or \"ask\""))
 }

@@ -1,17 +1,13 @@
 //! A call's document.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use toolwright_core::args::{Change, Op};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::super::{CallEntry, time};
-use super::{
-    NotAnEntry, caller, count, list, loss, micros, push_list, text, time_of, word, write_loss,
-};
+use super::{micros, push_list, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::call::Source;
+use crate::document::{DocumentError, Fields};
 use crate::error::CallErrorKind;
 
 impl CallEntry {
@@ -45,35 +41,34 @@ impl CallEntry {
         out
     }
 
-    pub(super) fn from_json(document: &Json) -> Result<CallEntry, NotAnEntry> {
-        let attempts = u32::try_from(count(document, "attempts")?);
+    pub(super) fn read(fields: Fields<'_>) -> Result<CallEntry, DocumentError> {
         let entry = CallEntry {
-            time: time_of(document)?,
-            run: text(document, "run")?.into(),
-            caller: caller(document)?,
-            call_id: text(document, "call_id")?.into(),
-            tool: text(document, "tool")?.into(),
-            key: word(document, "key", |key| Some(Arc::from(key)))?,
-            error: word(document, "error", CallErrorKind::from_word)?,
-            source: word(document, "source", Source::from_word)?,
-            attempts: attempts.map_err(|_| NotAnEntry("attempts"))?,
-            duration: Duration::from_micros(count(document, "duration_us")?),
-            changes: list(document, "changes", change)?,
-            losses: list(document, "losses", loss)?,
-            data: document.get("data").cloned(),
+            time: read_time(fields)?,
+            run: fields.text("run")?.into(),
+            caller: read_caller(fields)?,
+            call_id: fields.text("call_id")?.into(),
+            tool: fields.text("tool")?.into(),
+            key: fields.owned("key")?,
+            error: fields.optional_word("error", "a kind of error", CallErrorKind::from_word)?,
+            source: fields.optional_word("source", "a source", Source::from_word)?,
+            attempts: fields.count("attempts")?,
+            duration: read_micros(fields, "duration_us")?,
+            changes: fields.optional_list("changes", read_change)?,
+            losses: fields.optional_list("losses", read_loss)?,
+            data: fields.present("data", |data| Ok(data.clone()))?,
         };
-        if entry.outcome() != text(document, "outcome")? {
-            return Err(NotAnEntry("outcome"));
-        }
+        let expected = "the outcome that the other fields say";
+        fields.word("outcome", expected, |word| (word == entry.outcome()).then_some(()))?;
         Ok(entry)
     }
 }
 
-fn change(document: &Json) -> Option<Change> {
-    let word = document.get("op")?.as_str()?;
-    let op = Op::ALL.iter().copied().find(|op| op.as_str() == word)?;
-    let mut change = Change::new(document.get("path")?.as_str()?, op);
-    change.from = document.get("from").cloned();
-    change.to = document.get("to").cloned();
-    Some(change)
+fn read_change(document: &Json) -> Result<Change, DocumentError> {
+    let fields = Fields::of(document)?;
+    let find = |word: &str| Op::ALL.iter().copied().find(|op| op.as_str() == word);
+    let mut change =
+        Change::new(fields.text("path")?, fields.word("op", "a kind of change", find)?);
+    change.from = fields.present("from", |value| Ok(value.clone()))?;
+    change.to = fields.present("to", |value| Ok(value.clone()))?;
+    Ok(change)
 }

@@ -1,14 +1,14 @@
 //! An exchange's document.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_core::{Dialect, FaultClass, Json, Usage};
 
 use super::super::{ExchangeEntry, Kind, Tried, time};
 use super::page::Page;
-use super::{NotAnEntry, caller, count, list, loss, micros, text, time_of, word, write_loss};
+use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
+use crate::document::{DocumentError, Fields, text};
 use crate::error::CallErrorKind;
 
 impl ExchangeEntry {
@@ -61,52 +61,43 @@ impl ExchangeEntry {
         }
     }
 
-    pub(super) fn from_json(document: &Json) -> Result<ExchangeEntry, NotAnEntry> {
+    pub(super) fn read(fields: Fields<'_>) -> Result<ExchangeEntry, DocumentError> {
         let dialect = |word: &str| word.parse::<Dialect>().ok();
-        let owned = |name| word(document, name, |word| Some(word.to_owned()));
-        let shared = |name| word(document, name, |word| Some(Arc::from(word)));
         Ok(ExchangeEntry {
-            time: time_of(document)?,
-            run: text(document, "run")?.into(),
-            caller: caller(document)?,
-            dialect: word(document, "dialect", dialect)?.ok_or(NotAnEntry("dialect"))?,
-            endpoint: text(document, "endpoint")?.to_owned().into(),
-            model: shared("model")?,
-            upstream: shared("upstream")?,
-            upstream_dialect: word(document, "upstream_dialect", dialect)?,
-            answered: owned("answered")?,
-            answer_id: owned("answer_id")?,
-            stream: flag(document, "stream")?,
-            untouched: flag(document, "untouched")?,
-            status: count(document, "status")?.try_into().map_err(|_| NotAnEntry("status"))?,
-            error: word(document, "error", FaultClass::from_word)?,
-            left: flag(document, "left")?,
-            attempts: list(document, "attempts", |own| {
+            time: read_time(fields)?,
+            run: fields.text("run")?.into(),
+            caller: read_caller(fields)?,
+            dialect: fields.word("dialect", "a dialect", dialect)?,
+            endpoint: fields.text("endpoint")?.to_owned().into(),
+            model: fields.owned("model")?,
+            upstream: fields.owned("upstream")?,
+            upstream_dialect: fields.optional_word("upstream_dialect", "a dialect", dialect)?,
+            answered: fields.owned("answered")?,
+            answer_id: fields.owned("answer_id")?,
+            stream: fields.flag("stream")?,
+            untouched: fields.flag("untouched")?,
+            status: fields.count("status")?,
+            error: fields.optional_word("error", "a kind of error", FaultClass::from_word)?,
+            left: fields.flag("left")?,
+            attempts: fields.optional_list("attempts", |own| {
                 read_tried(own, "upstream", FaultClass::from_word)
             })?,
-            duration: Duration::from_micros(count(document, "duration_us")?),
-            first_byte: some_count(document, "first_byte_us")?.map(Duration::from_micros),
-            added: Duration::from_micros(count(document, "added_us")?),
-            usage: usage(document)?,
-            stop: word(document, "stop", stop_reason)?,
-            calls: list(document, "calls", |name| name.as_str().map(str::to_owned))?,
-            ran: list(document, "ran", |own| read_tried(own, "tool", CallErrorKind::from_word))?,
-            bytes_in: count(document, "bytes_in")?,
-            bytes_out: count(document, "bytes_out")?,
-            losses: list(document, "losses", loss)?,
-            response_losses: list(document, "response_losses", loss)?,
-            more_losses: some_count(document, "more_losses")?.unwrap_or(0),
-            data: document.get("data").cloned(),
+            duration: read_micros(fields, "duration_us")?,
+            first_byte: fields.optional_count("first_byte_us")?.map(Duration::from_micros),
+            added: read_micros(fields, "added_us")?,
+            usage: fields.optional("usage", read_usage)?,
+            stop: fields.optional_word("stop", "a reason to stop", stop_reason)?,
+            calls: fields.optional_list("calls", |name| Ok(text(name)?.to_owned()))?,
+            ran: fields
+                .optional_list("ran", |own| read_tried(own, "tool", CallErrorKind::from_word))?,
+            bytes_in: fields.count("bytes_in")?,
+            bytes_out: fields.count("bytes_out")?,
+            losses: fields.optional_list("losses", read_loss)?,
+            response_losses: fields.optional_list("response_losses", read_loss)?,
+            more_losses: fields.optional_count("more_losses")?.unwrap_or(0),
+            data: fields.present("data", |data| Ok(data.clone()))?,
         })
     }
-}
-
-fn flag(document: &Json, name: &'static str) -> Result<bool, NotAnEntry> {
-    document.get(name).and_then(Json::as_bool).ok_or(NotAnEntry(name))
-}
-
-fn some_count(document: &Json, name: &'static str) -> Result<Option<u64>, NotAnEntry> {
-    document.get(name).map(|_| count(document, name)).transpose()
 }
 
 fn write_tried<E: Copy>(
@@ -124,11 +115,12 @@ fn read_tried<E>(
     document: &Json,
     name: &'static str,
     read: impl Fn(&str) -> Option<E>,
-) -> Option<Tried<E>> {
-    Some(Tried {
-        name: text(document, name).ok()?.into(),
-        error: word(document, "error", read).ok()?,
-        duration: Duration::from_micros(count(document, "duration_us").ok()?),
+) -> Result<Tried<E>, DocumentError> {
+    let fields = Fields::of(document)?;
+    Ok(Tried {
+        name: fields.text(name)?.into(),
+        error: fields.optional_word("error", "a kind of error", read)?,
+        duration: read_micros(fields, "duration_us")?,
     })
 }
 
@@ -140,16 +132,14 @@ fn write_usage(usage: &Usage, out: &mut impl Page) {
     out.some_count("reasoning", usage.reasoning);
 }
 
-fn usage(document: &Json) -> Result<Option<Usage>, NotAnEntry> {
-    let Some(own) = document.get("usage") else { return Ok(None) };
-    own.as_object().ok_or(NotAnEntry("usage"))?;
-    let count = |name| some_count(own, name).map_err(|_| NotAnEntry("usage"));
-    Ok(Some(Usage {
-        input: count("input")?,
-        cache_read: count("cache_read")?,
-        cache_write: count("cache_write")?,
-        output: count("output")?,
-        reasoning: count("reasoning")?,
+fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
+    let fields = Fields::of(document)?;
+    Ok(Usage {
+        input: fields.optional_count("input")?,
+        cache_read: fields.optional_count("cache_read")?,
+        cache_write: fields.optional_count("cache_write")?,
+        output: fields.optional_count("output")?,
+        reasoning: fields.optional_count("reasoning")?,
         ..Usage::default()
-    }))
+    })
 }

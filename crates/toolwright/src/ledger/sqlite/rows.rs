@@ -43,6 +43,18 @@ pub(super) const LEDGER: store::Kind = store::Kind {
         DROP INDEX entry_tool;
         CREATE INDEX entry_tool ON entry (tool) WHERE kind = 'call';
     ",
+        "
+        -- Processes that have the file open, and those that ended without closing it.
+        CREATE TABLE session (
+            id INTEGER PRIMARY KEY,
+            process TEXT NOT NULL,
+            written INTEGER NOT NULL,
+            seen INTEGER NOT NULL,
+            ended INTEGER,
+            clean INTEGER,
+            missing INTEGER
+        ) STRICT;
+    ",
     ],
     safety: Safety::Process,
 };
@@ -63,21 +75,19 @@ impl Row {
 }
 
 /// Appends rows to the chain. Those that are in it already stay where they are: after a failure
-/// nobody knows whether the transaction was committed.
-pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
+/// it is unknown whether the transaction was committed. Returns the end of the chain.
+pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Result<Head> {
     let mut head = head(change)?;
-    let mut known =
-        change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
+    if rows.is_empty() {
+        return Ok(head);
+    }
     let mut insert = change.prepare_cached(
         "INSERT INTO entry (sequence, time, run, caller, tenant, tool, text, link, kind)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     for row in rows {
         if let Some(place) = row.place
-            && known.exists(params![place.sequence, place.link.as_bytes()])?
+            && holds(change, place)?
         {
             continue;
         }
@@ -99,7 +109,14 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
     change
         .prepare_cached("INSERT OR REPLACE INTO head (id, sequence, link) VALUES (1, ?1, ?2)")?
         .execute(params![head.sequence, head.link.as_bytes()])?;
-    Ok(())
+    Ok(head)
+}
+
+/// Whether the chain runs through a place.
+pub(super) fn holds(change: &Transaction<'_>, place: Head) -> rusqlite::Result<bool> {
+    let mut known =
+        change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
+    Ok(place == Head::start() || known.exists(params![place.sequence, place.link.as_bytes()])?)
 }
 
 /// The end of the chain.
@@ -160,18 +177,46 @@ pub(super) fn find(
     Ok(Ok(found))
 }
 
+/// Follows the chain over its last entries.
+pub(super) fn verify_end(
+    change: &Transaction<'_>,
+    entries: u64,
+) -> rusqlite::Result<Result<(), Broken>> {
+    let before = head(change)?.sequence.saturating_sub(entries);
+    let start = change
+        .prepare("SELECT sequence, link FROM entry WHERE sequence = ?1")?
+        .query_row([before], place)
+        .optional()?;
+    match start {
+        None if before > 0 => Ok(Err(Broken { sequence: before, why: Damage::Removed })),
+        start => {
+            let start = start.unwrap_or_else(Head::start);
+            Ok(follow(change, start, None)?.map(|_| ()))
+        }
+    }
+}
+
 /// Follows the chain from its start.
 pub(super) fn verify(
     change: &Transaction<'_>,
     kept: Option<Head>,
 ) -> rusqlite::Result<Result<Verified, Broken>> {
+    follow(change, Head::start(), kept)
+}
+
+/// Follows the chain from behind a place to its end.
+fn follow(
+    change: &Transaction<'_>,
+    start: Head,
+    kept: Option<Head>,
+) -> rusqlite::Result<Result<Verified, Broken>> {
     let end = head(change)?;
-    let mut chain = Follower::new(Head::start(), kept);
+    let mut chain = Follower::new(start, kept);
     let mut statement = change.prepare(
         "SELECT sequence, link, text, time, run, caller, tenant, tool, kind
-         FROM entry ORDER BY sequence",
+         FROM entry WHERE sequence > ?1 ORDER BY sequence",
     )?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([start.sequence])?;
     while let Some(row) = rows.next()? {
         // Text that is no text was not written by us: its link is wrong.
         let (at, text) = (place(row)?, row.get::<_, String>(2).unwrap_or_default());
@@ -210,7 +255,7 @@ fn read(text: &str) -> Option<Entry> {
 }
 
 /// Microseconds since 1970.
-fn micros(time: SystemTime) -> i64 {
+pub(super) fn micros(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

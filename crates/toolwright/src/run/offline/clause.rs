@@ -40,11 +40,17 @@ const BETWEEN: &[(&str, bool)] = &[
     ("\n", false),
 ];
 
+/// Maximum number of clauses; the last one is the rest of the text.
+const MAX_CLAUSES: usize = 32;
+
+/// Maximum length of a JSON object that stays whole.
+const MAX_OBJECT: usize = 4 * 1024;
+
 /// Cuts a text. What is quoted, and JSON, stays whole.
 pub(super) fn split(text: &str) -> Vec<Clause> {
     let mut clauses = Vec::new();
     let (mut start, mut at, mut then) = (0, 0, false);
-    while at < text.len() {
+    while at < text.len() && clauses.len() + 1 < MAX_CLAUSES {
         if let Some(length) = whole(&text[at..]) {
             at += length;
             continue;
@@ -92,7 +98,7 @@ pub(super) fn object(text: &str) -> Option<usize> {
         return None;
     }
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
-    for (at, letter) in text.char_indices() {
+    for (at, letter) in text.char_indices().take_while(|(at, _)| *at < MAX_OBJECT) {
         match letter {
             _ if escaped => escaped = false,
             '\\' if quoted => escaped = true,
@@ -130,7 +136,22 @@ fn between(text: &str, at: usize) -> Option<(usize, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::{MAX_CLAUSES, MAX_OBJECT, object, split};
+
+    #[test]
+    fn a_text_has_so_many_clauses_and_the_last_is_the_rest() {
+        let text = "read a, ".repeat(2_000);
+        let clauses = split(&text);
+        assert_eq!(clauses.len(), MAX_CLAUSES);
+        assert_eq!(clauses.last().unwrap().range.end, text.len());
+    }
+
+    #[test]
+    fn an_object_without_an_end_is_given_up() {
+        let object_of = |length: usize| format!("{{\"a\": \"{}\"}}", "x".repeat(length));
+        assert_eq!(object(&object_of(9)), Some(object_of(9).len()));
+        assert_eq!(object(&object_of(MAX_OBJECT)), None);
+    }
 
     #[test]
     fn clauses_are_cut_at_words_between() {

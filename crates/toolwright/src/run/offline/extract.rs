@@ -4,6 +4,7 @@ mod place;
 mod text;
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, Tool};
@@ -14,11 +15,19 @@ use super::slot::{Role, Slot, Takes, slots};
 use super::word::words;
 use crate::handle::Handle;
 
+/// Maximum number of pieces that are looked at for all arguments together.
+const MAX_LOOKS: usize = 100_000;
+
 /// A request as far as it has been used up: no piece of it becomes two arguments.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     text: &'a str,
-    used: Vec<Range<usize>>,
+    /// The bytes of the text that are used
+    used: Vec<bool>,
+    /// How many pieces may still be looked at
+    left: usize,
+    /// All pieces of the text, once they were asked for
+    all: Option<Rc<[Piece<'a>]>>,
     /// The handle that was heard of last
     handle: Option<&'a str>,
 }
@@ -38,7 +47,7 @@ pub(super) struct Found<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(text: &'a str, handle: Option<&'a str>) -> Source<'a> {
-        Source { text, used: Vec::new(), handle }
+        Source { text, used: vec![false; text.len()], left: MAX_LOOKS, all: None, handle }
     }
 
     pub(super) fn arguments<'t>(&mut self, tool: &'t Tool, range: Range<usize>) -> Found<'t> {
@@ -77,7 +86,8 @@ impl<'a> Source<'a> {
         if found.missing.is_empty() {
             return;
         }
-        let all = pieces(self.text, 0..self.text.len());
+        let text = self.text;
+        let all = Rc::clone(self.all.get_or_insert_with(|| pieces(text, 0..text.len()).into()));
         for slot in slots(tool) {
             let Some(at) = found.missing.iter().position(|own| own.0 == slot.name) else {
                 continue;
@@ -94,11 +104,12 @@ impl<'a> Source<'a> {
     fn spelled_out(&mut self, own: &[Piece<'_>]) -> Option<Object> {
         let piece = own.iter().find(|piece| piece.kind == Kind::Object && self.is_free(piece))?;
         let Ok(Json::Object(object)) = Json::parse(piece.text) else { return None };
-        self.used.push(piece.range.clone());
+        self.use_up(&piece.range);
         Some(object)
     }
 
     fn value(&mut self, slot: &Slot<'_>, own: &[Piece<'_>], tool: &Tool) -> Option<Json> {
+        self.left = self.left.checked_sub(own.len())?;
         match &slot.takes {
             Takes::OneOf(accepted) => self.one_of(accepted, own),
             Takes::Boolean => Self::boolean(slot, own),
@@ -129,7 +140,7 @@ impl<'a> Source<'a> {
             same.extend(concept::spellings(&word.to_lowercase()).map(str::to_owned));
             let says = |piece: &Piece<'_>| same.contains(&piece.text.to_lowercase());
             if let Some(piece) = own.iter().find(|piece| self.is_free(piece) && says(piece)) {
-                self.used.push(piece.range.clone());
+                self.use_up(&piece.range);
                 return Some(value.clone());
             }
         }
@@ -178,7 +189,7 @@ impl<'a> Source<'a> {
             None if slot.required => places.next()?,
             None => return None,
         };
-        self.used.push(own[at].range.clone());
+        self.use_up(&own[at].range);
         number(own[at].text)
     }
 
@@ -193,23 +204,57 @@ impl<'a> Source<'a> {
 
     fn take<'p>(&mut self, own: &[Piece<'p>], is: impl Fn(&Piece<'_>) -> bool) -> Option<&'p str> {
         let piece = own.iter().find(|piece| is(piece) && self.is_free(piece))?;
-        self.used.push(piece.range.clone());
+        self.use_up(&piece.range);
         Some(piece.text)
     }
 
     fn take_all<'p>(&mut self, own: &[Piece<'p>], is: impl Fn(&Piece<'_>) -> bool) -> Vec<&'p str> {
-        std::iter::from_fn(|| self.take(own, &is)).collect()
+        let taken = own.iter().filter(|piece| is(piece) && self.is_free(piece));
+        let taken: Vec<&Piece<'p>> = taken.collect();
+        for piece in &taken {
+            self.use_up(&piece.range);
+        }
+        taken.into_iter().map(|piece| piece.text).collect()
     }
 
     fn is_free(&self, piece: &Piece<'_>) -> bool {
-        !self.used.iter().any(|used| overlaps(used, &piece.range))
+        self.is_unused(&piece.range)
     }
-}
 
-fn overlaps(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
+    fn is_unused(&self, range: &Range<usize>) -> bool {
+        self.used.get(range.clone()).is_some_and(|used| !used.contains(&true))
+    }
+
+    fn use_up(&mut self, range: &Range<usize>) {
+        if let Some(used) = self.used.get_mut(range.clone()) {
+            used.fill(true);
+        }
+    }
 }
 
 fn number(text: &str) -> Option<Json> {
     Number::parse(text.trim_start_matches('+')).map(Json::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use toolwright_core::{Json, Tool};
+
+    use super::{MAX_LOOKS, Source};
+
+    #[test]
+    fn arguments_are_looked_for_within_bounds() {
+        let names: Vec<String> = (0..500)
+            .map(|at| format!(r#""p{at}":{{"type":"array","items":{{"type":"string"}}}}"#))
+            .collect();
+        let schema = format!(r#"{{"properties":{{{}}}}}"#, names.join(","));
+        let tool = Tool::function("t", Json::parse(&schema).unwrap());
+        let text = "'x' ".repeat(4_000);
+        let mut source = Source::new(&text, None);
+        for _ in 0..32 {
+            source.arguments(&tool, 0..text.len());
+        }
+        // What is looked for after that is not found.
+        assert!(source.left < 4_000, "{} of {MAX_LOOKS} looks left", source.left);
+    }
 }

@@ -2,10 +2,12 @@
 //! evidence: none.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Tool};
 
+use super::cut;
 use super::piece::{Kind, Piece};
 use super::word::words;
 
@@ -19,16 +21,41 @@ const NAMED: f64 = 2.0;
 /// Two tools whose scores are as close as this cannot be told apart.
 const MARGIN: f64 = 0.95;
 
+/// Maximum number of bytes that are read of all tools' descriptions and parameters together. The
+/// tools after that are known by their names alone.
+pub(super) const READ_TOOLS: usize = 256 * 1024;
+/// Maximum number of bytes that are read of a name, and of a description or the parameters of a tool.
+const READ_NAME: usize = 256;
+const READ_TOOL: usize = 4 * 1024;
+/// Maximum number of tools that are considered.
+const MAX_TOOLS: usize = 1000;
+
+/// Maximum number of quotations of a clause that are not about the tool.
+const MAX_QUOTED: usize = 100;
+
 /// Tools by their words.
 pub(super) struct Index<'a> {
     entries: Vec<Entry<'a>>,
+    /// The tools that a word speaks of, by their places, and how much it says of each
+    holders: HashMap<String, Vec<(usize, f64)>>,
 }
 
 struct Entry<'a> {
     tool: &'a Tool,
     name: Vec<String>,
-    about: Vec<String>,
-    slots: Vec<String>,
+    /// The name in lower case, as it is and in words; none if being said proves nothing
+    said_as: Option<[String; 2]>,
+}
+
+/// What a clause says of a tool.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    score: f64,
+    /// How many of its words are of the name, and how many others
+    named: usize,
+    described: usize,
+    /// The words, by their places in the clause
+    words: Vec<usize>,
 }
 
 /// What a clause asks for.
@@ -44,13 +71,33 @@ pub(super) enum Picked<'a> {
 
 impl<'a> Index<'a> {
     pub(super) fn new(tools: impl IntoIterator<Item = &'a Tool>) -> Index<'a> {
-        let entry = |tool: &'a Tool| Entry {
-            tool,
-            name: words(&tool.name),
-            about: words(tool.description.as_deref().unwrap_or_default()),
-            slots: slots(tool),
+        let mut index = Index { entries: Vec::new(), holders: HashMap::new() };
+        let mut left = READ_TOOLS;
+        for tool in tools.into_iter().take(MAX_TOOLS) {
+            index.add(tool, &mut left);
+        }
+        index
+    }
+
+    /// Adds a tool, reading no more than what is left to be read.
+    fn add(&mut self, tool: &'a Tool, left: &mut usize) {
+        let place = self.entries.len();
+        let name = words(cut(&tool.name, READ_NAME));
+        let mut read = |text: &str| {
+            let text = cut(text, READ_TOOL.min(*left));
+            *left -= text.len();
+            words(text)
         };
-        Index { entries: tools.into_iter().map(entry).collect() }
+        let about = read(tool.description.as_deref().unwrap_or_default());
+        let slots = read(&slots(tool));
+        // The first weight of a word counts.
+        let mut seen = HashSet::new();
+        for (list, weight) in [(&name, NAME), (&about, ABOUT), (&slots, SLOT)] {
+            for word in list.iter().filter(|word| seen.insert(word.as_str())) {
+                self.holders.entry(word.clone()).or_default().push((place, weight));
+            }
+        }
+        self.entries.push(Entry { tool, name, said_as: said_as(&tool.name) });
     }
 
     /// The tools.
@@ -63,7 +110,7 @@ impl<'a> Index<'a> {
         &self,
         clause: &str,
         pieces: &[Piece<'_>],
-        request: &[String],
+        request: &HashSet<String>,
     ) -> Picked<'a> {
         let clause = &unquoted(clause, pieces);
         let mut spoken = words(clause);
@@ -73,87 +120,91 @@ impl<'a> Index<'a> {
         if implied {
             spoken.push("file".to_owned());
         }
-        let mut ranked: Vec<(f64, &Entry<'a>, Vec<String>)> = self
+        let lower = clause.to_lowercase();
+        let tallies = self.tallies(&spoken, implied);
+        let mut ranked: Vec<(f64, &Entry<'a>, &Tally)> = self
             .entries
             .iter()
-            .filter_map(|entry| {
-                let said = says(clause, &entry.tool.name);
-                let strong = said || entry.is_meant(&spoken, request);
-                let (score, words) = self.score(entry, &spoken, implied);
-                let whole = entry.name.iter().all(|word| spoken.contains(word));
+            .zip(&tallies)
+            .filter_map(|(entry, tally)| {
+                let said = entry.is_said(&lower);
                 let bonus = if said {
                     SAID
-                } else if whole {
+                } else if tally.named == entry.name.len() {
                     NAMED
                 } else {
                     0.0
                 };
-                strong.then_some((score + bonus, entry, words))
+                let strong = said || entry.is_meant(tally, &spoken, request);
+                strong.then_some((tally.score + bonus, entry, tally))
             })
             .collect();
         ranked.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal));
-        let Some((best, first, _)) = ranked.first() else { return Picked::Nothing };
+        let Some((best, first, tally)) = ranked.first() else { return Picked::Nothing };
         let close: Vec<&Tool> = ranked
             .iter()
             .filter(|(score, ..)| *score >= best * MARGIN)
             .map(|(_, entry, _)| entry.tool)
             .collect();
         match close.len() {
-            1 => Picked::One(first.tool, ranked[0].2.clone()),
+            1 => {
+                let words = tally.words.iter().filter_map(|at| spoken.get(*at)).cloned();
+                Picked::One(first.tool, words.collect())
+            }
             _ => Picked::Unsure(close),
         }
     }
 
-    /// How much a clause speaks of a tool, rare words more, and by which words.
-    fn score(&self, entry: &Entry<'_>, spoken: &[String], implied: bool) -> (f64, Vec<String>) {
-        let mut score = 0.0;
-        let mut shared = Vec::new();
+    /// How much a clause speaks of each tool, rare words more, and by which words.
+    fn tallies(&self, spoken: &[String], implied: bool) -> Vec<Tally> {
+        let mut tallies = vec![Tally::default(); self.entries.len()];
         for (at, word) in spoken.iter().enumerate() {
-            let weight = entry.weight(word);
-            if weight > 0.0 {
-                let holders = self.entries.iter().filter(|other| other.weight(word) > 0.0).count();
-                let rarity = 1.0 + ratio(self.entries.len(), holders).ln();
-                let guessed = if implied && at + 1 == spoken.len() { 0.5 } else { 1.0 };
-                score += weight * rarity * guessed;
-                shared.push(word.clone());
+            let holders = self.holders.get(word).map_or(&[][..], Vec::as_slice);
+            let rarity = 1.0 + ratio(self.entries.len(), holders.len()).ln();
+            let guessed = if implied && at + 1 == spoken.len() { 0.5 } else { 1.0 };
+            for (place, weight) in holders {
+                let Some(tally) = tallies.get_mut(*place) else { continue };
+                tally.score += weight * rarity * guessed;
+                tally.words.push(at);
+                let is_named = self.entries[*place].name.contains(word);
+                tally.named += usize::from(is_named);
+                tally.described += usize::from(!is_named);
             }
         }
-        (score, shared)
+        tallies
     }
 }
 
 impl Entry<'_> {
-    fn weight(&self, word: &str) -> f64 {
-        let has = |list: &[String]| list.iter().any(|own| own == word);
-        match word {
-            _ if has(&self.name) => NAME,
-            _ if has(&self.about) => ABOUT,
-            _ if has(&self.slots) => SLOT,
-            _ => 0.0,
+    /// Whether the evidence is strong: the clause says a word of the name, and all of them, or
+    /// further words of the description, are in it or in the request.
+    fn is_meant(&self, tally: &Tally, spoken: &[String], request: &HashSet<String>) -> bool {
+        let anywhere = |word: &String| request.contains(word) || spoken.contains(word);
+        match (tally.named, tally.described) {
+            (0, described) => described >= 3,
+            (named, described) => self.name.iter().all(anywhere) || named + described >= 2,
         }
     }
 
-    /// Whether the evidence is strong: the clause says a word of the name, and all of them, or
-    /// further words of the description, are in it or in the request.
-    fn is_meant(&self, spoken: &[String], request: &[String]) -> bool {
-        let here = |word: &&String| spoken.contains(word);
-        let anywhere = |word: &&String| spoken.contains(word) || request.contains(word);
-        let named = self.name.iter().filter(here).count();
-        let described =
-            spoken.iter().filter(|word| !self.name.contains(word) && self.weight(word) > 0.0);
-        match (named, described.count()) {
-            (0, described) => described >= 3,
-            (_, described) => {
-                self.name.iter().all(|word| anywhere(&word)) || named + described >= 2
-            }
-        }
+    /// Whether a text in lower case says the tool's name, as it is or in words.
+    fn is_said(&self, text: &str) -> bool {
+        let stands = |word: &String| {
+            text.match_indices(word).any(|(at, found)| {
+                let joined = |letter: Option<char>| {
+                    letter.is_some_and(|own| own.is_ascii_alphanumeric() || own == '_')
+                };
+                !joined(text[..at].chars().next_back())
+                    && !joined(text[at + found.len()..].chars().next())
+            })
+        };
+        self.said_as.as_ref().is_some_and(|forms| forms.iter().any(stands))
     }
 }
 
 /// A clause without what is quoted in it: that is for the tool and not about it.
 fn unquoted(clause: &str, pieces: &[Piece<'_>]) -> String {
     let quoted = pieces.iter().filter(|piece| matches!(piece.kind, Kind::Quoted | Kind::Object));
-    quoted.fold(clause.to_owned(), |text, piece| text.replace(piece.text, " "))
+    quoted.take(MAX_QUOTED).fold(clause.to_owned(), |text, piece| text.replace(piece.text, " "))
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -161,27 +212,16 @@ fn ratio(all: usize, some: usize) -> f64 {
     all as f64 / some.max(1) as f64
 }
 
-/// Whether a text says a tool's name, as it is or in words.
-fn says(text: &str, name: &str) -> bool {
-    let text = text.to_lowercase();
-    let name = name.to_lowercase();
-    let spaced = name.replace(['_', '-', '.'], " ");
-    // A name of one common word proves nothing by being said.
-    let single = !name.contains(['_', '-', '.']);
-    let stands = |word: &str| {
-        text.match_indices(word).any(|(at, found)| {
-            let joined = |letter: Option<char>| {
-                letter.is_some_and(|own| own.is_ascii_alphanumeric() || own == '_')
-            };
-            !joined(text[..at].chars().next_back())
-                && !joined(text[at + found.len()..].chars().next())
-        })
-    };
-    !name.is_empty() && !single && (stands(&name) || stands(&spaced))
+/// The forms of a name that being said prove the tool to be meant. A single common word does not.
+fn said_as(name: &str) -> Option<[String; 2]> {
+    let separators = ['_', '-', '.'];
+    let name = cut(name, READ_NAME).to_lowercase();
+    let spaced = name.replace(separators, " ");
+    name.contains(separators).then_some([name, spaced])
 }
 
-/// The words of a tool's parameters: names, descriptions, accepted values.
-fn slots(tool: &Tool) -> Vec<String> {
+/// What is said of a tool's parameters: names, descriptions, accepted values.
+fn slots(tool: &Tool) -> String {
     let properties = tool.parameters().and_then(|schema| schema.get("properties"));
     let mut text = String::new();
     for (name, schema) in properties.and_then(Json::as_object).into_iter().flat_map(Object::iter) {
@@ -191,6 +231,42 @@ fn slots(tool: &Tool) -> Vec<String> {
             text.push_str(word);
             text.push(' ');
         }
+        if text.len() > READ_TOOL {
+            break;
+        }
     }
-    words(&text)
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use toolwright_core::Tool;
+
+    use super::{Index, MAX_TOOLS, READ_TOOL, READ_TOOLS};
+
+    /// A text of at least `bytes` bytes in which no word occurs twice.
+    fn distinct_words(bytes: usize) -> String {
+        (0..=bytes / 7).map(|at| format!("w{at:05} ")).collect::<Vec<_>>().concat()
+    }
+
+    fn described(name: String, description: &str) -> Tool {
+        Tool { name, description: Some(description.to_owned()), ..Tool::default() }
+    }
+
+    #[test]
+    fn an_index_reads_the_beginning_of_a_long_description() {
+        let tool = described("search_web".to_owned(), &distinct_words(363_000));
+        let index = Index::new([&tool]);
+        assert!(index.holders.len() < READ_TOOL / 7 + 5, "{} words", index.holders.len());
+    }
+
+    #[test]
+    fn an_index_of_many_tools_reads_so_much_of_them_together() {
+        let text = distinct_words(READ_TOOL);
+        let tools: Vec<Tool> = (0..10_000).map(|at| described(format!("t{at}"), &text)).collect();
+        let index = Index::new(&tools);
+        assert_eq!(index.entries.len(), MAX_TOOLS);
+        let read: usize = index.holders.values().map(Vec::len).sum();
+        assert!(read < READ_TOOLS / 7 + 2 * MAX_TOOLS, "{read} words");
+    }
 }

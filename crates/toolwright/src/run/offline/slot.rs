@@ -1,8 +1,11 @@
 //! What a parameter takes, as far as rules can tell from its schema and its words.
 
+use std::collections::HashSet;
+
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Tool};
 
+use super::cut;
 use super::word::words;
 
 /// A parameter.
@@ -91,16 +94,24 @@ const ROLES: &[(Role, &[&str])] = &[
     ),
 ];
 
+/// Maximum number of parameters of a tool that are looked at.
+const MAX_SLOTS: usize = 64;
+
+/// Maximum number of bytes that are read of what is said about a parameter.
+const READ_ABOUT: usize = 512;
+
 /// The parameters of a tool, in their order.
 pub(super) fn slots(tool: &Tool) -> Vec<Slot<'_>> {
     let Some(root) = tool.parameters() else { return Vec::new() };
     let required = root.get("required").and_then(Json::as_array).unwrap_or_default();
+    let required: HashSet<&str> = required.iter().filter_map(Json::as_str).collect();
     let properties = root.get("properties").and_then(Json::as_object);
     properties
         .into_iter()
         .flat_map(Object::iter)
+        .take(MAX_SLOTS)
         .map(|(name, schema)| {
-            let required = required.iter().any(|own| own.as_str() == Some(name));
+            let required = required.contains(name);
             let about = schema.get("description").and_then(Json::as_str);
             // A text that may be a handle may come from an outcome.
             let named = |text: &str| text.contains("handle") || text.contains("句柄");
@@ -157,7 +168,7 @@ fn takes<'a>(root: &'a Json, schema: &'a Json, depth: usize) -> Takes<'a> {
 
 fn role(name: &str, about: Option<&str>) -> Role {
     let find = |text: &str| {
-        let own = words(text);
+        let own = words(cut(text, READ_ABOUT));
         let has =
             |row: &&(Role, &[&str])| row.1.iter().any(|word| own.iter().any(|own| own == word));
         ROLES.iter().find(has).map(|row| row.0)

@@ -1,5 +1,6 @@
 //! What a request asks for: tools, in order, each with the part of the text that speaks of it.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toolwright_core::Tool;
@@ -33,7 +34,7 @@ pub(super) struct Wishes<'a> {
 
 /// Reads the wishes of a text. A clause that asks for nothing belongs to the one before it.
 pub(super) fn wishes<'a>(text: &str, index: &Index<'a>) -> Wishes<'a> {
-    let request = words(text);
+    let request: HashSet<String> = words(text).into_iter().collect();
     let mut wishes = Wishes::default();
     for Clause { range, then } in split(text) {
         let own = pieces(text, range.clone());

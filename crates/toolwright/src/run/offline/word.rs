@@ -1,6 +1,8 @@
 //! Text as words that can be compared: stems and concepts of English, concepts and pairs of
 //! characters of Chinese.
 
+use std::collections::HashSet;
+
 use super::concept::{self, Begin};
 
 /// Whether a character is a Chinese one.
@@ -16,8 +18,9 @@ pub(super) fn is_chinese(text: &str) -> bool {
 /// The words of a text that say something, in order, each once.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut add = |word: String| {
-        if !word.is_empty() && !out.contains(&word) {
+        if !word.is_empty() && seen.insert(word.clone()) {
             out.push(word);
         }
     };

@@ -3,13 +3,11 @@
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Response, Stop, Usage, object};
 
-use super::field::{Bad, Fields};
-use super::message::{read_extra, write_extra};
-use super::part;
 use crate::chat::response::{finish_reason, stop_reason};
+use crate::document::{DocumentError, Fields, read_extra, read_part, write_extra, write_part};
 
 pub(super) fn write(response: &Response) -> Object {
-    let parts: Vec<Object> = response.parts.iter().map(part::write).collect();
+    let parts: Vec<Object> = response.parts.iter().map(write_part).collect();
     let stop = &response.stop;
     let mut written = object! {
         "reason": finish_reason(stop.reason),
@@ -28,23 +26,25 @@ pub(super) fn write(response: &Response) -> Object {
     out
 }
 
-pub(super) fn read(document: &Json) -> Result<Response, Bad> {
+pub(super) fn read(document: &Json) -> Result<Response, DocumentError> {
     let fields = Fields::of(document)?;
-    let stop = fields.object("stop")?;
-    let reason = stop_reason(stop.text("reason")?)
-        .ok_or_else(|| Bad::new("why the model stopped").within("reason").within("stop"))?;
     Ok(Response {
         id: fields.owned("id")?,
         model: fields.owned("model")?,
-        parts: fields.list("parts", part::read)?,
-        stop: Stop {
-            reason,
-            sequence: stop.owned("sequence")?,
-            extra: read_extra(stop)?,
-            details: stop.optional("details", |value| Ok(value.clone()))?,
-        },
+        parts: fields.list("parts", read_part)?,
+        stop: fields.required("stop", read_stop)?,
         usage: fields.optional("usage", read_usage)?,
         extra: read_extra(fields)?,
+    })
+}
+
+fn read_stop(document: &Json) -> Result<Stop, DocumentError> {
+    let fields = Fields::of(document)?;
+    Ok(Stop {
+        reason: fields.word("reason", "why the model stopped", stop_reason)?,
+        sequence: fields.owned("sequence")?,
+        extra: read_extra(fields)?,
+        details: fields.optional("details", |value| Ok(value.clone()))?,
     })
 }
 
@@ -60,7 +60,7 @@ pub(super) fn write_usage(usage: &Usage) -> Object {
     out
 }
 
-pub(super) fn read_usage(document: &Json) -> Result<Usage, Bad> {
+pub(super) fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
     let fields = Fields::of(document)?;
     Ok(Usage {
         input: fields.optional_count("input")?,

@@ -1,114 +1,121 @@
 //! Entries in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Entry, Limits, Scope, millis};
+use super::{Entry, Limits, Scope, millis, within};
+use crate::bounded::BoundedMap;
 
 /// Entries by their scope.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<State>);
+pub(super) struct Memory(Mutex<HashMap<Scope, Owned>>);
 
-#[derive(Debug, Default)]
-struct State {
-    scopes: HashMap<Scope, Owned>,
-    /// Distinguishes entries that expire in the same millisecond
-    next: u64,
-}
-
-/// The entries of one scope.
+/// The entries of one scope, by name and in the order of their last use. That is not the order in which
+/// they expire, because lifetimes differ.
 #[derive(Debug, Default)]
 struct Owned {
-    entries: HashMap<String, Stored>,
+    entries: BoundedMap<String, Stored, ()>,
     aliases: HashMap<String, String>,
-    /// Names by expiry, the least recently used first
-    order: BTreeMap<(i64, u64), String>,
-    bytes: usize,
 }
 
 #[derive(Debug)]
 struct Stored {
     entry: Entry,
+    used: i64,
     lifetime: i64,
-    place: (i64, u64),
+}
+
+impl Stored {
+    fn is_expired(&self, now: i64) -> bool {
+        self.used.saturating_add(self.lifetime) <= now
+    }
 }
 
 impl Memory {
     pub(super) fn put(&self, scope: &Scope, entry: Entry, limits: Limits, now: i64) {
-        let mut state = self.state();
-        for owned in state.scopes.values_mut() {
+        let mut scopes = self.scopes();
+        scopes.retain(|_, owned| {
             owned.expire(now);
-        }
-        state.scopes.retain(|_, owned| !owned.entries.is_empty());
-        let number = state.number();
-        let owned = state.scopes.entry(scope.clone()).or_default();
+            !owned.entries.is_empty()
+        });
+        let owned = scopes.entry(scope.clone()).or_default();
         owned.remove(&entry.name);
-        let lifetime = millis(limits.lifetime);
-        let place = (now.saturating_add(lifetime), number);
-        owned.bytes += entry.size();
-        owned.order.insert(place, entry.name.clone());
         for alias in &entry.aliases {
             owned.aliases.insert(alias.clone(), entry.name.clone());
         }
-        owned.entries.insert(entry.name.clone(), Stored { entry, lifetime, place });
-        while owned.bytes > limits.bytes || owned.entries.len() > limits.entries {
-            let Some((_, oldest)) = owned.order.pop_first() else { break };
-            owned.remove(&oldest);
+        let (name, bytes, lifetime) = (entry.name.clone(), entry.size(), millis(limits.lifetime));
+        owned.entries.insert(name, Stored { entry, used: now, lifetime }, bytes, ());
+        while let Some((_, stored)) = owned.entries.pop_excess(limits.entries, limits.bytes) {
+            owned.forget_aliases(&stored.entry);
         }
     }
 
     pub(super) fn get(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
-        let mut state = self.state();
-        let number = state.number();
-        let owned = state.scopes.get_mut(scope)?;
+        let mut scopes = self.scopes();
+        let owned = scopes.get_mut(scope)?;
         owned.expire(now);
-        let name = if owned.entries.contains_key(name) { name } else { owned.aliases.get(name)? };
-        let stored = owned.entries.get_mut(name)?;
-        owned.order.remove(&stored.place);
-        stored.place = (now.saturating_add(stored.lifetime), number);
-        owned.order.insert(stored.place, name.to_owned());
+        let name =
+            if owned.entries.get(name).is_some() { name } else { owned.aliases.get(name)? };
+        if owned.entries.get(name)?.is_expired(now) {
+            return None;
+        }
+        let stored = owned.entries.renew(name, ())?;
+        stored.used = now;
         Some(stored.entry.value.clone())
     }
 
-    pub(super) fn remove(&self, scope: &Scope, name: &str, now: i64) -> bool {
-        let mut state = self.state();
-        let Some(owned) = state.scopes.get_mut(scope) else { return false };
-        owned.expire(now);
-        owned.remove(name)
+    pub(super) fn recent(&self, kind: &str, bytes: usize, now: i64) -> Vec<(String, Vec<u8>)> {
+        let scopes = self.scopes();
+        let mut stored: Vec<(&Scope, &Stored)> = scopes
+            .iter()
+            .filter(|(scope, _)| scope.kind == kind)
+            .flat_map(|(scope, owned)| {
+                owned.entries.iter_latest().map(move |((), _, stored)| (scope, stored))
+            })
+            .filter(|(_, stored)| !stored.is_expired(now))
+            .collect();
+        stored.sort_by_key(|(_, stored)| std::cmp::Reverse(stored.used));
+        let values = stored.into_iter().map(|(scope, stored)| {
+            Ok::<_, std::convert::Infallible>((scope.owner.to_string(), stored.entry.value.clone()))
+        });
+        within(values, bytes).unwrap_or_default()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn remove(&self, scope: &Scope, name: &str, now: i64) -> bool {
+        let mut scopes = self.scopes();
+        let Some(owned) = scopes.get_mut(scope) else { return false };
+        owned.expire(now);
+        let is_expired = owned.entries.get(name).is_some_and(|stored| stored.is_expired(now));
+        owned.remove(name) && !is_expired
+    }
+
+    fn scopes(&self) -> MutexGuard<'_, HashMap<Scope, Owned>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
-}
-
 impl Owned {
+    /// Removes expired entries that no live one was used before. Those behind a live one stay until
+    /// they are the least recently used, and count as gone.
     fn expire(&mut self, now: i64) {
-        while let Some(first) = self.order.first_entry()
-            && first.key().0 <= now
-        {
-            let name = first.remove();
-            self.remove(&name);
+        while self.entries.first().is_some_and(|(_, stored)| stored.is_expired(now)) {
+            if let Some((_, stored)) = self.entries.pop_first() {
+                self.forget_aliases(&stored.entry);
+            }
         }
     }
 
     fn remove(&mut self, name: &str) -> bool {
-        let Some(Stored { entry, place, .. }) = self.entries.remove(name) else { return false };
-        self.bytes -= entry.size();
-        self.order.remove(&place);
+        let removed = self.entries.remove(name);
+        removed.inspect(|stored| self.forget_aliases(&stored.entry)).is_some()
+    }
+
+    /// Removes the aliases of an entry, unless a later entry has taken them over.
+    fn forget_aliases(&mut self, entry: &Entry) {
         for alias in &entry.aliases {
-            // A later entry may have taken the alias over.
-            if self.aliases.get(alias).is_some_and(|own| own == name) {
+            if self.aliases.get(alias) == Some(&entry.name) {
                 self.aliases.remove(alias);
             }
         }
-        true
     }
 }

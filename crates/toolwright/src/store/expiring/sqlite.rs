@@ -4,13 +4,14 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::{Kind, Safety};
-use super::{Entry, Limits, Scope, millis};
+use super::{Entry, Limits, Scope, millis, within};
 
 /// The file.
 pub(super) const STORE: Kind = Kind {
     name: "store",
     id: 0x7477_7374,
-    migrations: &["
+    migrations: &[
+        "
         CREATE TABLE entry (
             id INTEGER PRIMARY KEY,
             owner TEXT NOT NULL,
@@ -53,7 +54,13 @@ pub(super) const STORE: Kind = Kind {
             UPDATE total SET bytes = bytes - old.size, entries = entries - 1
             WHERE owner = old.owner AND kind = old.kind;
         END;
-    "],
+    ",
+        "
+        -- Lifetimes differ, so the order of use is not that of expiry.
+        DROP INDEX entry_use;
+        CREATE INDEX entry_use ON entry (owner, kind, expires - lifetime, id);
+    ",
+    ],
     // A stored entry can be lost to a power failure; what is left is whole.
     safety: Safety::Process,
 };
@@ -111,7 +118,7 @@ fn shrink(change: &Connection, scope: &Scope, limits: Limits) -> rusqlite::Resul
         let removed = change
             .prepare_cached(
                 "DELETE FROM entry WHERE id = (SELECT id FROM entry
-                 WHERE owner = ?1 AND kind = ?2 ORDER BY expires, id LIMIT 1)",
+                 WHERE owner = ?1 AND kind = ?2 ORDER BY expires - lifetime, id LIMIT 1)",
             )?
             .execute(params![scope.owner, scope.kind])?;
         if removed == 0 {
@@ -146,6 +153,20 @@ pub(super) fn get(
         .prepare_cached("SELECT value FROM content WHERE entry = ?1")?
         .query_row([id], |row| row.get(0))
         .optional()
+}
+
+pub(super) fn recent(
+    change: &Connection,
+    kind: &str,
+    bytes: usize,
+    now: i64,
+) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
+    let mut query = change.prepare(
+        "SELECT entry.owner, content.value FROM entry JOIN content ON content.entry = entry.id
+         WHERE entry.kind = ?1 AND entry.expires > ?2
+         ORDER BY entry.expires - entry.lifetime DESC, entry.id DESC",
+    )?;
+    within(query.query_map(params![kind, now], |row| Ok((row.get(0)?, row.get(1)?)))?, bytes)
 }
 
 pub(super) fn remove(

@@ -45,6 +45,19 @@ fn an_entry_is_read_by_its_owner_alone() {
 }
 
 #[test]
+fn an_entry_that_is_committed_is_stored_or_too_large() {
+    both(async |store| {
+        let stored = store.commit(&scope("alice"), entry("a", "one"), LIMITS).await;
+        assert_eq!(stored, Ok(Outcome::Stored));
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("one"));
+        let limits = Limits { bytes: 1, ..LIMITS };
+        let refused = store.commit(&scope("alice"), entry("a", "two"), limits).await;
+        assert_eq!(refused, Ok(Outcome::TooLarge));
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("one"));
+    });
+}
+
+#[test]
 fn aliases_lead_to_an_entry_and_go_with_it() {
     both(async |store| {
         let aliases = vec!["x".to_owned(), "y".to_owned()];
@@ -96,6 +109,39 @@ fn the_least_recently_used_entries_of_an_owner_make_room() {
 }
 
 #[test]
+fn an_entry_with_a_short_lifetime_is_not_displaced_by_older_ones_with_a_long_one() {
+    both(async |store| {
+        let few = Limits { entries: 2, ..LIMITS };
+        let short = Limits { lifetime: Duration::from_mins(1), ..few };
+        put(store, "alice", entry("a", "one"), few);
+        put(store, "alice", entry("b", "two"), few);
+        put(store, "alice", entry("short", "three"), short);
+        assert_eq!(get(store, "alice", "short").await.as_deref(), Some("three"));
+        assert_eq!(get(store, "alice", "a").await, None, "the least recently used");
+    });
+}
+
+#[test]
+fn an_entry_expires_behind_one_that_does_not() {
+    both(async |store| {
+        let short = Limits { lifetime: Duration::from_millis(1), ..LIMITS };
+        put(store, "alice", entry("long", "one"), LIMITS);
+        put(
+            store,
+            "alice",
+            Entry { aliases: vec!["x".to_owned()], ..entry("short", "two") },
+            short,
+        );
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(get(store, "alice", "short").await, None);
+        assert_eq!(get(store, "alice", "x").await, None);
+        assert_eq!(store.remove(&scope("alice"), "short").await, Ok(false));
+        assert_eq!(store.recent("note", 100).await.unwrap().len(), 1);
+        assert_eq!(get(store, "alice", "long").await.as_deref(), Some("one"));
+    });
+}
+
+#[test]
 fn an_entry_expires_when_nobody_reads_it() {
     both(async |store| {
         let short = Limits { lifetime: Duration::from_millis(400), ..LIMITS };
@@ -132,4 +178,26 @@ async fn a_file_keeps_entries_totals_and_expiry() {
     assert_eq!(number("SELECT count(*) FROM entry"), 2);
     assert_eq!(number("SELECT count(*) FROM content"), 2);
     assert_eq!(number("SELECT entries FROM total WHERE owner = 'carol'"), 0);
+}
+
+#[test]
+fn the_recent_entries_of_a_kind_are_read_for_all_owners() {
+    both(async |store| {
+        put(store, "alice", entry("a", "one"), LIMITS);
+        std::thread::sleep(Duration::from_millis(5));
+        put(store, "bob", entry("b", "two"), LIMITS);
+        put(store, "bob", entry("short", "gone"), Limits { lifetime: Duration::ZERO, ..LIMITS });
+        let other = Scope { kind: "other", ..scope("alice") };
+        store.put(&other, entry("c", "three"), LIMITS, |_| {});
+        let recent = async |bytes| {
+            let found = store.recent("note", bytes).await.unwrap();
+            found
+                .into_iter()
+                .map(|(owner, value)| (owner, String::from_utf8(value).unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let of = |owner: &str, value: &str| (owner.to_owned(), value.to_owned());
+        assert_eq!(recent(100).await, [of("alice", "one"), of("bob", "two")]);
+        assert_eq!(recent(5).await, [of("bob", "two")], "the most recently used");
+    });
 }

@@ -1,6 +1,6 @@
 //! Names of models: `upstream/model`, or a bare id whose beginning tells whose it is.
 
-use toolwright_core::near::nearest;
+use toolwright_core::suggest;
 
 use super::{Known, all, find};
 use crate::run::UnknownModel;
@@ -107,9 +107,9 @@ pub fn resolve(name: &str) -> Result<(Known, &str), UnknownModel> {
     let Some((upstream, model)) = split else { return Err(unknown) };
     let ids: Vec<&str> = all().map(|known| known.id).collect();
     let also = ALSO.iter().find(|(own, _)| own.eq_ignore_ascii_case(upstream));
-    let near = also.map(|(_, id)| *id).or_else(|| nearest(upstream, ids.iter().copied()));
-    Err(match near {
-        Some(id) if !model.is_empty() => unknown.with_near(format!("{id}/{model}")),
+    let suggestion = also.map(|(_, id)| *id).or_else(|| suggest(upstream, ids.iter().copied()));
+    Err(match suggestion {
+        Some(id) if !model.is_empty() => unknown.with_suggestion(format!("{id}/{model}")),
         _ => unknown,
     })
 }

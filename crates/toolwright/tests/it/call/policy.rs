@@ -78,7 +78,7 @@ fn a_document_with_a_mistake_is_refused_where_it_is() {
         ("[]", ""),
         (r#"{"defualt": "deny"}"#, ""),
         (r#"{"default": "Deny"}"#, "/default"),
-        (r#"{"rules": [{"tools": ["a"]}]}"#, "/rules/0"),
+        (r#"{"rules": [{"tools": ["a"]}]}"#, "/rules/0/effect"),
         (r#"{"rules": [{"effect": "allow"}, {"effect": "deny", "tool": ["a"]}]}"#, "/rules/1"),
         (r#"{"rules": [{"effect": "deny", "effect": "allow"}]}"#, "/rules/0"),
         (r#"{"rules": [{"effect": "allow", "tools": []}]}"#, "/rules/0/tools"),

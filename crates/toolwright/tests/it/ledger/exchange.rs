@@ -218,6 +218,7 @@ mod sqlite {
         DROP INDEX entry_tool;
         ALTER TABLE entry DROP COLUMN kind;
         CREATE INDEX entry_tool ON entry (tool);
+        DROP TABLE session;
         PRAGMA user_version = 1;";
 
     #[tokio::test]

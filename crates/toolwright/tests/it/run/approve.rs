@@ -101,11 +101,11 @@ async fn an_approval_of_another_call_is_refused_when_a_run_is_read() {
     let mut run = agent.run("pay").build().unwrap();
     run.finish().await.unwrap_err();
     let saved = run.save().compact();
-    let forged = saved.replace(r#""call":{"name":"pay""#, r#""call":{"name":"look""#);
-    assert_ne!(forged, saved);
+    let (before, after) = saved.rsplit_once(r#""name":"pay""#).unwrap();
+    let forged = format!(r#"{before}"name":"look"{after}"#);
     let refused = agent.resume(&Json::parse(&forged).unwrap()).map(drop);
-    let Err(RunError::Saved { path, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!(path, "/pending/calls/1/waiting");
+    let Err(RunError::Saved(error)) = refused else { panic!("{refused:?}") };
+    assert_eq!(error.path, "/pending/calls/1/waiting");
 }
 
 /// Wherever a saved run was edited, it is refused or goes on; it never brings its host down.
@@ -148,12 +148,15 @@ async fn a_resumed_run_makes_no_call_twice() {
         drop(run);
 
         let mut run = agent.resume(&saved).unwrap().build().unwrap();
+        let answers = run.answers(1);
+        assert_eq!((answers.len(), answers[0].calls().count()), (1, 2), "its calls are under way");
         if !answered_before {
             assert_eq!(run.waiting().count(), 1);
             run.answer(&id, Answer::Approve).unwrap();
         }
         let finished = run.finish().await.unwrap();
         assert_eq!((looks.get(), pays.get()), (1, 1));
+        assert_eq!(run.answers(1).last(), Some(&finished.response));
         assert_legal(&finished.messages);
         assert_eq!(script.requests().len(), 2);
 
@@ -203,7 +206,7 @@ async fn a_run_of_another_agent_is_refused() {
     run.finish().await.unwrap_err();
     let other = Agent::new("other").with_model(script.model());
     assert!(
-        matches!(other.resume(&run.save()), Err(RunError::Saved { path, .. }) if path == "/agent")
+        matches!(other.resume(&run.save()), Err(RunError::Saved(error)) if error.path == "/agent")
     );
 }
 
@@ -219,6 +222,6 @@ async fn a_saved_run_whose_calls_were_changed_is_refused() {
     ] {
         assert!(text.contains(from));
         let changed = Json::parse(&text.replacen(from, to, 1)).unwrap();
-        assert!(matches!(agent.resume(&changed), Err(RunError::Saved { .. })), "{to}");
+        assert!(matches!(agent.resume(&changed), Err(RunError::Saved(_))), "{to}");
     }
 }

@@ -162,9 +162,9 @@ fn a_later_version_is_refused() {
     let agent = agent(&script, toolbox([]));
     let mut saved = agent.run("hello").build().unwrap().save();
     saved.as_object_mut().unwrap().insert("version", 2u64);
-    let Err(RunError::Saved { path, message }) = agent.resume(&saved) else { panic!() };
-    assert_eq!(path, "/version");
-    assert!(message.contains("later"));
+    let Err(RunError::Saved(error)) = agent.resume(&saved) else { panic!() };
+    assert_eq!(error.path, "/version");
+    assert!(error.expected.contains("later"));
     assert!(agent.resume(&Json::Null).is_err());
 }
 

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use toolwright::run::Upstream;
 use toolwright::{Event, Fault, Request, Response};
 use toolwright_core::FaultClass;
 
-use super::answer::{at, next, request};
+use super::answer::{at, request};
 use super::remote;
 use super::replay::{Replay, Reply, recorded};
 use super::server::{Server, read_request};
@@ -109,7 +110,7 @@ async fn a_stream_is_tried_again_until_its_first_event() {
     let replay = Replay::of([passing(500), streamed(error), streamed(""), streamed(done)]).await;
     let remote = at("openai-chat", &replay).with_retries(3);
     let mut stream = remote.stream(asked()).await.expect("the fourth answer");
-    assert!(matches!(next(&mut stream).await, Some(Event::Start(_))));
+    assert!(matches!(stream.next().await, Some(Event::Start(_))));
     assert_eq!(replay.seen().len(), 4);
 }
 
@@ -120,13 +121,13 @@ async fn a_stream_that_breaks_ends_with_a_fault_and_is_not_tried_again() {
         let replay = Replay::of([reply]).await;
         let mut stream = at("openai-chat", &replay).stream(asked()).await.expect("a beginning");
         let mut events = Vec::new();
-        while let Some(event) = next(&mut stream).await {
+        while let Some(event) = stream.next().await {
             events.push(event);
         }
         toolwright::event::law::check(&events).unwrap();
         assert!(matches!(events.first(), Some(Event::Start(_))), "{events:?}");
         assert!(matches!(events.last(), Some(Event::Fault(_))), "{events:?}");
-        assert_eq!(next(&mut stream).await, None);
+        assert_eq!(stream.next().await, None);
         assert_eq!(replay.seen().len(), 1);
     }
 }
@@ -164,7 +165,7 @@ async fn a_stream_that_is_dropped_is_cancelled_upstream() {
     })
     .await;
     let mut stream = remote(&server.url()).stream(asked()).await.unwrap();
-    assert!(next(&mut stream).await.is_some());
+    assert!(stream.next().await.is_some());
     drop(stream);
     let guard = Duration::from_secs(30);
     tokio::time::timeout(guard, told).await.expect("closed in time").expect("closed");
@@ -195,7 +196,7 @@ async fn a_slow_reader_slows_the_upstream_down() {
     })
     .await;
     let mut stream = remote(&server.url()).stream(asked()).await.unwrap();
-    assert!(next(&mut stream).await.is_some());
+    assert!(stream.next().await.is_some());
     let guard = Duration::from_mins(1);
     let written = tokio::time::timeout(guard, told).await.expect("in time").expect("told");
     assert!(written < ENDLESS, "nobody read, and {written} bytes were taken");

@@ -1,9 +1,8 @@
 //! Canonical requests to every dialect, whole and streamed, against recorded replies.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use futures_core::Stream;
+use futures_util::StreamExt;
 use toolwright::event::join::join;
 use toolwright::run::{Model, Upstream};
 use toolwright::upstream::{Credential, Losses, Remote};
@@ -121,17 +120,8 @@ pub fn request() -> Request {
         .with_tools([tool("get_weather"), tool("search_flights")])
 }
 
-pub async fn next(stream: &mut (impl Stream<Item = Event> + Unpin)) -> Option<Event> {
-    std::future::poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
-}
-
 async fn events(model: &Model, request: Request) -> Result<Vec<Event>, Fault> {
-    let mut stream = model.stream(request).await?;
-    let mut events = Vec::new();
-    while let Some(event) = next(&mut stream).await {
-        events.push(event);
-    }
-    Ok(events)
+    Ok(model.stream(request).await?.collect().await)
 }
 
 fn calls(response: &Response) -> Vec<(String, String)> {

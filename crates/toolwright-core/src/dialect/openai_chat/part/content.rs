@@ -57,12 +57,15 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
     }
 }
 
+/// The types of parts that have a canonical form. Qwen, Zhipu, OpenRouter and vLLM take `video_url`.
+const KINDS: [&str; 6] = ["text", "refusal", "image_url", "video_url", "input_audio", "file"];
+
 /// Reads a part.
 fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     let origin = fields.origin();
     let kind = fields.tag("type").unwrap_or_default().to_owned();
-    if !matches!(kind.as_str(), "text" | "refusal" | "image_url" | "input_audio" | "file") {
+    if !KINDS.contains(&kind.as_str()) {
         let whole = Json::Object(fields.into_object());
         return Ok(Part::opaque(quirks.dialect, whole).with_origin(origin));
     }
@@ -74,21 +77,32 @@ fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeErr
             fields.put_back(PLACE, "content");
             Body::Refusal(fields.need_string("refusal")?)
         }
-        "image_url" => Body::Media(decode_image(&mut fields, quirks)?),
+        "image_url" => {
+            Body::Media(decode_link(&mut fields, "image_url", MediaKind::Image, quirks)?)
+        }
+        "video_url" => {
+            Body::Media(decode_link(&mut fields, "video_url", MediaKind::Video, quirks)?)
+        }
         "input_audio" => Body::Media(decode_audio(&mut fields, quirks)?),
         _ => Body::Media(decode_file(&mut fields, quirks)?),
     };
     Ok(Part { body, signature: None, cache, origin, extra: fields.rest() })
 }
 
-fn decode_image(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+/// Reads a medium by its address, or by its data in the address.
+fn decode_link(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    kind: MediaKind,
+    quirks: &Quirks,
+) -> Result<Media, DecodeError> {
     let path = fields.path();
-    let url = match fields.need("image_url")? {
+    let url = match fields.need(key)? {
         Json::String(url) => url,
         own => {
-            let mut own = Fields::new(own, path.key("image_url"), quirks.dialect)?;
+            let mut own = Fields::new(own, path.key(key), quirks.dialect)?;
             let url = own.need_string("url")?;
-            keep(fields, "image_url", own.into_object());
+            keep(fields, key, own.into_object());
             url
         }
     };
@@ -96,7 +110,7 @@ fn decode_image(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decod
         Some((mime, data)) => (Some(mime.to_owned()), MediaSource::Base64(data.to_owned())),
         None => (None, MediaSource::Url(url)),
     };
-    Ok(Media { kind: MediaKind::Image, mime, source, name: None })
+    Ok(Media { kind, mime, source, name: None })
 }
 
 fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
@@ -156,15 +170,23 @@ fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
     Some(Json::Object(object))
 }
 
+/// A part that says where a medium is.
+fn link(kind: &'static str, url: &str) -> Object {
+    let mut object = object! {"type": kind};
+    object.insert(kind, object! {"url": url});
+    object
+}
+
 fn encode_media(media: &Media, quirks: &Quirks) -> Option<Object> {
     let mime = media.mime.as_deref();
     Some(match (media.kind, &media.source) {
-        (MediaKind::Image, MediaSource::Url(url)) => {
-            object! {"type": "image_url", "image_url": object! {"url": url.as_str()}}
-        }
+        (MediaKind::Image, MediaSource::Url(url)) => link("image_url", url),
         (MediaKind::Image, MediaSource::Base64(data)) => {
-            let url = format!("data:{};base64,{data}", mime.unwrap_or("image/png"));
-            object! {"type": "image_url", "image_url": object! {"url": url}}
+            link("image_url", &format!("data:{};base64,{data}", mime.unwrap_or("image/png")))
+        }
+        (MediaKind::Video, MediaSource::Url(url)) => link("video_url", url),
+        (MediaKind::Video, MediaSource::Base64(data)) => {
+            link("video_url", &format!("data:{};base64,{data}", mime.unwrap_or("video/mp4")))
         }
         (MediaKind::Audio, MediaSource::Base64(data)) => {
             let format = mime.and_then(|mime| mime.strip_prefix("audio/")).unwrap_or("wav");

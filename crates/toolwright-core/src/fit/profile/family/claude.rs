@@ -8,13 +8,16 @@ const ALL: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 /// Least `budget_tokens`.
 const LEAST_BUDGET: u64 = 1024;
 
+/// Any Claude model.
+const ANY: Family = Family { context_window: Some(200_000), ..Family::UNKNOWN };
+
 /// Families since Opus 4.7: adaptive thinking only, sampling settings refused.
 const ADAPTIVE: Family = Family {
     max_output: Some(128_000),
     fixed_sampling: FixedSampling::Always,
     efforts: ALL,
     hidden: true,
-    ..Family::UNKNOWN
+    ..ANY
 };
 
 /// Families that think by default, and can be told not to.
@@ -29,7 +32,7 @@ const BUDGET: Family = Family {
     fixed_sampling: FixedSampling::WhileThinking,
     budget: Some((LEAST_BUDGET, 63_999)),
     adaptive: false,
-    ..Family::UNKNOWN
+    ..ANY
 };
 
 /// 4.6: budgets and adaptive thinking.
@@ -45,6 +48,7 @@ const BOTH: Family = Family {
 /// A model of unknown version behind Claude's interface: every way to ask for thinking is passed on.
 pub const ANY_CLAUDE: Family = Family {
     name: "any",
+    context_window: None,
     max_output: None,
     one_of_sampling: false,
     efforts: ALL,
@@ -53,7 +57,7 @@ pub const ANY_CLAUDE: Family = Family {
 };
 
 /// Families that do not think.
-const PLAIN: Family = Family { max_output: Some(8192), ..Family::UNKNOWN };
+const PLAIN: Family = Family { max_output: Some(8192), ..ANY };
 
 /// A row of the table: the tier, the first version it holds for, and the family.
 type Row = (&'static [&'static str], (u32, u32), Family);

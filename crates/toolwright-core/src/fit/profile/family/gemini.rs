@@ -5,13 +5,23 @@ use super::{Family, version, words};
 /// Effort words (`thinkingLevel`) of the third generation's Flash models.
 const ALL: &[&str] = &["minimal", "low", "medium", "high"];
 
+/// Models that do not think.
+const PLAIN: Family =
+    Family { context_window: Some(1_048_576), max_output: Some(8192), ..Family::UNKNOWN };
+
 /// Models that think, and show it if asked to.
 const THINKING: Family =
-    Family { max_output: Some(65_536), default_on: true, hidden: true, ..Family::UNKNOWN };
+    Family { max_output: Some(65_536), default_on: true, hidden: true, ..PLAIN };
 
 /// A model of unknown version: levels and budgets are passed on.
-pub const ANY_GEMINI: Family =
-    Family { name: "any", max_output: None, efforts: ALL, budget: Some((1, u64::MAX)), ..THINKING };
+pub const ANY_GEMINI: Family = Family {
+    name: "any",
+    context_window: None,
+    max_output: None,
+    efforts: ALL,
+    budget: Some((1, u64::MAX)),
+    ..THINKING
+};
 
 /// A row of the table: a word that the id must have (or none), the first version it holds for, and
 /// the family.
@@ -73,7 +83,7 @@ pub const GEMINI: &[Row] = &[
         },
     ),
     ("", (2, 5), Family { name: "gemini 2.5", budget: Some((1, 24_576)), ..THINKING }),
-    ("", (0, 0), Family { name: "gemini 2", max_output: Some(8192), ..Family::UNKNOWN }),
+    ("", (0, 0), Family { name: "gemini 2", ..PLAIN }),
 ];
 
 /// The family of a Gemini model; `None` for an id that names none, or names no version.

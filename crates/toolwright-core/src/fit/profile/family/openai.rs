@@ -4,6 +4,7 @@ use super::{Family, FixedSampling, version, words};
 
 /// Reasoning models: sampling settings and stop sequences are refused.
 const REASONING: Family = Family {
+    context_window: Some(400_000),
     max_output: Some(128_000),
     fixed_sampling: FixedSampling::Always,
     stop: false,
@@ -21,6 +22,9 @@ const OPTIONAL: Family = Family {
     ..REASONING
 };
 
+/// The o-series.
+const O: Family = Family { context_window: Some(200_000), max_output: Some(100_000), ..REASONING };
+
 /// Models that do not reason.
 const PLAIN: Family = Family { can_disable: true, ..Family::UNKNOWN };
 
@@ -30,9 +34,19 @@ type Row = (&'static str, &'static str, (u32, u32), Family);
 
 /// All families. Rows with a word stand before those without.
 pub const OPENAI: &[Row] = &[
-    ("o", "", (3, 0), Family { name: "o3, o4-mini", max_output: Some(100_000), ..REASONING }),
-    ("o", "", (1, 0), Family { name: "o1", max_output: Some(100_000), stop: true, ..REASONING }),
-    ("gpt", "chat", (5, 0), Family { name: "gpt-5-chat", max_output: Some(16_384), ..PLAIN }),
+    ("o", "", (3, 0), Family { name: "o3, o4-mini", ..O }),
+    ("o", "", (1, 0), Family { name: "o1", stop: true, ..O }),
+    (
+        "gpt",
+        "chat",
+        (5, 0),
+        Family {
+            name: "gpt-5-chat",
+            context_window: Some(128_000),
+            max_output: Some(16_384),
+            ..PLAIN
+        },
+    ),
     (
         "gpt",
         "codex",
@@ -105,8 +119,23 @@ pub const OPENAI: &[Row] = &[
         (5, 0),
         Family { name: "gpt-5", efforts: &["minimal", "low", "medium", "high"], ..REASONING },
     ),
-    ("gpt", "", (4, 1), Family { name: "gpt-4.1", max_output: Some(32_768), ..PLAIN }),
-    ("gpt", "4o", (0, 0), Family { name: "gpt-4o", max_output: Some(16_384), ..PLAIN }),
+    (
+        "gpt",
+        "",
+        (4, 1),
+        Family {
+            name: "gpt-4.1",
+            context_window: Some(1_047_576),
+            max_output: Some(32_768),
+            ..PLAIN
+        },
+    ),
+    (
+        "gpt",
+        "4o",
+        (0, 0),
+        Family { name: "gpt-4o", context_window: Some(128_000), max_output: Some(16_384), ..PLAIN },
+    ),
     ("gpt", "turbo", (0, 0), Family { name: "gpt-4-turbo", max_output: Some(4096), ..PLAIN }),
     ("gpt", "", (0, 0), Family { name: "gpt-4", max_output: Some(8192), ..PLAIN }),
 ];

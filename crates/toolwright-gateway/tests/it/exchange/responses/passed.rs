@@ -2,21 +2,22 @@
 
 use super::*;
 
-/// A whole response of a vendor.
+/// A whole response of a vendor that has stored it.
 fn vendor_said(id: &str, text: &str) -> Reply {
     Reply::json(200, response(id, text))
 }
 
 fn response(id: &str, text: &str) -> String {
     format!(
-        r#"{{"id":"{id}","object":"response","created_at":1,"status":"completed","model":"gpt-x","output":[{{"id":"msg_of_{id}","type":"message","status":"completed","role":"assistant","content":[{{"type":"output_text","text":"{text}","annotations":[]}}]}}],"usage":null}}"#
+        r#"{{"id":"{id}","object":"response","created_at":1,"status":"completed","store":true,"model":"gpt-x","output":[{{"id":"msg_of_{id}","type":"message","status":"completed","role":"assistant","content":[{{"type":"output_text","text":"{text}","annotations":[]}}]}}],"usage":null}}"#
     )
 }
 
 /// The same as a stream, in pieces of thirteen bytes.
 fn vendor_streamed(id: &str, text: &str) -> Reply {
-    let begun =
-        format!(r#"{{"id":"{id}","object":"response","status":"in_progress","output":[]}}"#);
+    let begun = format!(
+        r#"{{"id":"{id}","object":"response","status":"in_progress","store":true,"output":[]}}"#
+    );
     let body = format!(
         "event: response.created\ndata: {{\"type\":\"response.created\",\"response\":{begun}}}\n\n\
          event: response.completed\ndata: {{\"type\":\"response.completed\",\"response\":{}}}\n\n",
@@ -153,4 +154,67 @@ fn where_no_key_is_asked_for_unknown_ids_are_the_vendor_s_to_judge() {
     openai.then(vendor_said("resp_w", "B"));
     ask(&gateway, "\"Hi.\"", r#","conversation":"conv_1","background":true"#).ok();
     assert_eq!(text_at(&openai.last().json(), "/conversation"), "conv_1");
+}
+
+/// Replies as a server without state sends them: it does not say that it has stored them.
+fn without_state(reply: Reply) -> Reply {
+    let forget = |text: Vec<u8>| String::from_utf8(text).unwrap().replace(r#""store":true,"#, "");
+    match reply {
+        Reply::Whole { status, headers, body } => {
+            Reply::Whole { status, headers, body: forget(body).into() }
+        }
+        Reply::Pieces { kind, pieces } => {
+            Reply::Pieces { kind, pieces: vec![forget(pieces.concat()).into()] }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn an_upstream_without_state_gets_the_conversation_in_place_of_its_id() {
+    for stream in [false, true] {
+        let reply =
+            if stream { vendor_streamed("resp_v", "A.") } else { vendor_said("resp_v", "A.") };
+        let replies = [reply, vendor_said("resp_w", "B."), vendor_said("resp_x", "C.")];
+        let local = Upstream::start(replies.map(without_state));
+        let claude = Upstream::start([said("D.")]);
+        let gateway = Gateway::start(&config(&local, &claude));
+        let more = format!(r#","stream":{stream}"#);
+        post(&gateway, &ALICE, "fast", "\"Hi.\"", &more).ok();
+        let texts = |sent: &Json| -> Vec<String> {
+            let items = items_at(sent, "/input");
+            let text = |item: &Json| match at(item, "/content") {
+                Json::String(text) => text,
+                _ => text_at(item, "/content/0/text"),
+            };
+            items.iter().map(text).collect()
+        };
+        let second = post(&gateway, &ALICE, "fast", "\"So?\"", &continues("resp_v")).ok();
+        let sent = local.last().json();
+        assert_eq!(at(&sent, "/previous_response_id"), Json::Null);
+        assert_eq!(texts(&sent), ["Hi.", "A.", "So?"], "{}", sent.compact());
+        let reference = r#"[{"type":"item_reference","id":"msg_of_resp_v"}]"#;
+        post(&gateway, &ALICE, "fast", reference, "").ok();
+        assert_eq!(texts(&local.last().json()), ["A."]);
+        // What the gateway has stored can go anywhere, for the same client.
+        post(&gateway, &ALICE, "slow", "\"Bye.\"", &continues(&id_of(&second))).ok();
+        assert_eq!(history(&claude).last().map(String::as_str), Some("user: Bye."));
+        is_previous_not_found(
+            &post(&gateway, &BOB, "fast", "\"So?\"", &continues("resp_v")),
+            "resp_v",
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_continues_itself_is_not_followed_for_ever() {
+    let reply = || without_state(vendor_said("resp_same", "A."));
+    let local = Upstream::start([reply(), reply()]);
+    let config =
+        format!("{}[models]\nfast = \"local/m\"\n", table("local", "openai-responses", &local));
+    let gateway = Gateway::start(&config);
+    for _ in 0..2 {
+        ask(&gateway, "\"Hi.\"", &continues("resp_same")).ok();
+        assert_eq!(text_at(&local.last().json(), "/previous_response_id"), "resp_same");
+    }
 }

@@ -25,7 +25,7 @@ impl Source<'_> {
         };
         let (from, to) = led.or_else(alone)?;
         let range = own[from].range.start..own[to].range.end;
-        self.used.push(range.clone());
+        self.use_up(&range);
         Some(self.text[range].to_owned())
     }
 

@@ -5,7 +5,7 @@ use toolwright_core::{Json, Tool};
 use super::super::piece::{Kind, Piece};
 use super::super::slot::{Role, Slot};
 use super::super::word::words;
-use super::{Source, overlaps};
+use super::Source;
 
 impl Source<'_> {
     /// The text that a parameter asks for.
@@ -59,7 +59,7 @@ impl Source<'_> {
                 && name.trim_start_matches('-').eq_ignore_ascii_case(slot.name)
                 && !value.is_empty()
             {
-                self.used.push(piece.range.clone());
+                self.use_up(&piece.range);
                 return Some(value.to_owned());
             }
             let after = whole[piece.range.end..].trim_start();
@@ -67,7 +67,7 @@ impl Source<'_> {
                 && after.starts_with([':', '=', '：'])
                 && let Some(next) = own.get(at + 1).filter(|next| self.is_free(next))
             {
-                self.used.push(next.range.clone());
+                self.use_up(&next.range);
                 return Some(next.text.to_owned());
             }
         }
@@ -104,10 +104,10 @@ impl Source<'_> {
         let range = first.range.start..last.range.end;
         let text =
             self.text[range.clone()].trim().trim_end_matches(['?', '？', '。', '.', '!', '！']);
-        if text.is_empty() || self.used.iter().any(|used| overlaps(used, &range)) {
+        if text.is_empty() || !self.is_unused(&range) {
             return None;
         }
-        self.used.push(range);
+        self.use_up(&range);
         Some(text.to_owned())
     }
 }

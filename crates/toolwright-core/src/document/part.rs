@@ -1,15 +1,13 @@
-//! A part: one field that says what it is, and what is attached to it.
+//! Parts, calls and outcomes in their stored form. A part has one field that says what it is, and what
+//! is attached to it.
 
-use toolwright_core::json::Object;
-use toolwright_core::part::{
+use super::{DocumentError, Fields, text};
+use crate::json::Object;
+use crate::part::{
     Body, CacheMark, Media, MediaKind, MediaSource, Opaque, Reasoning, Section, SectionKind,
     Signature,
 };
-use toolwright_core::{Call, Json, Outcome, Part, object};
-
-use super::field::{Bad, Fields};
-use super::message::{read_dialect, read_extra, write_extra};
-use crate::call::approve;
+use crate::{Arguments, Call, Dialect, Extra, Json, Outcome, Part, object};
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),
@@ -18,7 +16,8 @@ const MEDIA: [(&str, MediaKind); 4] = [
     ("video", MediaKind::Video),
 ];
 
-pub(super) fn write(part: &Part) -> Object {
+/// Writes a part with its signature and extra fields.
+pub fn write_part(part: &Part) -> Object {
     let mut out = match &part.body {
         Body::Text(text) => object! {"text": text.as_str()},
         Body::Refusal(text) => object! {"refusal": text.as_str()},
@@ -42,13 +41,12 @@ pub(super) fn write(part: &Part) -> Object {
     out
 }
 
-pub(super) fn read(document: &Json) -> Result<Part, Bad> {
+/// Reads what [`write_part`] wrote.
+pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
     let fields = Fields::of(document)?;
-    let (kind, value) = document
-        .as_object()
-        .and_then(|object| object.iter().next())
-        .ok_or_else(|| Bad::new("a part"))?;
-    let text = || value.as_str().map(str::to_owned).ok_or_else(|| Bad::new("text"));
+    let (kind, value) =
+        fields.as_object().iter().next().ok_or_else(|| DocumentError::new("a part"))?;
+    let text = || text(value).map(str::to_owned);
     let body = match kind {
         "text" => text().map(Body::Text),
         "refusal" => text().map(Body::Refusal),
@@ -58,7 +56,7 @@ pub(super) fn read(document: &Json) -> Result<Part, Bad> {
         "call" => read_call(value).map(Body::Call),
         "outcome" => read_outcome(value).map(Body::Outcome),
         "opaque" => read_opaque(value).map(Body::Opaque),
-        _ => return Err(Bad::new("a known kind of part")),
+        _ => return Err(DocumentError::new("a known kind of part")),
     };
     let signature = fields.optional("signature", |own| {
         let own = Fields::of(own)?;
@@ -69,42 +67,45 @@ pub(super) fn read(document: &Json) -> Result<Part, Bad> {
         Ok(CacheMark { ttl: Fields::of(own)?.owned("ttl")?, ..CacheMark::default() })
     })?;
     let extra = read_extra(fields)?;
-    Ok(Part { signature, cache, extra, ..Part::new(body.map_err(|bad| bad.within(kind))?) })
+    Ok(Part { signature, cache, extra, ..Part::new(body.map_err(|error| error.within(kind))?) })
 }
 
-/// A call, its arguments as the exact text.
-pub(super) fn write_call(call: &Call) -> Object {
+/// Writes a call, its arguments as the exact text.
+pub fn write_call(call: &Call) -> Object {
     object! {
         "id": call.id.clone(),
         "name": call.name.as_str(),
-        "form": approve::form(&call.arguments),
+        "form": form(&call.arguments),
         "arguments": call.arguments.as_str(),
     }
 }
 
-pub(super) fn read_call(document: &Json) -> Result<Call, Bad> {
+/// Reads what [`write_call`] wrote.
+pub fn read_call(document: &Json) -> Result<Call, DocumentError> {
     let fields = Fields::of(document)?;
-    let arguments = approve::of_form(fields.text("form")?, fields.text("arguments")?)
-        .ok_or_else(|| Bad::new("text of the form that is named").within("arguments"))?;
+    let arguments = with_form(fields.text("form")?, fields.text("arguments")?)
+        .ok_or_else(|| DocumentError::new("text of the form that is named").within("arguments"))?;
     Ok(Call { id: fields.owned("id")?, name: fields.text("name")?.to_owned(), arguments })
 }
 
-pub(super) fn write_outcome(outcome: &Outcome) -> Object {
+/// Writes an outcome.
+pub fn write_outcome(outcome: &Outcome) -> Object {
     object! {
         "call_id": outcome.call_id.clone(),
         "name": outcome.name.clone(),
-        "content": outcome.content.iter().map(write).collect::<Vec<_>>(),
+        "content": outcome.content.iter().map(write_part).collect::<Vec<_>>(),
         "error": outcome.error,
     }
 }
 
-pub(super) fn read_outcome(document: &Json) -> Result<Outcome, Bad> {
+/// Reads what [`write_outcome`] wrote.
+pub fn read_outcome(document: &Json) -> Result<Outcome, DocumentError> {
     let fields = Fields::of(document)?;
     Ok(Outcome {
         call_id: fields.owned("call_id")?,
         name: fields.owned("name")?,
-        content: fields.list("content", read)?,
-        error: fields.flag("error")?,
+        content: fields.list("content", read_part)?,
+        error: fields.optional_flag("error")?,
     })
 }
 
@@ -117,18 +118,18 @@ fn write_reasoning(reasoning: &Reasoning) -> Object {
     object! {"sections": sections, "redacted": reasoning.redacted}
 }
 
-fn read_reasoning(document: &Json) -> Result<Reasoning, Bad> {
+fn read_reasoning(document: &Json) -> Result<Reasoning, DocumentError> {
     let fields = Fields::of(document)?;
     let sections = fields.list("sections", |section| {
         let section = Fields::of(section)?;
-        let kind = match section.text("kind")? {
-            "full" => SectionKind::Full,
-            "summary" => SectionKind::Summary,
-            _ => return Err(Bad::new("full or summary").within("kind")),
-        };
+        let kind = section.word("kind", "full or summary", |word| match word {
+            "full" => Some(SectionKind::Full),
+            "summary" => Some(SectionKind::Summary),
+            _ => None,
+        })?;
         Ok(Section { kind, text: section.text("text")?.to_owned() })
     })?;
-    Ok(Reasoning { sections, redacted: fields.flag("redacted")?.unwrap_or_default() })
+    Ok(Reasoning { sections, redacted: fields.optional_flag("redacted")?.unwrap_or_default() })
 }
 
 fn write_media(media: &Media) -> Object {
@@ -146,12 +147,21 @@ fn write_media(media: &Media) -> Object {
     out
 }
 
-fn read_media(document: &Json) -> Result<Media, Bad> {
+fn read_media(document: &Json) -> Result<Media, DocumentError> {
     let fields = Fields::of(document)?;
-    let word = fields.text("kind")?;
-    let kind = MEDIA.iter().find(|row| row.0 == word);
-    let kind = kind.ok_or_else(|| Bad::new("a kind of media").within("kind"))?.1;
-    let source = if let Some(text) = fields.owned("base64")? {
+    let kind = fields.word("kind", "a kind of media", |word| {
+        MEDIA.iter().find(|row| row.0 == word).map(|row| row.1)
+    })?;
+    let source = if let Some(form) = fields.optional_text("form")? {
+        // As journals had it before parts had one stored form.
+        let text = fields.text("source")?.to_owned();
+        match form {
+            "base64" => MediaSource::Base64(text),
+            "text" => MediaSource::Text(text),
+            "url" => MediaSource::Url(text),
+            _ => return Err(DocumentError::new("base64, text or url").within("form")),
+        }
+    } else if let Some(text) = fields.owned("base64")? {
         MediaSource::Base64(text)
     } else if let Some(text) = fields.owned("text")? {
         MediaSource::Text(text)
@@ -163,8 +173,48 @@ fn read_media(document: &Json) -> Result<Media, Bad> {
     Ok(Media { kind, mime: fields.owned("mime")?, source, name: fields.owned("name")? })
 }
 
-fn read_opaque(document: &Json) -> Result<Opaque, Bad> {
+fn read_opaque(document: &Json) -> Result<Opaque, DocumentError> {
     let fields = Fields::of(document)?;
     let value = fields.required("value", |value| Ok(value.clone()))?;
     Ok(Opaque { dialect: read_dialect(fields, "dialect")?, value })
+}
+
+/// Writes extra fields with the dialect they belong to; `None` if there are none.
+pub fn write_extra(extra: &Extra) -> Option<Object> {
+    let (dialect, fields) = (extra.dialect()?, extra.fields()?);
+    Some(object! {"dialect": dialect.id(), "fields": fields.clone()})
+}
+
+/// Reads the field `extra`, which [`write_extra`] wrote.
+pub fn read_extra(fields: Fields<'_>) -> Result<Extra, DocumentError> {
+    let extra = fields.optional("extra", |extra| {
+        let extra = Fields::of(extra)?;
+        let object = extra.object("fields")?.as_object();
+        Ok(Extra::new(read_dialect(extra, "dialect")?, object.clone()))
+    })?;
+    Ok(extra.unwrap_or_default())
+}
+
+/// Reads the id of a dialect.
+pub fn read_dialect(fields: Fields<'_>, key: &str) -> Result<Dialect, DocumentError> {
+    fields.word(key, "a dialect", |word| word.parse().ok())
+}
+
+/// The word by which a document says what the text of arguments is.
+fn form(arguments: &Arguments) -> &'static str {
+    match arguments {
+        Arguments::Json(_) => "json",
+        Arguments::Malformed(_) => "malformed",
+        Arguments::Free(_) => "free",
+    }
+}
+
+/// Arguments by that word and their text, if they go together.
+fn with_form(form: &str, text: &str) -> Option<Arguments> {
+    match form {
+        "json" => Some(Arguments::from_text(text)).filter(|own| matches!(own, Arguments::Json(_))),
+        "malformed" => Some(Arguments::Malformed(text.to_owned())),
+        "free" => Some(Arguments::Free(text.to_owned())),
+        _ => None,
+    }
 }

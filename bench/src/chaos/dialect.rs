@@ -1,0 +1,112 @@
+//! The dialects in which the clients of a chaos run ask, and how an answer ends that is whole.
+
+use memchr::memmem;
+use serde_json::{Value, json};
+
+use crate::question::Manner;
+
+/// A dialect of clients, which is also the name of an upstream that speaks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Dialect {
+    OpenaiChat,
+    OpenaiResponses,
+    Anthropic,
+    Bedrock,
+    Gemini,
+    Deepseek,
+    Ollama,
+    Mistral,
+    Cohere,
+}
+
+impl Dialect {
+    /// All of them.
+    pub(crate) const ALL: [Dialect; 9] = [
+        Dialect::OpenaiChat,
+        Dialect::OpenaiResponses,
+        Dialect::Anthropic,
+        Dialect::Bedrock,
+        Dialect::Gemini,
+        Dialect::Deepseek,
+        Dialect::Ollama,
+        Dialect::Mistral,
+        Dialect::Cohere,
+    ];
+
+    /// Its id in the configuration of the gateway.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Dialect::OpenaiChat => "openai-chat",
+            Dialect::OpenaiResponses => "openai-responses",
+            Dialect::Anthropic => "anthropic",
+            Dialect::Bedrock => "bedrock",
+            Dialect::Gemini => "gemini",
+            Dialect::Deepseek => "deepseek",
+            Dialect::Ollama => "ollama",
+            Dialect::Mistral => "mistral",
+            Dialect::Cohere => "cohere",
+        }
+    }
+
+    /// The path of a request at the gateway.
+    pub(crate) fn path(self, model: &str, manner: Manner) -> String {
+        let model = model.replace('/', "%2F");
+        match (self, manner) {
+            (Dialect::OpenaiChat, _) => "/v1/chat/completions".into(),
+            (Dialect::OpenaiResponses, _) => "/v1/responses".into(),
+            (Dialect::Anthropic, _) => "/v1/messages".into(),
+            (Dialect::Bedrock, Manner::Whole) => format!("/model/{model}/converse"),
+            (Dialect::Bedrock, Manner::Stream) => format!("/model/{model}/converse-stream"),
+            (Dialect::Gemini, Manner::Whole) => {
+                format!("/v1beta/models/{model}:generateContent")
+            }
+            (Dialect::Gemini, Manner::Stream) => {
+                format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
+            }
+            (Dialect::Deepseek, _) => "/deepseek/chat/completions".into(),
+            (Dialect::Ollama, _) => "/api/chat".into(),
+            (Dialect::Mistral, _) => "/mistral/v1/chat/completions".into(),
+            (Dialect::Cohere, _) => "/v2/chat".into(),
+        }
+    }
+
+    /// The body of a request.
+    pub(crate) fn body(self, model: &str, text: &str, manner: Manner) -> Value {
+        let stream = manner == Manner::Stream;
+        let message = json!({"role": "user", "content": text});
+        match self {
+            Dialect::OpenaiResponses => {
+                json!({"model": model, "input": [message], "stream": stream})
+            }
+            Dialect::Bedrock => {
+                json!({"messages": [{"role": "user", "content": [{"text": text}]}]})
+            }
+            Dialect::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
+            Dialect::Anthropic => json!({"model": model, "max_tokens": 99, "stream": stream,
+                "messages": [message]}),
+            _ => json!({"model": model, "stream": stream, "messages": [message]}),
+        }
+    }
+
+    /// Whether an answer has the end of one that succeeded.
+    pub(crate) fn is_whole(self, manner: Manner, answer: &[u8]) -> bool {
+        let end = match (self, manner) {
+            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, Manner::Whole) => {
+                "\"finish_reason\":\"stop\""
+            }
+            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, Manner::Stream) => {
+                "data: [DONE]"
+            }
+            (Dialect::OpenaiResponses, Manner::Whole) => "\"status\":\"completed\"",
+            (Dialect::OpenaiResponses, Manner::Stream) => "event: response.completed",
+            (Dialect::Anthropic, Manner::Whole) => "\"stop_reason\":\"end_turn\"",
+            (Dialect::Anthropic, Manner::Stream) => "event: message_stop",
+            (Dialect::Bedrock, Manner::Whole) => "\"stopReason\":\"end_turn\"",
+            (Dialect::Bedrock, Manner::Stream) => "messageStop",
+            (Dialect::Gemini, _) => "\"finishReason\":\"STOP\"",
+            (Dialect::Ollama, _) => "\"done\":true",
+            (Dialect::Cohere, _) => "\"finish_reason\":\"COMPLETE\"",
+        };
+        memmem::find(answer, end.as_bytes()).is_some()
+    }
+}

@@ -1,0 +1,104 @@
+//! What the clients of a chaos run saw, for the checks at its end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::watch;
+
+use crate::mock::Nonce;
+
+/// An exchange whose head a client saw.
+#[derive(Debug, Clone)]
+pub(crate) struct Exchange {
+    /// The request id that the gateway gave it
+    pub(crate) id: String,
+    /// When the client had all of it, or lost it
+    pub(crate) ended: SystemTime,
+}
+
+/// What an answer says of an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effect {
+    /// It happened
+    Done,
+    /// The tool failed: it did not happen
+    Failed,
+    /// Nobody knows
+    Unknown,
+}
+
+/// What has happened so far.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Every exchange
+    pub(crate) exchanges: Vec<Exchange>,
+    /// The effects that were acknowledged, by the digits of their nonces
+    pub(crate) effects: HashMap<[u8; 16], Effect>,
+    /// How often each attempt ended how
+    pub(crate) attempts: BTreeMap<String, u64>,
+    /// Requests by the client's dialect, and attempts at them
+    pub(crate) requests: BTreeMap<&'static str, (u64, u64)>,
+    /// What went wrong: its number, and the first few
+    pub(crate) wrong: (u64, Vec<String>),
+}
+
+impl Seen {
+    /// Notes what went wrong.
+    pub(crate) fn wrong(&mut self, what: String) {
+        self.wrong.0 += 1;
+        if self.wrong.1.len() < 10 {
+            self.wrong.1.push(what);
+        }
+    }
+
+    /// Notes how an attempt ended.
+    pub(crate) fn attempt(&mut self, how: &str) {
+        *self.attempts.entry(how.to_owned()).or_default() += 1;
+    }
+
+    /// Notes what an answer said of an effect.
+    pub(crate) fn acknowledge(&mut self, nonce: Nonce, effect: Effect) {
+        self.effects.insert(*nonce.digits(), effect);
+    }
+}
+
+/// What clients and driver share.
+#[derive(Debug)]
+pub(crate) struct Record {
+    seen: Mutex<Seen>,
+    /// Requests with an effect that have begun and are not answered
+    pub(crate) pending: AtomicUsize,
+    /// Changes when all clients shall leave
+    pub(crate) leave: watch::Sender<u64>,
+    /// Whether the run has failed, and clients shall not go on
+    pub(crate) failed: AtomicBool,
+}
+
+impl Record {
+    /// An empty one.
+    pub(crate) fn new() -> Record {
+        Record {
+            seen: Mutex::default(),
+            pending: AtomicUsize::new(0),
+            leave: watch::Sender::new(0),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// What has happened so far.
+    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether clients shall not go on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// How many requests with an effect are not answered.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,248 @@
+//! The checks at the end of a chaos run.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rustix::process::Signal;
+
+use super::driver::Driver;
+use super::ledger;
+use super::record::{Effect, Seen};
+use crate::failure::Outcome;
+use crate::findings::{Findings, metric, until};
+use crate::mock::{EFFECTS, Nonce};
+use crate::process::{descendants, get};
+
+/// Time for what was under way to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long before a gap an answer may have been received whose entry is in the gap: entries wait
+/// 20 ms and for the commit before them.
+const LINGER: Duration = Duration::from_secs(1);
+/// What the gateway has in its data folder once it has ended.
+const DATA: &[&str] = &["journal.sqlite", "ledger.head", "ledger.sqlite", "store.sqlite"];
+
+/// The checks, and what still runs.
+pub(crate) struct Verdict {
+    driver: Driver,
+    findings: Findings,
+}
+
+impl Verdict {
+    /// Takes over what still runs.
+    pub(crate) fn new(driver: Driver) -> Verdict {
+        Verdict { driver, findings: Findings::default() }
+    }
+
+    /// Looks at everything. The gateway ends.
+    pub(crate) fn judge(&mut self, seen: &Seen, idle: usize) -> Outcome {
+        let (count, first) = &seen.wrong;
+        self.find_none("every request was answered", *count, first, "requests were not");
+        let wrong = std::mem::take(&mut self.driver.report.wrong);
+        let count = wrong.len() as u64;
+        self.find_none("/readyz was right within 2 s", count, &wrong, "times it was not");
+        self.runtime(idle);
+        self.stop();
+        self.leftovers()?;
+        self.effects(seen)?;
+        self.ledger(seen)
+    }
+
+    /// Prints the checks; fails if one of them failed.
+    pub(crate) fn print(&self) -> Outcome {
+        self.findings.print(&self.driver.site.log())
+    }
+
+    /// A check that nothing was found, with the first few of what was.
+    fn find_none(&mut self, what: &'static str, count: u64, found: &[String], of: &str) {
+        let mut detail = format!("{count} {of}");
+        for one in found.iter().take(10) {
+            let _ = write!(detail, "\n    {one}");
+        }
+        self.findings.add(what, count == 0, detail);
+    }
+
+    /// What the gateway still holds, now that it has no client.
+    fn runtime(&mut self, idle: usize) {
+        let address = self.driver.gateway.address;
+        let gauge = || metric(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
+        let last = until(PATIENCE, gauge, |number| *number == Some(0.0));
+        let detail = format!("gauge at {last:?}");
+        self.findings.add("nothing is under way", last == Some(0.0), detail);
+        self.driver.mock.child.end();
+        let gateway = &self.driver.gateway.child;
+        let files = until(PATIENCE, || gateway.files(), |files| *files <= idle);
+        let detail = format!("{files}, idle {idle}");
+        self.findings.add("no file or socket is left open", files <= idle, detail);
+        let Some(watch) = &self.driver.watch else { return };
+        let (early, late) = watch.levels();
+        let now = gateway.resident();
+        let detail =
+            format!("{early:.1} MB after warm-up, {late:.1} MB at the end, {now:.1} MB now");
+        self.findings.add("memory stays level", late <= early * 1.25 + 16.0, detail);
+    }
+
+    fn stop(&mut self) {
+        let gateway = &mut self.driver.gateway.child;
+        gateway.signal(Signal::TERM);
+        let ended = until(PATIENCE, || gateway.ended(), Option::is_some);
+        let detail = ended.unwrap_or("it still runs".into());
+        self.findings.add("it ends when told", detail == "exit status: 0", detail);
+    }
+
+    /// Compares the replies that clients received with the lines that tools wrote.
+    fn effects(&mut self, seen: &Seen) -> Outcome {
+        let file = self.driver.site.folder().join("work").join(EFFECTS);
+        let counts = count_effects(&fs::read(file)?);
+        let of = |digits: &[u8; 16]| counts.get(digits).copied().unwrap_or_default();
+        let told = |wanted: Effect| seen.effects.iter().filter(move |(_, told)| **told == wanted);
+        let wrong = |wanted: Effect, right: u64| {
+            let wrong = told(wanted).filter(move |(digits, _)| of(digits) != right);
+            let line = |(digits, _): (&[u8; 16], _)| {
+                format!("{}: {}", String::from_utf8_lossy(digits), of(digits))
+            };
+            wrong.map(line).collect::<Vec<String>>()
+        };
+        let done = wrong(Effect::Done, 1);
+        let all = told(Effect::Done).count();
+        let what = "acknowledged effects happened once";
+        self.find_none(what, done.len() as u64, &done, &format!("of {all} did not"));
+        let failed = wrong(Effect::Failed, 0);
+        let all = told(Effect::Failed).count();
+        let what = "effects said to have failed did not happen";
+        self.find_none(what, failed.len() as u64, &failed, &format!("of {all} did"));
+        let twice = counts.iter().filter(|(_, count)| **count > 1);
+        let twice: Vec<String> =
+            twice.map(|(digits, _)| String::from_utf8_lossy(digits).into_owned()).collect();
+        let of_all = format!("of {} did", counts.len());
+        self.find_none("no effect happened twice", twice.len() as u64, &twice, &of_all);
+        let (kills, pending) = (self.driver.report.kills, self.driver.report.pending_at_kills);
+        let unknown = told(Effect::Unknown).count();
+        let happened = told(Effect::Unknown).filter(|(digits, _)| of(digits) == 1).count();
+        let detail = format!(
+            "{unknown} are, of which {happened} happened; {kills} kills met {pending} requests"
+        );
+        self.findings.add("effects are unknown only after a kill", unknown <= pending, detail);
+        Ok(())
+    }
+
+    fn ledger(&mut self, seen: &Seen) -> Outcome {
+        let site = &self.driver.site;
+        let verified = match ledger::verify(site) {
+            Ok(verified) => verified,
+            Err(failure) => {
+                self.findings.add("the chain of the ledger is valid", false, failure.to_string());
+                return Ok(());
+            }
+        };
+        let recorded = ledger::exchanges(&site.ledger())?;
+        let (entries, gaps) = (verified.entries, verified.gaps.len());
+        let detail = format!("{entries} entries, {gaps} gaps, {} kills", self.driver.report.kills);
+        let fine = gaps as u64 <= self.driver.report.kills;
+        self.findings.add("the chain of the ledger is valid", fine, detail);
+        let twice: Vec<String> =
+            recorded.iter().filter(|(_, count)| **count > 1).map(|(id, _)| id.clone()).collect();
+        let of = format!("of {} are", recorded.len());
+        self.find_none("no exchange is in it twice", twice.len() as u64, &twice, &of);
+        let missing = seen.exchanges.iter().filter(|own| !recorded.contains_key(&own.id));
+        let mut lost = Vec::new();
+        let (mut in_gaps, mut earliest) = (0_u64, Duration::ZERO);
+        for exchange in missing {
+            match before_gap(exchange.ended, &verified.gaps) {
+                Some(before) => {
+                    in_gaps += 1;
+                    earliest = earliest.max(before);
+                }
+                None => lost.push(exchange.id.clone()),
+            }
+        }
+        let of = format!(
+            "of {} are missing outside of a gap; {in_gaps} in one or up to {} ms before it",
+            seen.exchanges.len(),
+            earliest.as_millis()
+        );
+        let what = "every exchange is in it or in a gap";
+        self.find_none(what, lost.len() as u64, &lost, &of);
+        Ok(())
+    }
+
+    /// Processes and files that the gateway has left behind.
+    fn leftovers(&mut self) -> Outcome {
+        let own = std::process::id();
+        let left = until(PATIENCE, || descendants(own), Vec::is_empty);
+        let left: Vec<String> =
+            left.into_iter().map(|(id, name)| format!("{name} ({id})")).collect();
+        self.find_none("no process is left", left.len() as u64, &left, "are");
+        let folder = self.driver.site.folder();
+        let mut left = strangers(&folder.join("data"), DATA)?;
+        left.extend(strangers(&folder.join("work"), &[".git", EFFECTS, "listed.txt"])?);
+        left.extend(strangers(&folder.join("work/.git"), &[])?);
+        left.extend(strangers(&folder.join("tmp"), &[])?);
+        self.find_none("no file is left", left.len() as u64, &left, "are");
+        let log = fs::read_to_string(self.driver.site.log())?;
+        let panics: Vec<String> =
+            log.lines().filter(|line| line.contains("panicked")).map(str::to_owned).collect();
+        self.find_none("nothing panicked", panics.len() as u64, &panics, "did");
+        Ok(())
+    }
+}
+
+/// How often each nonce is in the lines of a file.
+fn count_effects(lines: &[u8]) -> HashMap<[u8; 16], u64> {
+    let mut counts = HashMap::new();
+    for line in lines.split(|byte| *byte == b'\n') {
+        if let Some(nonce) = Nonce::find(line) {
+            *counts.entry(*nonce.digits()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// How long before a gap the entry of an answer was lost in it; zero if the answer came in the gap, none
+/// if no gap explains the loss.
+fn before_gap(answered: SystemTime, gaps: &[(SystemTime, SystemTime)]) -> Option<Duration> {
+    let before = |(since, until): &(SystemTime, SystemTime)| {
+        let before = since.duration_since(answered).unwrap_or_default();
+        (answered <= *until && before <= LINGER).then_some(before)
+    };
+    gaps.iter().filter_map(before).min()
+}
+
+/// Files of a folder that are not known.
+fn strangers(folder: &Path, known: &[&str]) -> Outcome<Vec<String>> {
+    let mut strangers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !known.iter().any(|name| *name == entry.file_name()) {
+            strangers.push(entry.path().display().to_string());
+        }
+    }
+    Ok(strangers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_explains_answers_in_it_and_shortly_before() {
+        let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+        let gaps = [(at(5000), at(6000)), (at(9000), at(9500))];
+        assert_eq!(before_gap(at(5500), &gaps), Some(Duration::ZERO));
+        assert_eq!(before_gap(at(4980), &gaps), Some(Duration::from_millis(20)));
+        assert_eq!(before_gap(at(3000), &gaps), None);
+        assert_eq!(before_gap(at(7000), &gaps), None);
+    }
+
+    #[test]
+    fn effects_are_counted_by_their_nonces() {
+        let lines = b"nonce-00000000000000ab in words 1\nnonce-00000000000000ac\n\
+                      nonce-00000000000000ab in words 2\n";
+        let counts = count_effects(lines);
+        assert_eq!(counts.get(Nonce::new(0xab).digits()), Some(&2));
+        assert_eq!(counts.get(Nonce::new(0xac).digits()), Some(&1));
+        assert_eq!(counts.len(), 2);
+    }
+}

@@ -1,0 +1,231 @@
+//! Reads the members of an object, and reports where a wrong one stands.
+
+use std::borrow::Cow;
+
+use crate::json::pointer::escape;
+use crate::json::{Json, Object};
+
+/// A place in a document where something else was expected. It repeats no content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: expected {expected}", if path.is_empty() { "the document" } else { path })]
+pub struct DocumentError {
+    /// JSON Pointer to the place
+    pub path: String,
+    /// What is expected there
+    pub expected: Cow<'static, str>,
+}
+
+impl DocumentError {
+    /// Creates an error at the top of a document.
+    pub fn new(expected: impl Into<Cow<'static, str>>) -> DocumentError {
+        DocumentError { path: String::new(), expected: expected.into() }
+    }
+
+    /// The same error in the member of a larger document.
+    #[must_use]
+    pub fn within(mut self, key: &str) -> DocumentError {
+        self.path = format!("/{}{}", escape(key), self.path);
+        self
+    }
+}
+
+/// The members of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields<'a>(&'a Object);
+
+impl<'a> Fields<'a> {
+    /// Opens a value that must be an object.
+    pub fn of(document: &'a Json) -> Result<Fields<'a>, DocumentError> {
+        document.as_object().map(Fields).ok_or_else(|| DocumentError::new("an object"))
+    }
+
+    /// Opens a value that must be an object with no other members than these, each at most once.
+    pub fn only(document: &'a Json, known: &[&str]) -> Result<Fields<'a>, DocumentError> {
+        let fields = Fields::of(document)?;
+        let keys: Vec<&str> = fields.0.keys().collect();
+        let is_fine = |(at, key): (usize, &&str)| known.contains(key) && !keys[..at].contains(key);
+        if keys.iter().enumerate().all(is_fine) {
+            return Ok(fields);
+        }
+        let expected = format!("no other fields than {}, each at most once", known.join(", "));
+        Err(DocumentError::new(expected))
+    }
+
+    /// The object itself.
+    pub fn as_object(self) -> &'a Object {
+        self.0
+    }
+
+    /// A member that must be there.
+    pub fn required<T>(
+        self,
+        key: &str,
+        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
+    ) -> Result<T, DocumentError> {
+        let value = self.0.get(key).ok_or_else(|| DocumentError::new("a value"));
+        value.and_then(read).map_err(|error| error.within(key))
+    }
+
+    /// A member that may be absent, but not null unless null is a value of it.
+    pub fn present<T>(
+        self,
+        key: &str,
+        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
+    ) -> Result<Option<T>, DocumentError> {
+        self.0.get(key).map(read).transpose().map_err(|error| error.within(key))
+    }
+
+    /// A member that may be absent or null.
+    pub fn optional<T>(
+        self,
+        key: &str,
+        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
+    ) -> Result<Option<T>, DocumentError> {
+        if self.0.get(key).is_some_and(Json::is_null) { Ok(None) } else { self.present(key, read) }
+    }
+
+    /// An object.
+    pub fn object(self, key: &str) -> Result<Fields<'a>, DocumentError> {
+        self.required(key, Fields::of)
+    }
+
+    /// A list.
+    pub fn list<T>(
+        self,
+        key: &str,
+        read: impl Fn(&'a Json) -> Result<T, DocumentError>,
+    ) -> Result<Vec<T>, DocumentError> {
+        self.required(key, |value| items(value, read))
+    }
+
+    /// A list that may be absent if it is empty.
+    pub fn optional_list<T>(
+        self,
+        key: &str,
+        read: impl Fn(&'a Json) -> Result<T, DocumentError>,
+    ) -> Result<Vec<T>, DocumentError> {
+        Ok(self.present(key, |value| items(value, read))?.unwrap_or_default())
+    }
+
+    /// A text.
+    pub fn text(self, key: &str) -> Result<&'a str, DocumentError> {
+        self.required(key, text)
+    }
+
+    /// A text that may be absent or null.
+    pub fn optional_text(self, key: &str) -> Result<Option<&'a str>, DocumentError> {
+        self.optional(key, text)
+    }
+
+    /// A text that may be absent or null, converted.
+    pub fn owned<T: From<&'a str>>(self, key: &str) -> Result<Option<T>, DocumentError> {
+        Ok(self.optional_text(key)?.map(T::from))
+    }
+
+    /// One of some words.
+    pub fn word<T>(
+        self,
+        key: &str,
+        expected: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, DocumentError> {
+        self.required(key, |value| word(value, expected, read))
+    }
+
+    /// One of some words, if it is there.
+    pub fn optional_word<T>(
+        self,
+        key: &str,
+        expected: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, DocumentError> {
+        self.optional(key, |value| word(value, expected, read))
+    }
+
+    /// True or false.
+    pub fn flag(self, key: &str) -> Result<bool, DocumentError> {
+        self.required(key, flag)
+    }
+
+    /// True or false, or absent or null.
+    pub fn optional_flag(self, key: &str) -> Result<Option<bool>, DocumentError> {
+        self.optional(key, flag)
+    }
+
+    /// A whole number that the type can hold.
+    pub fn count<N: TryFrom<u64>>(self, key: &str) -> Result<N, DocumentError> {
+        self.required(key, count)
+    }
+
+    /// A whole number that the type can hold, or absent or null.
+    pub fn optional_count<N: TryFrom<u64>>(self, key: &str) -> Result<Option<N>, DocumentError> {
+        self.optional(key, count)
+    }
+}
+
+/// Reads every item of a list.
+pub fn items<'a, T>(
+    value: &'a Json,
+    read: impl Fn(&'a Json) -> Result<T, DocumentError>,
+) -> Result<Vec<T>, DocumentError> {
+    let items = value.as_array().ok_or_else(|| DocumentError::new("a list"))?;
+    let one = |(at, item)| read(item).map_err(|error| error.within(&format!("{at}")));
+    items.iter().enumerate().map(one).collect()
+}
+
+/// Reads a text.
+pub fn text(value: &Json) -> Result<&str, DocumentError> {
+    value.as_str().ok_or_else(|| DocumentError::new("text"))
+}
+
+fn word<T>(
+    value: &Json,
+    expected: &'static str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, DocumentError> {
+    value.as_str().and_then(read).ok_or_else(|| DocumentError::new(expected))
+}
+
+fn flag(value: &Json) -> Result<bool, DocumentError> {
+    value.as_bool().ok_or_else(|| DocumentError::new("true or false"))
+}
+
+fn count<N: TryFrom<u64>>(value: &Json) -> Result<N, DocumentError> {
+    let number = value.as_u64().ok_or_else(|| DocumentError::new("a whole number"))?;
+    N::try_from(number).map_err(|_| DocumentError::new("a smaller number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_members_are_named_by_their_place() {
+        let document =
+            Json::parse(r#"{"a/b":{"n":300,"t":1,"none":null},"list":["x",2]}"#).unwrap();
+        let fields = Fields::of(&document).unwrap();
+        let inner = fields.object("a/b").unwrap();
+        let path = |error: DocumentError| error.within("a/b").to_string();
+        assert_eq!(inner.count::<u16>("n"), Ok(300));
+        assert_eq!(path(inner.count::<u8>("n").unwrap_err()), "/a~1b/n: expected a smaller number");
+        assert_eq!(path(inner.text("t").unwrap_err()), "/a~1b/t: expected text");
+        assert_eq!(path(inner.text("u").unwrap_err()), "/a~1b/u: expected a value");
+        assert_eq!((inner.optional_text("none"), inner.optional_text("u")), (Ok(None), Ok(None)));
+        assert!(inner.present("none", text).is_err());
+        assert_eq!(fields.list("list", text).unwrap_err().path, "/list/1");
+        assert_eq!(
+            Fields::of(&Json::Null).unwrap_err().to_string(),
+            "the document: expected an object"
+        );
+    }
+
+    #[test]
+    fn unknown_and_repeated_members_are_refused() {
+        for (document, is_fine) in
+            [(r#"{"a":1}"#, true), (r#"{"a":1,"c":2}"#, false), (r#"{"a":1,"a":1}"#, false)]
+        {
+            let document = Json::parse(document).unwrap();
+            assert_eq!(Fields::only(&document, &["a", "b"]).is_ok(), is_fine, "{document}");
+        }
+    }
+}

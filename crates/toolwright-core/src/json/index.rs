@@ -1,0 +1,85 @@
+//! Many JSON Pointers into one value: the keys of a large object are hashed once, so that thousands
+//! of pointers into it do not each search it from its start.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::pointer::segments;
+use super::{Json, Object};
+
+/// How many members an object may have and still be searched.
+const SMALL: usize = 16;
+
+/// Follows JSON Pointers into one value. Of a repeated key the last counts.
+#[derive(Debug)]
+pub(crate) struct Index<'j> {
+    root: &'j Json,
+    /// Where the keys of a large object are, by the address of the object
+    objects: HashMap<*const Object, HashMap<&'j str, (usize, &'j Json)>>,
+}
+
+impl<'j> Index<'j> {
+    pub(crate) fn new(root: &'j Json) -> Index<'j> {
+        Index { root, objects: HashMap::new() }
+    }
+
+    /// The value that pointers lead into.
+    pub(crate) fn root(&self) -> &'j Json {
+        self.root
+    }
+
+    /// The value at a pointer.
+    pub(crate) fn get(&mut self, pointer: &str) -> Option<&'j Json> {
+        let root = self.root;
+        segments(pointer).try_fold(root, |here, segment| Some(self.step(here, segment)?.1))
+    }
+
+    /// The position of each key and index of a pointer among its neighbours, in writing order;
+    /// [`usize::MAX`] where there is nothing.
+    pub(crate) fn positions(&mut self, pointer: &str) -> Vec<usize> {
+        let mut here = Some(self.root);
+        let mut position = |segment: _| {
+            let found = here.and_then(|value| self.step(value, segment));
+            here = found.map(|(_, value)| value);
+            found.map_or(usize::MAX, |(position, _)| position)
+        };
+        segments(pointer).map(&mut position).collect()
+    }
+
+    fn step(&mut self, here: &'j Json, segment: Cow<'_, str>) -> Option<(usize, &'j Json)> {
+        match here {
+            Json::Object(object) => self.member(object, &segment),
+            Json::Array(items) => {
+                let index = segment.parse::<usize>().ok()?;
+                Some((index, items.get(index)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn member(&mut self, object: &'j Object, key: &str) -> Option<(usize, &'j Json)> {
+        if object.len() <= SMALL {
+            #[cfg(test)]
+            crate::work::count(object.len());
+            let mut members = object.members().enumerate().rev();
+            let found = members.find(|(_, (own, _))| own == key);
+            return found.map(|(position, (_, value))| (position, value));
+        }
+        let keys = self.objects.entry(object).or_insert_with(|| {
+            #[cfg(test)]
+            crate::work::count(object.len());
+            let members = object.iter().enumerate();
+            members.map(|(position, (key, value))| (key, (position, value))).collect()
+        });
+        keys.get(key).copied()
+    }
+}
+
+/// The value at positions that [`Index::positions`] gave, to change.
+pub(crate) fn at_mut<'j>(value: &'j mut Json, positions: &[usize]) -> Option<&'j mut Json> {
+    positions.iter().try_fold(value, |here, position| match here {
+        Json::Object(object) => object.at_mut(*position),
+        Json::Array(items) => items.get_mut(*position),
+        _ => None,
+    })
+}

@@ -1,0 +1,141 @@
+//! Effects that the tools of a run had, for a reply that fails after them: it says what ran, and tells
+//! SDKs not to send the request again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use toolwright::CallErrorKind;
+use toolwright::call::{Done, Source};
+use toolwright_core::document::{DocumentError, Fields};
+use toolwright_core::{Fault, Json, object};
+
+use crate::http::Reply;
+
+/// The header by which the SDKs of OpenAI and Anthropic decide whether to retry.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// The effects of a run so far. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Effects(Arc<Mutex<Vec<Effect>>>);
+
+/// A call of a tool with effects that was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    tool: String,
+    call: String,
+    end: End,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Failed,
+    Unknown,
+}
+
+impl End {
+    const ALL: [End; 3] = [End::Done, End::Failed, End::Unknown];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            End::Done => "done",
+            End::Failed => "failed",
+            End::Unknown => "outcome unknown",
+        }
+    }
+}
+
+impl Effects {
+    /// Notes a call of a tool that has effects.
+    pub fn note(&self, done: &Done) {
+        use CallErrorKind::{Cancelled, Panicked, TimedOut, Uncertain};
+        let end = match (done.source, &done.error) {
+            (_, Some(error)) if error.kind == Uncertain => End::Unknown,
+            (Source::Refused | Source::Duplicate, _) => return,
+            (_, None) => End::Done,
+            (_, Some(error)) if matches!(error.kind, Cancelled | Panicked | TimedOut) => {
+                End::Unknown
+            }
+            (_, Some(_)) => End::Failed,
+        };
+        let tool = done.outcome.name.clone().unwrap_or_default();
+        let call = done.outcome.call_id.clone().unwrap_or_default();
+        self.lock().push(Effect { tool, call, end });
+    }
+
+    /// Goes on after those of an earlier attempt.
+    pub fn restore(&self, earlier: Vec<Effect>) {
+        *self.lock() = earlier;
+    }
+
+    /// All of them.
+    pub fn list(&self) -> Vec<Effect> {
+        self.lock().clone()
+    }
+
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Adds what ran to a fault that came after it.
+    #[must_use]
+    pub fn explain(&self, mut fault: Fault) -> Fault {
+        let each: Vec<String> = self.lock().iter().map(Effect::describe).collect();
+        if !each.is_empty() {
+            fault.message = format!(
+                "{}. Before this, the gateway ran tools with effects: {}. Only a request with the \
+                 same `Idempotency-Key` goes on from here; any other may repeat them.",
+                fault.message.trim_end_matches('.'),
+                each.join(", ")
+            );
+            fault.retry_after_ms = None;
+        }
+        fault
+    }
+
+    /// Tells SDKs not to retry: by a header, and by a status that none of them retries.
+    pub fn forbid_retry(&self, reply: &mut Reply) {
+        if self.is_empty() {
+            return;
+        }
+        reply.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        reply.headers_mut().remove(header::RETRY_AFTER);
+        if reply.status().is_server_error() || matches!(reply.status().as_u16(), 408 | 409 | 429) {
+            *reply.status_mut() = StatusCode::FAILED_DEPENDENCY;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Effect>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Effect {
+    fn describe(&self) -> String {
+        format!("{} ({}: {})", self.tool, self.call, self.end.as_str())
+    }
+
+    /// Writes it for a saved run.
+    pub fn to_json(&self) -> Json {
+        object! {
+            "tool": self.tool.as_str(),
+            "call": self.call.as_str(),
+            "end": self.end.as_str(),
+        }
+        .into()
+    }
+
+    /// Reads it.
+    pub fn from_json(document: &Json) -> Result<Effect, DocumentError> {
+        let fields = Fields::of(document)?;
+        Ok(Effect {
+            tool: fields.text("tool")?.to_owned(),
+            call: fields.text("call")?.to_owned(),
+            end: fields.word("end", "how an effect ended", |word| {
+                End::ALL.into_iter().find(|own| own.as_str() == word)
+            })?,
+        })
+    }
+}

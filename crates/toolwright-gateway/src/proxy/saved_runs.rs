@@ -1,0 +1,247 @@
+//! Runs that are saved as they go, so that a retry resumes or answers from what was saved, and never
+//! asks the model anew for calls that were made.
+//!
+//! A request that may be retried claims its [`Identity`]. Another attempt waits until the claim is
+//! given up, and finds the run as far as it went. What a run does is also in a journal, which knows
+//! after a kill which calls were begun and not finished.
+
+mod record;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use tokio::sync::OwnedMutexGuard;
+use toolwright::call::journal::{JournalError, MemoryJournal, SharedJournal, SqliteJournal};
+use toolwright::store::StoreError;
+use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
+use toolwright_core::document::DocumentError;
+use toolwright_core::{Fault, FaultClass};
+
+pub use record::Record;
+
+use super::ask::Ask;
+use super::identity::{Attempt, Identity};
+use super::weight::weight;
+use crate::http::Share;
+
+/// The kind of the entries in the store.
+const KIND: &str = "run";
+
+/// The most bytes that are saved of one client's runs.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The most runs that are saved of one client.
+const MAX_RUNS: usize = 10_000;
+
+/// How long finished effects stay in the journal: longer than a run is saved.
+const JOURNAL_AGE: Duration = Duration::from_hours(7 * 24);
+
+/// How often finished effects are removed from the journal.
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
+
+/// The most unfinished effects that are logged at the start.
+const MAX_REPORTED: usize = 20;
+
+/// Saved runs of all clients, each client's apart.
+pub struct SavedRuns {
+    store: Arc<ExpiringStore>,
+    journal: SharedJournal,
+    /// The journal, if it is a file
+    file: Option<Arc<SqliteJournal>>,
+    /// Locks of runs by client and name, as long as a request holds or awaits them
+    locks: Mutex<Locks>,
+}
+
+type Lock = tokio::sync::Mutex<()>;
+
+type Locks = HashMap<(Arc<str>, String), Arc<Lock>>;
+
+/// The right to run what a request asks for, until it is dropped.
+pub struct Claim {
+    /// The run as an earlier attempt left it
+    pub found: Option<Record>,
+    _share: Share,
+    // Released before the queue is left, which counts who is in it.
+    _guard: OwnedMutexGuard<()>,
+    queue: Queue,
+}
+
+/// A place among the attempts at one request.
+struct Queue {
+    runs: Arc<SavedRuns>,
+    scope: Scope,
+    identity: Identity,
+    lock: Arc<Lock>,
+}
+
+impl SavedRuns {
+    /// Creates saved runs in files.
+    pub fn in_files(store: Arc<ExpiringStore>, journal: SqliteJournal) -> SavedRuns {
+        let file = Arc::new(journal);
+        let journal = SharedJournal::new(Arc::clone(&file));
+        SavedRuns { store, journal, file: Some(file), locks: Mutex::default() }
+    }
+
+    /// The record of effects.
+    pub fn journal(&self) -> SharedJournal {
+        self.journal.clone()
+    }
+
+    /// Logs effects that an earlier process began and did not finish.
+    pub async fn report_unfinished(&self) -> Result<(), JournalError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let since = SystemTime::now().checked_sub(JOURNAL_AGE);
+        let mut unfinished = file.unfinished().await?;
+        unfinished.retain(|effect| since.is_none_or(|since| effect.begun > since));
+        for effect in unfinished.iter().rev().take(MAX_REPORTED) {
+            tracing::warn!(
+                run = &*effect.intent.run,
+                tool = &*effect.intent.tool,
+                call = &*effect.intent.call_id,
+                "the gateway ended during this call: its effect is unknown, and the call will not \
+                 be repeated"
+            );
+        }
+        if unfinished.len() > MAX_REPORTED {
+            tracing::warn!("{} unfinished calls in all", unfinished.len());
+        }
+        Ok(())
+    }
+
+    /// Removes finished effects from the journal, again and again.
+    pub async fn prune(self: Arc<SavedRuns>) {
+        let Some(file) = &self.file else { return };
+        loop {
+            if let Err(error) = file.prune(JOURNAL_AGE).await {
+                tracing::warn!("{error}");
+            }
+            tokio::time::sleep(PRUNE_INTERVAL).await;
+        }
+    }
+
+    /// Claims what a request asks for, if it may be retried. Waits while another attempt has it. A
+    /// share makes room for what was saved.
+    pub async fn claim(
+        self: &Arc<SavedRuns>,
+        ask: &Ask,
+        mut share: Share,
+    ) -> Result<Option<Claim>, Fault> {
+        let Some(identity) = Identity::of(ask)? else { return Ok(None) };
+        let scope = Scope { owner: ask.client.name().into(), kind: KIND };
+        let queue = self.enqueue(scope, identity);
+        let guard = Arc::clone(&queue.lock).lock_owned().await;
+        let found = queue.find(&mut share).await?;
+        Ok(Some(Claim { found, _share: share, _guard: guard, queue }))
+    }
+
+    /// Takes a place among the attempts at one request. A first attempt waits for no other.
+    fn enqueue(self: &Arc<SavedRuns>, scope: Scope, identity: Identity) -> Queue {
+        let key = (Arc::clone(&scope.owner), identity.name.clone());
+        let mut locks = self.locks();
+        let lock = match identity.attempt {
+            Attempt::Any => Arc::clone(locks.entry(key).or_default()),
+            Attempt::First => {
+                let lock = Arc::default();
+                locks.insert(key, Arc::clone(&lock));
+                lock
+            }
+        };
+        Queue { runs: Arc::clone(self), scope, identity, lock }
+    }
+
+    fn locks(&self) -> MutexGuard<'_, Locks> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// In memory, for as long as the process lives.
+impl Default for SavedRuns {
+    fn default() -> SavedRuns {
+        SavedRuns {
+            store: Arc::new(ExpiringStore::in_memory()),
+            journal: SharedJournal::new(MemoryJournal::new()),
+            file: None,
+            locks: Mutex::default(),
+        }
+    }
+}
+
+impl Queue {
+    /// The run as an earlier attempt left it. A first attempt forgets an earlier request.
+    async fn find(&self, share: &mut Share) -> Result<Option<Record>, Fault> {
+        let (store, name) = (&self.runs.store, &self.identity.name);
+        if self.identity.attempt == Attempt::First {
+            let removed = store.remove(&self.scope, name).await;
+            return removed.map(|_| None).map_err(|error| unavailable(&error));
+        }
+        let value = store.get(&self.scope, name).await.map_err(|error| unavailable(&error))?;
+        let Some(value) = value else { return Ok(None) };
+        share.resize(weight(&value)).await?;
+        let record = Record::read(&value).map_err(|error| unreadable(&error))?;
+        if record.digest == self.identity.digest { Ok(Some(record)) } else { Err(other_body()) }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let key = (Arc::clone(&self.scope.owner), self.identity.name.clone());
+        let mut locks = self.runs.locks();
+        let is_own = locks.get(&key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
+        // One reference is in the table and one here; any other attempt has more.
+        if is_own && Arc::strong_count(&self.lock) <= 2 {
+            locks.remove(&key);
+        }
+    }
+}
+
+impl Claim {
+    /// The hash of what is asked.
+    pub fn digest(&self) -> &str {
+        &self.queue.identity.digest
+    }
+
+    /// Saves the run as far as it went, and returns when a kill no longer loses it.
+    pub async fn save(&self, record: Record) -> Result<(), Fault> {
+        let Queue { runs, scope, identity, .. } = &self.queue;
+        let limits = Limits { lifetime: identity.window, bytes: MAX_BYTES, entries: MAX_RUNS };
+        let (name, value) = (identity.name.clone(), record.write());
+        match runs.store.commit(scope, Entry { name, aliases: Vec::new(), value }, limits).await {
+            Ok(Outcome::Stored) => Ok(()),
+            Ok(Outcome::TooLarge) => Err(too_large()),
+            Err(error) => Err(unavailable(&error)),
+        }
+    }
+}
+
+fn other_body() -> Fault {
+    let message = "This `Idempotency-Key` was used for another request. Send the same request \
+                   again to get its answer, or choose another key.";
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+    fault.code = Some("idempotency_key_reused".to_owned());
+    fault
+}
+
+fn too_large() -> Fault {
+    let message = format!(
+        "The gateway saves what it does for a request that may be retried, and this conversation \
+         is longer than {MAX_BYTES} bytes. No further tool was run."
+    );
+    Fault::new(FaultClass::TooLarge, message)
+}
+
+fn unreadable(error: &DocumentError) -> Fault {
+    tracing::warn!("a saved run cannot be read: {error}");
+    let message = "What the gateway did for an earlier attempt at this request was saved in a form \
+                   that this version does not read. Nothing was run again.";
+    Fault::new(FaultClass::Internal, message)
+}
+
+fn unavailable(error: &StoreError) -> Fault {
+    tracing::warn!("saved runs cannot be read or written: {error}");
+    let message = "The gateway cannot save what it does for this request now; its log says why. No \
+                   further tool was run.";
+    Fault::new(FaultClass::Internal, message)
+}

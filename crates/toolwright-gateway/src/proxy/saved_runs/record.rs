@@ -1,0 +1,94 @@
+//! The stored form of a run, version 1:
+//!
+//! ```json
+//! {"v": 1, "digest": "…", "given": 3, "upstream": {"id": "claude", "dialect": "anthropic"},
+//!  "effects": [{"tool": "write_file", "call": "call_1", "end": "done"}], "run": {…}}
+//! ```
+//!
+//! `run` is the run as the library saves it, which has a version of its own.
+
+use std::sync::Arc;
+
+use toolwright_core::document::{DocumentError, Fields};
+use toolwright_core::{Dialect, Json, object};
+
+use crate::proxy::effects::Effect;
+
+/// The version that is written.
+const VERSION: u64 = 1;
+
+/// A run as far as it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The hash of what was asked
+    pub digest: String,
+    /// How many messages the conversation began with
+    pub given: usize,
+    /// Who answered last, and its dialect if it speaks one
+    pub upstream: Option<(Arc<str>, Option<Dialect>)>,
+    /// Effects that tools had
+    pub effects: Vec<Effect>,
+    /// The run
+    pub run: Json,
+}
+
+impl Record {
+    /// Writes it.
+    pub fn write(self) -> Vec<u8> {
+        let upstream = self.upstream.map(|(id, dialect)| {
+            object! {"id": &*id, "dialect": dialect.map(Dialect::id)}
+        });
+        let document = object! {
+            "v": VERSION,
+            "digest": self.digest,
+            "given": self.given as u64,
+            "upstream": upstream,
+            "effects": self.effects.iter().map(Effect::to_json).collect::<Vec<_>>(),
+            "run": self.run,
+        };
+        Json::Object(document).compact().into_bytes()
+    }
+
+    /// Reads it.
+    pub fn read(bytes: &[u8]) -> Result<Record, DocumentError> {
+        let document = Json::parse_bytes(bytes).map_err(|_| DocumentError::new("JSON"))?;
+        let fields = Fields::of(&document)?;
+        if fields.count::<u64>("v")? != VERSION {
+            return Err(DocumentError::new("version 1").within("v"));
+        }
+        Ok(Record {
+            digest: fields.text("digest")?.to_owned(),
+            given: fields.count("given")?,
+            upstream: fields.optional("upstream", read_upstream)?,
+            effects: fields.list("effects", Effect::from_json)?,
+            run: fields.required("run", |run| Ok(run.clone()))?,
+        })
+    }
+}
+
+fn read_upstream(document: &Json) -> Result<(Arc<str>, Option<Dialect>), DocumentError> {
+    let fields = Fields::of(document)?;
+    let dialect = fields.optional_text("dialect")?;
+    Ok((fields.text("id")?.into(), dialect.and_then(|id| id.parse().ok())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_one_of_a_later_version_is_not() {
+        let effect = r#"{"tool":"t","call":"c","end":"outcome unknown"}"#;
+        let effect = Effect::from_json(&Json::parse(effect).unwrap()).unwrap();
+        for upstream in
+            [None, Some(("up".into(), Some(Dialect::Anthropic))), Some(("off".into(), None))]
+        {
+            let (digest, run) = ("d".to_owned(), Json::Object(object! {"id": "run_1"}));
+            let record = Record { digest, given: 2, upstream, effects: vec![effect.clone()], run };
+            let bytes = record.clone().write();
+            assert_eq!(Record::read(&bytes), Ok(record));
+            let later = String::from_utf8(bytes).unwrap().replace("\"v\":1", "\"v\":2");
+            assert_eq!(Record::read(later.as_bytes()).unwrap_err().path, "/v");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The ledger of a running gateway, and the command that reads it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use toolwright::Caller;
+use toolwright::ledger::{CallEntry, Overflow, SqliteLedger};
+use toolwright_core::{Dialect, FaultClass, Json};
+use toolwright_gateway::config::{self, Config};
+use toolwright_gateway::telemetry::{Records, Telemetry};
+
+use crate::gateway::{Gateway, until};
+use crate::run::toolwright;
+
+const CHAT: &str = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hello"}]}"#;
+
+/// A ledger in a folder: an exchange of each client, and a call of each.
+fn written(folder: &Path, clients: &[&str]) {
+    let config = Config { data: folder.to_owned(), ..Config::default() };
+    let telemetry = Telemetry::open(&config).unwrap();
+    for client in clients {
+        let caller = Caller::new(*client).with_tenant("acme");
+        telemetry.begin(Dialect::OpenaiChat, "chat/completions", caller.clone()).finish();
+        telemetry.records().shared().record(call(caller).into());
+    }
+}
+
+fn call(caller: Caller) -> CallEntry {
+    CallEntry {
+        time: SystemTime::now(),
+        run: format!("run of {}", caller.id).into(),
+        caller,
+        call_id: "call_1".into(),
+        tool: "read_csv".into(),
+        key: None,
+        error: None,
+        source: None,
+        attempts: 1,
+        duration: Duration::from_micros(5),
+        changes: Vec::new(),
+        losses: Vec::new(),
+        data: None,
+    }
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let data = ["--data", folder.to_str().unwrap()];
+    let ran = toolwright(&[&["ledger"], arguments, data.as_slice()].concat(), b"");
+    (ran.code, ran.text(), ran.stderr)
+}
+
+#[test]
+fn entries_are_shown_by_what_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), &["alice", "bob"]);
+    let (code, all, _) = run(folder.path(), &["show"]);
+    assert_eq!((code, all.lines().count()), (0, 4), "{all}");
+    let (_, shown, _) = run(folder.path(), &["show", "--caller", "bob", "--kind", "call"]);
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    assert!(shown.contains("bob call read_csv") && shown.contains("     4 "), "{shown}");
+    let (_, shown, _) = run(folder.path(), &["show", "--run", "run of alice", "--json"]);
+    let lines: Vec<Json> = shown.lines().map(|line| Json::parse(line).unwrap()).collect();
+    let sequences: Vec<_> =
+        lines.iter().map(|line| line.get("sequence").unwrap().compact()).collect();
+    assert_eq!(sequences, ["2"]);
+    let (_, shown, _) = run(folder.path(), &["show", "--limit", "1"]);
+    assert!(shown.contains("     4 ") && shown.lines().count() == 1, "{shown}");
+    let (_, shown, _) = run(folder.path(), &["show", "--after", "3", "--tool", "read_csv"]);
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+}
+
+#[test]
+fn tail_tells_entries_as_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), &["alice"]);
+    let mut tail = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .args(["ledger", "tail", "--kind", "call", "--data", folder.path().to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("alice call read_csv"));
+    written(folder.path(), &["bob"]);
+    assert!(lines.next().unwrap().unwrap().contains("bob call read_csv"));
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+}
+
+#[test]
+fn verify_tells_the_head_and_finds_what_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), &["alice"]);
+    let (code, text, _) = run(folder.path(), &["verify"]);
+    assert_eq!(code, 0);
+    assert!(text.starts_with("2 entries, none changed\nhead 2:"), "{text}");
+    let (_, text, _) = run(folder.path(), &["verify", "--json"]);
+    let head = Json::parse(&text).unwrap().get("head").unwrap().as_str().unwrap().to_owned();
+    assert_eq!(run(folder.path(), &["verify", "--against", &head]).0, 0);
+    written(folder.path(), &["bob"]);
+    let file = folder.path().join("ledger.sqlite");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"alice")).collect();
+    for at in places {
+        bytes[at..at + 5].copy_from_slice(b"mallo");
+    }
+    std::fs::write(&file, bytes).unwrap();
+    let (code, _, error) = run(folder.path(), &["verify"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("tampered with at entry 1"), "{error}");
+}
+
+#[test]
+fn a_ledger_that_is_not_there_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, _, error) = run(folder.path(), &["show"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("ledger.sqlite") && error.contains("--data"), "{error}");
+    assert!(!folder.path().join("ledger.sqlite").exists());
+}
+
+#[test]
+fn a_killed_gateway_leaves_a_gap_that_the_next_one_tells() {
+    let gateway = Gateway::start("");
+    gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    let gateway = gateway.crash("");
+    until("the gap in the log", || gateway.log().contains("the ledger has a gap").then_some(()));
+    let (code, text, _) = run(&gateway.data(), &["verify"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("a process ended without closing the ledger"), "{text}");
+}
+
+#[test]
+fn a_ledger_that_was_deleted_while_no_gateway_ran_is_noticed_at_the_start() {
+    let gateway = Gateway::start("");
+    gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    let head = gateway.data().join("ledger.head");
+    until("the head beside the ledger", || {
+        std::fs::read_to_string(&head).ok().filter(|head| head.starts_with("1:"))
+    });
+    let gateway = gateway.crash_with("", |data| {
+        for file in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"] {
+            let _gone = std::fs::remove_file(data.join(file));
+        }
+    });
+    let lacks = "the ledger lacks entry 1";
+    until("the loss in the log", || gateway.log().contains(lacks).then_some(()));
+}
+
+#[test]
+fn a_deleted_ledger_turns_the_gateway_not_ready() {
+    let gateway = Gateway::start("");
+    assert_eq!(gateway.get("/readyz", &[]).status, 200);
+    std::fs::remove_file(gateway.data().join("ledger.sqlite")).unwrap();
+    let told = until("the gateway not ready", || {
+        let answer = gateway.get("/readyz", &[]);
+        (answer.status == 503).then(|| answer.text())
+    });
+    assert_eq!(told, "the ledger cannot be written\n");
+    assert_eq!(gateway.get("/healthz", &[]).status, 200);
+    let metrics = gateway.get("/metrics", &[]).ok().text();
+    assert!(!metrics.contains("toolwright_ledger_write_failures_total 0"), "{metrics}");
+    let log = until("the failure in the log", || {
+        let log = gateway.log();
+        log.contains("deleted or replaced while in use").then_some(log)
+    });
+    assert_eq!(log.matches("the ledger cannot be written").count(), 1, "{log}");
+}
+
+#[test]
+fn a_full_disk_turns_the_gateway_not_ready_until_there_is_room_again() {
+    let gateway = Gateway::start_on_disk(1024);
+    gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    let data = gateway.root().join(gateway.data().strip_prefix("/").unwrap());
+    let ballast = data.join("ballast");
+    let mut file = std::fs::File::create(&ballast).unwrap();
+    while file.write_all(&[1; 4096]).is_ok() {}
+    drop(file);
+    let mut answered = 1;
+    until("the gateway not ready", || {
+        // Whatever becomes of the ledger, requests are answered.
+        gateway.ask_json("/v1/chat/completions", CHAT).ok();
+        answered += 1;
+        (gateway.get("/readyz", &[]).status == 503).then_some(())
+    });
+    std::fs::remove_file(&ballast).unwrap();
+    until("the gateway ready", || (gateway.get("/readyz", &[]).status == 200).then_some(()));
+    // SQLite cannot open a file of another process's file system.
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["ledger.sqlite", "ledger.sqlite-wal"] {
+        std::fs::copy(data.join(file), copy.path().join(file)).unwrap();
+    }
+    let (code, verified, _) = run(copy.path(), &["verify", "--json"]);
+    let entries = Json::parse(&verified).unwrap().get("entries").unwrap().compact();
+    assert_eq!((code, entries), (0, answered.to_string()), "no entry is lost");
+    let log = gateway.log();
+    assert!(log.contains("the ledger cannot be written"), "{log}");
+}
+
+/// A telemetry whose ledger never has room.
+fn without_room(folder: &Path, overflow: Overflow) -> Telemetry {
+    let ledger = SqliteLedger::open(folder.join("ledger.sqlite")).unwrap();
+    let ledger = ledger.with_backlog(0).with_overflow(overflow);
+    let wait = Duration::from_millis(1);
+    let config = Config {
+        ledger: config::Ledger { wait, ..config::Ledger::default() },
+        ..Config::default()
+    };
+    Telemetry::new(Records::File(Arc::new(ledger)), &config)
+}
+
+#[tokio::test]
+async fn a_request_waits_so_long_for_the_ledger_and_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = without_room(folder.path(), Overflow::Wait).admit().await.unwrap_err();
+    assert_eq!((fault.class, fault.status), (FaultClass::Overloaded, Some(503)));
+    assert!(fault.message.contains("ledger"), "{}", fault.message);
+}
+
+#[tokio::test]
+async fn a_gateway_may_go_on_without_the_ledger_and_counts_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let telemetry = without_room(folder.path(), Overflow::Drop);
+    telemetry.admit().await.unwrap();
+    telemetry.begin(Dialect::Anthropic, "messages", Caller::new("alice")).finish();
+    let metrics = telemetry.prometheus();
+    assert!(metrics.contains("toolwright_ledger_entries_dropped_total 1"), "{metrics}");
+}
+
+#[test]
+fn what_happens_on_a_failure_is_configured() {
+    let parse = |text: &str| Config::parse(text, Path::new(""), &|_| None);
+    let config = parse("[ledger]\non_failure = \"continue\"\nwait = \"10s\"").unwrap();
+    assert_eq!(config.ledger.on_failure, config::OnFailure::Continue);
+    assert_eq!(config.ledger.wait, Duration::from_secs(10));
+    assert!(parse("[ledger]\non_failure = \"ignore\"").is_err());
+}

@@ -1,0 +1,125 @@
+//! Whether a ledger's file can be trusted and written: checked when it is opened and while it is
+//! written.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, Transaction, ffi};
+
+use super::{LedgerError, rows};
+use crate::ledger::chain::Head;
+use crate::store::{FileId, StoreError};
+
+/// Up to which size a file is checked page by page when it is opened.
+const CHECKED_WHOLE: u64 = 64 * 1024 * 1024;
+/// How many of the last entries are followed along the chain at a quick look.
+const CHECKED_ENTRIES: u64 = 1000;
+
+/// Called when writing begins to fail, with the error, and when it works again, without one.
+pub(super) type Observer = Box<dyn Fn(Option<&StoreError>) + Send + Sync>;
+
+/// What is known of the file.
+#[derive(Default)]
+pub(super) struct Health {
+    file: Option<FileId>,
+    state: Mutex<State>,
+    failures: AtomicU64,
+    observer: Mutex<Option<Observer>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failure: Option<StoreError>,
+    /// The end of the chain after the last write
+    head: Option<Head>,
+}
+
+impl Health {
+    pub(super) fn new(path: &Path) -> Health {
+        Health { file: FileId::of(path), ..Health::default() }
+    }
+
+    pub(super) fn observe(&self, observer: Observer) {
+        *self.observer.lock().unwrap_or_else(PoisonError::into_inner) = Some(observer);
+    }
+
+    /// Why the last write failed.
+    pub(super) fn failure(&self) -> Option<StoreError> {
+        self.state().failure.clone()
+    }
+
+    /// How many writes have failed.
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Refuses to write to a file that is no longer in its place, or no longer has what was written
+    /// to it.
+    pub(super) fn check(&self, path: &Path, change: &Transaction<'_>) -> rusqlite::Result<()> {
+        if FileId::of(path) != self.file {
+            return Err(failure(ffi::SQLITE_CANTOPEN, "it was deleted or replaced while in use"));
+        }
+        match self.state().head {
+            Some(head) if !rows::holds(change, head)? => {
+                Err(failure(ffi::SQLITE_CORRUPT, "an entry that was written is missing"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes how a write ended, and where the chain ends now.
+    pub(super) fn written(&self, outcome: Result<Head, &StoreError>) {
+        let mut state = self.state();
+        let before = state.failure.is_some();
+        match outcome {
+            Ok(head) => *state = State { failure: None, head: Some(head) },
+            Err(error) => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                state.failure = Some(error.clone());
+            }
+        }
+        drop(state);
+        if before != outcome.is_err()
+            && let Some(observer) = &*self.observer.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            observer(outcome.err());
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Health {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Health").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+fn failure(code: i32, why: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(why.to_owned()))
+}
+
+/// Looks at the pages of a file, if it is not too large for that.
+pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let size = std::fs::metadata(path).map_or(0, |found| found.len());
+    if size <= CHECKED_WHOLE {
+        let check = "PRAGMA quick_check(1)";
+        let found = connection.query_row(check, [], |row| row.get::<_, String>(0));
+        let found = found.map_err(|error| StoreError::of(path, &error))?;
+        if found != "ok" {
+            return Err(StoreError::Damaged { path: path.to_owned(), why: found });
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the pages of a file and at the end of its chain.
+pub(super) fn inspect(path: &Path, connection: &mut Connection) -> Result<(), LedgerError> {
+    check_pages(path, connection)?;
+    let look = connection.transaction();
+    let end = look.and_then(|look| rows::verify_end(&look, CHECKED_ENTRIES));
+    Ok(end.map_err(|error| StoreError::of(path, &error))??)
+}
