@@ -5,6 +5,7 @@ mod code;
 mod dependency;
 mod dialect;
 mod file;
+mod layers;
 mod purity;
 mod text;
 
@@ -121,6 +122,7 @@ const RULES: &[(&str, Rule)] = &[
     ("dialects import only their parent", dialect::imports_only_its_parent),
     ("two dialects meet in one file", dialect::two_meet_in_one_file),
     ("dialects have the same files", dialect::has_the_same_files),
+    ("a module imports only from layers to its left", layers::are_kept),
     ("core is pure", purity::core_is_pure),
     ("a file says what it is", file::opens_with_its_purpose),
     ("a file is short", file::is_short),

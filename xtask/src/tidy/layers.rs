@@ -1,0 +1,257 @@
+//! The layers of each crate: a module imports only from modules to its left.
+//!
+//! [`CRATES`] is the only table. To add a crate, add an entry with the folder of its sources and its
+//! top-level modules in order, the lowest first: `cargo xtask tidy` names every import that runs the
+//! other way, every module that the order lacks and every name of the order that is no module. An
+//! import that must stay against the order is a [`Tie`] with its reason; a tie that the code no
+//! longer has is reported as well.
+//!
+//! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
+//! tests nor the crate's root, which assembles all layers, and no macro at the root.
+
+use std::collections::BTreeSet;
+
+use super::code::{code, paths};
+use super::{Finding, Source, Tree};
+
+/// A crate and the order of its top-level modules.
+struct Layers {
+    /// The folder of its sources
+    folder: &'static str,
+    /// The top-level modules, each to the right of all that it imports
+    order: &'static [&'static str],
+    /// Imports that run against the order on purpose
+    ties: &'static [Tie],
+}
+
+/// An import that runs against the order on purpose.
+struct Tie {
+    /// The file, below the crate's folder
+    file: &'static str,
+    /// The module that it imports
+    imports: &'static str,
+    /// Why it stays
+    reason: &'static str,
+}
+
+const CRATES: &[Layers] = &[
+    Layers {
+        folder: "crates/toolwright-macros/src",
+        order: &["suggest", "docs", "data", "options", "parameter", "parse", "expand"],
+        ties: &[],
+    },
+    Layers {
+        folder: "xtask/src",
+        order: &[
+            "run",
+            "packages",
+            "tidy",
+            "examples",
+            "args_report",
+            "conformance",
+            "recorded",
+            "clients",
+            "fuzz",
+            "bench",
+            "bench_gateway",
+            "ci",
+        ],
+        ties: &[],
+    },
+];
+
+/// Every module imports only from layers to its left.
+pub(super) fn are_kept(tree: &Tree) -> Vec<Finding> {
+    CRATES.iter().flat_map(|layers| layers.check(tree)).collect()
+}
+
+/// The path of the table, for findings about the table itself.
+const HERE: &str = "xtask/src/tidy/layers.rs";
+
+impl Layers {
+    fn check(&self, tree: &Tree) -> Vec<Finding> {
+        let sources: Vec<&Source> = tree.rust().filter(|file| file.under(self.folder)).collect();
+        let modules: BTreeSet<&str> = sources.iter().filter_map(|file| self.module(file)).collect();
+        let mut findings = self.misplaced(&modules);
+        let mut used = BTreeSet::new();
+        for file in &sources {
+            let Some(own) = self.module(file) else { continue };
+            for import in self.imports(file) {
+                let target = import.name.as_str();
+                if target.starts_with(char::is_uppercase) {
+                    let what = format!(
+                        "imports crate::{target} from the crate's root; name the module that defines it"
+                    );
+                    findings.push(file.finding(import.line, what));
+                } else if modules.contains(target) && !self.is_left(target, own) {
+                    if let Some(index) = self.tie(file, target) {
+                        used.insert(index);
+                    } else {
+                        findings.push(file.finding(import.line, remedy(own, target)));
+                    }
+                }
+            }
+        }
+        let unused = self.ties.iter().enumerate().filter(|(index, _)| !used.contains(index));
+        findings.extend(unused.map(|(_, tie)| {
+            let Tie { file, imports, reason } = tie;
+            let what = format!("{file} no longer imports {imports} ({reason}); drop the tie");
+            Finding { path: HERE.to_owned(), line: 1, what }
+        }));
+        findings
+    }
+
+    /// The top-level module that a file belongs to; none for the crate's root and for tests.
+    fn module<'f>(&self, file: &'f Source) -> Option<&'f str> {
+        let inner = self.inner(file);
+        let name = inner.split('/').next()?.trim_end_matches(".rs");
+        let is_root = matches!(inner, "lib.rs" | "main.rs");
+        (!is_root && !inner.ends_with("tests.rs")).then_some(name)
+    }
+
+    /// The path below the crate's folder.
+    fn inner<'f>(&self, file: &'f Source) -> &'f str {
+        file.path.strip_prefix(self.folder).unwrap_or(&file.path).trim_start_matches('/')
+    }
+
+    /// Whether a module may be imported by another: it stands to its left, or is itself.
+    fn is_left(&self, target: &str, own: &str) -> bool {
+        let place = |name: &str| self.order.iter().position(|own| *own == name);
+        target == own || place(target) < place(own)
+    }
+
+    fn tie(&self, file: &Source, target: &str) -> Option<usize> {
+        let inner = self.inner(file);
+        self.ties.iter().position(|tie| tie.file == inner && tie.imports == target)
+    }
+
+    /// Modules that the order lacks, and names of the order that are no modules.
+    fn misplaced(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
+        let missing = modules.iter().filter(|name| !self.order.contains(name));
+        let missing =
+            missing.map(|name| format!("{name} of {} is in no layer; add it", self.folder));
+        let stale = self.order.iter().filter(|name| !modules.contains(*name));
+        let stale = stale.map(|name| format!("{} has no module {name}; drop it", self.folder));
+        let finding = |what| Finding { path: HERE.to_owned(), line: 1, what };
+        missing.chain(stale).map(finding).collect()
+    }
+
+    /// What a file imports from the crate's root, each name with the line of its first mention.
+    fn imports(&self, file: &Source) -> Vec<Import> {
+        let code = code(before_tests(&file.text)).replace("$crate", "");
+        let depth = self.inner(file).split('/').count();
+        let mut found: Vec<Import> = Vec::new();
+        for named in paths(&code) {
+            let ups = named.segments.iter().take_while(|segment| *segment == "super").count();
+            let name = match named.segments.first().map(String::as_str) {
+                Some("crate") => named.segments.get(1),
+                Some("super") if ups == depth => named.segments.get(ups),
+                _ => None,
+            };
+            if let Some(name) = name
+                && !found.iter().any(|import| import.name == *name)
+            {
+                found.push(Import { name: name.clone(), line: named.line });
+            }
+        }
+        found
+    }
+}
+
+struct Import {
+    name: String,
+    line: usize,
+}
+
+/// A file without its module of tests, which may use every layer.
+fn before_tests(text: &str) -> &str {
+    text.find("\n#[cfg(test)]\nmod ").map_or(text, |end| &text[..end])
+}
+
+fn remedy(own: &str, target: &str) -> String {
+    format!(
+        "{own} imports crate::{target}, which is not to its left in {HERE}; move what {own} needs \
+         into a lower layer, or the importing code into a higher one"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYERS: Layers =
+        Layers { folder: "crates/a/src", order: &["low", "middle", "high"], ties: &[] };
+
+    const FILES: [(&str, &str); 3] = [
+        ("crates/a/src/low.rs", ""),
+        ("crates/a/src/middle.rs", "use crate::low::A;"),
+        ("crates/a/src/high.rs", "use crate::{low::A, middle};"),
+    ];
+
+    fn check(layers: &Layers, path: &str, text: &str) -> Vec<String> {
+        let mut files = FILES.to_vec();
+        files.push((path, text));
+        layers.check(&Tree::of(&files)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_import_against_the_order_names_file_import_and_remedy() {
+        let found = check(&LAYERS, "crates/a/src/low/part.rs", "\nuse crate::high::Thing;\n");
+        assert_eq!(
+            found,
+            ["crates/a/src/low/part.rs:2: low imports crate::high, which is not to its left in \
+              xtask/src/tidy/layers.rs; move what low needs into a lower layer, or the importing \
+              code into a higher one"]
+        );
+    }
+
+    #[test]
+    fn every_spelling_of_an_import_is_read() {
+        for text in [
+            "use crate::{low::A, high::{B, C}};",
+            "fn f() -> crate::high::Thing { x() }",
+            "use super::super::high;",
+            "pub use crate::high as other;",
+            "use crate::Thing;",
+        ] {
+            assert_eq!(check(&LAYERS, "crates/a/src/low/part.rs", text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn imports_along_the_order_and_tests_are_fine() {
+        for (path, text) in [
+            ("crates/a/src/high/part.rs", "use crate::{low, middle::B};\nuse super::other;"),
+            ("crates/a/src/low/part.rs", "use crate::object;\nuse super::high;"),
+            (
+                "crates/a/src/low/part.rs",
+                "// crate::high\nmacro_rules! m { () => { $crate::high::A } }",
+            ),
+            ("crates/a/src/low/part.rs", "\n#[cfg(test)]\nmod tests { use crate::high; }"),
+            ("crates/a/src/low/tests.rs", "use crate::high;"),
+            ("crates/a/src/lib.rs", "mod high; use crate::high::A;"),
+            ("crates/b/src/low.rs", "use crate::high;"),
+        ] {
+            assert_eq!(check(&LAYERS, path, text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_tie_allows_one_import_while_the_code_has_it() {
+        const TIES: &[Tie] =
+            &[Tie { file: "low/part.rs", imports: "high", reason: "they recurse" }];
+        let layers = Layers { ties: TIES, ..LAYERS };
+        let found = |path, text| check(&layers, path, text);
+        assert_eq!(found("crates/a/src/low/part.rs", "use crate::high;"), Vec::<String>::new());
+        assert!(found("crates/a/src/low/part.rs", "")[0].ends_with("(they recurse); drop the tie"));
+        assert_eq!(found("crates/a/src/low/more.rs", "use crate::high;").len(), 2);
+    }
+
+    #[test]
+    fn the_order_has_every_module_and_no_other() {
+        let found = check(&LAYERS, "crates/a/src/new.rs", "");
+        assert!(found[0].ends_with("new of crates/a/src is in no layer; add it"));
+        let layers = Layers { order: &["low", "middle", "high", "gone"], ..LAYERS };
+        assert!(check(&layers, "crates/a/src/lib.rs", "")[0].ends_with("no module gone; drop it"));
+    }
+}
