@@ -341,12 +341,11 @@ impl<'t> Reader<'t> {
     #[inline]
     pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
         let plain = self.plain(self.at + 1);
-        let text = S::begin(self.text, plain);
         if self.peek() == Some(b'"') {
             self.at += 1;
-            Ok(text)
+            Ok(S::plain(self.text, plain))
         } else {
-            self.string_with_escapes(text)
+            self.string_with_escapes(plain)
         }
     }
 
@@ -357,21 +356,23 @@ impl<'t> Reader<'t> {
         start..self.at
     }
 
-    fn string_with_escapes<S: Text<'t>>(&mut self, mut text: S) -> Result<S, JsonError> {
+    /// Reads the rest of a string from its first escape on.
+    fn string_with_escapes<S: Text<'t>>(&mut self, plain: Range<usize>) -> Result<S, JsonError> {
+        let mut text = S::begin(self.text, plain, || self.rest_of_string());
         loop {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(text);
+                    return Ok(S::end(text));
                 }
                 Some(b'\\') => {
-                    text.expect(|| self.rest_of_string());
                     self.at += 1;
-                    text.push(self.escape()?);
+                    S::push(&mut text, self.escape()?);
                 }
                 _ => return Err(self.error("control character in a string")),
             }
-            text.push_str(self.text, self.plain(self.at));
+            let plain = self.plain(self.at);
+            S::push_str(&mut text, self.text, plain);
         }
     }
 

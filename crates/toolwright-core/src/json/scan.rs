@@ -7,15 +7,15 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 /// there is none.
 #[inline]
 pub(super) fn special_from(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+    let mut rest = &bytes[from..];
+    while let Some((word, more)) = rest.split_first_chunk() {
         let found = special(u64::from_le_bytes(*word));
         if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
         }
-        at += 8;
+        rest = more;
     }
-    at + tail(&bytes[at..])
+    bytes.len() - rest.len() + tail(rest)
 }
 
 /// How many leading bytes are neither a quote, a backslash nor a control character.

@@ -10,48 +10,69 @@ use super::{Json, Number, Object};
 /// Room that an array or object starts with.
 pub(super) const ROOM: usize = 4;
 
-/// The words of a string as the reader finds them.
-pub(super) trait Text<'t> {
-    /// What stands before the first escape
-    fn begin(document: &'t str, plain: Range<usize>) -> Self;
-    /// Reserves space for the rest of a string that contains an escape
-    fn expect(&mut self, _more: impl FnOnce() -> usize) {}
+/// The text of a string as the reader finds it.
+pub(super) trait Text<'t>: Sized {
+    /// The text of a string with escapes, as far as it was read
+    type Unescaped;
+
+    /// A string without escapes
+    fn plain(document: &'t str, plain: Range<usize>) -> Self;
+    /// What stands before the first escape. `more` estimates how many bytes follow.
+    fn begin(
+        document: &'t str,
+        plain: Range<usize>,
+        more: impl FnOnce() -> usize,
+    ) -> Self::Unescaped;
     /// An escape
-    fn push(&mut self, escaped: char);
+    fn push(text: &mut Self::Unescaped, escaped: char);
     /// What stands after an escape
-    fn push_str(&mut self, document: &'t str, plain: Range<usize>);
+    fn push_str(text: &mut Self::Unescaped, document: &'t str, plain: Range<usize>);
+    /// A string with escapes
+    fn end(text: Self::Unescaped) -> Self;
 }
 
 /// Copied only if there is an escape.
 impl<'t> Text<'t> for Cow<'t, str> {
-    fn begin(document: &'t str, plain: Range<usize>) -> Self {
+    type Unescaped = String;
+
+    fn plain(document: &'t str, plain: Range<usize>) -> Self {
         Cow::Borrowed(&document[plain])
     }
 
-    fn expect(&mut self, more: impl FnOnce() -> usize) {
-        if let Cow::Borrowed(plain) = *self {
-            let mut text = String::with_capacity(plain.len() + more());
-            text.push_str(plain);
-            *self = Cow::Owned(text);
-        }
+    fn begin(document: &'t str, plain: Range<usize>, more: impl FnOnce() -> usize) -> String {
+        let mut text = String::with_capacity(plain.len() + more());
+        text.push_str(&document[plain]);
+        text
     }
 
-    fn push(&mut self, escaped: char) {
-        self.to_mut().push(escaped);
+    #[inline]
+    fn push(text: &mut String, escaped: char) {
+        text.push(escaped);
     }
 
-    fn push_str(&mut self, document: &'t str, plain: Range<usize>) {
-        self.to_mut().push_str(&document[plain]);
+    #[inline]
+    fn push_str(text: &mut String, document: &'t str, plain: Range<usize>) {
+        text.push_str(&document[plain]);
+    }
+
+    fn end(text: String) -> Self {
+        Cow::Owned(text)
     }
 }
 
 /// Of which nothing is kept.
 impl Text<'_> for () {
-    fn begin(_: &str, _: Range<usize>) {}
+    type Unescaped = ();
 
-    fn push(&mut self, _: char) {}
+    fn plain(_: &str, _: Range<usize>) {}
 
-    fn push_str(&mut self, _: &str, _: Range<usize>) {}
+    fn begin(_: &str, _: Range<usize>, _: impl FnOnce() -> usize) {}
+
+    fn push((): &mut (), _: char) {}
+
+    fn push_str((): &mut (), _: &str, _: Range<usize>) {}
+
+    fn end((): ()) {}
 }
 
 /// A value as the reader finds it, part by part.

@@ -101,16 +101,26 @@ impl Length {
 const BLOCK: usize = 16;
 
 impl Text<'_> for Length {
-    fn begin(_: &str, plain: Range<usize>) -> Length {
+    type Unescaped = Length;
+
+    fn plain(_: &str, plain: Range<usize>) -> Length {
         Length(plain.len())
     }
 
-    fn push(&mut self, escaped: char) {
-        self.0 += escaped.len_utf8();
+    fn begin(_: &str, plain: Range<usize>, _: impl FnOnce() -> usize) -> Length {
+        Length(plain.len())
     }
 
-    fn push_str(&mut self, _: &str, plain: Range<usize>) {
-        self.0 += plain.len();
+    fn push(text: &mut Length, escaped: char) {
+        text.0 += escaped.len_utf8();
+    }
+
+    fn push_str(text: &mut Length, _: &str, plain: Range<usize>) {
+        text.0 += plain.len();
+    }
+
+    fn end(text: Length) -> Length {
+        text
     }
 }
 

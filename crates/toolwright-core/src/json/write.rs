@@ -132,35 +132,36 @@ pub(super) fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends text of which so many bytes need no escape.
-fn escaped(mut text: &str, mut plain: usize, out: &mut String) {
+/// Appends text that has its first escape at a place.
+fn escaped(text: &str, mut at: usize, out: &mut String) {
+    let mut start = 0;
     loop {
-        let (head, special) = text.split_at(plain);
-        out.push_str(head);
-        let Some(byte) = special.bytes().next() else { return };
-        escape(byte, out);
-        text = &special[1..];
-        plain = scan::plain(text.as_bytes());
+        out.push_str(&text[start..at]);
+        let Some(byte) = text.as_bytes().get(at) else { return };
+        escape(*byte, out);
+        start = at + 1;
+        at = scan::special_from(text.as_bytes(), start);
     }
 }
 
 fn escape(byte: u8, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.push_str(match byte {
-        b'"' => "\\\"",
-        b'\\' => "\\\\",
-        b'\n' => "\\n",
-        b'\r' => "\\r",
-        b'\t' => "\\t",
-        0x08 => "\\b",
-        0x0c => "\\f",
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
         _ => {
             out.push_str("\\u00");
             out.push(char::from(HEX[usize::from(byte >> 4)]));
             out.push(char::from(HEX[usize::from(byte & 15)]));
             return;
         }
-    });
+    };
+    out.push('\\');
+    out.push(char::from(short));
 }
 
 impl fmt::Display for Json {
