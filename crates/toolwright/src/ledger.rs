@@ -45,7 +45,6 @@ mod entry;
 mod exchange;
 mod memory;
 mod query;
-pub mod redact;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod time;

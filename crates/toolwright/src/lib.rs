@@ -55,6 +55,7 @@ pub mod ledger;
 pub mod macros;
 pub mod output;
 pub mod prelude;
+pub mod redact;
 pub mod run;
 pub mod secret;
 pub mod session;

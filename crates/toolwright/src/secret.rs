@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use zeroize::Zeroize;
 
-use crate::ledger::redact::MARK;
+use crate::redact::MARK;
 
 /// A secret text.
 pub type SecretString = Secret<String>;

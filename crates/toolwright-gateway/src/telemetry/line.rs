@@ -2,7 +2,7 @@
 //! AI where they have one, and ours begin with `toolwright`.
 
 use toolwright::chat::response::finish_reason;
-use toolwright::ledger::redact::redact;
+use toolwright::redact::redact;
 use toolwright_core::fit::Severity;
 use toolwright_core::{Dialect, FaultClass, Json};
 

@@ -2,8 +2,8 @@
 
 use toolwright_core::Json;
 
-use super::redact::Redactor;
 use super::{CallEntry, Entry};
+use crate::redact::Redactor;
 
 /// Nothing is known of the values.
 const ANY: &Json = &Json::Bool(true);

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolwright::ledger::redact::{Redactor, redact, text};
+use toolwright::redact::{Redactor, redact, text};
 use toolwright::{Json, Secret, SecretString};
 use toolwright_core::args::{Change, Op};
 
