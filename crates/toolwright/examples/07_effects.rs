@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright::call::journal::{SharedJournal, SqliteJournal};
-use toolwright::call::{Called, Source, Wholeness};
+use toolwright::call::{Called, ResultSource, Wholeness};
 use toolwright::prelude::*;
 use toolwright::{Arguments, Call};
 
@@ -35,8 +35,8 @@ async fn life(journal: SqliteJournal, run: &str) -> Result<String, Box<dyn std::
         return Err("nobody was to be asked".into());
     };
     let how = match done.source {
-        Source::Journal => "recorded",
-        Source::Executed => "executed",
+        ResultSource::Journal => "recorded",
+        ResultSource::Executed => "executed",
         _ => "refused",
     };
     Ok(format!("{how}: {}", done.outcome.words()))

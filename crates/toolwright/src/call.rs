@@ -37,8 +37,9 @@ mod retry;
 mod settle;
 pub mod wholeness;
 
+pub use crate::ledger::ResultSource;
 pub use approve::{Answer, Approval};
-pub use called::{Called, Done, Source};
+pub use called::{Called, Done};
 pub use canonical::canonical;
 pub use policy::{Glob, Policy, Rule, Verdict};
 pub use wholeness::Wholeness;

@@ -101,14 +101,14 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &[CallErrorKind] = &[$(CallErrorKind::$name),*];
 
-            /// The word in envelopes, ledgers and logs.
+            /// The name in envelopes, ledgers and logs.
             pub fn as_str(self) -> &'static str {
                 match self { $(CallErrorKind::$name => $word,)* }
             }
 
-            /// The kind by its word.
-            pub fn from_word(word: &str) -> Option<CallErrorKind> {
-                Self::ALL.iter().copied().find(|kind| kind.as_str() == word)
+            /// Parses a name written by [`as_str`](CallErrorKind::as_str).
+            pub fn from_name(name: &str) -> Option<CallErrorKind> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
             }
         }
     };

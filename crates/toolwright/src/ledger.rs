@@ -55,7 +55,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pub use chain::{Broken, Damage, Head, Link, Verified};
-pub use entry::{CallEntry, Entry, Kind};
+pub use entry::{CallEntry, Entry, Kind, ResultSource};
 pub use exchange::{ExchangeEntry, Tried};
 pub use memory::MemoryLedger;
 pub use query::{Order, Query};

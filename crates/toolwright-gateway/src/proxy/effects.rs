@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toolwright::CallErrorKind;
-use toolwright::call::{Done, Source};
+use toolwright::call::{Done, ResultSource};
 use toolwright_core::document::{DocumentError, Fields};
 use toolwright_core::{Fault, Json, object};
 
@@ -52,7 +52,7 @@ impl Effects {
         use CallErrorKind::{Cancelled, Panicked, TimedOut, Uncertain};
         let end = match (done.source, &done.error) {
             (_, Some(error)) if error.kind == Uncertain => End::Unknown,
-            (Source::Refused | Source::Duplicate, _) => return,
+            (ResultSource::Refused | ResultSource::Duplicate, _) => return,
             (_, None) => End::Done,
             (_, Some(error)) if matches!(error.kind, Cancelled | Panicked | TimedOut) => {
                 End::Unknown

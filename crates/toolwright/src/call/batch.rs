@@ -15,7 +15,7 @@ use toolwright_core::{Call, Outcome};
 use super::bind::Place;
 use super::journey::{self, Made, Prepared, Ready};
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source, note};
+use super::{Called, Done, ResultSource, note};
 use crate::session::Session;
 use crate::settings::Effect;
 use crate::toolbox::Toolbox;
@@ -117,7 +117,7 @@ fn share(
         },
         changes: made.changes.clone(),
         attempts: 0,
-        source: Source::Duplicate,
+        source: ResultSource::Duplicate,
         ..first.clone()
     };
     note::done(toolbox, session, &made, &done);

@@ -8,6 +8,7 @@ use toolwright_core::args::Change;
 use super::approve::Approval;
 use super::journal::JournalError;
 use crate::error::CallError;
+use crate::ledger::ResultSource;
 use crate::output::Host;
 
 /// What came of a call.
@@ -33,27 +34,12 @@ pub struct Done {
     /// How often it was tried; 0 if the tool was never started
     pub attempts: u32,
     /// Where the result is from
-    pub source: Source,
+    pub source: ResultSource,
     /// How long it took
     pub duration: Duration,
     /// Why the journal does not know how it ended, if it does not: after a restart the call will be
     /// uncertain
     pub unrecorded: Option<JournalError>,
-}
-
-/// Where a result is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The tool ran
-    Executed,
-    /// An equal call ran before, not long ago
-    Cached,
-    /// This very call ran before and was recorded
-    Journal,
-    /// An equal call of the same turn ran, and this one shares its outcome
-    Duplicate,
-    /// It was refused before the tool
-    Refused,
 }
 
 impl Called {
@@ -71,27 +57,5 @@ impl Called {
             Called::Done(_) => None,
             Called::Waiting(approval) => Some(approval),
         }
-    }
-}
-
-impl Source {
-    /// Every one.
-    pub const ALL: &[Source] =
-        &[Source::Executed, Source::Cached, Source::Journal, Source::Duplicate, Source::Refused];
-
-    /// The word in ledgers and logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Source::Executed => "executed",
-            Source::Cached => "cached",
-            Source::Journal => "journal",
-            Source::Duplicate => "duplicate",
-            Source::Refused => "refused",
-        }
-    }
-
-    /// The source by its word.
-    pub fn from_word(word: &str) -> Option<Source> {
-        Self::ALL.iter().copied().find(|source| source.as_str() == word)
     }
 }

@@ -12,7 +12,7 @@ use super::cache::Flight;
 use super::execute::panicked;
 use super::journal::{Begun, Intent, JournalError, SharedJournal};
 use super::limit::Permit;
-use super::{Source, outcome, record, retry};
+use super::{ResultSource, outcome, record, retry};
 use crate::error::{CallError, CallErrorKind, ToolError};
 use crate::handle::HandleStore;
 use crate::output::{Host, Output};
@@ -41,28 +41,28 @@ pub(crate) struct Ran {
     pub(crate) error: Option<CallError>,
     pub(crate) host: Option<Host>,
     pub(crate) attempts: u32,
-    pub(crate) source: Source,
+    pub(crate) source: ResultSource,
     pub(crate) unrecorded: Option<JournalError>,
 }
 
 impl Ran {
-    fn of(source: Source, error: Option<CallError>) -> Ran {
+    fn of(source: ResultSource, error: Option<CallError>) -> Ran {
         Ran { content: None, error, host: None, attempts: 0, source, unrecorded: None }
     }
 
     /// It did not begin.
     pub(crate) fn refused(error: CallError) -> Ran {
-        Ran::of(Source::Refused, Some(error))
+        Ran::of(ResultSource::Refused, Some(error))
     }
 
     /// It began and did not succeed.
     pub(crate) fn failed(error: CallError, attempts: &AtomicU32) -> Ran {
         let attempts = attempts.load(Ordering::Relaxed);
-        Ran { attempts, ..Ran::of(Source::Executed, Some(error)) }
+        Ran { attempts, ..Ran::of(ResultSource::Executed, Some(error)) }
     }
 
     /// It succeeded.
-    pub(crate) fn succeeded(source: Source, content: Vec<Part>, host: Option<Host>) -> Ran {
+    pub(crate) fn succeeded(source: ResultSource, content: Vec<Part>, host: Option<Host>) -> Ran {
         Ran { content: Some(content), host, ..Ran::of(source, None) }
     }
 }
@@ -109,7 +109,7 @@ impl Job {
             }
             (Ok(Begun::Finished(known)), _) => Err(Box::new(match record::read(&known) {
                 Ok((content, error)) => {
-                    Ran { content: Some(content), ..Ran::of(Source::Journal, error) }
+                    Ran { content: Some(content), ..Ran::of(ResultSource::Journal, error) }
                 }
                 // It was done, and what came of it cannot be read.
                 Err(_) => Ran::refused(uncertain(&self.scope.tool)),
@@ -169,12 +169,12 @@ impl Job {
                 let owner = self.scope.session.owner();
                 let store = self.handles.as_deref();
                 let content = outcome::success(handler, output.content, &owner, store);
-                return Ran::succeeded(Source::Executed, content, output.host);
+                return Ran::succeeded(ResultSource::Executed, content, output.host);
             }
             Err(Fall::Failed(error)) => retry::failed(handler, &error),
             Err(Fall::Panicked) => panicked(&self.scope.tool, handler.settings().effect),
         };
-        Ran::of(Source::Executed, Some(error))
+        Ran::of(ResultSource::Executed, Some(error))
     }
 
     /// Records the end: what was done, or that nothing was.

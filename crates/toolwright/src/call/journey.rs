@@ -18,7 +18,9 @@ use super::cache::{self, Found};
 use super::job::{Job, Ran};
 use super::policy::Verdict;
 use super::wholeness::Wholeness;
-use super::{Called, Done, Source, canonical, execute, fill, find, limit, note, outcome, settle};
+use super::{
+    Called, Done, ResultSource, canonical, execute, fill, find, limit, note, outcome, settle,
+};
 use crate::error::CallError;
 use crate::ledger::Ledger;
 use crate::session::{Scope, Session};
@@ -157,7 +159,7 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
                 let content = outcome::success(&item.handler, content, &owner, toolbox.handles());
-                return Ran::succeeded(Source::Cached, content, host);
+                return Ran::succeeded(ResultSource::Cached, content, host);
             }
             Ok(Found::Nothing(leave)) => flight = Some(leave),
             Err(error) => return Ran::refused(error),

@@ -10,7 +10,7 @@ use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
 use super::journey::Made;
-use super::{Done, Source, find};
+use super::{Done, ResultSource, find};
 use crate::error::CallErrorKind;
 use crate::handle;
 use crate::ledger::{CallEntry, Ledger};
@@ -81,7 +81,7 @@ impl Drop for Witness<'_> {
         let (false, Some(ledger)) = (self.left, self.toolbox.ledger()) else { return };
         let entry = CallEntry {
             error: Some(CallErrorKind::Cancelled),
-            source: Some(Source::Executed),
+            source: Some(ResultSource::Executed),
             duration: self.made.start.elapsed(),
             changes: changes(ledger, self.made, &self.made.changes),
             data: data(self.made, &self.made.changes).map(Json::Object),

@@ -31,7 +31,7 @@ pub(crate) fn read(record: &Json) -> Result<(Vec<Part>, Option<CallError>), Docu
 fn read_error(document: &Json) -> Result<CallError, DocumentError> {
     let fields = Fields::of(document)?;
     Ok(CallError {
-        kind: fields.word("kind", "a kind of error", CallErrorKind::from_word)?,
+        kind: fields.word("kind", "a kind of error", CallErrorKind::from_name)?,
         text: fields.text("text")?.to_owned(),
         tool_kind: fields.owned("tool_kind")?,
         retryable: fields.flag("retryable")?,

@@ -8,7 +8,6 @@ use toolwright_core::args::Change;
 use toolwright_core::fit::Loss;
 
 use super::ExchangeEntry;
-use crate::call::Source;
 use crate::error::CallErrorKind;
 use crate::session::Caller;
 
@@ -48,7 +47,7 @@ pub struct CallEntry {
     /// Why it failed, if it did
     pub error: Option<CallErrorKind>,
     /// Where the result is from; none while it waits for a person
-    pub source: Option<Source>,
+    pub source: Option<ResultSource>,
     /// How often it was tried
     pub attempts: u32,
     /// How long it took
@@ -59,6 +58,22 @@ pub struct CallEntry {
     pub losses: Vec<Loss>,
     /// The arguments and the outcome, secrets redacted, if data is switched on
     pub data: Option<Json>,
+}
+
+/// Where the result of a call comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResultSource {
+    /// The tool ran
+    Executed,
+    /// The cached result of an earlier call with equal arguments
+    Cached,
+    /// The result that the journal recorded for this same call
+    Journal,
+    /// The result of an equal call of the same turn
+    Duplicate,
+    /// None: the call was refused before the tool started
+    Refused,
 }
 
 impl Entry {
@@ -130,5 +145,32 @@ impl Kind {
             Kind::Call => "call",
             Kind::Exchange => "exchange",
         }
+    }
+}
+
+impl ResultSource {
+    /// All sources.
+    pub const ALL: &[ResultSource] = &[
+        ResultSource::Executed,
+        ResultSource::Cached,
+        ResultSource::Journal,
+        ResultSource::Duplicate,
+        ResultSource::Refused,
+    ];
+
+    /// The name in ledgers and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResultSource::Executed => "executed",
+            ResultSource::Cached => "cached",
+            ResultSource::Journal => "journal",
+            ResultSource::Duplicate => "duplicate",
+            ResultSource::Refused => "refused",
+        }
+    }
+
+    /// Parses a name written by [`as_str`](ResultSource::as_str).
+    pub fn from_name(name: &str) -> Option<ResultSource> {
+        Self::ALL.iter().copied().find(|source| source.as_str() == name)
     }
 }

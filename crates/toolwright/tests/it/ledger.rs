@@ -7,7 +7,7 @@ mod failure;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use toolwright::call::Source;
+use toolwright::call::ResultSource;
 use toolwright::ledger::{CallEntry, Entry, Head, Ledger, MemoryLedger, Query};
 use toolwright::{CallErrorKind, Caller, Json};
 use toolwright_core::args::{Change, Op};
@@ -30,7 +30,7 @@ fn call(number: u64) -> CallEntry {
         tool: format!("tool_{}", number % 5).into(),
         key: Some("0123abcd".into()),
         error: None,
-        source: Some(Source::Executed),
+        source: Some(ResultSource::Executed),
         attempts: 2,
         duration: Duration::from_micros(1_500),
         changes: vec![
@@ -113,7 +113,7 @@ fn an_entry_comes_back_from_its_document() {
     nothing.changes[0].from = Some(Json::Null);
     let mut entries: Vec<Entry> = vec![entry(1), waiting.into(), nothing.into()];
     for &error in CallErrorKind::ALL {
-        for &source in Source::ALL {
+        for &source in ResultSource::ALL {
             let failed = CallEntry { error: Some(error), source: Some(source), ..call(4) };
             assert_eq!(failed.outcome(), "failed");
             entries.push(failed.into());

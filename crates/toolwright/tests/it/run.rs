@@ -9,7 +9,7 @@ mod trouble;
 use std::time::Duration;
 
 use crate::support::{any, call, counting, echo, toolbox};
-use toolwright::call::Source;
+use toolwright::call::ResultSource;
 use toolwright::error::ToolError;
 use toolwright::run::{Agent, RunError, RunEvent, ScriptedModel};
 use toolwright::{
@@ -213,13 +213,13 @@ async fn streamed_calls_show_in_the_events() {
             "answered 2",
             "started x",
             "started y",
-            &format!("done x {:?}", Source::Executed),
-            &format!("done y {:?}", Source::Refused),
+            &format!("done x {:?}", ResultSource::Executed),
+            &format!("done y {:?}", ResultSource::Refused),
             "turn 1 done",
             "turn 2",
             "answered 1",
             "started x_2_0",
-            &format!("done x_2_0 {:?}", Source::Executed),
+            &format!("done x_2_0 {:?}", ResultSource::Executed),
             "turn 2 done",
             "turn 3",
             "answered 0",

@@ -1,7 +1,7 @@
 //! The box: what goes in, what a model is shown, and the plain way of a call.
 
 use crate::support::{any, call, done, echo, json, kind, make, text, tool, toolbox};
-use toolwright::call::{Called, Source, Wholeness};
+use toolwright::call::{Called, ResultSource, Wholeness};
 use toolwright::{Arguments, Call, Context, Effect, Handler, Output, Session, Toolbox};
 
 #[tokio::test]
@@ -12,7 +12,7 @@ async fn a_call_reaches_its_tool_and_its_result_comes_back() {
     assert_eq!(done.outcome.call_id.as_deref(), Some("c1"));
     assert_eq!(done.outcome.name.as_deref(), Some("echo"));
     assert_eq!((done.outcome.error, done.attempts), (Some(false), 1));
-    assert_eq!(done.source, Source::Executed);
+    assert_eq!(done.source, ResultSource::Executed);
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn case_27_a_truncated_call_never_runs() {
         assert_eq!(kind(&done), Some("truncated"), "{arguments}");
         assert!(text(&done).contains("truncated") && text(&done).contains("smaller"));
         assert_eq!((done.outcome.error, done.attempts), (Some(true), 0));
-        assert_eq!(done.source, Source::Refused);
+        assert_eq!(done.source, ResultSource::Refused);
     }
     assert_eq!(ran.get(), 0);
 }

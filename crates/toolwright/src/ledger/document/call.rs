@@ -4,9 +4,8 @@ use toolwright_core::args::{Change, Op};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use super::super::{CallEntry, time};
+use super::super::{CallEntry, ResultSource, time};
 use super::{micros, push_list, read_caller, read_loss, read_micros, read_time, write_loss};
-use crate::call::Source;
 use crate::document::{DocumentError, Fields};
 use crate::error::CallErrorKind;
 
@@ -32,7 +31,7 @@ impl CallEntry {
         out.insert_some("key", self.key.as_deref());
         out.push("outcome", self.outcome());
         out.insert_some("error", self.error.map(CallErrorKind::as_str));
-        out.insert_some("source", self.source.map(Source::as_str));
+        out.insert_some("source", self.source.map(ResultSource::as_str));
         out.push("attempts", u64::from(self.attempts));
         out.push("duration_us", micros(self.duration));
         push_list(&mut out, "changes", &self.changes, |change| Json::Object(change.to_json()));
@@ -49,8 +48,8 @@ impl CallEntry {
             call_id: fields.text("call_id")?.into(),
             tool: fields.text("tool")?.into(),
             key: fields.owned("key")?,
-            error: fields.optional_word("error", "a kind of error", CallErrorKind::from_word)?,
-            source: fields.optional_word("source", "a source", Source::from_word)?,
+            error: fields.optional_word("error", "a kind of error", CallErrorKind::from_name)?,
+            source: fields.optional_word("source", "a source", ResultSource::from_name)?,
             attempts: fields.count("attempts")?,
             duration: read_micros(fields, "duration_us")?,
             changes: fields.optional_list("changes", read_change)?,

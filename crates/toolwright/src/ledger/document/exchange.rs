@@ -89,7 +89,7 @@ impl ExchangeEntry {
             stop: fields.optional_word("stop", "a reason to stop", stop_reason)?,
             calls: fields.optional_list("calls", |name| Ok(text(name)?.to_owned()))?,
             ran: fields
-                .optional_list("ran", |own| read_tried(own, "tool", CallErrorKind::from_word))?,
+                .optional_list("ran", |own| read_tried(own, "tool", CallErrorKind::from_name))?,
             bytes_in: fields.count("bytes_in")?,
             bytes_out: fields.count("bytes_out")?,
             losses: fields.optional_list("losses", read_loss)?,

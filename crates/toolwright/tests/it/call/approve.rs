@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::{Counter, call, counting, done, echo, json, kind, text, tool, toolbox};
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
-use toolwright::call::{Answer, Approval, Called, Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::call::{Answer, Approval, Called, Policy, ResultSource, Rule, Verdict, Wholeness};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
@@ -106,7 +106,7 @@ async fn answering_twice_runs_once() {
     done(toolbox.answer(&session, &approval, Answer::Approve).await);
     let again = asking(&ran).with_journal(journal);
     let again = done(again.answer(&session, &approval, Answer::Approve).await);
-    assert_eq!((again.source, ran.get()), (Source::Journal, 1));
+    assert_eq!((again.source, ran.get()), (ResultSource::Journal, 1));
     assert_eq!(text(&again), "1");
 }
 
@@ -162,7 +162,7 @@ async fn of_a_turn_only_what_needs_a_person_waits_and_equal_calls_run_once() {
     let first = done(toolbox.answer(&session, first, Answer::Approve).await);
     let second = done(toolbox.answer(&session, second, Answer::Approve).await);
     assert_eq!(ran.get(), 1);
-    assert_eq!((first.source, second.source), (Source::Executed, Source::Journal));
+    assert_eq!((first.source, second.source), (ResultSource::Executed, ResultSource::Journal));
     assert_eq!(second.outcome.call_id.as_deref(), Some("c"));
 }
 

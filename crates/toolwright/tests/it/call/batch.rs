@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, done, echo, kind, text, toolbox};
-use toolwright::call::{Called, Source, Wholeness};
+use toolwright::call::{Called, ResultSource, Wholeness};
 use toolwright::context::Need;
 use toolwright::json::Object;
 use toolwright::{Arguments, Call, Context, Effect, Handler, Json, Output, Session, Toolbox};
@@ -82,7 +82,10 @@ async fn case_28_equal_calls_of_a_turn_run_once() {
         let all = make(&toolbox, &calls).await;
         assert_eq!(ran.get(), 2, "{effect:?}");
         let sources: Vec<_> = all.iter().map(|done| done.source).collect();
-        assert_eq!(sources, [Source::Executed, Source::Duplicate, Source::Executed]);
+        assert_eq!(
+            sources,
+            [ResultSource::Executed, ResultSource::Duplicate, ResultSource::Executed]
+        );
         assert_eq!(all[1].outcome.call_id.as_deref(), Some("b"));
         assert!(text(&all[1]).starts_with(&text(&all[0])));
         // Who wanted two effects must hear that there was one.
@@ -122,7 +125,7 @@ async fn calls_without_ids_are_told_apart_and_known_again() {
     // The same turn of the same run again.
     let again = make(&toolbox, &calls).await;
     assert_eq!(ran.get(), 2);
-    assert!(again.iter().all(|done| done.source == Source::Journal));
+    assert!(again.iter().all(|done| done.source == ResultSource::Journal));
     // Another turn.
     let session = Session::new("run").with_turn(1);
     toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
@@ -181,7 +184,7 @@ async fn an_equal_call_after_a_change_of_its_context_is_made_again() {
     let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
     let done: Vec<_> = called.into_iter().map(done).collect();
     assert_eq!(done.iter().map(text).collect::<Vec<_>>(), ["0", "added", "1", "1"]);
-    assert_eq!(done[3].source, Source::Duplicate);
+    assert_eq!(done[3].source, ResultSource::Duplicate);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, done, text, toolbox};
-use toolwright::call::{Source, Wholeness};
+use toolwright::call::{ResultSource, Wholeness};
 use toolwright::{Caller, Context, Effect, Handler, Output, Session, ToolError, Toolbox};
 
 fn cached(ran: &Counter) -> Handler {
     counting("count", ran).with_effect(Effect::None).with_cache(Duration::from_mins(1))
 }
 
-async fn ask(toolbox: &Toolbox, session: &Session, arguments: &str) -> (String, Source) {
+async fn ask(toolbox: &Toolbox, session: &Session, arguments: &str) -> (String, ResultSource) {
     let call = call("c", "count", arguments);
     let done = done(toolbox.call(session, &call, Wholeness::Unknown).await);
     (text(&done), done.source)
@@ -21,18 +21,18 @@ async fn an_equal_call_gets_the_same_result_for_a_while() {
     let ran = Counter::default();
     let (toolbox, session) = (toolbox([cached(&ran)]), Session::new("run"));
     let first = ask(&toolbox, &session, r#"{"a":1,"b":[1.0,"x"]}"#).await;
-    assert_eq!(first, ("1".to_owned(), Source::Executed));
+    assert_eq!(first, ("1".to_owned(), ResultSource::Executed));
     // Neither the order of keys nor the spelling of a number makes a difference.
     let again = ask(&toolbox, &session, r#"{"b":[10e-1,"x"],"a":1.0}"#).await;
-    assert_eq!(again, ("1".to_owned(), Source::Cached));
+    assert_eq!(again, ("1".to_owned(), ResultSource::Cached));
     let other = ask(&toolbox, &session, r#"{"a":2,"b":[1,"x"]}"#).await;
-    assert_eq!(other, ("2".to_owned(), Source::Executed));
+    assert_eq!(other, ("2".to_owned(), ResultSource::Executed));
 
     tokio::time::advance(Duration::from_secs(59)).await;
-    assert_eq!(ask(&toolbox, &session, r#"{"a":1,"b":[1,"x"]}"#).await.1, Source::Cached);
+    assert_eq!(ask(&toolbox, &session, r#"{"a":1,"b":[1,"x"]}"#).await.1, ResultSource::Cached);
     tokio::time::advance(Duration::from_secs(2)).await;
     let late = ask(&toolbox, &session, r#"{"a":1,"b":[1,"x"]}"#).await;
-    assert_eq!(late, ("3".to_owned(), Source::Executed));
+    assert_eq!(late, ("3".to_owned(), ResultSource::Executed));
 }
 
 #[tokio::test]
@@ -43,9 +43,9 @@ async fn nobody_gets_the_result_of_somebody_else() {
         Session::new("run").with_caller(Caller::new(id).with_tenant(tenant.to_owned()))
     };
     ask(&toolbox, &of("ann", "acme"), "{}").await;
-    assert_eq!(ask(&toolbox, &of("ann", "other"), "{}").await.1, Source::Executed);
-    assert_eq!(ask(&toolbox, &of("bob", "acme"), "{}").await.1, Source::Executed);
-    assert_eq!(ask(&toolbox, &of("ann", "acme"), "{}").await.1, Source::Cached);
+    assert_eq!(ask(&toolbox, &of("ann", "other"), "{}").await.1, ResultSource::Executed);
+    assert_eq!(ask(&toolbox, &of("bob", "acme"), "{}").await.1, ResultSource::Executed);
+    assert_eq!(ask(&toolbox, &of("ann", "acme"), "{}").await.1, ResultSource::Cached);
 }
 
 #[tokio::test]
@@ -55,8 +55,8 @@ async fn what_comes_from_a_context_stays_in_its_run() {
     let toolbox = toolbox([handler]);
     let run = |name: &str| Session::new(name.to_owned()).with_context(Context::new().with(1_u8));
     ask(&toolbox, &run("one"), "{}").await;
-    assert_eq!(ask(&toolbox, &run("two"), "{}").await.1, Source::Executed);
-    assert_eq!(ask(&toolbox, &run("one"), "{}").await.1, Source::Cached);
+    assert_eq!(ask(&toolbox, &run("two"), "{}").await.1, ResultSource::Executed);
+    assert_eq!(ask(&toolbox, &run("one"), "{}").await.1, ResultSource::Cached);
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_tool_with_effects_has_no_cache() {
         let ran = Counter::default();
         let toolbox = toolbox([cached(&ran).with_effect(effect)]);
         ask(&toolbox, &Session::new("one"), "{}").await;
-        assert_eq!(ask(&toolbox, &Session::new("two"), "{}").await.1, Source::Executed);
+        assert_eq!(ask(&toolbox, &Session::new("two"), "{}").await.1, ResultSource::Executed);
         assert_eq!(ran.get(), 2);
     }
 }
@@ -82,7 +82,7 @@ async fn an_error_is_not_kept() {
     .with_cache(Duration::from_mins(1));
     let (toolbox, session) = (toolbox([handler]), Session::new("run"));
     assert_eq!(ask(&toolbox, &session, "{}").await.0, "count failed: no");
-    assert_eq!(ask(&toolbox, &session, "{}").await, ("yes".to_owned(), Source::Executed));
+    assert_eq!(ask(&toolbox, &session, "{}").await, ("yes".to_owned(), ResultSource::Executed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn equal_calls_at_the_same_time_run_once() {
     let (one, two) = (Session::new("one"), Session::new("two"));
     let (first, second) = tokio::join!(ask(&toolbox, &one, "{}"), ask(&toolbox, &two, "{}"));
     assert_eq!((first.0.as_str(), second.0.as_str(), ran.get()), ("slow", "slow", 1));
-    assert_eq!((first.1, second.1), (Source::Executed, Source::Cached));
+    assert_eq!((first.1, second.1), (ResultSource::Executed, ResultSource::Cached));
 }
 
 #[tokio::test]
@@ -112,6 +112,6 @@ async fn the_cache_has_an_end() {
     for n in 0..2000 {
         ask(&toolbox, &session, &format!(r#"{{"n":{n}}}"#)).await;
     }
-    assert_eq!(ask(&toolbox, &session, r#"{"n":1999}"#).await.1, Source::Cached);
-    assert_eq!(ask(&toolbox, &session, r#"{"n":0}"#).await.1, Source::Executed);
+    assert_eq!(ask(&toolbox, &session, r#"{"n":1999}"#).await.1, ResultSource::Cached);
+    assert_eq!(ask(&toolbox, &session, r#"{"n":0}"#).await.1, ResultSource::Executed);
 }

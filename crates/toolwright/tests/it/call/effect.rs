@@ -6,7 +6,7 @@ use crate::support::{Counter, any, call, counting, done, kind, text, toolbox};
 use toolwright::call::journal::{
     Begun, Intent, Journal, JournalError, MemoryJournal, SharedJournal,
 };
-use toolwright::call::{Source, Wholeness};
+use toolwright::call::{ResultSource, Wholeness};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Call, Caller, Effect, Handler, Json, Output, Session, ToolError, Toolbox};
 
@@ -28,7 +28,7 @@ async fn case_30_the_same_call_runs_once_and_its_outcome_is_given_again() {
     let second = toolbox([counting("pay", &ran)]).with_journal(journal);
     let second = make(&second, &Session::new("run"), &call).await;
     assert_eq!(ran.get(), 1);
-    assert_eq!((first.source, second.source), (Source::Executed, Source::Journal));
+    assert_eq!((first.source, second.source), (ResultSource::Executed, ResultSource::Journal));
     assert_eq!(first.outcome, second.outcome);
     assert_eq!(second.attempts, 0);
 }
@@ -73,7 +73,7 @@ async fn a_failure_is_recorded_too() {
     let (toolbox, run, call) = (toolbox([handler]), Session::new("run"), call("c", "pay", "{}"));
     let first = make(&toolbox, &run, &call).await;
     let second = make(&toolbox, &run, &call).await;
-    assert_eq!((second.source, ran.get()), (Source::Journal, 1));
+    assert_eq!((second.source, ran.get()), (ResultSource::Journal, 1));
     assert_eq!((first.outcome, first.error), (second.outcome, second.error));
 }
 
@@ -90,7 +90,7 @@ async fn what_did_nothing_may_be_called_again() {
     let (toolbox, run, call) = (toolbox([handler]), Session::new("run"), call("c", "pay", "{}"));
     assert_eq!(kind(&make(&toolbox, &run, &call).await), Some("failed"));
     let second = make(&toolbox, &run, &call).await;
-    assert_eq!((text(&second).as_str(), second.source), ("done", Source::Executed));
+    assert_eq!((text(&second).as_str(), second.source), ("done", ResultSource::Executed));
 }
 
 /// A journal whose last process died before it recorded an end.
@@ -139,7 +139,7 @@ async fn case_30_an_interrupted_effect_is_repeated_with_the_same_key_where_keys_
     make(&first, &Session::new("run"), &call).await;
     let second = toolbox([handler()]).with_journal(interrupted());
     let second = make(&second, &Session::new("run"), &call).await;
-    assert_eq!((kind(&second), second.source), (None, Source::Executed));
+    assert_eq!((kind(&second), second.source), (None, ResultSource::Executed));
     let keys = keys.lock().unwrap();
     assert_eq!(keys[0].0, keys[1].0);
     assert_eq!((keys[0].1, keys[1].1), (1, 2));

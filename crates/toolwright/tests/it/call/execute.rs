@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{Counter, any, call, done, echo, kind, make, text, toolbox};
 use tokio::sync::Notify;
-use toolwright::call::{Source, Wholeness};
+use toolwright::call::{ResultSource, Wholeness};
 use toolwright::{Effect, Handler, Output, Session, Toolbox};
 
 /// Longer than any machine is slow.
@@ -65,7 +65,7 @@ async fn case_29_a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_per
     }
     assert_eq!(kind(&third), None);
     let known = make(&toolbox, "hang", "{}").await;
-    assert_eq!((known.source, text(&known).as_str()), (Source::Journal, "late"));
+    assert_eq!((known.source, text(&known).as_str()), (ResultSource::Journal, "late"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

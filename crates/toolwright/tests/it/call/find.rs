@@ -1,7 +1,7 @@
 //! Unknown and forbidden tools.
 
 use crate::support::{call, counting, done, echo, kind, make, text, toolbox};
-use toolwright::call::{Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::call::{Policy, ResultSource, Rule, Verdict, Wholeness};
 use toolwright::{Caller, Session};
 
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn case_28_an_unknown_tool_is_an_outcome_with_the_nearest_names() {
         let done = make(&toolbox, name, "{}").await;
         assert_eq!(kind(&done), Some("unknown_tool"), "{name}");
         assert!(text(&done).contains(&format!("Did you mean `{wanted}`")), "{}", text(&done));
-        assert_eq!((done.outcome.error, done.source), (Some(true), Source::Refused));
+        assert_eq!((done.outcome.error, done.source), (Some(true), ResultSource::Refused));
     }
 }
 

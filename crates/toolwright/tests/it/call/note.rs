@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, echo, json, tool, toolbox};
 use tokio::sync::Notify;
-use toolwright::call::{Policy, Rule, Source, Verdict, Wholeness};
+use toolwright::call::{Policy, ResultSource, Rule, Verdict, Wholeness};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
 use toolwright::ledger::{CallEntry, Entry, Ledger, MemoryLedger, Query, Room};
 use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
@@ -41,13 +41,13 @@ async fn every_call_is_noted_those_that_did_not_run_as_well() {
     assert_eq!(
         noted,
         [
-            ("1", "echo", Some(Source::Executed), None),
-            ("2", "echo", Some(Source::Duplicate), None),
-            ("3", "unknown", Some(Source::Refused), Some(CallErrorKind::UnknownTool)),
-            ("4", "denied", Some(Source::Refused), Some(CallErrorKind::NotAllowed)),
+            ("1", "echo", Some(ResultSource::Executed), None),
+            ("2", "echo", Some(ResultSource::Duplicate), None),
+            ("3", "unknown", Some(ResultSource::Refused), Some(CallErrorKind::UnknownTool)),
+            ("4", "denied", Some(ResultSource::Refused), Some(CallErrorKind::NotAllowed)),
             ("5", "asked", None, None),
-            ("6", "panics", Some(Source::Executed), Some(CallErrorKind::Panicked)),
-            ("7", "echo", Some(Source::Refused), Some(CallErrorKind::Truncated)),
+            ("6", "panics", Some(ResultSource::Executed), Some(CallErrorKind::Panicked)),
+            ("7", "echo", Some(ResultSource::Refused), Some(CallErrorKind::Truncated)),
         ]
     );
     assert!(entries.iter().all(|entry| &*entry.run == "run-7" && &*entry.caller.id == "ann"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::support::{Counter, call, done, json, kind, text, tool, toolbox};
-use toolwright::call::{Done, Source, Wholeness};
+use toolwright::call::{Done, ResultSource, Wholeness};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
 use toolwright::json::Object;
 use toolwright::{Caller, Effect, Handler, Output, Session, Toolbox};
@@ -57,7 +57,7 @@ async fn what_is_wrong_is_told_and_nothing_runs() {
     let ran = Counter::default();
     let toolbox = forecast(&ran);
     let wrong = make(&toolbox, r#"{"days": 0, "town": "Bonn"}"#, Wholeness::Proven).await;
-    assert_eq!((kind(&wrong), wrong.source), (Some("invalid_arguments"), Source::Refused));
+    assert_eq!((kind(&wrong), wrong.source), (Some("invalid_arguments"), ResultSource::Refused));
     for word in ["/days", "minimum", "city", "town"] {
         assert!(text(&wrong).contains(word), "{word} in {}", text(&wrong));
     }
