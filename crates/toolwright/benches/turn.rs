@@ -13,7 +13,7 @@ use std::sync::Arc;
 use divan::{Bencher, black_box};
 use tokio::runtime::{Builder, Runtime};
 use toolwright::ledger::MemoryLedger;
-use toolwright::run::Upstream;
+use toolwright::model::Upstream;
 use toolwright::{
     Agent, Arguments, Call, Effect, Fault, Handler, Json, Message, Model, Output, Part, Request,
     Response, Tool, Toolbox,

@@ -15,8 +15,9 @@
 
 #![allow(clippy::print_stdout)]
 
+use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, Limits, ScriptedModel};
+use toolwright::run::{Agent, Limits};
 use toolwright::{Arguments, Call, chat};
 
 /// Flights from one city to another.

@@ -15,8 +15,9 @@
 
 use toolwright::builtin::{Root, Table, csv};
 use toolwright::chat;
+use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, ScriptedModel};
+use toolwright::run::Agent;
 
 /// What the tools work on.
 struct Data {

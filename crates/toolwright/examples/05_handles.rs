@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use toolwright::builtin::{self, Root};
 use toolwright::handle::MemoryHandles;
+use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, ScriptedModel};
+use toolwright::run::Agent;
 use toolwright::{Arguments, Call, Message, Outcome, Part, Request, Response};
 
 /// The handle in the words of an outcome.

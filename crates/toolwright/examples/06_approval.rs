@@ -12,8 +12,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright::call::{Answer, Policy};
+use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, RunError, ScriptedModel};
+use toolwright::run::{Agent, RunError};
 
 static CHECKED: AtomicU32 = AtomicU32::new(0);
 static PAID: AtomicU32 = AtomicU32::new(0);

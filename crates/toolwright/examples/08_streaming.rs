@@ -21,8 +21,9 @@ use std::collections::HashMap;
 use toolwright::Event;
 use toolwright::args::growing::Growing;
 use toolwright::event::Delta;
+use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, RunEvent, ScriptedModel};
+use toolwright::run::{Agent, RunEvent};
 
 /// Draw a bar.
 #[tool(read_only)]

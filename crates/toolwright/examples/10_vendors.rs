@@ -14,7 +14,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use toolwright::run::Model;
+use toolwright::model::Model;
 use toolwright::upstream::known;
 use toolwright::{Message, tool};
 

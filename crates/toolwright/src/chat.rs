@@ -24,7 +24,7 @@ pub mod response;
 use toolwright_core::request::Sampling;
 use toolwright_core::{Fault, Message, Request, Response, Tool, ToolChoice};
 
-use crate::run::model::{EventStream, Model};
+use crate::model::{EventStream, Model};
 
 /// One request to a model, as it is put together.
 #[derive(Debug, Clone)]

@@ -13,7 +13,8 @@
 //!
 //! ```
 //! use toolwright::prelude::*;
-//! use toolwright::run::{Agent, Model};
+//! use toolwright::model::Model;
+//! use toolwright::run::Agent;
 //!
 //! /// What the tools of a run share, and no model sees.
 //! struct Data(Vec<f64>);
@@ -53,9 +54,11 @@ pub mod handler;
 pub mod ledger;
 #[doc(hidden)]
 pub mod macros;
+pub mod model;
 pub mod output;
 pub mod prelude;
 pub mod redact;
+pub mod resolve;
 pub mod run;
 pub mod secret;
 pub mod session;
@@ -69,8 +72,10 @@ pub mod upstream;
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};
 pub use handler::Handler;
+pub use model::{Model, ScriptedModel};
 pub use output::Output;
-pub use run::{Agent, Limits, Model, Run, ScriptedModel};
+pub use resolve::ModelError;
+pub use run::{Agent, Limits, Run};
 pub use secret::{Secret, SecretString};
 pub use session::{Caller, Scope, Session};
 pub use settings::{Effect, Envelope, Fill, Retry, Settings};

@@ -9,7 +9,8 @@
 //! [saved](Run::save) and [resumed](Agent::resume) in another process meanwhile.
 //!
 //! ```
-//! use toolwright::run::{Agent, ScriptedModel};
+//! use toolwright::model::ScriptedModel;
+//! use toolwright::run::Agent;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), toolwright::run::RunError> {
@@ -26,12 +27,9 @@ mod drive;
 mod error;
 mod limit;
 mod make;
-pub mod model;
 mod observe;
-mod offline;
 mod repeat;
 mod save;
-mod scripted;
 mod start;
 mod state;
 mod turn;
@@ -44,13 +42,11 @@ use toolwright_core::{Json, Message, Response, Role, Usage};
 pub use agent::{Agent, Input};
 pub use error::RunError;
 pub use limit::{Limit, Limits};
-pub use model::{EventStream, Model, ModelError, UnknownModel, Upstream};
 pub use observe::{Finished, HostOutput, RunEvent};
-pub use offline::{OFFLINE, Offline};
-pub use scripted::ScriptedModel;
 pub use start::Start;
 
 use crate::call::{Answer, Approval};
+use crate::model::Model;
 use crate::session::Session;
 use drive::Phase;
 use state::{Stage, State};

@@ -6,7 +6,8 @@ use std::path::Path;
 use clap::Args;
 use toolwright::call::Done;
 use toolwright::chat::response;
-use toolwright::run::{Agent, Finished, Limit, Limits, Model, OFFLINE, Run, RunError, RunEvent};
+use toolwright::model::{Model, OFFLINE};
+use toolwright::run::{Agent, Finished, Limit, Limits, Run, RunError, RunEvent};
 use toolwright::{Call, Json, Part, Response};
 
 use super::exit::{self, Failure};

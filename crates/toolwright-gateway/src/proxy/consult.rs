@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use tokio::sync::Mutex;
-use toolwright::run::model::ready;
-use toolwright::run::{EventStream, Model, Upstream};
+use toolwright::model::{EventStream, Model, Upstream, event_stream};
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::dialect::Target;
 use toolwright_core::event::Head;
@@ -131,7 +130,7 @@ impl Consult {
         let mut own = share.beside();
         let wire = collect::collect(remote, incoming, 0, &mut own).await?;
         share.join(own);
-        Ok(ready(split(remote.read(wire, report)?)))
+        Ok(event_stream(split(remote.read(wire, report)?)))
     }
 }
 

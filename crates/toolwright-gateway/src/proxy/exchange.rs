@@ -15,7 +15,7 @@ mod run;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolwright::run::Model;
+use toolwright::model::Model;
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Options, Report, StreamReader};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use toolwright::run::EventStream;
+use toolwright::model::EventStream;
 use toolwright_core::event::Event;
 use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};

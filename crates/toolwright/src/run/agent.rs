@@ -6,10 +6,10 @@ use toolwright_core::request::Sampling;
 use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 
 use super::error::RunError;
-use super::model::Model;
 use super::save;
 use super::start::Start;
 use crate::document::DocumentError;
+use crate::model::Model;
 use crate::toolbox::Toolbox;
 
 /// A model with instructions and tools. Clones share the tools; any number of runs may be under

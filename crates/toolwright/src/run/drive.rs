@@ -13,12 +13,12 @@ use super::Run;
 use super::agent;
 use super::error::RunError;
 use super::limit::Limit;
-use super::model::EventStream;
 use super::observe::RunEvent;
 use super::repeat::TooOften;
 use super::state::{Slot, Stage};
 use super::turn::{self, Next};
 use crate::call::Called;
+use crate::model::EventStream;
 use crate::session::Session;
 
 pub(super) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -17,7 +17,7 @@ use toolwright_core::translate::{Report, Speaker, TranslateError};
 use super::ask::{self, Failure};
 use super::stream::Answering;
 use super::{Incoming, Outgoing, Remote, fault};
-use crate::run::model::{EventStream, Upstream, ready};
+use crate::model::{EventStream, Upstream, event_stream};
 
 /// A request that was written, with what was lost of it.
 pub(super) struct Question {
@@ -105,7 +105,7 @@ async fn hear(remote: &Remote, asked: &Report, incoming: Incoming) -> Result<Eve
     // Some servers know no streams and answer at once.
     if is_document(&incoming) && remote.codec().framing() != Framing::Ndjson {
         let wire = ask::document(remote, incoming).await?;
-        return Ok(ready(split::split(read(remote, asked, wire)?)));
+        return Ok(event_stream(split::split(read(remote, asked, wire)?)));
     }
     let mut answering = Answering::new(remote, asked, incoming.body);
     match answering.first().await {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::support::{any, call, counting, echo, toolbox};
 use toolwright::call::ResultSource;
 use toolwright::error::ToolError;
-use toolwright::run::{Agent, RunError, RunEvent, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::{Agent, RunError, RunEvent};
 use toolwright::{
     Body, Context, Handler, Message, Outcome, Output, Part, Request, Response, Role, Run,
     StopReason, Toolbox,

@@ -2,7 +2,7 @@
 //! made.
 
 use http::{HeaderName, HeaderValue, header};
-use toolwright::run::model::ready;
+use toolwright::model::event_stream;
 use toolwright::upstream::Incoming;
 use toolwright_core::Response;
 use toolwright_core::event::split::split;
@@ -51,7 +51,7 @@ impl Exchange {
     /// A whole answer to the client, who may have asked for a stream nevertheless.
     pub(super) fn whole(mut self, response: Response, translation: &Translation) -> Reply {
         if self.ask.stream {
-            let events = ready(split(response));
+            let events = event_stream(split(response));
             return self.relay(Source::Events(events), translation);
         }
         let whole = match whole::answer(translation, response) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use http::StatusCode;
 use toolwright::Toolbox;
-use toolwright::run::EventStream;
+use toolwright::model::EventStream;
 use toolwright_core::dialect::Asked;
 use toolwright_core::translate::Options;
 use toolwright_core::{Fault, Response};

@@ -3,7 +3,7 @@
 use toolwright_core::suggest;
 
 use super::{Known, all, find};
-use crate::run::UnknownModel;
+use crate::model::UnknownModel;
 
 /// How bare ids begin, and whose they are then. The longest beginning counts. The page on vendors
 /// says what the table was held against.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use toolwright::builtin::{Root, Table, data};
 use toolwright::handle::MemoryHandles;
 use toolwright::ledger::{Entry, Ledger};
-use toolwright::run::{Agent, Finished, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::{Agent, Finished};
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, Context, Json, Message, Part, Request, Response};
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::{agent, assert_legal, follow, given, said};
 use crate::support::{Counter, any, call, counting, toolbox};
 use toolwright::call::{Answer, Policy, Rule, Verdict};
-use toolwright::run::{Agent, RunError, RunEvent, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::{Agent, RunError, RunEvent};
 use toolwright::{Handler, Json, Limits, Output, Toolbox};
 
 /// Asks for `pay`, allows the rest.

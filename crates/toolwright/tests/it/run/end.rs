@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{agent, assert_legal, follow, said};
 use crate::support::{Counter, any, call, counting, toolbox};
-use toolwright::run::model::{EventStream, ready};
-use toolwright::run::{Agent, Limit, Limits, Model, RunError, ScriptedModel, Upstream};
+use toolwright::model::{EventStream, event_stream};
+use toolwright::model::{Model, ScriptedModel, Upstream};
+use toolwright::run::{Agent, Limit, Limits, RunError};
 use toolwright::{Fault, Handler, Outcome, Output, Part, Request, Response, StopReason, Usage};
 use toolwright_core::event::split::split;
 use toolwright_core::{Event, FaultClass};
@@ -43,7 +44,7 @@ impl Upstream for Broken {
     async fn stream(&self, request: Request) -> Result<EventStream, Fault> {
         let mut events = split(self.respond(request).await?);
         events.retain(|event| !matches!(event, Event::Stop(_) | Event::End));
-        Ok(ready(events))
+        Ok(event_stream(events))
     }
 }
 

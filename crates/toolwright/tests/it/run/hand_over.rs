@@ -4,7 +4,8 @@
 use super::{agent, follow, said};
 use crate::support::{Counter, any, call, counting, echo, toolbox};
 use toolwright::json::Number;
-use toolwright::run::{Agent, RunEvent, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::{Agent, RunEvent};
 use toolwright::{Message, Request, Role, StopReason, Tool, ToolChoice};
 use toolwright_core::request::{Format, Sampling, Thinking};
 

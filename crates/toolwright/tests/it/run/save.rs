@@ -3,7 +3,8 @@
 use super::{agent, assert_legal};
 use crate::support::toolbox;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-use toolwright::run::{RunError, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::RunError;
 use toolwright::{Arguments, Body, Call, Json, Message, Outcome, Part, Role};
 use toolwright_core::part::{
     CacheMark, Media, MediaKind, MediaSource, Opaque, Reasoning, Section, SectionKind, Signature,

@@ -3,7 +3,8 @@
 use super::{agent, assert_legal, follow, given, said};
 use crate::support::{Counter, any, call, counting, echo, toolbox};
 use toolwright::error::ToolError;
-use toolwright::run::{Limits, RunError, ScriptedModel};
+use toolwright::model::ScriptedModel;
+use toolwright::run::{Limits, RunError};
 use toolwright::{Arguments, Body, Handler, Message, Part, Response, StopReason, Tool};
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
-use toolwright::run::Upstream;
+use toolwright::model::Upstream;
 use toolwright::{Event, Fault, Request, Response};
 use toolwright_core::FaultClass;
 

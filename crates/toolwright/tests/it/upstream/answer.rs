@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
 use toolwright::event::join::join;
-use toolwright::run::{Model, Upstream};
+use toolwright::model::{Model, Upstream};
 use toolwright::upstream::{Credential, Losses, Remote};
 use toolwright::{
     Event, Fault, Json, Message, Part, Request, Response, SecretString, StopReason, Tool,

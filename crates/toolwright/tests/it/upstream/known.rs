@@ -1,6 +1,7 @@
 //! Upstreams that everybody knows, by environments that are no process's.
 
-use toolwright::run::{Model, ModelError};
+use toolwright::model::Model;
+use toolwright::resolve::ModelError;
 use toolwright::upstream::known::{self, discover, find, of_dialect, of_model, resolve};
 use toolwright::{Message, SecretString};
 

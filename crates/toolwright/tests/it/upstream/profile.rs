@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use toolwright::Message;
-use toolwright::run::Model;
+use toolwright::model::Model;
 use toolwright::upstream::Remote;
 use toolwright::upstream::known::{discover, find};
 use toolwright_core::FaultClass;

@@ -32,7 +32,7 @@ use toolwright_core::{
     Tool, ToolChoice, ToolKind,
 };
 
-use super::model::{Model, Upstream};
+use super::{Model, Upstream};
 use extract::{Found, Source};
 use pick::Index;
 use speak::Language;

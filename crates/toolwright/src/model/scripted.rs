@@ -9,7 +9,7 @@ use toolwright_core::{
     Arguments, Call, Event, Fault, FaultClass, Part, Request, Response, StopReason,
 };
 
-use super::model::{EventStream, Model, Upstream, ready};
+use super::{EventStream, Model, Upstream, event_stream};
 
 /// A script of answers. Clones share the script and the record of what was asked.
 #[derive(Clone, Default)]
@@ -146,8 +146,10 @@ impl Upstream for ScriptedModel {
         std::future::ready(answer.map_err(|fault| *fault).map(|response| {
             let events = split::split(response);
             match chunk {
-                0 => ready(events),
-                size => ready(events.into_iter().flat_map(|event| cut(event, size)).collect()),
+                0 => event_stream(events),
+                size => {
+                    event_stream(events.into_iter().flat_map(|event| cut(event, size)).collect())
+                }
             }
         }))
     }
