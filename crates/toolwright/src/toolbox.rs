@@ -1,7 +1,32 @@
-//! Tools that can be called: the entrance to the journey of a call.
+//! Runs the calls of a model, each from its text to its outcome.
+//!
+//! | step | file |
+//! |---|---|
+//! | find the tool, or suggest similar names | `lookup` |
+//! | refuse truncated calls; parse, resolve handles, coerce, complete, check | `arguments` |
+//! | allow, deny or ask for approval; bind to the run: id, idempotency key, context | `pipeline` |
+//! | return a cached result | `cache` |
+//! | wait for a permit | `concurrency` |
+//! | fill hidden parameters | `arguments` |
+//! | record the intent, run within the deadline, retry, record the result | `execute`, `job`, `retry` |
+//! | build the content that the model sees | `outcome` |
+//! | record the call in the ledger | `audit` |
+//!
+//! `pipeline` takes one call through these steps, `batch` all calls of a turn.
 
+mod arguments;
+mod audit;
+mod batch;
+mod cache;
+mod concurrency;
 mod error;
-pub(crate) mod item;
+mod execute;
+mod item;
+mod job;
+mod lookup;
+mod outcome;
+mod pipeline;
+mod retry;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,12 +34,13 @@ use std::sync::Arc;
 
 use toolwright_core::{Call, Tool, ToolKind};
 
+use concurrency::Limit;
 pub use error::{MissingNeed, ToolboxError};
 use item::Item;
 
 use crate::call::journal::{MemoryJournal, SharedJournal};
-use crate::call::limit::Limit;
-use crate::call::{Answer, Approval, Called, Policy, Wholeness, approve, batch, bind, journey};
+use crate::call::key::Place;
+use crate::call::{Answer, Approval, Called, Policy, Wholeness, approval};
 use crate::context::Context;
 use crate::handle::HandleStore;
 use crate::handler::Handler;
@@ -175,8 +201,8 @@ impl Toolbox {
 
     /// Makes one call.
     pub async fn call(&self, session: &Session, call: &Call, wholeness: Wholeness) -> Called {
-        let prepared = journey::prepare(self, session, call, bind::Place::default(), wholeness);
-        journey::proceed(self, session, prepared).await
+        let prepared = pipeline::prepare(self, session, call, Place::default(), wholeness);
+        pipeline::proceed(self, session, prepared).await
     }
 
     /// Makes all the calls of a turn at once. What comes back is in the order of the calls,
@@ -199,27 +225,27 @@ impl Toolbox {
     /// others in the meantime (a handle that stands for something else, a new default), the person
     /// did not agree to them, and the question is put again. Answering twice does not run a tool
     /// with effects twice.
-    pub async fn answer(&self, session: &Session, approval: &Approval, answer: Answer) -> Called {
-        let session = session.clone().with_turn(approval.turn);
-        let (call, place) = (&approval.call, approval.place);
-        let mut prepared = journey::prepare(self, &session, call, place, approval.wholeness);
-        if !approval.belongs_to(&session) {
-            return journey::refuse(self, &session, prepared.made, approve::foreign(&call.name));
+    pub async fn answer(&self, session: &Session, asked: &Approval, answer: Answer) -> Called {
+        let session = session.clone().with_turn(asked.turn);
+        let (call, place) = (&asked.call, asked.place);
+        let mut prepared = pipeline::prepare(self, &session, call, place, asked.wholeness);
+        if !asked.belongs_to(&session) {
+            return pipeline::refuse(self, &session, prepared.made, approval::foreign(&call.name));
         }
         match (answer, &mut prepared.ready) {
             (Answer::Reject(reason), _) => {
-                let error = approve::rejected(&call.name, &reason);
-                return journey::refuse(self, &session, prepared.made, error);
+                let error = approval::rejected(&call.name, &reason);
+                return pipeline::refuse(self, &session, prepared.made, error);
             }
             // An equal call of the same turn shares its key, so the approval's own is the one.
-            (Answer::Approve, Ok(ready)) if approval.covers(&ready.canonical) => {
+            (Answer::Approve, Ok(ready)) if asked.covers(&ready.canonical) => {
                 ready.ask = None;
-                ready.key = approval.key.clone();
-                prepared.made.key = Some(approval.key.clone());
+                ready.key = asked.key.clone();
+                prepared.made.key = Some(asked.key.clone());
             }
             (Answer::Approve, _) => {}
         }
-        journey::proceed(self, &session, prepared).await
+        pipeline::proceed(self, &session, prepared).await
     }
 
     pub(crate) fn item(&self, name: &str) -> Option<&Arc<Item>> {

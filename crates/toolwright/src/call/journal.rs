@@ -8,6 +8,7 @@
 //! | finished | the recorded outcome | the recorded outcome |
 
 mod memory;
+pub(crate) mod record;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

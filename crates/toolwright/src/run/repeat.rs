@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toolwright_core::{Arguments, Call, Json, Outcome, Part};
 
-use crate::call::canonical::canonical;
+use crate::call::canonical;
 use crate::error::{CallError, CallErrorKind};
 
 /// How often each call has failed since it last succeeded.

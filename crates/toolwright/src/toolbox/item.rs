@@ -6,8 +6,8 @@ use toolwright_core::args::Parameters;
 use toolwright_core::schema::SchemaError;
 use toolwright_core::{Tool, ToolKind};
 
-use crate::call::cache::Cache;
-use crate::call::limit::Limit;
+use super::cache::Cache;
+use super::concurrency::Limit;
 use crate::handle;
 use crate::handler::Handler;
 use crate::settings::Effect;

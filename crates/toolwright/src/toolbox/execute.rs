@@ -11,8 +11,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::concurrency;
 use super::job::{Job, Ran};
-use super::limit;
 use crate::error::{CallError, CallErrorKind};
 use crate::settings::Effect;
 
@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) async fn execute(job: Job) -> Ran {
     let scope = &job.scope;
     if scope.cancel.is_cancelled() || scope.deadline <= Instant::now() {
-        return Ran::refused(limit::too_late(scope));
+        return Ran::refused(concurrency::too_late(scope));
     }
     let (tool, deadline, cancel) = (scope.tool.clone(), scope.deadline, scope.cancel.clone());
     let settings = job.item.handler.settings();

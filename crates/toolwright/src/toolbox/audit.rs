@@ -9,15 +9,15 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
-use super::journey::Made;
-use super::{Done, ResultSource, find};
+use super::item::Item;
+use super::pipeline::Made;
+use super::{Toolbox, lookup};
+use crate::call::Done;
 use crate::error::CallErrorKind;
 use crate::handle;
-use crate::ledger::{CallEntry, Ledger};
+use crate::ledger::{CallEntry, Ledger, ResultSource};
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::toolbox::Toolbox;
-use crate::toolbox::item::Item;
 
 /// Nothing is known of the values.
 const ANY: &Json = &Json::Bool(true);
@@ -99,7 +99,7 @@ fn entry(session: &Session, made: &Made<'_>) -> CallEntry {
         call_id: made.call_id.clone(),
         tool: match &made.item {
             Some(item) => item.name.clone(),
-            None => find::shortened(&made.call.name).into(),
+            None => lookup::shortened(&made.call.name).into(),
         },
         key: made.key.clone(),
         error: None,

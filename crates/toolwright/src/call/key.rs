@@ -1,13 +1,10 @@
-//! Checked arguments meet what no model sees: the call's id, its key, its context.
+//! The identity of a call: its position in the turn, its id and its idempotency key.
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
 use toolwright_core::Call;
 
-use crate::error::{CallError, CallErrorKind};
-use crate::handler::Handler;
-use crate::session::{Scope, Session};
+use crate::session::Session;
 
 /// Where a call stands among those of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,30 +49,4 @@ pub(crate) fn digest(texts: &[&str]) -> blake3::Hash {
         hasher.update(text.as_bytes());
     }
     hasher.finalize()
-}
-
-/// Refuses a call whose tool needs context that the session lacks. A run is checked when it is
-/// built; this is for those who call without one.
-pub(crate) fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
-    if handler.needs().iter().all(|need| session.context.meets(need)) {
-        return Ok(());
-    }
-    let text = format!(
-        "{} cannot be used here: something that it works with was not provided. It was not run, \
-         and calling it again will not help. Go on without it.",
-        handler.tool().name
-    );
-    Err(CallError::new(CallErrorKind::MissingContext, text))
-}
-
-/// What the tool will know of the call.
-pub(crate) fn scope(
-    session: &Session,
-    tool: Arc<str>,
-    call_id: Arc<str>,
-    key: Arc<str>,
-    deadline: Instant,
-) -> Scope {
-    let cancel = session.cancel.child_token();
-    Scope { session: session.clone(), tool, call_id, key, attempt: 1, deadline, cancel }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use toolwright_core::Outcome;
 use toolwright_core::args::Change;
 
-use super::approve::Approval;
+use super::approval::Approval;
 use super::journal::JournalError;
 use crate::error::CallError;
 use crate::ledger::ResultSource;

@@ -1,13 +1,16 @@
 //! A model's words become arguments that the tool's schema accepts, or a list of what is wrong.
 
+use toolwright_core::Json;
 use toolwright_core::args::{self, CheckedCall, Parsed};
+use toolwright_core::json::Object;
 
-use super::journey::Made;
+use super::Toolbox;
+use super::item::Item;
+use super::pipeline::Made;
 use crate::error::{CallError, CallErrorKind};
 use crate::handle::{self, HandleFailure};
 use crate::session::Session;
-use crate::toolbox::Toolbox;
-use crate::toolbox::item::Item;
+use crate::settings::Fill;
 
 /// Parses, puts in what handles stand for, coerces, completes and checks. What cannot be understood
 /// is refused: it never becomes `{}`.
@@ -64,4 +67,17 @@ fn resolve(
         }
     });
     failure.map_or(Ok(()), Err)
+}
+
+/// Puts the values in. Whatever stands in their place is not the model's, and goes.
+pub(crate) fn fill(fills: &[(String, Fill)], session: &Session, arguments: &mut Object) {
+    for (name, fill) in fills {
+        let value = match fill {
+            Fill::Constant(value) => value.clone(),
+            Fill::Secret(secret) => Json::from(secret.expose().as_str()),
+            Fill::Caller => Json::from(&*session.caller.id),
+            Fill::Tenant => Json::from(&*session.caller.tenant),
+        };
+        arguments.insert(name.clone(), value);
+    }
 }

@@ -12,13 +12,13 @@ use futures_util::future::join_all;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
-use super::bind::Place;
-use super::journey::{self, Made, Prepared, Ready};
-use super::wholeness::Wholeness;
-use super::{Called, Done, ResultSource, note};
+use super::pipeline::{self, Made, Prepared, Ready};
+use super::{Toolbox, audit};
+use crate::call::key::Place;
+use crate::call::{Called, Done, Wholeness};
+use crate::ledger::ResultSource;
 use crate::session::Session;
 use crate::settings::Effect;
-use crate::toolbox::Toolbox;
 
 /// Makes all calls of a turn. What comes back is in the order of the calls.
 pub(crate) async fn call_all(
@@ -36,7 +36,7 @@ pub(crate) async fn call_all(
         let place = Place { position, repeats: repeats(&mut ids, call) };
         let last = position + 1 == calls.len();
         let wholeness = if last { wholeness } else { wholeness.before_last() };
-        let mut prepared = journey::prepare(toolbox, session, call, place, wholeness);
+        let mut prepared = pipeline::prepare(toolbox, session, call, place, wholeness);
         if let Ok(ready) = &mut prepared.ready
             && calls.len() > 1
         {
@@ -62,7 +62,7 @@ pub(crate) async fn call_all(
     let turns = order::turns(&own);
     let under_way = own.into_iter().zip(turns).map(|((position, prepared), turn)| async move {
         let _ended = turn.wait().await;
-        (position, journey::proceed(toolbox, session, prepared).await)
+        (position, pipeline::proceed(toolbox, session, prepared).await)
     });
     let mut called: Vec<(usize, Called)> = join_all(under_way).await;
     // Those before the equal ones are in the order of their positions.
@@ -96,8 +96,8 @@ fn share(
     let first = match first {
         Called::Done(first) => first,
         Called::Waiting(_) => {
-            note::waiting(toolbox, session, &made);
-            return Called::Waiting(journey::question(session, &made, ready));
+            audit::waiting(toolbox, session, &made);
+            return Called::Waiting(pipeline::question(session, &made, ready));
         }
     };
     let mut content = first.outcome.content.clone();
@@ -120,6 +120,6 @@ fn share(
         source: ResultSource::Duplicate,
         ..first.clone()
     };
-    note::done(toolbox, session, &made, &done);
+    audit::done(toolbox, session, &made, &done);
     Called::Done(done)
 }

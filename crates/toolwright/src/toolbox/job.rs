@@ -9,16 +9,17 @@ use toolwright_core::json::Object;
 use toolwright_core::part::Part;
 
 use super::cache::Flight;
+use super::concurrency::Permit;
 use super::execute::panicked;
-use super::journal::{Begun, Intent, JournalError, SharedJournal};
-use super::limit::Permit;
-use super::{ResultSource, outcome, record, retry};
+use super::item::Item;
+use super::{outcome, retry};
+use crate::call::journal::{Begun, Intent, JournalError, SharedJournal, record};
 use crate::error::{CallError, CallErrorKind, ToolError};
 use crate::handle::HandleStore;
+use crate::ledger::ResultSource;
 use crate::output::{Host, Output};
 use crate::session::Scope;
 use crate::settings::Effect;
-use crate::toolbox::item::Item;
 
 /// A call that is about to run, with all that it holds while it does.
 pub(crate) struct Job {

@@ -11,8 +11,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 use toolwright_core::part::MediaSource;
 
-use super::{bind, limit};
+use super::concurrency;
 use crate::bounded::BoundedMap;
+use crate::call::key;
 use crate::error::CallError;
 use crate::handler::Handler;
 use crate::output::{Content, Output};
@@ -60,7 +61,7 @@ pub(crate) struct Flight {
 /// The key of a call's result.
 pub(crate) fn key(handler: &Handler, session: &Session, canonical: &str) -> Key {
     let run = if handler.needs().is_empty() { "" } else { &*session.run };
-    bind::digest(&[&session.caller.tenant, &session.caller.id, run, canonical])
+    key::digest(&[&session.caller.tenant, &session.caller.id, run, canonical])
 }
 
 impl Cache {
@@ -81,7 +82,7 @@ impl Cache {
             }
             state.flights.entry(key).or_default().clone()
         };
-        let guard = limit::wait(flight.lock_owned(), scope).await?;
+        let guard = concurrency::wait(flight.lock_owned(), scope).await?;
         let flight = Flight { key, cache: self.clone(), _guard: guard };
         // Whoever was first may have found it.
         let output = self.state().get(&key);

@@ -12,20 +12,16 @@ use toolwright_core::json::Object;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
-use super::approve::{self, Approval};
-use super::bind::{self, Place};
 use super::cache::{self, Found};
+use super::item::Item;
 use super::job::{Job, Ran};
-use super::policy::Verdict;
-use super::wholeness::Wholeness;
-use super::{
-    Called, Done, ResultSource, canonical, execute, fill, find, limit, note, outcome, settle,
-};
-use crate::error::CallError;
-use crate::ledger::Ledger;
+use super::{Toolbox, arguments, audit, concurrency, execute, lookup, outcome};
+use crate::call::key::{self, Place};
+use crate::call::{Approval, Called, Done, Verdict, Wholeness, approval, canonical};
+use crate::error::{CallError, CallErrorKind};
+use crate::handler::Handler;
+use crate::ledger::{Ledger, ResultSource};
 use crate::session::{Scope, Session};
-use crate::toolbox::Toolbox;
-use crate::toolbox::item::Item;
 
 /// A call that came so far without waiting.
 pub(crate) struct Prepared<'c> {
@@ -94,13 +90,13 @@ fn make_ready(
     let Some(item) = made.item.clone() else {
         let visible = toolbox.visible(&session.caller);
         let names: Vec<&str> = visible.map(|item| item.name.as_ref()).collect();
-        return Err(find::unknown(&made.call.name, &names));
+        return Err(lookup::unknown(&made.call.name, &names));
     };
     if let Some(judged) = toolbox.policy().barred(&item.name, &session.caller) {
-        return Err(find::forbidden(&item.name, judged.reason, false));
+        return Err(lookup::forbidden(&item.name, judged.reason, false));
     }
     made.wholeness.admit(&item.name)?;
-    let checked = settle::settle(toolbox, session, &item, made)?;
+    let checked = arguments::settle(toolbox, session, &item, made)?;
     let arguments = checked.arguments();
     if toolbox.wants_data() {
         made.arguments = Some(arguments.clone());
@@ -109,16 +105,16 @@ fn make_ready(
     let ask = match judged.verdict {
         Verdict::Allow => None,
         Verdict::Deny => {
-            return Err(find::forbidden(&item.name, judged.reason, judged.by_arguments));
+            return Err(lookup::forbidden(&item.name, judged.reason, judged.by_arguments));
         }
         Verdict::Ask => Some(judged.reason.map_or_else(
             || format!("{} may run only if a person agrees.", item.name),
             str::to_owned,
         )),
     };
-    bind::check_needs(&item.handler, session)?;
-    let canonical = canonical::canonical(arguments);
-    let key = bind::key(session, &made.call_id, &item.name, &canonical);
+    check_needs(&item.handler, session)?;
+    let canonical = canonical(arguments);
+    let key = key::key(session, &made.call_id, &item.name, &canonical);
     made.key = Some(key.clone());
     Ok(Ready { item, checked, canonical, key, ask })
 }
@@ -133,11 +129,11 @@ pub(crate) async fn proceed(
     let Prepared { made, ready } = prepared;
     let ran = match ready {
         Ok(ready) if ready.ask.is_some() => {
-            note::waiting(toolbox, session, &made);
+            audit::waiting(toolbox, session, &made);
             return Called::Waiting(question(session, &made, ready));
         }
         Ok(ready) => {
-            let witness = note::Witness::new(toolbox, session, &made);
+            let witness = audit::Witness::new(toolbox, session, &made);
             let ran = run(toolbox, session, &made, ready).await;
             witness.leave();
             ran
@@ -151,7 +147,7 @@ pub(crate) async fn proceed(
 async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready) -> Ran {
     let Ready { item, checked, canonical, key, .. } = ready;
     let deadline = end(made.start, item.handler.settings().deadline);
-    let scope = bind::scope(session, item.name.clone(), made.call_id.clone(), key, deadline);
+    let scope = scope(session, item.name.clone(), made.call_id.clone(), key, deadline);
     let mut flight = None;
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
@@ -170,7 +166,7 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
             let attempts = Arc::default();
             let mut arguments = checked.into_arguments();
-            fill::fill(&item.handler.settings().fills, session, &mut arguments);
+            arguments::fill(&item.handler.settings().fills, session, &mut arguments);
             let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
             execute::execute(job).await
         }
@@ -184,9 +180,9 @@ async fn enter(
     toolbox: &Toolbox,
     item: &Item,
     scope: &Scope,
-) -> Result<[limit::Permit; 2], CallError> {
+) -> Result<[concurrency::Permit; 2], CallError> {
     if let Some(room) = toolbox.ledger().and_then(Ledger::room) {
-        limit::wait(room, scope).await?;
+        concurrency::wait(room, scope).await?;
     }
     Ok([item.limit.enter(scope).await?, toolbox.limit().enter(scope).await?])
 }
@@ -224,7 +220,7 @@ fn conclude(toolbox: &Toolbox, session: &Session, mut made: Made<'_>, ran: Ran) 
         duration: made.start.elapsed(),
         unrecorded: ran.unrecorded,
     };
-    note::done(toolbox, session, &made, &done);
+    audit::done(toolbox, session, &made, &done);
     Called::Done(done)
 }
 
@@ -232,17 +228,17 @@ fn conclude(toolbox: &Toolbox, session: &Session, mut made: Made<'_>, ran: Ran) 
 pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Approval {
     let Ready { checked, canonical, key, ask, .. } = ready;
     let (turn, position) = (session.turn.to_string(), made.place.position.to_string());
-    let id = bind::digest(&[&session.run, &turn, &position, &key]).to_hex();
+    let id = key::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
         id: id[..32].to_owned(),
         tenant: session.caller.tenant.clone(),
         run: session.run.clone(),
         turn: session.turn,
         call: made.call.clone(),
-        arguments: note::presentable(made, checked.arguments(), &made.changes),
+        arguments: audit::presentable(made, checked.arguments(), &made.changes),
         reason: ask.unwrap_or_default(),
         key,
-        digest: approve::digest(&canonical),
+        digest: approval::digest(&canonical),
         place: made.place,
         wholeness: made.wholeness,
     }
@@ -252,4 +248,30 @@ pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Appr
 fn end(start: Instant, deadline: Duration) -> Instant {
     const FAR: Duration = Duration::from_hours(24 * 365);
     start.checked_add(deadline).unwrap_or_else(|| start + FAR)
+}
+
+/// Refuses a call whose tool needs context that the session lacks. A run is checked when it is
+/// built; this is for those who call without one.
+fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
+    if handler.needs().iter().all(|need| session.context.meets(need)) {
+        return Ok(());
+    }
+    let text = format!(
+        "{} cannot be used here: something that it works with was not provided. It was not run, \
+         and calling it again will not help. Go on without it.",
+        handler.tool().name
+    );
+    Err(CallError::new(CallErrorKind::MissingContext, text))
+}
+
+/// What the tool will know of the call.
+fn scope(
+    session: &Session,
+    tool: Arc<str>,
+    call_id: Arc<str>,
+    key: Arc<str>,
+    deadline: Instant,
+) -> Scope {
+    let cancel = session.cancel.child_token();
+    Scope { session: session.clone(), tool, call_id, key, attempt: 1, deadline, cancel }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolwright_core::json::Object;
 use toolwright_core::{Call, Json, object};
 
-use super::bind::{self, Place};
-use super::wholeness::Wholeness;
+use super::completeness::Wholeness;
+use super::key::{self, Place};
 use crate::document::{DocumentError, Fields, read_call, write_call};
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Session;
@@ -99,7 +99,7 @@ impl Approval {
 
 /// What tells arguments apart that a person must not see.
 pub(crate) fn digest(canonical: &str) -> String {
-    bind::digest(&[canonical]).to_hex().to_string()
+    key::digest(&[canonical]).to_hex().to_string()
 }
 
 /// What a model is told whose call a person refused.

@@ -3,8 +3,8 @@
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::call::journey::{Prepared, Ready};
 use crate::context::Need;
+use crate::toolbox::pipeline::{Prepared, Ready};
 
 /// When a call may begin.
 #[derive(Default)]
