@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use toolwright::model::Model;
-use toolwright::upstream::known;
+use toolwright::upstream::providers;
 use toolwright::{Message, tool};
 
 /// The time in a city.
@@ -52,7 +52,7 @@ fn vendor() -> std::io::Result<String> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["gpt-4o", "us.anthropic.claude-haiku-5-v1:0", "deepseek/deepseek-chat"] {
-        println!("{name}: {}", known::resolve(name)?.0.id);
+        println!("{name}: {}", providers::resolve(name)?.0.id);
     }
 
     // `Model::new` looks variables up in the process; here they are our own.

@@ -110,6 +110,16 @@
 //! }
 //! ```
 
-pub use crate::{Context, Handler, Json, Output, Scope, Session, ToolError, Toolbox, data, tool};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
+pub use toolwright_core::{Call, Json, Message, Tool};
+pub use toolwright_macros::{data, tool};
+
+pub use crate::context::Context;
+pub use crate::error::ToolError;
+pub use crate::handler::Handler;
+pub use crate::model::{Model, ScriptedModel};
+pub use crate::output::Output;
+pub use crate::run::Agent;
+pub use crate::session::{Scope, Session};
+pub use crate::toolbox::Toolbox;

@@ -2,7 +2,7 @@
 
 use crate::model::{Model, OFFLINE, UnknownModel};
 #[cfg(feature = "upstream")]
-use crate::upstream::known::{self, Environment, KnownError};
+use crate::upstream::{self, Environment, KnownError, providers};
 
 /// Why a name gives no model.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ impl Model {
         match name {
             OFFLINE | "offline" => Ok(Model::offline()),
             #[cfg(feature = "upstream")]
-            _ => Model::found(name, &known::process),
+            _ => Model::found(name, &upstream::process),
             #[cfg(not(feature = "upstream"))]
             _ => Err(UnknownModel::new(name).into()),
         }
@@ -35,7 +35,7 @@ impl Model {
     /// Finds a model of a known provider, with keys and addresses from an environment.
     #[cfg(feature = "upstream")]
     pub fn found(name: &str, environment: Environment<'_>) -> Result<Model, ModelError> {
-        let (known, model) = known::resolve(name)?;
+        let (known, model) = providers::resolve(name)?;
         Ok(Model::at(known.remote(environment)?, model))
     }
 }

@@ -41,6 +41,15 @@ const CRATES: &[Layers] = &[
         ties: &[],
     },
     Layers {
+        folder: "crates/toolwright/src",
+        order: &[
+            "bounded", "context", "define", "error", "output", "redact", "secret", "settings",
+            "handle", "session", "handler", "macros", "store", "model", "chat", "ledger", "call",
+            "toolbox", "upstream", "resolve", "run", "prelude", "builtin",
+        ],
+        ties: &[],
+    },
+    Layers {
         folder: "xtask/src",
         order: &[
             "run",

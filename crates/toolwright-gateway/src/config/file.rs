@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
-use toolwright::upstream::known;
+use toolwright::upstream::Environment;
 
 use super::error::{ConfigError, Place};
 use super::table::Table;
 
 /// Where variables of the environment are looked up.
-pub type Env<'e> = known::Environment<'e>;
+pub type Env<'e> = Environment<'e>;
 
 /// A file that is being read.
 pub(super) struct File<'f> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toolwright::upstream::known;
+use toolwright::upstream::providers;
 
 use super::error::ConfigError;
 use super::upstream::{OFFLINE, Upstream};
@@ -22,7 +22,7 @@ impl<'n> Names<'n> {
         tools: Option<Vec<String>>,
     ) -> Names<'n> {
         let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-        for id in known::all().map(|known| known.id).chain([OFFLINE]) {
+        for id in providers::all().map(|known| known.id).chain([OFFLINE]) {
             if !upstreams.contains_key(id) {
                 names.push(id);
             }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use toolwright::upstream::known::{self, Known};
+use toolwright::upstream::providers::{self, Known};
 use toolwright::upstream::{
-    AwsKeys, AwsProfile, Credential, Deadlines, Proxy, Remote, RemoteError, Trust,
+    AwsKeys, AwsProfile, Credential, Deadlines, Proxy, REGIONS, Remote, RemoteError, Trust,
 };
 use toolwright_core::dialect::lookup;
 
@@ -24,7 +24,7 @@ impl Config {
             let remote = remote(name, upstream, env).map_err(|what| self.refused(name, what))?;
             remotes.insert(name.clone(), remote);
         }
-        let fresh = known::all().filter(|known| !self.upstreams.contains_key(known.id));
+        let fresh = providers::all().filter(|known| !self.upstreams.contains_key(known.id));
         for known in fresh.filter(|known| known.is_there(env)) {
             let remote = known.remote(env).map_err(|error| {
                 ConfigError::new("", format!("found in the environment: {error}"))
@@ -54,10 +54,10 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
     let Some(codec) = lookup(&upstream.dialect) else {
         return Err(format!("there is no dialect `{}`", upstream.dialect));
     };
-    let known = known::of_dialect(&upstream.dialect);
+    let known = providers::of_dialect(&upstream.dialect);
     // What the configuration says of region and profile wins over the environment.
     let env = &|variable: &str| match (&upstream.region, &upstream.access) {
-        (Some(region), _) if known::REGIONS.contains(&variable) => Some(region.clone()),
+        (Some(region), _) if REGIONS.contains(&variable) => Some(region.clone()),
         (_, Access::Profile(profile)) if variable == "AWS_PROFILE" => Some(profile.clone()),
         (_, Access::Profile(_)) if AWS_KEYS.contains(&variable) => None,
         _ => env(variable),
@@ -128,7 +128,7 @@ fn credential(
             None => Credential::Bearer(key.clone()),
         },
         Access::Aws { access_key, secret_key, session_token } => {
-            let Some(region) = known::region(env) else {
+            let Some(region) = providers::region(env) else {
                 return Err("the key `region` is missing: signatures are for one".to_owned());
             };
             let keys = AwsKeys::new(access_key.expose().as_str(), secret_key.clone(), region);

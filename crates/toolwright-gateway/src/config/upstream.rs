@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::HeaderName;
 use toolwright::SecretString;
-use toolwright::upstream::{Proxy, known};
+use toolwright::upstream::{Proxy, providers};
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
 use toolwright_core::fit::{Overrides, Setting};
 
@@ -172,7 +172,7 @@ fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
 
 /// The dialect of an upstream whose name says it.
 fn usual_dialect(id: &str) -> Option<&str> {
-    known::find(id).map(|known| known.dialect).or_else(|| lookup(id).map(|_| id))
+    providers::find(id).map(|known| known.dialect).or_else(|| lookup(id).map(|_| id))
 }
 
 /// The ids of dialects and rows that an upstream can speak.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolwright::upstream::{Remote, known};
+use toolwright::upstream::{Remote, providers};
 use toolwright_core::fit::Overrides;
 use toolwright_core::suggest;
 use toolwright_core::{Fault, FaultClass};
@@ -168,7 +168,7 @@ impl Routes {
             }
         }
         // A bare id may hold a slash of its own.
-        let remote = known::of_model(name).and_then(|known| self.remotes.get(known.id));
+        let remote = providers::of_model(name).and_then(|known| self.remotes.get(known.id));
         remote.map(|remote| self.at(remote, name)).ok_or_else(|| self.unknown(name))
     }
 
@@ -178,7 +178,7 @@ impl Routes {
     }
 
     fn unknown(&self, name: &str) -> Fault {
-        let hint = match (name.split_once('/'), known::of_model(name)) {
+        let hint = match (name.split_once('/'), providers::of_model(name)) {
             (_, Some(known)) => format!(
                 "It belongs to '{}', which is not configured: {}.",
                 known.id,

@@ -4,7 +4,8 @@ use toolwright_core::embed::{EmbedRequest, Embeddings, Form};
 use toolwright_core::fault::{Fault, FaultClass};
 use toolwright_core::usage::Usage;
 
-use super::ask::{self, Failure};
+use super::attempt::{self, Failure};
+use super::transport::fault;
 use super::{Outgoing, Remote};
 
 impl Remote {
@@ -19,13 +20,13 @@ impl Remote {
         for inputs in form.most().cut(&inputs) {
             let inputs = inputs.to_vec();
             let part = EmbedRequest { model: model.clone(), inputs, kind, dimensions };
-            let outgoing = ask::outgoing(form.encode(&part));
+            let outgoing = attempt::outgoing(form.encode(&part));
             let (sent, count) = (&outgoing, part.inputs.len());
-            let part = ask::persist(self, || attempt(self, form, sent, count)).await?;
+            let part = attempt::persist(self, || attempt(self, form, sent, count)).await?;
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
                 let what = "answered with vectors of several lengths";
-                return Err(super::fault::answer(self.id(), what));
+                return Err(fault::answer(self.id(), what));
             }
             whole.vectors.extend(part.vectors);
             if let Some(usage) = part.usage {
@@ -42,7 +43,7 @@ async fn attempt(
     outgoing: &Outgoing,
     count: usize,
 ) -> Result<Embeddings, Failure> {
-    let wire = ask::document(remote, ask::send(remote, outgoing).await?).await?;
+    let wire = attempt::document(remote, attempt::send(remote, outgoing).await?).await?;
     let read = form.decode(remote.codec().dialect(), wire.body.clone(), count);
-    read.map_err(|error| ask::unreadable(remote, wire, &error))
+    read.map_err(|error| attempt::unreadable(remote, wire, &error))
 }

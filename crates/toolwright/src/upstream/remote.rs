@@ -9,13 +9,12 @@ use hyper_util::client::legacy::Client;
 use rustls::ClientConfig;
 use toolwright_core::dialect::ChatCodec;
 
-use super::address::Address;
-use super::connect::{self, Connector, Way};
-use super::credential::{Prepared, Unfit, sensitive};
-use super::outgoing::{self, OutgoingBody};
-use super::permit::Permits;
-use super::proxy::{Hop, Proxy};
-use super::{Credential, Deadlines, Losses, RemoteError, Trust};
+use super::auth::{Prepared, Unfit, sensitive};
+use super::transport::client::{self, Connector, Way};
+use super::transport::outgoing::{self, OutgoingBody};
+use super::transport::permit::Permits;
+use super::transport::{Address, Hop};
+use super::{Credential, Deadlines, Losses, Proxy, RemoteError, Trust};
 
 pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
@@ -89,7 +88,7 @@ impl Remote {
     fn build(setup: Setup) -> Remote {
         let tls = Arc::clone(&setup.tls);
         let way = Way { scheme: setup.address.scheme().clone(), hop: setup.proxy.clone() };
-        let client = connect::client(tls, setup.deadlines.connect, setup.concurrency, way);
+        let client = client::client(tls, setup.deadlines.connect, setup.concurrency, way);
         let permits = Permits::new(setup.concurrency, setup.waiting);
         Remote(Arc::new(Shared { setup, client, permits }))
     }

@@ -14,9 +14,10 @@ use toolwright_core::frame::Framing;
 use toolwright_core::request::Request;
 use toolwright_core::translate::{Report, Speaker, TranslateError};
 
-use super::ask::{self, Failure};
+use super::attempt::{self, Failure};
 use super::stream::Answering;
-use super::{Incoming, Outgoing, Remote, fault};
+use super::transport::fault;
+use super::{Incoming, Outgoing, Remote};
 use crate::model::{EventStream, Upstream, event_stream};
 
 /// A request that was written, with what was lost of it.
@@ -30,7 +31,7 @@ impl Upstream for Remote {
         let question = self.question(Request { stream: Some(false), ..request });
         async move {
             let question = question?;
-            ask::persist(self, || whole(self, &question)).await
+            attempt::persist(self, || whole(self, &question)).await
         }
     }
 
@@ -38,7 +39,7 @@ impl Upstream for Remote {
         let question = self.question(Request { stream: Some(true), ..request });
         async move {
             let question = question?;
-            ask::persist(self, || begin(self, &question)).await
+            attempt::persist(self, || begin(self, &question)).await
         }
     }
 }
@@ -66,14 +67,14 @@ impl Remote {
     fn question(&self, request: Request) -> Result<Question, Fault> {
         let spoken = self.speaker().request(request);
         self.losses().of_request(&spoken.report)?;
-        Ok(Question { outgoing: ask::outgoing(spoken.value), report: spoken.report })
+        Ok(Question { outgoing: attempt::outgoing(spoken.value), report: spoken.report })
     }
 }
 
 /// One attempt at a whole answer.
 async fn whole(remote: &Remote, question: &Question) -> Result<Response, Failure> {
-    let incoming = ask::send(remote, &question.outgoing).await?;
-    let wire = ask::document(remote, incoming).await?;
+    let incoming = attempt::send(remote, &question.outgoing).await?;
+    let wire = attempt::document(remote, incoming).await?;
     read(remote, &question.report, wire)
 }
 
@@ -82,7 +83,9 @@ fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Fa
     let read = remote.speaker().response(wire.clone(), &asked.aliases);
     let restored = match read {
         Ok(restored) => restored,
-        Err(TranslateError::Decode(error)) => return Err(ask::unreadable(remote, wire, &error)),
+        Err(TranslateError::Decode(error)) => {
+            return Err(attempt::unreadable(remote, wire, &error));
+        }
         Err(error) => return Err(fault::answer(remote.id(), &error.to_string()).into()),
     };
     remote.losses().tell(&restored.report);
@@ -96,7 +99,7 @@ fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Fa
 /// One attempt at a stream: it is given to the caller when its first event is there. Until then a
 /// fault may be tried again.
 async fn begin(remote: &Remote, question: &Question) -> Result<EventStream, Failure> {
-    let incoming = ask::send(remote, &question.outgoing).await?;
+    let incoming = attempt::send(remote, &question.outgoing).await?;
     hear(remote, &question.report, incoming).await
 }
 
@@ -104,7 +107,7 @@ async fn begin(remote: &Remote, question: &Question) -> Result<EventStream, Fail
 async fn hear(remote: &Remote, asked: &Report, incoming: Incoming) -> Result<EventStream, Failure> {
     // Some servers know no streams and answer at once.
     if is_document(&incoming) && remote.codec().framing() != Framing::Ndjson {
-        let wire = ask::document(remote, incoming).await?;
+        let wire = attempt::document(remote, incoming).await?;
         return Ok(event_stream(split::split(read(remote, asked, wire)?)));
     }
     let mut answering = Answering::new(remote, asked, incoming.body);

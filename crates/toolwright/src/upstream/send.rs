@@ -14,16 +14,14 @@ use hyper_util::client::legacy::ResponseFuture;
 use toolwright_core::dialect::Dialect;
 use toolwright_core::fault::Fault;
 
-use super::credential::{Prepared, Refusal};
-use super::deadline::Alarm;
-use super::incoming::Watch;
-use super::outgoing::{self, OutgoingBody, Sent};
-use super::preamble::Preamble;
-use super::proxy::Hop;
+use super::auth::{Prepared, Refusal, Signer, refresh};
 use super::remote::{ANTHROPIC_VERSION, Remote, Setup, Shared};
-use super::sigv4::Signer;
-use super::tunnel::ProxyError;
-use super::{Incoming, Outgoing, fault, renew};
+use super::transport::deadline::Alarm;
+use super::transport::incoming::Watch;
+use super::transport::informational::Preamble;
+use super::transport::outgoing::{self, OutgoingBody, Sent};
+use super::transport::{Hop, ProxyError, fault};
+use super::{Incoming, Outgoing};
 
 /// Anthropic refuses a request without a version. This one takes all that is fitted for none.
 const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");
@@ -42,7 +40,7 @@ impl Remote {
             return self.attempt(outgoing, signer.as_deref()).await;
         };
         let reply = self.attempt(outgoing.clone(), Some(signer)).await?;
-        if !renew::is_refusal(&reply) {
+        if !refresh::is_refusal(reply.status, &reply.headers) {
             return Ok(reply);
         }
         match renewed.other(signer) {

@@ -12,7 +12,8 @@ use toolwright_core::fault::Fault;
 use toolwright_core::fit::Aliases;
 use toolwright_core::translate::{Report, StreamListener, TranslateError};
 
-use super::{IncomingBody, Remote, fault};
+use super::transport::fault;
+use super::{IncomingBody, Remote};
 
 /// The events of an answer.
 pub(super) struct Answering {

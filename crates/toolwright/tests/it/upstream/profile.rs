@@ -7,7 +7,7 @@ use std::time::Duration;
 use toolwright::Message;
 use toolwright::model::Model;
 use toolwright::upstream::Remote;
-use toolwright::upstream::known::{discover, find};
+use toolwright::upstream::providers::{discover, find};
 use toolwright_core::FaultClass;
 
 use super::replay::{Replay, Reply, Seen, recorded};

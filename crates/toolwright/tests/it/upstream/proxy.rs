@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use toolwright::Fault;
-use toolwright::upstream::known::find;
+use toolwright::upstream::providers::find;
 use toolwright::upstream::{Credential, Proxy, Remote, Trust};
 
 use super::server::{Server, read_request};

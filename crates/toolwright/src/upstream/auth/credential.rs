@@ -7,17 +7,17 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use toolwright_core::dialect::Dialect;
 use zeroize::Zeroizing;
 
-use super::profile::{AwsProfile, ProfileError};
-use super::renew::Renewed;
+use super::aws_profile::{AwsProfile, ProfileError};
+use super::refresh::Renewed;
 use super::sigv4::Signer;
-use crate::SecretString;
+use crate::secret::SecretString;
 
 /// Anthropic's header for a key.
-pub(super) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Google's header for a key.
-pub(super) const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+pub(crate) const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 /// Azure's header for a key.
-pub(super) const API_KEY: HeaderName = HeaderName::from_static("api-key");
+pub(crate) const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// How an upstream knows who asks.
 #[derive(Debug, Clone)]
@@ -40,10 +40,10 @@ pub enum Credential {
 /// The keys of an AWS account, and the region they are used in.
 #[derive(Debug, Clone)]
 pub struct AwsKeys {
-    pub(super) access_key: String,
-    pub(super) secret_key: SecretString,
-    pub(super) session_token: Option<SecretString>,
-    pub(super) region: String,
+    pub(crate) access_key: String,
+    pub(crate) secret_key: SecretString,
+    pub(crate) session_token: Option<SecretString>,
+    pub(crate) region: String,
 }
 
 impl AwsKeys {
@@ -124,7 +124,7 @@ impl fmt::Debug for ClientCredential {
 
 /// A credential in the form in which requests use it.
 #[derive(Clone, PartialEq)]
-pub(super) enum Prepared {
+pub(crate) enum Prepared {
     None,
     Header(HeaderName, HeaderValue),
     Sign(Arc<Signer>),
@@ -134,7 +134,7 @@ pub(super) enum Prepared {
 
 /// Why a credential cannot be made ready.
 #[derive(Debug)]
-pub(super) enum Unfit {
+pub(crate) enum Unfit {
     /// No header can carry it
     Characters,
     /// There are no keys in the profile
@@ -143,7 +143,7 @@ pub(super) enum Unfit {
 
 /// Why a request cannot have its credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// The client sent none, or one that cannot be sent on
     NoClientCredential,
     /// It could not be signed
@@ -152,7 +152,7 @@ pub(super) enum Refusal {
 
 impl Prepared {
     /// Makes a credential ready.
-    pub(super) fn new(credential: Credential) -> Result<Prepared, Unfit> {
+    pub(crate) fn new(credential: Credential) -> Result<Prepared, Unfit> {
         let header = |(name, value)| Prepared::Header(name, value);
         match credential {
             Credential::None => Ok(Prepared::None),
@@ -168,7 +168,7 @@ impl Prepared {
     }
 
     /// Who signs a request, if it is signed.
-    pub(super) fn signer(&self) -> Option<Arc<Signer>> {
+    pub(crate) fn signer(&self) -> Option<Arc<Signer>> {
         match self {
             Prepared::Sign(signer) => Some(Arc::clone(signer)),
             Prepared::Renewed(renewed) => Some(renewed.signer()),
@@ -177,7 +177,7 @@ impl Prepared {
     }
 
     /// The header that shows a client's own credential to a vendor.
-    pub(super) fn of_client(
+    pub(crate) fn of_client(
         client: Option<&ClientCredential>,
         dialect: Dialect,
     ) -> Result<(HeaderName, HeaderValue), Refusal> {
@@ -195,7 +195,7 @@ fn plain(name: HeaderName, key: &SecretString) -> Option<(HeaderName, HeaderValu
 }
 
 /// A value that no `Debug` shows and HTTP/2 keeps out of its tables.
-pub(super) fn sensitive(text: &str) -> Option<HeaderValue> {
+pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)

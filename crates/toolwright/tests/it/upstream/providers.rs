@@ -2,7 +2,7 @@
 
 use toolwright::model::Model;
 use toolwright::resolve::ModelError;
-use toolwright::upstream::known::{self, discover, find, of_dialect, of_model, resolve};
+use toolwright::upstream::providers::{self, discover, find, of_dialect, of_model, resolve};
 use toolwright::{Message, SecretString};
 
 use super::replay::{Replay, Reply, recorded};
@@ -65,7 +65,7 @@ fn upstreams_are_found_by_the_variables_of_their_sdks() {
 
 #[test]
 fn every_known_upstream_can_be_set_up() {
-    for known in known::all() {
+    for known in providers::all() {
         let every = |name: &str| match name {
             "AWS_REGION" => Some("us-east-1".to_owned()),
             name if known.addresses.contains(&name) => None,
@@ -77,7 +77,7 @@ fn every_known_upstream_can_be_set_up() {
         assert!(!known.advice().is_empty());
     }
     assert!(find("openai-flat").is_none(), "everybody has it at another address");
-    let ids: Vec<&str> = known::all().map(|known| known.id).collect();
+    let ids: Vec<&str> = providers::all().map(|known| known.id).collect();
     let mut once = ids.clone();
     once.sort_unstable();
     once.dedup();

@@ -28,7 +28,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Takes a reply, unless it is none that an API gives.
-    pub(super) fn accept(
+    pub(crate) fn accept(
         response: Response<hyper::body::Incoming>,
         watch: Watch,
     ) -> Result<Incoming, Fault> {
@@ -75,12 +75,12 @@ fn strange(status: StatusCode, headers: &HeaderMap) -> Option<String> {
 }
 
 /// What a body needs to watch over itself.
-pub(super) struct Watch {
-    pub(super) id: Arc<str>,
-    pub(super) alarm: Alarm,
-    pub(super) idle: Duration,
+pub(crate) struct Watch {
+    pub(crate) id: Arc<str>,
+    pub(crate) alarm: Alarm,
+    pub(crate) idle: Duration,
     /// Held until the body has ended
-    pub(super) permit: Option<Permit>,
+    pub(crate) permit: Option<Permit>,
 }
 
 /// A body that arrives. Each frame must come within the idle deadline. Dropping it cancels the

@@ -21,11 +21,11 @@ use super::tunnel::{self, ProxyError};
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// What a line is made of: TLS only where a proxy speaks it.
-pub(super) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
+pub(crate) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// Opens lines.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(crate) struct Line {
     tcp: HttpConnector,
     through: Option<Arc<Through>>,
 }
@@ -37,7 +37,7 @@ struct Through {
 }
 
 impl Line {
-    pub(super) fn new(tcp: HttpConnector, tls: &ClientConfig, hop: Option<Hop>) -> Line {
+    pub(crate) fn new(tcp: HttpConnector, tls: &ClientConfig, hop: Option<Hop>) -> Line {
         let through = hop.map(|hop| {
             let mut tls = tls.clone();
             // `CONNECT` is written in the first version of HTTP.

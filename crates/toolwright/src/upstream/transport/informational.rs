@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 /// The most informational replies before a reply.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// The informational replies to one request. Clones share the count.
 #[derive(Clone, Default)]
-pub(super) struct Preamble(Arc<Counted>);
+pub(crate) struct Preamble(Arc<Counted>);
 
 #[derive(Default)]
 struct Counted {
@@ -21,14 +21,14 @@ struct Counted {
 
 impl Preamble {
     /// One more has come.
-    pub(super) fn count(&self) {
+    pub(crate) fn count(&self) {
         if self.0.seen.fetch_add(1, Ordering::Relaxed) == MOST {
             self.0.flooded.notify_one();
         }
     }
 
     /// Waits until there are too many, which is never in good company.
-    pub(super) async fn flooded(&self) {
+    pub(crate) async fn flooded(&self) {
         self.0.flooded.notified().await;
     }
 }

@@ -10,7 +10,8 @@ use toolwright_core::fault::Fault;
 use toolwright_core::json::Json;
 
 use super::retry::{Hint, Retry, Verdict};
-use super::{Incoming, Outgoing, Remote, fault};
+use super::transport::fault;
+use super::{Incoming, Outgoing, Remote};
 
 /// The most bytes of a whole answer.
 pub(super) const ANSWER: usize = 64 * 1024 * 1024;

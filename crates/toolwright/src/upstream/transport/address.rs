@@ -9,7 +9,7 @@ const OLLAMA_PORT: u16 = 11434;
 
 /// A base URL in its parts, so that a request parses no more than its path.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Address {
+pub(crate) struct Address {
     scheme: Scheme,
     authority: Authority,
     /// The path before the codec's, without a slash at its end
@@ -18,7 +18,7 @@ pub(super) struct Address {
 
 impl Address {
     /// Reads a base URL, or says what is wrong with it.
-    pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Address, &'static str> {
+    pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Address, &'static str> {
         let text = text.trim();
         let spelled = (dialect == Dialect::Ollama).then(|| ollama(text));
         let text = spelled.as_deref().unwrap_or(text);
@@ -43,32 +43,32 @@ impl Address {
     }
 
     /// The host, with its port unless that is the scheme's own, as it stands in `Host`.
-    pub(super) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.authority.as_str()
     }
 
     /// The host alone.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.authority.host()
     }
 
     /// Whether it is reached by TLS.
-    pub(super) fn is_https(&self) -> bool {
+    pub(crate) fn is_https(&self) -> bool {
         self.scheme == Scheme::HTTPS
     }
 
     /// Its scheme.
-    pub(super) fn scheme(&self) -> &Scheme {
+    pub(crate) fn scheme(&self) -> &Scheme {
         &self.scheme
     }
 
     /// The place itself, with no path.
-    pub(super) fn root(&self) -> Uri {
+    pub(crate) fn root(&self) -> Uri {
         self.target("/".to_owned()).unwrap_or_default()
     }
 
     /// The target of a request whose path is given as the codec wrote it.
-    pub(super) fn target(&self, path: String) -> Result<Uri, InvalidUri> {
+    pub(crate) fn target(&self, path: String) -> Result<Uri, InvalidUri> {
         let path = PathAndQuery::from_maybe_shared(bytes::Bytes::from(self.join(path)))?;
         let mut parts = uri::Parts::default();
         parts.scheme = Some(self.scheme.clone());

@@ -1,13 +1,12 @@
 //! What the environment has of an AWS account: keys, a profile with keys, a region.
 
-use super::super::{AwsKeys, AwsProfile, ProfileError};
-use super::{Environment, KnownError, get, secret};
+use crate::upstream::auth::{AwsKeys, AwsProfile, ProfileError};
+use crate::upstream::environment::{Environment, get, secret};
+use crate::upstream::error::KnownError;
 
 pub(super) const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
 pub(super) const SECRET_KEY: &str = "AWS_SECRET_ACCESS_KEY";
 const SESSION_TOKEN: &str = "AWS_SESSION_TOKEN";
-/// The variables that name a region of AWS, the first one that is set counts.
-pub const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 
 /// The keys of an AWS account, which sign for one region.
 pub(super) fn keys(environment: Environment<'_>) -> Result<Option<AwsKeys>, KnownError> {

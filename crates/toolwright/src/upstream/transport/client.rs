@@ -15,8 +15,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::fair::Fair;
-use super::line::{Line, Wire};
+use super::connector::{Line, Wire};
+use super::coop::Fair;
 use super::outgoing::OutgoingBody;
 use super::proxy::Hop;
 
@@ -37,11 +37,11 @@ const CONNECTION_WINDOW: u32 = 64 << 20;
 /// The deadline for connecting has passed.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection in time")]
-pub(super) struct TooSlow;
+pub(crate) struct TooSlow;
 
 /// Opens connections.
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(crate) struct Connector {
     https: HttpsConnector<Line>,
     deadline: Duration,
     /// Whether a proxy forwards requests that are not encrypted
@@ -66,9 +66,9 @@ impl Connector {
 }
 
 /// Where connections lead, and through whom.
-pub(super) struct Way {
-    pub(super) scheme: Scheme,
-    pub(super) hop: Option<Hop>,
+pub(crate) struct Way {
+    pub(crate) scheme: Scheme,
+    pub(crate) hop: Option<Hop>,
 }
 
 impl Way {
@@ -78,7 +78,7 @@ impl Way {
 }
 
 /// Opens a pool of connections.
-pub(super) fn client(
+pub(crate) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,

@@ -10,7 +10,6 @@
 //! environment is a parameter, so that nothing depends on the process but [`process`].
 
 mod aws;
-mod error;
 mod models;
 
 use std::fmt;
@@ -23,20 +22,13 @@ use toolwright_core::dialect::{
     openai_responses,
 };
 
+use super::environment::{self, Environment};
+use super::error::KnownError;
 use super::{Credential, Proxy, Remote};
-use crate::SecretString;
+use crate::secret::SecretString;
 
-pub use aws::{REGIONS, region};
-pub use error::KnownError;
+pub use aws::region;
 pub use models::{of_model, resolve};
-
-/// Where variables are looked up. A variable that is empty counts as absent.
-pub type Environment<'e> = &'e (dyn Fn(&str) -> Option<String> + 'e);
-
-/// The variables of this process.
-pub fn process(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
 
 /// An upstream that everybody knows.
 #[derive(Clone, Copy)]
@@ -244,7 +236,7 @@ impl Known {
 
     /// Where it is: as a variable says, or else at its usual address.
     pub fn address(&self, environment: Environment<'_>) -> Result<String, KnownError> {
-        match first(self.addresses, environment) {
+        match environment::first(self.addresses, environment) {
             Some((_, address)) => Ok(address),
             None => self.base_url(region(environment).as_deref()),
         }
@@ -268,13 +260,14 @@ impl Known {
         };
         let base_url = self.address(environment)?;
         let remote = Remote::new(id, self.codec, &base_url, credential);
-        let mut remote = remote.map_err(|source| match first(self.addresses, environment) {
-            Some((variable, _)) => KnownError::Variable { variable, source },
-            None => KnownError::Remote(source),
-        })?;
+        let mut remote =
+            remote.map_err(|source| match environment::first(self.addresses, environment) {
+                Some((variable, _)) => KnownError::Variable { variable, source },
+                None => KnownError::Remote(source),
+            })?;
         remote = remote.with_proxy(&Proxy::of_environment(environment)?);
         for (variable, header) in self.headers {
-            if let Some(value) = get(environment, variable) {
+            if let Some(value) = environment::get(environment, variable) {
                 let wrong = |source| KnownError::Variable { variable, source };
                 remote = remote.with_header(header, &value).map_err(wrong)?;
             }
@@ -284,7 +277,7 @@ impl Known {
 
     /// Whether the environment says enough of it.
     pub fn is_there(&self, environment: Environment<'_>) -> bool {
-        let addressed = first(self.addresses, environment).is_some();
+        let addressed = environment::first(self.addresses, environment).is_some();
         let placed = matches!(self.place, Place::At(_)) || addressed;
         match self.shown(environment) {
             Ok(Some(_)) => placed || region(environment).is_some(),
@@ -298,8 +291,8 @@ impl Known {
         let row = self.row_key.map(Way::Bearer);
         for way in self.ways.iter().copied().chain(row) {
             let shown = match way {
-                Way::Bearer(name) => secret(environment, name).map(Credential::Bearer),
-                Way::Header(header, name) => secret(environment, name)
+                Way::Bearer(name) => environment::secret(environment, name).map(Credential::Bearer),
+                Way::Header(header, name) => environment::secret(environment, name)
                     .map(|key| Credential::Header(HeaderName::from_static(header), key)),
                 Way::Aws => aws::keys(environment)?.map(Credential::SigV4),
                 Way::Profile => aws::profile(environment)?.map(Credential::Profile),
@@ -337,20 +330,4 @@ impl fmt::Debug for Known {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Known").field(&self.id).finish()
     }
-}
-
-fn get(environment: Environment<'_>, name: &str) -> Option<String> {
-    environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-}
-
-fn secret(environment: Environment<'_>, name: &str) -> Option<SecretString> {
-    get(environment, name).map(SecretString::new)
-}
-
-/// The first variable that is set, with its value.
-pub(super) fn first(
-    names: &'static [&'static str],
-    environment: Environment<'_>,
-) -> Option<(&'static str, String)> {
-    names.iter().find_map(|name| Some((*name, get(environment, name)?)))
 }

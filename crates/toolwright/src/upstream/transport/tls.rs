@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::RemoteError;
+use crate::upstream::error::RemoteError;
 
 /// The public authorities, for everyone who adds none: built once, so that upstreams share it.
 static PUBLIC: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| config(public_roots()));
@@ -65,7 +65,7 @@ impl Trust {
     }
 
     /// How TLS is spoken.
-    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
+    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
         let added = self.0.as_ref().map(|added| Arc::clone(&added.config));
         added.or_else(|| PUBLIC.clone()).ok_or_else(no_versions)
     }

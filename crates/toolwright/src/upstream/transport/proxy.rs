@@ -13,9 +13,9 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::address::Address;
-use super::known::{Environment, KnownError};
-use super::{RemoteError, known};
-use crate::SecretString;
+use crate::secret::SecretString;
+use crate::upstream::environment::{self, Environment};
+use crate::upstream::error::{KnownError, RemoteError};
 
 const HTTPS: &[&str] = &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const HTTP: &[&str] = &["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -46,19 +46,21 @@ impl Proxy {
     }
 
     /// The one that the usual variables name.
-    pub fn of_environment(environment: Environment<'_>) -> Result<Proxy, KnownError> {
+    pub fn of_environment(variables: Environment<'_>) -> Result<Proxy, KnownError> {
         let hop = |names: &'static [&'static str]| {
-            let Some((variable, url)) = known::first(names, environment) else { return Ok(None) };
+            let Some((variable, url)) = environment::first(names, variables) else {
+                return Ok(None);
+            };
             let wrong = |why| KnownError::Variable { variable, source: RemoteError::Proxy { why } };
             Hop::parse(&url).map(Some).map_err(wrong)
         };
-        let except = known::first(EXCEPT, environment).map(|(_, hosts)| hosts);
+        let except = environment::first(EXCEPT, variables).map(|(_, hosts)| hosts);
         let except = Some(except.unwrap_or_default());
         Ok(Proxy { http: hop(HTTP)?, https: hop(HTTPS)?, except })
     }
 
     /// The way to an address.
-    pub(super) fn hop(&self, address: &Address) -> Option<Hop> {
+    pub(crate) fn hop(&self, address: &Address) -> Option<Hop> {
         let hop = if address.is_https() { &self.https } else { &self.http };
         let direct = self
             .except
@@ -91,18 +93,18 @@ fn is_among(place: &Uri, hosts: &str) -> bool {
 
 /// A proxy in the form in which connections use it.
 #[derive(Clone)]
-pub(super) struct Hop {
+pub(crate) struct Hop {
     /// Where it is
-    pub(super) uri: Uri,
+    pub(crate) uri: Uri,
     /// What it speaks, and who we are to it
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// What it was made of
     url: SecretString,
 }
 
 /// What a proxy speaks, and who we are to it.
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// HTTP, with a value for `proxy-authorization`
     Http(Option<HeaderValue>),
     /// SOCKS 5, with user and password
@@ -138,12 +140,12 @@ impl Hop {
     }
 
     /// Whether it takes requests for an upstream as they are, instead of a tunnel to it.
-    pub(super) fn forwards(&self, scheme: &Scheme) -> bool {
+    pub(crate) fn forwards(&self, scheme: &Scheme) -> bool {
         matches!(self.kind, Kind::Http(_)) && *scheme == Scheme::HTTP
     }
 
     /// What a request that it forwards shows it.
-    pub(super) fn credential(&self) -> Option<&HeaderValue> {
+    pub(crate) fn credential(&self) -> Option<&HeaderValue> {
         match &self.kind {
             Kind::Http(credential) => credential.as_ref(),
             Kind::Socks(_) => None,

@@ -13,24 +13,24 @@ const TURN: u8 = 8;
 
 /// A connection that gives way.
 #[derive(Debug)]
-pub(super) struct Fair<I> {
+pub(crate) struct Fair<I> {
     io: I,
     reads: u8,
     forwarded: bool,
 }
 
 impl<I> Fair<I> {
-    pub(super) fn new(io: I) -> Fair<I> {
+    pub(crate) fn new(io: I) -> Fair<I> {
         Fair { io, reads: 0, forwarded: false }
     }
 
     /// With somebody at the other end who forwards requests, and is told whole addresses.
-    pub(super) fn forwarded(self, forwarded: bool) -> Fair<I> {
+    pub(crate) fn forwarded(self, forwarded: bool) -> Fair<I> {
         Fair { forwarded, ..self }
     }
 
     #[cfg(test)]
-    pub(super) fn inner(&self) -> &I {
+    pub(crate) fn inner(&self) -> &I {
         &self.io
     }
 }

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::AwsKeys;
-use super::known::{self, Environment};
-use crate::SecretString;
+use crate::secret::SecretString;
+use crate::upstream::environment::{self, Environment};
 
 const NAMES: &[&str] = &["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 const CREDENTIALS: &[&str] = &["AWS_SHARED_CREDENTIALS_FILE"];
 const CONFIG: &[&str] = &["AWS_CONFIG_FILE"];
+/// Variables that name a region of AWS; the first that is set counts.
+pub const REGIONS: &[&str] = &["AWS_REGION", "AWS_DEFAULT_REGION"];
 const HOMES: &[&str] = &["HOME", "USERPROFILE"];
 /// What a profile has that says how to get keys.
 const WAYS: [&str; 5] =
@@ -56,8 +58,8 @@ pub enum ProfileError {
 impl AwsProfile {
     /// The profile that the variables name (`AWS_PROFILE`), or `default`, in the files that they
     /// name (`AWS_SHARED_CREDENTIALS_FILE`, `AWS_CONFIG_FILE`), or those below `~/.aws`.
-    pub fn of_environment(environment: Environment<'_>) -> AwsProfile {
-        let set = |names| known::first(names, environment).map(|(_, value)| value);
+    pub fn of_environment(variables: Environment<'_>) -> AwsProfile {
+        let set = |names| environment::first(names, variables).map(|(_, value)| value);
         let file = |names, name: &str| {
             let home = || Some(Path::new(&set(HOMES)?).join(".aws").join(name));
             set(names).map(PathBuf::from).or_else(home)
@@ -68,12 +70,12 @@ impl AwsProfile {
             name: name.unwrap_or_else(|| "default".to_owned()),
             credentials: file(CREDENTIALS, "credentials"),
             config: file(CONFIG, "config"),
-            region: known::first(&known::REGIONS, environment).map(|(_, region)| region),
+            region: environment::first(REGIONS, variables).map(|(_, region)| region),
         }
     }
 
     /// Whether somebody named it, so that it must be there.
-    pub(super) fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         self.named
     }
 
@@ -103,7 +105,7 @@ impl AwsProfile {
     }
 
     /// By what one can tell that a file has changed.
-    pub(super) fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
+    pub(crate) fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
         [&self.credentials, &self.config].map(|file| {
             let about = fs::metadata(file.as_ref()?).ok()?;
             Some((about.modified().ok()?, about.len()))

@@ -7,13 +7,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Leave to be under way; given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub(crate) struct Permit {
     _held: OwnedSemaphorePermit,
 }
 
 /// Why there is no permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(crate) enum Full {
     /// As many wait already as may
     Crowded,
     /// None came free in time
@@ -22,20 +22,20 @@ pub(super) enum Full {
 
 /// The permits of an upstream.
 #[derive(Debug)]
-pub(super) struct Permits {
+pub(crate) struct Permits {
     running: Arc<Semaphore>,
     waiting: Semaphore,
 }
 
 impl Permits {
-    pub(super) fn new(running: usize, waiting: usize) -> Permits {
+    pub(crate) fn new(running: usize, waiting: usize) -> Permits {
         let running = running.clamp(1, Semaphore::MAX_PERMITS);
         let waiting = waiting.min(Semaphore::MAX_PERMITS);
         Permits { running: Arc::new(Semaphore::new(running)), waiting: Semaphore::new(waiting) }
     }
 
     /// Waits for a permit, unless too many do or it takes too long.
-    pub(super) async fn acquire(&self, patience: Duration) -> Result<Permit, Full> {
+    pub(crate) async fn acquire(&self, patience: Duration) -> Result<Permit, Full> {
         if let Ok(held) = Arc::clone(&self.running).try_acquire_owned() {
             return Ok(Permit { _held: held });
         }

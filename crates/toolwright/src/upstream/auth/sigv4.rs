@@ -14,7 +14,7 @@ const SERVICE: &str = "bedrock";
 
 /// Signs with one account's keys.
 #[derive(Clone)]
-pub(super) struct Signer {
+pub(crate) struct Signer {
     credentials: Credentials,
     region: String,
     settings: SigningSettings,
@@ -27,7 +27,7 @@ impl PartialEq for Signer {
 }
 
 impl Signer {
-    pub(super) fn new(keys: AwsKeys) -> Signer {
+    pub(crate) fn new(keys: AwsKeys) -> Signer {
         let token = keys.session_token.map(|token| token.expose().clone());
         let secret = keys.secret_key.expose().clone();
         Signer {
@@ -39,7 +39,7 @@ impl Signer {
 
     /// Adds the headers of a signature; `None` if the request cannot be signed. Signed are the
     /// host, the content type, the time and the token: hops in between may change all others.
-    pub(super) fn sign(
+    pub(crate) fn sign(
         &self,
         uri: &str,
         host: &str,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     /// What botocore signed at 2026-11-15T12:34:56Z.
-    const SIGNED: &str = include_str!("../../../../fixtures/bedrock/signed/botocore.json");
+    const SIGNED: &str = include_str!("../../../../../fixtures/bedrock/signed/botocore.json");
     const TIME: Duration = Duration::from_secs(1_794_746_096);
 
     #[test]

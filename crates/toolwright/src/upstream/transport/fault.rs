@@ -18,19 +18,19 @@ use std::time::Duration;
 use hyper_util::client::legacy;
 use toolwright_core::fault::{Fault, FaultClass};
 
-use super::connect::TooSlow;
+use super::client::TooSlow;
 use super::deadline::Deadlines;
+use super::informational::MOST;
 use super::permit::Full;
-use super::preamble::MOST;
 use super::tunnel::ProxyError;
 
 /// The request cannot be sent as it is.
-pub(super) fn invalid(id: &str, what: &str) -> Fault {
+pub(crate) fn invalid(id: &str, what: &str) -> Fault {
     Fault::new(FaultClass::Invalid, format!("upstream `{id}`: {what}"))
 }
 
 /// The client must show a credential and has not.
-pub(super) fn no_credential(id: &str) -> Fault {
+pub(crate) fn no_credential(id: &str) -> Fault {
     let message = format!(
         "upstream `{id}` is asked with the client's own key, and this request has none that can \
          be sent on; send the vendor's key as your API key"
@@ -39,13 +39,13 @@ pub(super) fn no_credential(id: &str) -> Fault {
 }
 
 /// The request could not be signed.
-pub(super) fn unsigned(id: &str) -> Fault {
+pub(crate) fn unsigned(id: &str) -> Fault {
     let what = "the request could not be signed for AWS; check region, access key and secret key";
     Fault::new(FaultClass::Internal, format!("upstream `{id}`: {what}"))
 }
 
 /// No request more fits.
-pub(super) fn full(id: &str, full: Full) -> Fault {
+pub(crate) fn full(id: &str, full: Full) -> Fault {
     let message = match full {
         Full::Crowded => {
             format!("upstream `{id}` has all the requests that it may have, and too many wait")
@@ -58,23 +58,23 @@ pub(super) fn full(id: &str, full: Full) -> Fault {
 }
 
 /// No head came in time.
-pub(super) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
     let wait = span(deadlines.first_byte);
     late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
 }
 
 /// No head came among all that came before it.
-pub(super) fn flood(id: &str) -> Fault {
+pub(crate) fn flood(id: &str) -> Fault {
     answer(id, &format!("sent more than {MOST} informational replies (1xx) in place of an answer"))
 }
 
 /// No frame came in time.
-pub(super) fn no_frame(id: &str, idle: Duration) -> Fault {
+pub(crate) fn no_frame(id: &str, idle: Duration) -> Fault {
     late(format!("upstream `{id}` went silent in its answer for {} (idle)", span(idle)))
 }
 
 /// There is no answer, because the exchange failed before its head.
-pub(super) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
     if error.is_connect() {
         return no_connection(id, error, deadlines);
     }
@@ -118,7 +118,7 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
 }
 
 /// There is no way through the proxy.
-pub(super) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
+pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
     let setting = "check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY";
     let (code, why) = match error {
         ProxyError::Unreachable(_) => ("upstream_unreachable", "cannot be reached".to_owned()),
@@ -154,7 +154,7 @@ fn no_tls(id: &str, error: &rustls::Error) -> Fault {
 }
 
 /// The answer broke off.
-pub(super) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
+pub(crate) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
     if error.is_parse() {
         return answer(id, "sent a piece of its answer that is not HTTP; try again");
     }
@@ -168,12 +168,12 @@ pub(super) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>)
 }
 
 /// An answer that is none.
-pub(super) fn answer(id: &str, what: &str) -> Fault {
+pub(crate) fn answer(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_answer", format!("upstream `{id}` {what}"))
 }
 
 /// The connection or the answer broke.
-pub(super) fn broken(id: &str, what: &str) -> Fault {
+pub(crate) fn broken(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_broken", format!("upstream `{id}` {what}"))
 }
 

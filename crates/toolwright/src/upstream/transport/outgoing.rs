@@ -11,8 +11,7 @@ use http::header::{self, HeaderMap, HeaderName};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::ClientCredential;
-use super::credential::{API_KEY, X_API_KEY, X_GOOG_API_KEY};
+use crate::upstream::auth::{API_KEY, ClientCredential, X_API_KEY, X_GOOG_API_KEY};
 
 /// A request to an upstream.
 #[derive(Clone)]
@@ -98,7 +97,7 @@ const NOT_SENT_ON: [HeaderName; 18] = [
 ];
 
 /// Removes what is not sent on.
-pub(super) fn strip(headers: &mut HeaderMap) {
+pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.is_empty() {
         return;
     }
@@ -114,28 +113,28 @@ pub(super) fn strip(headers: &mut HeaderMap) {
 }
 
 /// Whether a header may be configured: not one that decides where a message ends or goes.
-pub(super) fn is_framing(name: &HeaderName) -> bool {
+pub(crate) fn is_framing(name: &HeaderName) -> bool {
     NOT_SENT_ON[..10].contains(name)
 }
 
 /// When the connection took a request's body: from then on the upstream has the floor.
 #[derive(Clone, Default)]
-pub(super) struct Sent(Arc<OnceLock<Instant>>);
+pub(crate) struct Sent(Arc<OnceLock<Instant>>);
 
 impl Sent {
-    pub(super) fn at(&self) -> Option<Instant> {
+    pub(crate) fn at(&self) -> Option<Instant> {
         self.0.get().copied()
     }
 }
 
 /// A request's body: all of it in one frame.
-pub(super) struct OutgoingBody {
+pub(crate) struct OutgoingBody {
     data: Option<Bytes>,
     sent: Sent,
 }
 
 impl OutgoingBody {
-    pub(super) fn new(data: Bytes, sent: Sent) -> OutgoingBody {
+    pub(crate) fn new(data: Bytes, sent: Sent) -> OutgoingBody {
         OutgoingBody { data: Some(data).filter(|data| !data.is_empty()), sent }
     }
 }

@@ -55,25 +55,25 @@ impl Deadlines {
 
 /// A timer that is set again and again: a request has one, for its head and for each frame.
 #[derive(Debug)]
-pub(super) struct Alarm(Pin<Box<Sleep>>);
+pub(crate) struct Alarm(Pin<Box<Sleep>>);
 
 impl Alarm {
-    pub(super) fn after(wait: Duration) -> Alarm {
+    pub(crate) fn after(wait: Duration) -> Alarm {
         Alarm(Box::pin(tokio::time::sleep(wait)))
     }
 
-    pub(super) fn set_after(&mut self, wait: Duration) {
+    pub(crate) fn set_after(&mut self, wait: Duration) {
         self.set(Instant::now(), wait);
     }
 
     /// Sets it to a time after another. One that no clock can say is as good as never.
-    pub(super) fn set(&mut self, from: Instant, wait: Duration) {
+    pub(crate) fn set(&mut self, from: Instant, wait: Duration) {
         const NEVER: Duration = Duration::from_hours(24 * 365);
         let at = from.checked_add(wait).unwrap_or_else(|| from + NEVER);
         self.0.as_mut().reset(at);
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.0.as_mut().poll(context)
     }
 }

@@ -13,7 +13,7 @@ const MOST: usize = 16 << 10;
 
 /// Why a proxy leads nowhere.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProxyError {
+pub(crate) enum ProxyError {
     /// It cannot be reached itself
     #[error("the proxy cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
@@ -32,7 +32,7 @@ pub(super) enum ProxyError {
 }
 
 /// Asks the proxy at the other end of a connection for a tunnel to a host and port.
-pub(super) async fn open<S: Read + Write + Unpin>(
+pub(crate) async fn open<S: Read + Write + Unpin>(
     stream: S,
     place: &str,
     credential: Option<&HeaderValue>,

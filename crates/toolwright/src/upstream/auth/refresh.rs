@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
-use super::Incoming;
-use super::profile::{AwsProfile, ProfileError};
+use super::aws_profile::{AwsProfile, ProfileError};
 use super::sigv4::Signer;
 
 /// How often files are looked at, at most. A look takes some microseconds.
@@ -15,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const REFUSALS: [&str; 3] = ["ExpiredToken", "UnrecognizedClient", "InvalidClientTokenId"];
 
 /// A signer whose keys are in a profile.
-pub(super) struct Renewed {
+pub(crate) struct Renewed {
     profile: AwsProfile,
     state: Mutex<State>,
 }
@@ -27,7 +26,7 @@ struct State {
 }
 
 impl Renewed {
-    pub(super) fn new(profile: AwsProfile) -> Result<Renewed, ProfileError> {
+    pub(crate) fn new(profile: AwsProfile) -> Result<Renewed, ProfileError> {
         // The stamps first: what changes while we read is then read again.
         let stamps = profile.stamps();
         let signer = Arc::new(Signer::new(profile.read()?));
@@ -36,7 +35,7 @@ impl Renewed {
     }
 
     /// Signs with the keys that are in the files now, or were a moment ago.
-    pub(super) fn signer(&self) -> Arc<Signer> {
+    pub(crate) fn signer(&self) -> Arc<Signer> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.looked.elapsed() >= PAUSE {
             state.looked = Instant::now();
@@ -49,7 +48,7 @@ impl Renewed {
     }
 
     /// Signs with other keys than those that were refused, if there are others by now.
-    pub(super) fn other(&self, refused: &Signer) -> Option<Arc<Signer>> {
+    pub(crate) fn other(&self, refused: &Signer) -> Option<Arc<Signer>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if *state.signer == *refused {
             let stamps = self.profile.stamps();
@@ -74,9 +73,9 @@ impl PartialEq for Renewed {
 }
 
 /// Whether a reply says that keys have had their time.
-pub(super) fn is_refusal(reply: &Incoming) -> bool {
+pub(crate) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
     let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
-    let said = reply.headers.get("x-amzn-errortype").and_then(|kind| kind.to_str().ok());
-    refused.contains(&reply.status)
+    let said = headers.get("x-amzn-errortype").and_then(|kind| kind.to_str().ok());
+    refused.contains(&status)
         && said.is_some_and(|said| REFUSALS.iter().any(|refusal| said.starts_with(refusal)))
 }

@@ -1,0 +1,13 @@
+//! Credentials: what is configured, prepared once, and added to each request.
+
+mod aws_profile;
+mod credential;
+pub(crate) mod refresh;
+mod sigv4;
+
+pub use aws_profile::{AwsProfile, ProfileError, REGIONS};
+pub(crate) use credential::{
+    API_KEY, Prepared, Refusal, Unfit, X_API_KEY, X_GOOG_API_KEY, sensitive,
+};
+pub use credential::{AwsKeys, ClientCredential, Credential};
+pub(crate) use sigv4::Signer;

@@ -1,0 +1,24 @@
+//! HTTP connections to upstreams: addresses, proxies, TLS, deadlines and bodies.
+
+mod address;
+pub(crate) mod client;
+mod connector;
+mod coop;
+pub(crate) mod deadline;
+pub(crate) mod fault;
+pub(crate) mod incoming;
+pub(crate) mod informational;
+pub(crate) mod outgoing;
+pub(crate) mod permit;
+mod proxy;
+mod tls;
+mod tunnel;
+
+pub(crate) use address::Address;
+pub use deadline::Deadlines;
+pub use incoming::{Incoming, IncomingBody};
+pub use outgoing::Outgoing;
+pub(crate) use proxy::Hop;
+pub use proxy::Proxy;
+pub use tls::Trust;
+pub(crate) use tunnel::ProxyError;
