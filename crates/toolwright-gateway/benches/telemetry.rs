@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use divan::Bencher;
 use toolwright::Caller;
+use toolwright::ledger::MemoryLedger;
 use toolwright_core::{Dialect, StopReason, Usage};
-use toolwright_gateway::config::{Config, Log};
+use toolwright_gateway::config::{Config, Log, LogFormat};
 use toolwright_gateway::telemetry::exchanged::Attempt;
-use toolwright_gateway::telemetry::{Exchanged, Losses, Lost, Metrics, RequestId, Telemetry};
+use toolwright_gateway::telemetry::log::{Lines, subscriber};
+use toolwright_gateway::telemetry::{
+    Exchanged, Losses, Lost, Metrics, Records, RequestId, Telemetry,
+};
 
 fn main() {
     divan::main();
@@ -68,15 +72,14 @@ fn exchange(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(told).bench_values(|told| telemetry.exchanged(told));
 }
 
-/// The same with a line of JSON to a log that goes nowhere.
-#[divan::bench]
-fn exchange_with_line(bencher: Bencher<'_, '_>) {
-    use toolwright_gateway::config::LogFormat;
-    use toolwright_gateway::telemetry::log::{Lines, subscriber};
-    let telemetry = Telemetry::default();
+/// The same with a line of the log, which goes to a sink.
+#[divan::bench(args = [LogFormat::Text, LogFormat::Full, LogFormat::Json])]
+fn exchange_with_line(bencher: Bencher<'_, '_>, format: LogFormat) {
+    let log = Log { format, ..Log::default() };
+    let config = Config { log: log.clone(), ..Config::default() };
+    let telemetry = Telemetry::new(Records::Memory(MemoryLedger::new()), &config);
     let (lines, _rest) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
-    let log = Log { format: LogFormat::Json, ..Log::default() };
-    tracing::subscriber::with_default(subscriber(&log, lines).0, || {
+    tracing::subscriber::with_default(subscriber(&log, false, lines).0, || {
         bencher.with_inputs(told).bench_values(|told| telemetry.exchanged(told));
     });
 }

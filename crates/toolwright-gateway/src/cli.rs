@@ -9,7 +9,6 @@ mod input;
 mod key;
 mod ledger;
 mod serve;
-mod terminal;
 mod tool;
 mod tools;
 mod translate;

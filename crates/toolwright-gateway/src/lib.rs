@@ -20,4 +20,5 @@ pub mod http;
 pub mod key;
 pub mod proxy;
 pub mod telemetry;
+mod terminal;
 pub mod tools;

@@ -161,7 +161,7 @@ impl Telemetry {
     }
 
     fn tell(&self, told: &mut Exchanged) {
-        line::write(told);
+        line::write(told, self.0.log.format);
         if self.0.log.payloads {
             line::payloads(told);
         }

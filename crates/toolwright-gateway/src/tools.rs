@@ -81,13 +81,17 @@ impl Tools {
         Ok((!names.is_empty()).then(|| self.toolbox.only(names)))
     }
 
+    /// The names of the tools that run without a person's approval.
+    pub fn runnable(&self) -> impl Iterator<Item = &str> {
+        self.toolbox.names().filter(|own| !self.guarded.contains(*own))
+    }
+
     /// The tools that a header names.
     fn named<'n>(&'n self, said: &'n str, ask: &Ask) -> Result<Vec<&'n str>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if name == "*" {
-                let free = self.toolbox.names().filter(|own| !self.guarded.contains(*own));
-                names.extend(free.filter(|own| ask.client.may_call(own)));
+                names.extend(self.runnable().filter(|own| ask.client.may_call(own)));
                 continue;
             }
             if self.toolbox.handler(name).is_none() {

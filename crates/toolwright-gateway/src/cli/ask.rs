@@ -11,8 +11,9 @@ use toolwright::run::{Agent, Finished, Limit, Limits, Run, RunError, RunEvent};
 use toolwright::{Call, Json, Part, Response};
 
 use super::exit::{self, Failure};
+use super::input;
 use super::tools::{self, Tools};
-use super::{input, terminal};
+use crate::terminal;
 
 /// What the model is told about itself.
 const INSTRUCTIONS: &str = "You answer questions about the files, the git repository and the \

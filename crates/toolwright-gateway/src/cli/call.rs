@@ -10,8 +10,9 @@ use toolwright_core::json::Object;
 use toolwright_core::object;
 
 use super::exit::{self, Failure};
+use super::input;
 use super::tools::{self, Tools};
-use super::{input, terminal};
+use crate::terminal;
 
 /// What `call` takes.
 #[derive(Debug, Args)]

@@ -8,9 +8,9 @@ use clap::builder::NonEmptyStringValueParser;
 use toolwright_core::{Json, object};
 
 use super::exit::{self, Failure};
-use super::terminal;
 use crate::config::name;
 use crate::key::{KeyHash, generate};
+use crate::terminal;
 
 /// What `key` takes.
 #[derive(Debug, Args)]

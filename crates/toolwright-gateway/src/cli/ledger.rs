@@ -11,8 +11,8 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::exit::{self, Failure};
-use super::terminal;
 use crate::telemetry::ledger::FILE;
+use crate::terminal;
 
 /// How many entries are read at a time.
 const PAGE: usize = 500;

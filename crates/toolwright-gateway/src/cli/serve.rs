@@ -1,6 +1,8 @@
-//! `toolwright serve`: the gateway, from the first line on the terminal to the last request.
+//! `toolwright serve`: runs the gateway from its start lines to its last request.
 
-use std::io::{self, Write};
+mod banner;
+
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,37 +12,41 @@ use clap::Args;
 use tokio::runtime;
 
 use super::exit::{self, Failure};
-use crate::config::{Config, ConfigError, listen};
+use crate::config::{Config, ConfigError, LogFormat, listen};
 use crate::gateway::Gateway;
 use crate::http::{Control, Ended, Reload, Renewal, Router, Server, Signals, Tls};
 use crate::telemetry::{Telemetry, log};
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Everything is optional: without a configuration it listens on 127.0.0.1:8000, reaches the vendors
-whose usual key variables are set, and answers the model offline/rules by itself.
+Everything is optional. Without a configuration the gateway listens on 127.0.0.1:8000, reaches the
+vendors whose usual key variables are set, and answers the model offline/rules itself.
 
-SIGTERM or SIGINT stops accepting and finishes what is under way; a second one ends at once. SIGHUP
-reloads the configuration and the certificate: no request is dropped, and a bad file changes nothing.
+SIGTERM or SIGINT stops accepting connections and finishes the requests under way; a second signal
+exits at once. SIGHUP reloads the configuration and the certificate without dropping a request; an
+invalid file changes nothing.
 
 Examples:
   toolwright serve
-  toolwright serve --config gateway.toml
+  toolwright serve --config gateway.toml --log full
   toolwright serve --listen 0.0.0.0:8000 --open")]
 pub(crate) struct Serve {
-    /// The configuration; without it toolwright.toml, if there is one
+    /// Read the configuration from this file [default: toolwright.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen, 127.0.0.1:8000 unless configured; port 0 takes any free one, and tells which
+    /// Listen on this address; port 0 takes any free port, which is printed [default: 127.0.0.1:8000]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// The folder for what must outlive the process
+    /// Keep the ledger and other data in this folder [default: .toolwright]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Let everybody in, where it can be reached from other machines and there are no keys
+    /// Accept requests from other machines without a key
     #[arg(long)]
     open: bool,
+    /// Log exchanges in this format [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log: Option<LogFormat>,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -51,7 +57,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Serve {
-    /// Serves until it is told to stop.
+    /// Serves until a signal stops the process.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.load()?;
         config.check_listen(config.listen)?;
@@ -73,7 +79,7 @@ impl Serve {
         }
     }
 
-    /// The configuration, with what the command line says.
+    /// Loads the configuration and applies the arguments of the command line.
     fn load(&self) -> Result<Config, ConfigError> {
         let mut config = Config::load(self.config.as_deref(), &environment)?;
         config.listen = self.listen.unwrap_or(config.listen);
@@ -81,6 +87,7 @@ impl Serve {
             config.data.clone_from(data);
         }
         config.open |= self.open;
+        config.log.format = self.log.unwrap_or(config.log.format);
         Ok(config)
     }
 
@@ -106,8 +113,8 @@ impl Serve {
             server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
         let control = server.control();
         control.renew(renewal);
-        let upstreams = gateway.live().routes.count();
-        greet(config, upstreams, server.address()).map_err(exit::io("stderr"))?;
+        banner::write(&mut io::stderr().lock(), config, &gateway.live(), server.address())
+            .map_err(exit::io("stderr"))?;
         let (configured, bound) = (config.listen, server.address());
         let shared = Arc::clone(&gateway);
         let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
@@ -169,27 +176,4 @@ impl Reload for Reloading {
         }
         Ok(renewal)
     }
-}
-
-/// Tells who started it where it is, who answers, and how to try it.
-fn greet(config: &Config, upstreams: usize, address: SocketAddr) -> io::Result<()> {
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let insecure = if config.tls.is_some() { " -k" } else { "" };
-    let upstreams = match upstreams {
-        0 => "no upstreams: the model offline/rules answers".to_owned(),
-        1 => "1 upstream, and the model offline/rules".to_owned(),
-        count => format!("{count} upstreams, and the model offline/rules"),
-    };
-    // An address that means all of them is none that a client can use.
-    let host = match address.ip() {
-        ip if ip.is_unspecified() => format!("localhost:{}", address.port()),
-        _ => address.to_string(),
-    };
-    let mut stderr = io::stderr().lock();
-    writeln!(stderr, "listening on {scheme}://{address} ({upstreams})")?;
-    writeln!(
-        stderr,
-        "try: curl{insecure} {scheme}://{host}/v1/chat/completions -d '{{\"model\": \
-         \"offline/rules\", \"messages\": [{{\"role\": \"user\", \"content\": \"hello\"}}]}}'"
-    )
 }

@@ -14,7 +14,7 @@ use toolwright::json::Object;
 use toolwright::{Effect, Handler, Json, Tool, Toolbox, object};
 
 use super::exit::{self, Failure};
-use super::terminal;
+use crate::terminal;
 
 /// Which tools there are, and what they may do.
 #[derive(Debug, Args)]

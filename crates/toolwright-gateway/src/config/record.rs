@@ -13,19 +13,21 @@ use super::value::Value;
 pub struct Log {
     /// The least severe that is written
     pub level: LevelFilter,
-    /// How a line looks
+    /// The format of a line
     pub format: LogFormat,
     /// Whether prompts and arguments are written too
     pub payloads: bool,
 }
 
-/// How a line of the log looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The format of a line of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For people
+    /// A short line for each exchange
     #[default]
     Text,
-    /// One JSON document a line
+    /// Every field of an exchange as `name=value`
+    Full,
+    /// Every field as a JSON document
     Json,
 }
 
@@ -87,7 +89,8 @@ const LEVELS: [(&str, LevelFilter); 6] = [
 const ON_FAILURE: [(&str, OnFailure); 2] =
     [("refuse", OnFailure::Refuse), ("continue", OnFailure::Continue)];
 
-const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+const FORMATS: [(&str, LogFormat); 3] =
+    [("text", LogFormat::Text), ("full", LogFormat::Full), ("json", LogFormat::Json)];
 
 /// Reads `[log]`.
 pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {

@@ -138,9 +138,19 @@ impl Routes {
         self.remotes.get(id).cloned()
     }
 
-    /// How many upstreams there are besides the offline rules.
-    pub fn count(&self) -> usize {
-        self.remotes.len()
+    /// The upstreams besides the offline rules: each id with the id of its dialect.
+    pub fn upstreams(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.remotes.iter().map(|(id, remote)| (&**id, remote.codec().dialect().id()))
+    }
+
+    /// The aliases, each with its targets in order.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.aliases.iter().map(|(name, alias)| (name.as_str(), alias.targets.as_slice()))
+    }
+
+    /// The models that upstreams list, as `upstream/model`.
+    pub fn listed(&self) -> &[String] {
+        &self.listed
     }
 
     /// The names by which models can be asked for, as far as they are known.

@@ -1,5 +1,7 @@
-//! One exchange, one line in the log. Names are those of OpenTelemetry's conventions for generative
-//! AI where they have one, and ours begin with `toolwright`.
+//! One exchange, one line in the log: short for people, or with every field. The names of fields are those
+//! of OpenTelemetry's conventions for generative AI where they have one; ours begin with `toolwright`.
+
+mod short;
 
 use toolwright::chat::response::finish_reason;
 use toolwright::redact::redact;
@@ -8,8 +10,10 @@ use toolwright_core::{Dialect, FaultClass, Json};
 
 use super::exchanged::Payloads;
 use super::{Exchanged, ledger};
+use crate::config::LogFormat;
+use short::ShortLine;
 
-/// The target of the lines, to filter them by.
+/// The target of the lines.
 pub const TARGET: &str = "toolwright::exchange";
 /// The target of lines with bodies.
 pub const PAYLOADS: &str = "toolwright::payloads";
@@ -28,10 +32,15 @@ pub(super) fn payloads(told: &Exchanged) {
     );
 }
 
-/// Writes the line: a warning if the gateway or the upstream failed, else information.
-pub(super) fn write(told: &Exchanged) {
+/// Writes the line: a warning if the gateway or the upstream failed, otherwise information.
+pub(super) fn write(told: &Exchanged, format: LogFormat) {
     let failed = told.fault.is_some_and(FaultClass::is_retryable);
-    if failed { warn(told) } else { info(told) }
+    match (format, failed) {
+        (LogFormat::Text, true) => tracing::warn!(target: TARGET, message = %ShortLine(told)),
+        (LogFormat::Text, false) => tracing::info!(target: TARGET, message = %ShortLine(told)),
+        (LogFormat::Full | LogFormat::Json, true) => warn(told),
+        (LogFormat::Full | LogFormat::Json, false) => info(told),
+    }
 }
 
 macro_rules! line {

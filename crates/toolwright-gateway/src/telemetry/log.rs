@@ -1,10 +1,13 @@
-//! The log: lines for people or one JSON document a line, on stderr.
+//! The log on stderr: short lines for people, lines with every field, or one JSON document a line.
 //!
-//! A line is formatted where it is written and leaves by a thread of its own, so that nobody waits
-//! for whoever reads stderr. If it is not read, lines are dropped and counted.
+//! A line is formatted by the thread that logs it and written by a thread of its own, so that a slow
+//! reader of stderr delays no request. If the reader is too slow, lines are dropped and counted.
 
 mod fields;
+mod text;
 mod writer;
+
+use std::io::IsTerminal;
 
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
@@ -18,6 +21,7 @@ use crate::config::{Log, LogFormat};
 use crate::telemetry::Metrics;
 
 use fields::Plainly;
+use text::TextFormat;
 pub use writer::{Lines, Rest};
 
 /// There is a log already.
@@ -25,11 +29,14 @@ pub use writer::{Lines, Rest};
 #[error("the log of this process was started before")]
 pub struct Started;
 
-/// Starts the log of this process, whose level can be changed. What is returned besides writes the
-/// rest when it is dropped.
+/// Starts the log of this process, in colour if stderr is a terminal and `NO_COLOR` is not set.
+/// Returns a guard that writes the remaining lines when it is dropped, and the level, which can be
+/// changed later.
 pub fn start(log: &Log, metrics: &Metrics) -> Result<(Rest, Level), Started> {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = std::io::stderr().is_terminal() && !no_color;
     let (lines, rest) = Lines::new(std::io::stderr(), metrics.dropped_lines());
-    let (subscriber, level) = subscriber(log, lines);
+    let (subscriber, level) = subscriber(log, colour, lines);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| Started)?;
     Ok((rest, level))
 }
@@ -46,25 +53,33 @@ impl Level {
     }
 }
 
-/// What is written. Of other crates nothing below a warning is: some of them tell headers and bodies,
-/// and with them keys and prompts.
+/// Filters events by level. Other crates log nothing below a warning, because some of them log headers
+/// and bodies, and with them keys and prompts.
 fn targets(level: LevelFilter) -> Targets {
     Targets::new().with_target(OURS, level).with_default(level.min(LevelFilter::WARN))
 }
 
-/// Writes lines as the configuration says, and at another level if told so.
-pub fn subscriber(log: &Log, lines: Lines) -> (Box<dyn Subscriber + Send + Sync>, Level) {
+/// Creates a subscriber that formats events as the configuration says, and the handle to its level.
+/// Only the format for people has colours.
+pub fn subscriber(
+    log: &Log,
+    colour: bool,
+    lines: Lines,
+) -> (Box<dyn Subscriber + Send + Sync>, Level) {
     let (targets, level) = reload::Layer::new(targets(log.level));
     let registry = Registry::default().with(targets);
-    let layer = layer().with_writer(lines);
+    let layer = layer().with_writer(lines).with_ansi(colour && log.format == LogFormat::Text);
     let subscriber: Box<dyn Subscriber + Send + Sync> = match log.format {
-        LogFormat::Text => Box::new(registry.with(layer.with_ansi(false).fmt_fields(Plainly))),
+        LogFormat::Text => {
+            Box::new(registry.with(layer.event_format(TextFormat).fmt_fields(Plainly)))
+        }
+        LogFormat::Full => Box::new(registry.with(layer.fmt_fields(Plainly))),
         LogFormat::Json => Box::new(registry.with(layer.json().flatten_event(true))),
     };
     (subscriber, Level(level))
 }
 
-/// How the targets of our own lines begin.
+/// The prefix of the targets of our own events.
 const OURS: &str = "toolwright";
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn wrong_values_are_told_with_what_is_accepted() {
             "[log]\nlevel = \"inof\"",
             "one of off, error, warn, info, debug, trace | did you mean `info`?",
         ),
-        ("[log]\nformat = \"xml\"", "log.format: this must be one of text, json"),
+        ("[log]\nformat = \"xml\"", "log.format: this must be one of text, full, json"),
         ("limits = 3", "limits: this must be a table, not a whole number"),
         ("[upstreams.x]\ndialect = \"antropic\"", "did you mean `anthropic`?"),
         ("[upstreams.x]\ndialect = \"mcp\"", "no dialect of an upstream"),
@@ -396,6 +396,7 @@ fn the_log_is_as_it_is_told() {
     let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true").unwrap().log;
     assert_eq!(log.level.to_string(), "debug");
     assert_eq!((log.format, log.payloads), (LogFormat::Json, true));
+    assert_eq!(parse("[log]\nformat = \"full\"").unwrap().log.format, LogFormat::Full);
 }
 
 /// The upstreams of a text, in an environment.

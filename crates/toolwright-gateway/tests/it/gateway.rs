@@ -56,6 +56,12 @@ impl Gateway {
         Gateway::start_in(tempfile::tempdir().unwrap(), config, &[])
     }
 
+    /// Starts one with arguments besides the address.
+    pub fn start_with_arguments(config: &str, arguments: &[&str]) -> Gateway {
+        let arguments = [&LOOPBACK, arguments].concat();
+        Gateway::start_in(tempfile::tempdir().unwrap(), config, &arguments)
+    }
+
     /// Ends it in peace, and starts it again on the same data.
     pub fn restart(mut self, config: &str) -> Gateway {
         self.signal("TERM");

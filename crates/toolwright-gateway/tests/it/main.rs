@@ -14,5 +14,6 @@ mod http;
 mod key;
 mod ledger;
 mod run;
+mod serve;
 mod telemetry;
 mod translate;

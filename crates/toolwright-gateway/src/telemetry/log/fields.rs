@@ -1,5 +1,4 @@
-//! The fields of a line for people: `name=value`, one behind the other, on one line whatever is in
-//! them.
+//! The fields of a line of text: `name=value`, separated by spaces, control characters escaped.
 
 use std::fmt::{self, Write as _};
 
@@ -8,8 +7,10 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 
-/// Writes fields. The usual writer asks for each about colours that there are not, and writes every
-/// text character by character.
+use crate::terminal::Escaped;
+
+/// Writes fields. The default formatter of `tracing_subscriber` checks for colours at each field and
+/// escapes every text character by character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plainly;
 
@@ -73,20 +74,11 @@ impl Visit for Line<'_> {
     }
 }
 
-/// Keeps a value from breaking its line, or from speaking to a terminal.
+/// Escapes what would break the line or control a terminal.
 struct Plain<'w, 'l>(&'w mut Writer<'l>);
 
 impl fmt::Write for Plain<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !text.contains(char::is_control) {
-            return self.0.write_str(text);
-        }
-        for character in text.chars() {
-            match character {
-                control if control.is_control() => write!(self.0, "{}", control.escape_default())?,
-                other => self.0.write_char(other)?,
-            }
-        }
-        Ok(())
+        write!(self.0, "{}", Escaped(text))
     }
 }

@@ -2,17 +2,21 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prometheus_client::metrics::counter::Counter;
 use toolwright::Caller;
 use toolwright::ledger::MemoryLedger;
+use toolwright_core::fit::{Loss, Severity, Site};
+use toolwright_core::origin::Origin;
+use toolwright_core::translate::Entry;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use tracing::level_filters::LevelFilter;
 
 use super::*;
 use crate::config::Config;
-use crate::telemetry::exchanged::Payloads;
+use crate::telemetry::exchanged::{Attempt, Payloads};
 use crate::telemetry::{Exchanged, Records, Telemetry};
 
 /// A place for bytes that can be read later.
@@ -30,11 +34,15 @@ impl Write for Sink {
     }
 }
 
-/// What is written while something is done.
+/// Runs `work` and returns what it logs.
 fn written(log: &Log, work: impl FnOnce()) -> String {
+    written_in(false, log, work)
+}
+
+fn written_in(colour: bool, log: &Log, work: impl FnOnce()) -> String {
     let sink = Sink::default();
     let (lines, rest) = Lines::new(sink.clone(), Counter::default());
-    tracing::subscriber::with_default(subscriber(log, lines).0, work);
+    tracing::subscriber::with_default(subscriber(log, colour, lines).0, work);
     drop(rest);
     let bytes = sink.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
@@ -63,17 +71,40 @@ fn told() -> Exchanged {
     told
 }
 
-fn telemetry(payloads: bool) -> Telemetry {
-    let log = Log { payloads, ..Log::default() };
-    let config = Config { log, ..Config::default() };
+/// The line of one exchange.
+fn line_of(log: &Log, told: Exchanged) -> String {
+    written(log, || telemetry(log).exchanged(told))
+}
+
+fn telemetry(log: &Log) -> Telemetry {
+    let config = Config { log: log.clone(), ..Config::default() };
     Telemetry::new(Records::Memory(MemoryLedger::new()), &config)
+}
+
+/// An exchange with a value in every column and every optional part.
+fn full_line() -> Exchanged {
+    let loss = |severity| {
+        let loss = Loss::new(severity, Site::of(&Origin::NONE), "dropped", "unsupported");
+        Entry { path: String::new(), loss }
+    };
+    let mut told = told();
+    told.took.total = Duration::from_millis(1_240);
+    told.took.added = Duration::from_micros(110);
+    told.calls.push("git_status".to_owned());
+    told.request.losses = vec![loss(Severity::Major), loss(Severity::Note)];
+    told
+}
+
+/// A line without its time.
+fn untimed(line: &str) -> &str {
+    line.split_once("  ").unwrap().1
 }
 
 #[test]
 fn an_exchange_is_one_line_of_json_with_conventional_names() {
     let told = told();
     let id = told.id.to_string();
-    let text = written(&log(LogFormat::Json), || telemetry(false).exchanged(told));
+    let text = line_of(&log(LogFormat::Json), told);
     assert_eq!(text.lines().count(), 1, "{text}");
     let line = Json::parse(text.trim()).unwrap();
     for (name, value) in [
@@ -102,12 +133,114 @@ fn an_exchange_is_one_line_of_json_with_conventional_names() {
 }
 
 #[test]
-fn an_exchange_is_one_line_of_text() {
-    let text = written(&log(LogFormat::Text), || telemetry(false).exchanged(told()));
+fn an_exchange_has_a_short_line_in_columns() {
+    let whole = full_line();
+    let id = whole.id;
+    let failed = Exchanged {
+        dialect: Dialect::OpenaiResponses,
+        upstream: Some("openai".into()),
+        model: None,
+        asked: Some("openai/gpt-4o".into()),
+        status: 503,
+        fault: Some(FaultClass::Overloaded),
+        attempts: vec![attempt(), attempt(), attempt()],
+        usage: None,
+        calls: Vec::new(),
+        ..told()
+    };
+    let failed_id = failed.id;
+    let unrouted = Exchanged {
+        upstream: None,
+        model: None,
+        asked: None,
+        status: 0,
+        left: true,
+        usage: None,
+        calls: Vec::new(),
+        ..told()
+    };
+    let unrouted_id = unrouted.id;
+    let text = log(LogFormat::Text);
+    let lines = [whole, failed, unrouted].map(|told| line_of(&text, told));
+    assert_eq!(
+        lines.each_ref().map(|line| untimed(line)),
+        [
+            format!(
+                "openai-chat      → claude/claude-haiku-5            200   1.24s  +110µs      10 in      5 out  2 calls, 2 losses (1 major), {id}\n"
+            ),
+            format!(
+                "openai-responses → openai/gpt-4o                    503     0µs    +0µs       - in      - out  overloaded, 3 attempts, {failed_id}\n"
+            ),
+            format!(
+                "openai-chat      → -                                  -     0µs    +0µs       - in      - out  client_left, {unrouted_id}\n"
+            ),
+        ]
+    );
+    let (time, _) = lines[0].split_once("  ").unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+}
+
+fn attempt() -> Attempt {
+    Attempt { upstream: "openai".into(), fault: None, began: Duration::ZERO, took: Duration::ZERO }
+}
+
+#[test]
+fn lines_have_colours_only_on_a_terminal() {
+    let (text, full) = (log(LogFormat::Text), log(LogFormat::Full));
+    let work = |log: &Log| {
+        let telemetry = telemetry(log);
+        move || {
+            telemetry.exchanged(full_line());
+            tracing::warn!(target: "toolwright::test", why = "\u{1b}[31m", "late");
+        }
+    };
+    let coloured = written_in(true, &text, work(&text));
+    let (exchange, warning) = coloured.trim_end().split_once('\n').unwrap();
+    assert!(exchange.starts_with("\u{1b}[2m") && exchange.contains("\u{1b}[32m 200\u{1b}[0m"));
+    assert!(warning.ends_with("\u{1b}[33mWARN \u{1b}[0m  late why=\"\\u{1b}[31m\""), "{warning}");
+    assert!(!written_in(false, &text, work(&text)).contains('\u{1b}'));
+    assert!(!written_in(true, &full, work(&full)).contains('\u{1b}'));
+}
+
+#[test]
+fn names_from_outside_cannot_break_or_colour_a_short_line() {
+    let told = Exchanged {
+        upstream: Some("up".into()),
+        model: Some("m\nFAKE\u{1b}[31m\u{202e}\u{2028}".to_owned()),
+        ..told()
+    };
+    let text = line_of(&log(LogFormat::Text), told);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains(r"up/m\nFAKE\u{1b}[31m\u{202e}\u{2028} "), "{text}");
+}
+
+#[test]
+fn names_in_wide_scripts_keep_the_columns() {
+    let of = |model: &str| {
+        let told = Exchanged { model: Some(model.to_owned()), ..told() };
+        let line = line_of(&log(LogFormat::Text), told);
+        let (before, _) = line.split_once(" 200 ").unwrap();
+        crate::terminal::width(before)
+    };
+    assert_eq!(of("通义千问"), of("qwen"));
+}
+
+#[test]
+fn events_are_a_level_a_message_and_their_fields() {
+    let text = written(&log(LogFormat::Text), || {
+        tracing::warn!(target: "toolwright::test", entry = 7, "the ledger has a gap");
+        tracing::error!(target: "hyper::proto", "broken");
+    });
+    let lines: Vec<&str> = text.lines().map(untimed).collect();
+    assert_eq!(lines, ["WARN   the ledger has a gap entry=7", "ERROR  hyper::proto: broken"]);
+}
+
+#[test]
+fn the_full_format_has_every_field() {
+    let text = line_of(&log(LogFormat::Full), told());
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.contains(" INFO toolwright::exchange: exchange "), "{text}");
     assert!(text.contains("gen_ai.request.model=\"fast\""), "{text}");
-    assert!(!text.contains('\u{1b}'), "no colours in a log");
 }
 
 #[test]
@@ -118,8 +251,7 @@ fn what_failed_is_told_with_its_class() {
         (None, true, "INFO", Some("client_left")),
         (None, false, "INFO", None),
     ] {
-        let told = Exchanged { fault, left, ..told() };
-        let text = written(&log(LogFormat::Json), || telemetry(false).exchanged(told));
+        let text = line_of(&log(LogFormat::Json), Exchanged { fault, left, ..told() });
         let line = Json::parse(text.trim()).unwrap();
         assert_eq!(line.get("level"), Some(&Json::from(level)));
         assert_eq!(line.get("error.type").and_then(Json::as_str), word);
@@ -129,9 +261,8 @@ fn what_failed_is_told_with_its_class() {
 #[test]
 fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
     for payloads in [false, true] {
-        for format in [LogFormat::Text, LogFormat::Json] {
-            let log = Log { payloads, level: LevelFilter::TRACE, format };
-            let text = written(&log, || telemetry(payloads).exchanged(told()));
+        for format in [LogFormat::Text, LogFormat::Full, LogFormat::Json] {
+            let text = line_of(&Log { payloads, level: LevelFilter::TRACE, format }, told());
             assert_eq!(text.contains("private words"), payloads, "{text}");
             assert_eq!(text.contains("private answer"), payloads, "{text}");
             assert!(!text.contains("hunter2"), "{text}");
@@ -157,7 +288,7 @@ fn the_level_decides_what_is_written() {
     for (level, lines) in [(LevelFilter::OFF, 0), (LevelFilter::WARN, 1), (LevelFilter::INFO, 2)] {
         let log = Log { level, ..Log::default() };
         let text = written(&log, || {
-            let telemetry = telemetry(false);
+            let telemetry = telemetry(&log);
             telemetry.exchanged(told());
             telemetry.exchanged(Exchanged { fault: Some(FaultClass::Timeout), ..told() });
         });
@@ -186,7 +317,7 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     let dropped = Counter::default();
     let (lines, rest) = Lines::new(Stuck(wait), dropped.clone());
     let line = "a line of the log\n".repeat(100);
-    tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), lines).0, || {
+    tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), false, lines).0, || {
         for _ in 0..2_000 {
             tracing::info!(target: "toolwright", "{line}");
         }
@@ -210,7 +341,7 @@ fn a_value_cannot_break_its_line() {
 fn the_level_can_be_changed() {
     let sink = Sink::default();
     let (lines, rest) = Lines::new(sink.clone(), Counter::default());
-    let (subscriber, level) = subscriber(&log(LogFormat::Text), lines);
+    let (subscriber, level) = subscriber(&log(LogFormat::Text), false, lines);
     tracing::subscriber::with_default(subscriber, || {
         let say = |word: &str| tracing::debug!(target: "toolwright::test", word, "said");
         say("early");

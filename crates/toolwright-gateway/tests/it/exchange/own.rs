@@ -194,7 +194,7 @@ fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
 fn a_reload_changes_the_level_of_the_log() {
     let gateway = Gateway::start("");
     let hello = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hi"}]}"#;
-    let lines = || gateway.log().matches("exchange toolwright").count();
+    let lines = || gateway.log().matches(" → offline/").count();
     let ask = || gateway.ask_json("/v1/chat/completions", hello).ok();
     ask();
     until("a line", || (lines() == 1).then_some(()));

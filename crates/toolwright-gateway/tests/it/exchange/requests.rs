@@ -295,19 +295,23 @@ fn case_gpt_oss_309_results_of_calls_with_one_id_stay_with_their_calls() {
 #[test]
 fn case_30_no_secret_and_no_payload_is_in_the_log() {
     let own = vendor("anthropic");
-    let upstream =
-        Upstream::start([own.reply(true), Reply::json(401, "{}"), Reply::json(500, "{}")]);
-    let gateway = Gateway::start(&table("up", own.id, &upstream));
-    let body = chat("\"stream\":true,", r#",{"role":"user","content":"PRIVATE-WORDS"}"#);
-    let headers = [("authorization", "Bearer sk-client-secret")];
-    for _ in 0..3 {
-        gateway.post(CHAT, &headers, body.as_bytes());
-    }
-    let log = crate::gateway::until("three exchanges in the log", || {
-        let log = gateway.log();
-        (log.matches("toolwright::exchange").count() == 3).then_some(log)
-    });
-    for secret in ["PRIVATE-WORDS", "sk-client-secret", crate::gateway::UPSTREAM_KEY, "celsius"] {
-        assert!(!log.contains(secret), "{log}");
+    for (format, line) in [("text", "→ up/"), ("full", "toolwright::exchange")] {
+        let upstream =
+            Upstream::start([own.reply(true), Reply::json(401, "{}"), Reply::json(500, "{}")]);
+        let config = format!("[log]\nformat = \"{format}\"\n{}", table("up", own.id, &upstream));
+        let gateway = Gateway::start(&config);
+        let body = chat("\"stream\":true,", r#",{"role":"user","content":"PRIVATE-WORDS"}"#);
+        let headers = [("authorization", "Bearer sk-client-secret")];
+        for _ in 0..3 {
+            gateway.post(CHAT, &headers, body.as_bytes());
+        }
+        let log = crate::gateway::until("three exchanges in the log", || {
+            let log = gateway.log();
+            (log.matches(line).count() == 3).then_some(log)
+        });
+        let key = crate::gateway::UPSTREAM_KEY;
+        for secret in ["PRIVATE-WORDS", "sk-client-secret", key, "celsius"] {
+            assert!(!log.contains(secret), "{log}");
+        }
     }
 }

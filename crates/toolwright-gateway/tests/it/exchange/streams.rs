@@ -265,7 +265,8 @@ fn case_gpt_oss_309_calls_with_one_id_get_two() {
 fn case_agentgateway_2760_calls_of_a_translated_stream_are_told_of() {
     for vendor in VENDORS {
         let upstream = Upstream::start([vendor.reply(true)]);
-        let gateway = Gateway::start(&table("up", vendor.id, &upstream));
+        let config = table("up", vendor.id, &upstream);
+        let gateway = Gateway::start_with_arguments(&config, &["--log", "full"]);
         let path = if vendor.id == "anthropic" { "/v1/chat/completions" } else { "/v1/messages" };
         gateway.ask_json(path, &question(true)).ok();
         let line = crate::gateway::until("the exchange in the log", || {

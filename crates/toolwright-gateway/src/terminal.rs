@@ -1,5 +1,6 @@
-//! Text for terminals: columns that line up in any script, and nothing that could deceive.
+//! Text for terminals and logs: columns that line up in any script, and no control characters.
 
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 /// Writes text to stdout, with a line end if it has none. A terminal does not obey it.
@@ -12,12 +13,11 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     write!(stdout, "{text}{end}")
 }
 
-/// Text whose control characters are shown and not obeyed, those that turn the direction included.
+/// Escapes control characters in a text of several lines, except for line breaks and tabs.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if (letter.is_control() && !matches!(letter, '\n' | '\t')) || turns {
+        if is_unsafe(letter) && !matches!(letter, '\n' | '\t') {
             out.extend(letter.escape_unicode());
         } else {
             out.push(letter);
@@ -26,9 +26,50 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// How many columns a text takes: characters of East Asian scripts take two.
+/// Displays a text on one line: control characters and line separators are escaped.
+pub(crate) struct Escaped<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_printable_ascii(self.0) {
+            return out.write_str(self.0);
+        }
+        for letter in self.0.chars() {
+            if is_unsafe(letter) {
+                write!(out, "{}", letter.escape_default())?;
+            } else {
+                out.write_char(letter)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
+}
+
+/// Whether a terminal or a viewer of logs may interpret a character instead of showing it: control
+/// characters, line separators, and those that change the direction of the text.
+fn is_unsafe(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// The number of columns that an escaped text takes. Characters of East Asian scripts take two.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(|letter| if is_wide(letter) { 2 } else { 1 }).sum()
+    if is_printable_ascii(text) {
+        return text.len();
+    }
+    let columns = text.chars().map(|letter| match letter {
+        letter if is_unsafe(letter) => letter.escape_default().len(),
+        letter if is_wide(letter) => 2,
+        _ => 1,
+    });
+    columns.sum()
 }
 
 fn is_wide(letter: char) -> bool {
@@ -73,7 +114,7 @@ pub(crate) fn table<const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, table, width};
+    use super::{Escaped, plain, table, width};
 
     #[test]
     fn columns_line_up_in_any_script() {
@@ -86,7 +127,21 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_obeys_no_text() {
+    fn control_characters_are_escaped() {
         assert_eq!(plain("a\u{1b}[2Jb\n\u{202e}c\r"), "a\\u{1b}[2Jb\n\\u{202e}c\\u{d}");
+    }
+
+    #[test]
+    fn an_escaped_text_is_one_line_of_its_width() {
+        for (text, escaped) in [
+            ("gpt-4o", "gpt-4o"),
+            ("a\n\r\tb", r"a\n\r\tb"),
+            ("\u{1b}[31m\u{9b}0m", r"\u{1b}[31m\u{9b}0m"),
+            ("\u{202e}\u{2028}", r"\u{202e}\u{2028}"),
+            ("通义/模型", "通义/模型"),
+        ] {
+            assert_eq!(Escaped(text).to_string(), escaped);
+            assert_eq!(width(text), width(escaped));
+        }
     }
 }

@@ -1,0 +1,192 @@
+//! The exchange as one short line in aligned columns:
+//!
+//! ```text
+//! openai-chat      → claude/claude-haiku-5             200   1.24s +110µs     710 in     50 out  2 calls
+//! ```
+//!
+//! Client dialect, upstream and model, status, duration, time that the gateway added, input and output
+//! tokens; then, where there are any, calls, tool runs, losses, the error, attempts and the request id.
+
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use toolwright_core::Usage;
+use toolwright_core::fit::Severity;
+
+use crate::telemetry::Exchanged;
+use crate::terminal::{Escaped, width};
+
+/// Columns of the client's dialect: the longest id, `openai-responses`.
+const DIALECT_COLUMNS: usize = 16;
+/// Columns of `upstream/model`. A longer name moves the rest of its line.
+const MODEL_COLUMNS: usize = 32;
+
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const RED: &str = "\x1b[31m";
+const DIM: &str = "\x1b[2m";
+const RESET: &str = "\x1b[0m";
+
+/// An exchange that displays as its short line. The alternate form (`{:#}`) is coloured.
+pub(super) struct ShortLine<'a>(pub(super) &'a Exchanged);
+
+impl fmt::Display for ShortLine<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.0;
+        write!(out, "{:<DIALECT_COLUMNS$} → ", told.dialect.id())?;
+        self.write_model(out)?;
+        let status = match told.status {
+            200..300 => GREEN,
+            // The client disconnected before the reply began.
+            0 => DIM,
+            300..500 => YELLOW,
+            _ => RED,
+        };
+        painted(
+            out,
+            status,
+            format_args!(" {:>3}", Known((told.status > 0).then_some(told.status))),
+        )?;
+        write!(out, " {:>7}", ShortDuration::new("", told.took.total).as_str())?;
+        let added = ShortDuration::new("+", told.took.added);
+        painted(out, DIM, format_args!(" {:>7}", added.as_str()))?;
+        let usage = told.usage.as_ref();
+        let (input, output) = (usage.map(Usage::input_total), usage.and_then(|own| own.output));
+        write!(out, " {:>7} in {:>6} out", Known(input), Known(output))?;
+        self.write_rest(out)
+    }
+}
+
+impl ShortLine<'_> {
+    /// Writes `upstream/model`, padded. The model is the one that answered, or else the one that the
+    /// client asked for.
+    fn write_model(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.0;
+        let upstream = told.upstream.as_deref().unwrap_or_default();
+        let model = told.model.as_deref().or(told.asked.as_deref()).unwrap_or("-");
+        let rest = model.strip_prefix(upstream).and_then(|rest| rest.strip_prefix('/'));
+        let model = if upstream.is_empty() { model } else { rest.unwrap_or(model) };
+        let mut columns = width(upstream) + width(model);
+        if !upstream.is_empty() {
+            write!(out, "{}/", Escaped(upstream))?;
+            columns += 1;
+        }
+        let padding = MODEL_COLUMNS.saturating_sub(columns);
+        write!(out, "{}{:padding$}", Escaped(model), "")
+    }
+
+    /// Writes what only some exchanges have.
+    fn write_rest(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.0;
+        let mut separator = "  ";
+        let mut next = || std::mem::replace(&mut separator, ", ");
+        for (count, one, many) in
+            [(told.calls.len(), "call", "calls"), (told.ran.len(), "tool run", "tool runs")]
+        {
+            if count > 0 {
+                write!(out, "{}{count} {}", next(), if count == 1 { one } else { many })?;
+            }
+        }
+        let losses = told.losses();
+        if losses > 0 {
+            write!(out, "{}{losses} {}", next(), if losses == 1 { "loss" } else { "losses" })?;
+            let major = told.lost(Severity::Major);
+            if major > 0 {
+                painted(out, YELLOW, format_args!(" ({major} major)"))?;
+            }
+        }
+        let error = told.error();
+        if let Some(error) = error {
+            out.write_str(next())?;
+            painted(out, RED, format_args!("{error}"))?;
+        }
+        if told.attempts.len() > 1 {
+            write!(out, "{}{} attempts", next(), told.attempts.len())?;
+        }
+        if losses > 0 || error.is_some() {
+            out.write_str(next())?;
+            painted(out, DIM, format_args!("{}", told.id))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes text in a colour, if the line is coloured.
+fn painted(out: &mut fmt::Formatter<'_>, colour: &str, text: fmt::Arguments<'_>) -> fmt::Result {
+    if !out.alternate() {
+        return out.write_fmt(text);
+    }
+    write!(out, "{colour}{text}{RESET}")
+}
+
+/// A number, or `-` if it is not known.
+struct Known<T>(Option<T>);
+
+impl<T: fmt::Display> fmt::Display for Known<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(number) => number.fmt(out),
+            None => out.pad("-"),
+        }
+    }
+}
+
+/// A duration with one to four digits and a unit, in a buffer so that it can be padded.
+struct ShortDuration {
+    text: [u8; ShortDuration::CAPACITY],
+    length: usize,
+}
+
+impl ShortDuration {
+    /// Bytes of the longest: a sign and `u64::MAX` microseconds, in seconds.
+    const CAPACITY: usize = 16;
+
+    fn new(sign: &str, duration: Duration) -> ShortDuration {
+        let mut own = ShortDuration { text: [0; ShortDuration::CAPACITY], length: 0 };
+        let micros = super::micros(duration);
+        let (millis, seconds) = (micros / 1_000, micros / 1_000_000);
+        let _fits = match micros {
+            0..1_000 => write!(own, "{sign}{micros}µs"),
+            1_000..10_000 => write!(own, "{sign}{millis}.{}ms", micros / 100 % 10),
+            10_000..1_000_000 => write!(own, "{sign}{millis}ms"),
+            1_000_000..100_000_000 => write!(own, "{sign}{seconds}.{:02}s", millis / 10 % 100),
+            _ => write!(own, "{sign}{seconds}s"),
+        };
+        own
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.length]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for ShortDuration {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        for (micros, text) in [
+            (0, "0µs"),
+            (999, "999µs"),
+            (1_000, "1.0ms"),
+            (9_999, "9.9ms"),
+            (312_400, "312ms"),
+            (1_240_000, "1.24s"),
+            (99_999_999, "99.99s"),
+            (124_000_000, "124s"),
+            (u64::MAX, "18446744073709s"),
+        ] {
+            assert_eq!(ShortDuration::new("", Duration::from_micros(micros)).as_str(), text);
+        }
+    }
+}
