@@ -9,36 +9,36 @@ use toolwright::Caller;
 use toolwright::ledger::MemoryLedger;
 use toolwright_core::{Dialect, StopReason, Usage};
 use toolwright_gateway::config::{Config, Log, LogFormat};
-use toolwright_gateway::telemetry::exchanged::Attempt;
 use toolwright_gateway::telemetry::log::{Lines, subscriber};
+use toolwright_gateway::telemetry::record::Attempt;
 use toolwright_gateway::telemetry::{
-    Exchanged, Losses, Lost, Metrics, Records, RequestId, Telemetry,
+    ExchangeRecord, Losses, Lost, Metrics, Records, RequestId, Telemetry,
 };
 
 fn main() {
     divan::main();
 }
 
-fn told() -> Exchanged {
-    let mut told = Exchanged::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
-    told.asked = Some("fast".into());
-    told.upstream = Some("claude".into());
-    told.upstream_dialect = Some(Dialect::Anthropic);
-    told.model = Some("claude-haiku-5".to_owned());
-    told.answer_id = Some("msg_01".to_owned());
-    told.status = 200;
-    told.attempts = vec![Attempt {
+fn record() -> ExchangeRecord {
+    let mut record = ExchangeRecord::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
+    record.requested_model = Some("fast".into());
+    record.upstream = Some("claude".into());
+    record.upstream_dialect = Some(Dialect::Anthropic);
+    record.response_model = Some("claude-haiku-5".to_owned());
+    record.response_id = Some("msg_01".to_owned());
+    record.status = 200;
+    record.attempts = vec![Attempt {
         upstream: "claude".into(),
         fault: None,
         began: Duration::from_micros(60),
         took: Duration::from_millis(300),
     }];
-    told.took.first_byte = Some(Duration::from_millis(301));
-    told.took.added = Duration::from_micros(110);
-    told.usage = Some(Usage { input: Some(700), output: Some(50), ..Usage::default() });
-    told.stop = Some(StopReason::ToolUse);
-    told.calls = vec!["read_csv".to_owned(), "git_status".to_owned()];
-    told
+    record.timing.first_byte = Some(Duration::from_millis(301));
+    record.timing.added = Duration::from_micros(110);
+    record.usage = Some(Usage { input: Some(700), output: Some(50), ..Usage::default() });
+    record.stop = Some(StopReason::ToolUse);
+    record.calls = vec!["read_csv".to_owned(), "git_status".to_owned()];
+    record
 }
 
 #[divan::bench]
@@ -50,14 +50,15 @@ fn id() -> RequestId {
 fn metrics(bencher: Bencher<'_, '_>) {
     let metrics = Metrics::new();
     metrics.know(["fast"]);
-    bencher.with_inputs(told).bench_refs(|told| metrics.count(told));
+    bencher.with_inputs(record).bench_refs(|record| metrics.count(record));
 }
 
 #[divan::bench]
 fn losses(bencher: Bencher<'_, '_>) {
     let losses = Losses::new(10_000);
     let input = || {
-        let Exchanged { id, client, dialect, request, response, .. } = told();
+        let ExchangeRecord { id, client, dialect, request_report, response_report, .. } = record();
+        let (request, response) = (request_report, response_report);
         Lost { id, client, from: dialect, to: None, request, response }
     };
     bencher.with_inputs(input).bench_values(|lost| losses.keep(lost));
@@ -69,7 +70,7 @@ fn exchange(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().unwrap();
     let config = Config { data: folder.path().to_owned(), ..Config::default() };
     let telemetry = Telemetry::open(&config).unwrap();
-    bencher.with_inputs(told).bench_values(|told| telemetry.exchanged(told));
+    bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));
 }
 
 /// The same with a line of the log, which goes to a sink.
@@ -80,6 +81,6 @@ fn exchange_with_line(bencher: Bencher<'_, '_>, format: LogFormat) {
     let telemetry = Telemetry::new(Records::Memory(MemoryLedger::new()), &config);
     let (lines, _rest) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
     tracing::subscriber::with_default(subscriber(&log, false, lines).0, || {
-        bencher.with_inputs(told).bench_values(|told| telemetry.exchanged(told));
+        bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));
     });
 }

@@ -45,7 +45,6 @@ pub mod hold;
 pub mod identity;
 pub mod keep;
 mod named;
-pub mod notes;
 pub mod pass;
 pub mod prepare;
 pub mod relay;

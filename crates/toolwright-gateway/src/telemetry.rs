@@ -1,14 +1,13 @@
-//! What happened: every exchange is told of once, and becomes a line in the log, numbers in the
-//! metrics, an entry in the ledger, and a report of what was lost.
+//! Telemetry: every exchange is recorded once, as a line in the log, counts in the metrics, an entry in
+//! the ledger and a report of losses.
 //!
 //! ```text
-//! Telemetry::begin → Exchanging → (finished, or dropped) → Exchanged → line, metrics, ledger, losses
+//! Telemetry::begin → ExchangeRecorder → (finished or dropped) → ExchangeRecord → log, metrics, ledger, losses
 //! ```
 //!
-//! Nothing here waits: numbers are atomic, lines and entries are written by threads of their own.
+//! Nothing here blocks: counters are atomic, lines and entries are written by threads of their own.
 
-pub mod exchanged;
-mod exchanging;
+mod attempts;
 pub mod id;
 pub mod ledger;
 pub mod line;
@@ -17,8 +16,10 @@ pub mod losses;
 pub mod metrics;
 #[cfg(feature = "otel")]
 pub mod otel;
+pub mod record;
+mod recorder;
+mod run;
 pub mod trace;
-mod trail;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,15 +33,16 @@ use toolwright_core::{Dialect, Fault, FaultClass, Json};
 
 use crate::config::{self, Config};
 
-pub use exchanged::Exchanged;
-pub use exchanging::Exchanging;
+pub use attempts::AttemptContext;
 pub use id::RequestId;
 pub use ledger::{Records, RecordsError};
 pub use losses::{Losses, Lost};
 pub use metrics::Metrics;
-pub use trail::Trail;
+pub use record::ExchangeRecord;
+pub use recorder::{BYTES_PER_TOKEN, BusySpan, ExchangeRecorder};
+pub use run::RunRecord;
 
-/// Where exchanges are told of. Clones are the same.
+/// Emits the records of exchanges. Clones share one state.
 #[derive(Debug, Clone)]
 pub struct Telemetry(Arc<Inner>);
 
@@ -50,7 +52,7 @@ struct Inner {
     records: Records,
     losses: Losses,
     log: config::Log,
-    /// How long a request waits for room in the ledger
+    /// Maximum time that a request waits for room in the ledger
     wait: Duration,
     /// Whether spans go to a collector
     traces: AtomicBool,
@@ -59,7 +61,7 @@ struct Inner {
 }
 
 impl Telemetry {
-    /// With a ledger, as the configuration says for log and losses.
+    /// Creates telemetry with a ledger. The configuration sets log and losses.
     pub fn new(records: Records, config: &Config) -> Telemetry {
         Telemetry(Arc::new(Inner {
             metrics: Metrics::new(),
@@ -73,7 +75,7 @@ impl Telemetry {
         }))
     }
 
-    /// With a ledger in the data folder.
+    /// Creates telemetry with a ledger in the data folder.
     pub fn open(config: &Config) -> Result<Telemetry, RecordsError> {
         Ok(Telemetry::new(Records::open(&config.data, &config.ledger)?, config))
     }
@@ -92,23 +94,32 @@ impl Telemetry {
         })
     }
 
-    /// Begins an exchange: the request's head has been read, and it is known whose it is.
-    pub fn begin(&self, dialect: Dialect, endpoint: &'static str, client: Caller) -> Exchanging {
-        Exchanging::new(Exchanged::new(dialect, endpoint, client), self.clone())
+    /// Begins to record an exchange, after the head of the request was read and its client is known.
+    pub fn begin(
+        &self,
+        dialect: Dialect,
+        endpoint: &'static str,
+        client: Caller,
+    ) -> ExchangeRecorder {
+        self.recorder(ExchangeRecord::new(dialect, endpoint, client))
     }
 
-    /// Tells of an exchange that is over. [`Exchanging`] does it by itself.
-    pub fn exchanged(&self, mut told: Exchanged) {
-        self.tell(&mut told);
+    /// Continues to record an exchange.
+    pub fn recorder(&self, record: ExchangeRecord) -> ExchangeRecorder {
+        ExchangeRecorder::new(record, self.clone())
     }
 
-    /// Whether an exchange shall bring its bodies along.
+    /// Emits the record of an exchange that has ended. [`ExchangeRecorder`] does it when it is dropped.
+    pub fn emit(&self, mut record: ExchangeRecord) {
+        self.emit_parts(&mut record);
+    }
+
+    /// Whether bodies are recorded.
     pub fn wants_payloads(&self) -> bool {
         self.0.log.payloads || self.0.records.wants_payloads()
     }
 
-    /// The report of an exchange, for the client that made it. What has left the memory is looked
-    /// for in the ledger.
+    /// The losses of an exchange, for the client that made it: from memory, or else from the ledger.
     pub async fn losses(
         &self,
         id: RequestId,
@@ -120,14 +131,14 @@ impl Telemetry {
         }
     }
 
-    /// Sends traces from now on. Only the first exporter counts.
+    /// Sends traces from now on. Later exporters are ignored.
     #[cfg(feature = "otel")]
     pub fn export(&self, exporter: otel::Exporter) -> &otel::Exporter {
         self.0.traces.store(true, Ordering::Relaxed);
         self.0.exporter.get_or_init(|| exporter)
     }
 
-    /// Waits until everything that was told is written and sent.
+    /// Waits until every emitted record is written and sent.
     pub async fn flush(&self) -> Result<(), StoreError> {
         #[cfg(feature = "otel")]
         if let Some(exporter) = self.0.exporter.get() {
@@ -136,17 +147,17 @@ impl Telemetry {
         self.0.records.flush().await
     }
 
-    /// Whether exchanges become spans that somebody records.
+    /// Whether exchanges are exported as spans.
     fn traces(&self) -> bool {
         self.0.traces.load(Ordering::Relaxed)
     }
 
-    /// The numbers.
+    /// The metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// The numbers as text for Prometheus.
+    /// The metrics in the text format of Prometheus.
     pub fn prometheus(&self) -> String {
         self.0.metrics.text(self.0.records.numbers())
     }
@@ -156,37 +167,39 @@ impl Telemetry {
         &self.0.records
     }
 
-    fn lost(&self, told: &Exchanged) {
-        self.keep(told, told.request.clone(), told.response.clone());
+    fn publish_losses(&self, record: &ExchangeRecord) {
+        self.store_losses(record, record.request_report.clone(), record.response_report.clone());
     }
 
-    fn tell(&self, told: &mut Exchanged) {
-        line::write(told, self.0.log.format);
+    /// Emits a record. The ledger and the losses take its parts.
+    fn emit_parts(&self, record: &mut ExchangeRecord) {
+        line::write(record, self.0.log.format);
         if self.0.log.payloads {
-            line::payloads(told);
+            line::payloads(record);
         }
-        self.0.metrics.count(told);
+        self.0.metrics.count(record);
         #[cfg(feature = "otel")]
         if let Some(exporter) = self.0.exporter.get() {
-            exporter.exchanged(told);
+            exporter.export(record);
         }
-        self.0.records.record(told);
-        // What passes as it is loses nothing: the ledger says so to whoever asks.
-        if told.untouched {
+        self.0.records.record(record);
+        // Bytes that pass as they are lose nothing. The ledger answers requests for their losses.
+        if record.untouched {
             return;
         }
-        let reports = (std::mem::take(&mut told.request), std::mem::take(&mut told.response));
-        self.keep(told, reports.0, reports.1);
+        let request = std::mem::take(&mut record.request_report);
+        let response = std::mem::take(&mut record.response_report);
+        self.store_losses(record, request, response);
     }
 
-    fn keep(&self, told: &Exchanged, request: Report, response: Report) {
-        let Exchanged { id, dialect: from, upstream_dialect: to, .. } = *told;
-        self.0.losses.keep(Lost { id, client: told.client.clone(), from, to, request, response });
+    fn store_losses(&self, record: &ExchangeRecord, request: Report, response: Report) {
+        let ExchangeRecord { id, dialect: from, upstream_dialect: to, .. } = *record;
+        self.0.losses.keep(Lost { id, client: record.client.clone(), from, to, request, response });
     }
 }
 
 impl Default for Telemetry {
-    /// In memory only.
+    /// Creates telemetry with a ledger in memory.
     fn default() -> Telemetry {
         Telemetry::new(Records::Memory(MemoryLedger::new()), &Config::default())
     }

@@ -23,7 +23,7 @@ use crate::proxy::fault;
 use crate::proxy::prepare;
 use crate::proxy::responses::lookup::{self, Asker, Lookup};
 use crate::proxy::route::Routes;
-use crate::telemetry::{Exchanging, RequestId};
+use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
 
 /// Answers every path.
 pub struct Router {
@@ -81,16 +81,16 @@ impl Router {
         if let Err(fault) = telemetry.admit().await {
             return fault::reply(endpoint.codec, RequestId::random(), fault);
         }
-        let mut note = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
-        note.traced(&arrival.headers);
+        let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
+        recorder.trace(&arrival.headers);
         let codec = endpoint.codec;
         let mut share = arrival.budget.share();
-        match self.ask(found, endpoint, arrival, note.id, &live.routes, &mut share).await {
+        match self.ask(found, endpoint, arrival, recorder.id(), &live.routes, &mut share).await {
             Ok((ask, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.keep);
-                let close = Close::new(note, Arc::clone(&ask.client), keep, share);
-                let close = close.with_reservation(reservation);
+                recorder.set_reservation(reservation);
+                let close = Close::new(recorder, Arc::clone(&ask.client), keep, share);
                 let exchange = Exchange::new(ask, routes, close, busy);
                 let hold = Arc::clone(&self.gateway.hold);
                 let runs = Arc::clone(&self.gateway.runs);
@@ -98,7 +98,7 @@ impl Router {
                 let responses = Arc::clone(&self.gateway.responses);
                 exchange.with_responses(responses).run().await
             }
-            Err(fault) => refuse(codec, note, fault),
+            Err(fault) => refuse(codec, recorder, fault),
         }
     }
 
@@ -111,7 +111,7 @@ impl Router {
         id: RequestId,
         routes: &Routes,
         share: &mut Share,
-    ) -> Result<(Ask, Instant, Option<Reservation>), Fault> {
+    ) -> Result<(Ask, BusySpan, Option<Reservation>), Fault> {
         let found = found?;
         if found.carrier.is_none() {
             browser::check_origin(&arrival.headers)?;
@@ -119,7 +119,7 @@ impl Router {
         found.client.admit(arrival.started)?;
         let Arrival { headers, body, budget, .. } = arrival;
         let mut body = body.read().await?;
-        let busy = Instant::now();
+        let busy = BusySpan::start();
         if found.is_in(&body) {
             let mut share = budget.share();
             share.reach(body.len(), body.len()).await?;
@@ -128,7 +128,7 @@ impl Router {
         let reading = prepare::reading(&endpoint, &body, routes, share);
         let mut ask = Ask::new(id, endpoint, headers, body, found, reading)?;
         self.gateway.responses.resolve(&mut ask, budget.share()).await?;
-        let reservation = ask.reserve(busy)?;
+        let reservation = ask.reserve(Instant::now())?;
         Ok((ask, busy, reservation))
     }
 
@@ -247,11 +247,11 @@ fn nobody() -> Caller {
 }
 
 /// A request that came to nothing, told in its dialect.
-fn refuse(codec: &dyn ChatCodec, mut note: Exchanging, fault: Fault) -> Reply {
-    note.fault = Some(fault.class);
-    let reply = fault::reply(codec, note.id, fault);
-    note.status = reply.status().as_u16();
-    note.finish();
+fn refuse(codec: &dyn ChatCodec, mut recorder: ExchangeRecorder, fault: Fault) -> Reply {
+    recorder.set_fault(Some(fault.class));
+    let reply = fault::reply(codec, recorder.id(), fault);
+    recorder.set_status(reply.status().as_u16());
+    recorder.finish();
     reply
 }
 

@@ -29,19 +29,19 @@ use super::ask::Ask;
 use super::collect;
 use super::fallback::Fallback;
 use super::keep::Keep;
-use super::notes::Notes;
 use super::prepare::{self, Way};
 use super::route::{Candidate, Place};
 use super::send::{self, Failure};
 use super::whole;
 use crate::http::Share;
+use crate::telemetry::RunRecord;
 
 /// The candidates of a request, as one model.
 pub struct Consult {
     ask: Arc<Ask>,
     candidates: Vec<Candidate>,
     keep: Arc<Keep>,
-    notes: Notes,
+    run_record: RunRecord,
     /// The memory for answers, all of which are there until the run has ended
     share: Mutex<Share>,
     /// Who is asked first
@@ -56,11 +56,11 @@ impl Consult {
         ask: Arc<Ask>,
         candidates: Vec<Candidate>,
         keep: Arc<Keep>,
-        notes: Notes,
+        run_record: RunRecord,
         share: Share,
     ) -> Consult {
         let (first, ids) = (AtomicUsize::new(0), Arc::default());
-        Consult { ask, candidates, keep, notes, share: Mutex::new(share), first, ids }
+        Consult { ask, candidates, keep, run_record, share: Mutex::new(share), first, ids }
     }
 
     /// The model that a run asks.
@@ -95,24 +95,25 @@ impl Consult {
         let remote = match &candidate.place {
             Place::Offline => {
                 self.ask.state.check(None, false).map_err(Failure::unfit)?;
-                self.notes.asked(candidate.upstream(), None);
+                self.run_record.set_upstream(candidate.upstream(), None);
                 return Ok(Model::offline().stream(request).await?);
             }
             Place::Remote(remote) => remote,
         };
         self.ask.state.check(Some(remote), false).map_err(Failure::unfit)?;
-        self.notes.asked(remote.id(), Some(remote.codec()));
+        self.run_record.set_upstream(remote.id(), Some(remote.codec()));
         let (ask, keep) = (&*self.ask, &*self.keep);
         // It is no longer as the client said it.
         let options = Options { changed: true, ..Options::default() };
         let prepared = prepare::translated(ask, request, remote, candidate, keep, options)?;
-        let (trail, noted) = (self.notes.trail(), |attempt| self.notes.tried(attempt));
-        let incoming = send::send(ask, remote, &prepared, patience, trail, noted).await?;
+        let context = self.run_record.attempt_context();
+        let attempts = |attempt| self.run_record.add_attempt(attempt);
+        let incoming = send::send(ask, remote, &prepared, patience, context, attempts).await?;
         let report = match prepared.way {
             Way::Translated(translation) => translation.report,
             Way::Untouched => Report::default(),
         };
-        self.notes.lost(&report);
+        self.run_record.set_request_report(&report);
         Ok(self.hear(remote, incoming, &report).await?)
     }
 

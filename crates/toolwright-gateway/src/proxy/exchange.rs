@@ -13,12 +13,12 @@ mod reply;
 mod run;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use toolwright::model::Model;
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::frame::Framing;
-use toolwright_core::translate::{Options, Report, StreamReader};
+use toolwright_core::translate::{Options, StreamReader};
 use toolwright_core::{Fault, Json, Request, Response};
 
 use super::ask::Ask;
@@ -39,6 +39,7 @@ use super::send::{self, Failure};
 use super::weight::SMALL;
 use super::whole;
 use crate::http::Reply;
+use crate::telemetry::BusySpan;
 use crate::tools::Tools;
 
 /// An exchange under way.
@@ -55,8 +56,6 @@ pub struct Exchange {
     runs: Arc<SavedRuns>,
     /// What the tools of this request did
     effects: Effects,
-    /// Since when we are at work, and not waiting for somebody
-    busy: Instant,
 }
 
 /// Who answers, and how.
@@ -72,13 +71,10 @@ enum Answer {
 }
 
 impl Exchange {
-    /// A request, on which we are at work since a moment, and who may answer it.
-    pub fn new(mut ask: Ask, routes: Arc<Routes>, mut close: Close, busy: Instant) -> Exchange {
-        let note = &mut close.note;
-        note.asked = Some(ask.model.as_str().into());
-        note.stream = ask.stream;
-        note.bytes_in = ask.received.len() as u64;
-        note.bring(&ask.received);
+    /// Creates the exchange of a request that the gateway works on since the start of `busy`.
+    pub fn new(mut ask: Ask, routes: Arc<Routes>, mut close: Close, busy: BusySpan) -> Exchange {
+        close.recorder.set_request(&ask.model, ask.stream, &ask.received);
+        close.recorder.work(busy);
         Exchange {
             parsed: ask.parsed.take(),
             ask: Arc::new(ask),
@@ -88,7 +84,6 @@ impl Exchange {
             hold: Arc::default(),
             runs: Arc::default(),
             effects: Effects::default(),
-            busy,
         }
     }
 
@@ -162,33 +157,29 @@ impl Exchange {
         candidate: &Candidate,
         patience: Duration,
     ) -> Result<Answer, Box<Failure>> {
-        self.close.note.upstream = Some(candidate.upstream().into());
-        // What was noted of somebody who was asked before is not said of this one.
-        (self.close.note.upstream_dialect, self.close.note.untouched) = (None, false);
-        self.close.note.request = Report::default();
         let remote = match &candidate.place {
             Place::Offline => {
+                self.close.recorder.set_upstream(candidate.upstream(), None);
                 self.ask.state.check(None, false).map_err(Failure::unfit)?;
                 self.room(self.ask.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
             Place::Remote(remote) => remote,
         };
-        self.close.note.upstream_dialect = Some(remote.codec().dialect());
+        self.close.recorder.set_upstream(remote.id(), Some(remote.codec().dialect()));
         let prepared = self.prepare(remote, candidate).await?;
-        self.rest();
-        let note = &mut self.close.note;
-        let trail = note.trail().after(note.attempts.len());
-        let noted = |attempt| note.attempts.push(attempt);
-        let sent = send::send(&self.ask, remote, &prepared, patience, trail, noted).await;
-        self.busy = Instant::now();
+        let context = self.close.recorder.attempt_context();
+        let mut waiting = self.close.recorder.wait();
+        let attempts = |attempt| waiting.add_attempt(attempt);
+        let sent = send::send(&self.ask, remote, &prepared, patience, context, attempts).await;
+        drop(waiting);
         Ok(match prepared.way {
             Way::Untouched => {
                 let incoming = sent?;
                 if !self.is_other(&incoming) {
                     return Ok(Answer::Untouched(incoming));
                 }
-                self.close.note.untouched = false;
+                self.close.recorder.set_untouched(false);
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.ask, &self.ask.read(None)?);
@@ -197,7 +188,8 @@ impl Exchange {
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
             Way::Translated(mut translation) => {
-                self.close.note.request = std::mem::take(&mut translation.report);
+                let report = std::mem::take(&mut translation.report);
+                self.close.recorder.set_request_report(report);
                 let incoming = sent?;
                 drop(prepared.body);
                 if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
@@ -219,14 +211,14 @@ impl Exchange {
     /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read
     /// somebody else may be asked.
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
-        self.rest();
         // A stream is made from what is read, for as long as the client takes it.
         let few = if self.ask.stream { 0 } else { SMALL };
+        let waiting = self.close.recorder.wait();
         let collected = collect::collect(remote, incoming, few, &mut self.close.share).await;
-        self.busy = Instant::now();
+        drop(waiting);
         let read = collected.and_then(|wire| whole::read(remote, wire));
-        if let (Err(fault), Some(attempt)) = (&read, self.close.note.attempts.last_mut()) {
-            attempt.fault = Some(fault.class);
+        if let Err(fault) = &read {
+            self.close.recorder.fail_attempt(fault.class);
         }
         read
     }
@@ -238,7 +230,7 @@ impl Exchange {
     ) -> Result<Prepared, Box<Failure>> {
         let untouched = prepare::is_native(&self.ask, remote, candidate);
         self.ask.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
-        self.close.note.untouched = untouched;
+        self.close.recorder.set_untouched(untouched);
         if untouched {
             self.parsed = None;
             self.room(self.ask.copied_for(&candidate.model)).await?;
@@ -272,25 +264,20 @@ impl Exchange {
         let codec = self.ask.endpoint.codec;
         let options = Options { strict: self.ask.strict, asked, ..Options::default() };
         let translation = Translation::local(codec, options);
-        self.rest();
+        let waiting = self.close.recorder.wait();
         if self.ask.stream {
             let events = model.stream(request).await;
-            self.busy = Instant::now();
+            drop(waiting);
             return match events {
                 Ok(events) => self.relay(Source::Events(events), &translation),
                 Err(fault) => self.fail(fault.into()),
             };
         }
         let response = model.respond(request).await;
-        self.busy = Instant::now();
+        drop(waiting);
         match response {
             Ok(response) => self.whole(response, &translation),
             Err(fault) => self.fail(fault.into()),
         }
-    }
-
-    /// Notes the work since the last wait.
-    fn rest(&mut self) {
-        self.close.note.took.added += self.busy.elapsed();
     }
 }

@@ -175,9 +175,9 @@ impl Pass {
         let complete = watch.as_ref().is_some_and(Watch::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut close) = self.close.take() else { return Poll::Ready(None) };
-        close.note.fault = fault.as_ref().map(|fault| fault.class);
+        close.recorder.set_fault(fault.as_ref().map(|fault| fault.class));
         if let Some(watch) = watch {
-            close.note.saw(watch);
+            close.recorder.add_reply(watch);
         }
         close.done();
         match (fault, speaker) {
@@ -213,7 +213,7 @@ impl Drop for Pass {
     fn drop(&mut self) {
         let seen = std::mem::replace(&mut self.tap, Tap::Off).seen();
         if let (Some(mut close), Some(watch)) = (self.close.take(), seen) {
-            close.note.saw(watch);
+            close.recorder.add_reply(watch);
         }
     }
 }
@@ -236,10 +236,10 @@ impl Body for Pass {
             None => return pass.end(None, context),
         };
         if let (Some(bytes), Some(close)) = (frame.data_ref(), &mut pass.close) {
-            close.note.sent(bytes);
+            close.recorder.add_sent(bytes);
             pass.tap.take(bytes);
             if let Tap::Stream(_, reader, ..) = &pass.tap {
-                close.output_tokens = Some(reader.tokens());
+                close.recorder.set_output_tokens(reader.tokens());
             }
             if let Some(ids) = pass.ids.as_mut().filter(|_| matches!(pass.tap, Tap::Stream(..))) {
                 ids.stream(bytes);

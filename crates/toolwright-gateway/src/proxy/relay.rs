@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
@@ -16,8 +16,8 @@ use toolwright_core::{Fault, FaultClass};
 use super::bundle::Bundle;
 use super::close::Close;
 use super::collect::LONGEST;
-use super::tokens::BYTES_PER_TOKEN;
 use crate::http::Full;
+use crate::telemetry::{BYTES_PER_TOKEN, BusySpan};
 
 /// Where the events of an answer come from.
 pub enum Source {
@@ -99,7 +99,7 @@ impl Relay {
             Source::Bytes(stream) => {
                 let (body, reader) = stream.as_mut();
                 let frame = ready!(Pin::new(body).poll_frame(context));
-                let began = Instant::now();
+                let span = BusySpan::start();
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
                 let size = data.map_or(0, Bytes::len);
                 self.taken += size;
@@ -111,26 +111,26 @@ impl Relay {
                     read(frame, reader, &mut self.events)
                 };
                 self.unread = if self.events.is_empty() { self.unread + size } else { 0 };
-                self.write(began);
+                self.write(span);
                 Poll::Ready(more)
             }
             Source::Events(events) => {
                 let event = ready!(events.as_mut().poll_next(context));
-                let began = Instant::now();
+                let span = BusySpan::start();
                 let more = event.is_some();
                 self.events.extend(event);
                 if !more && !self.writer.watch().is_over() {
                     self.events.push(Event::Fault(broken_off()));
                 }
-                self.write(began);
+                self.write(span);
                 Poll::Ready(more)
             }
             Source::Over => Poll::Ready(false),
         }
     }
 
-    /// Writes what was read, and adds the time that it took.
-    fn write(&mut self, began: Instant) {
+    /// Writes what was read, and adds the span to the time that the gateway adds.
+    fn write(&mut self, span: BusySpan) {
         for event in self.events.drain(..) {
             let (words, written) = (event.words().len(), self.out.len());
             self.words += words as u64;
@@ -149,8 +149,8 @@ impl Relay {
             self.writer.write([Event::Fault(Full::Now.into())], &mut self.out);
         }
         if let Some(close) = &mut self.close {
-            close.output_tokens = Some(self.words / BYTES_PER_TOKEN);
-            close.note.took.added += began.elapsed();
+            close.recorder.set_output_tokens(self.words / BYTES_PER_TOKEN);
+            close.recorder.add_busy(span);
         }
     }
 
@@ -175,8 +175,8 @@ impl Relay {
     /// What is left to do, with all that was seen.
     fn noted(&mut self) -> Option<Close> {
         let mut close = self.close.take()?;
-        close.note.response = self.writer.report();
-        close.note.saw(self.writer.watch().clone());
+        close.recorder.set_response_report(self.writer.report());
+        close.recorder.add_reply(self.writer.watch().clone());
         Some(close)
     }
 }
@@ -250,7 +250,7 @@ impl Body for Relay {
             let more = ready!(relay.poll_source(context)) && !relay.writer.watch().is_over();
             let bytes = Bytes::from(std::mem::take(&mut relay.out));
             if let Some(close) = relay.close.as_mut().filter(|_| !bytes.is_empty()) {
-                close.note.sent(&bytes);
+                close.recorder.add_sent(&bytes);
             }
             if !more {
                 let capture = relay.close.as_ref().and_then(|close| close.capture.as_ref());

@@ -14,8 +14,8 @@ use super::ask::Ask;
 use super::headers;
 use super::prepare::Prepared;
 use super::weight::SMALL;
-use crate::telemetry::exchanged::Attempt;
-use crate::telemetry::{Trail, trace};
+use crate::telemetry::record::Attempt;
+use crate::telemetry::{AttemptContext, trace};
 
 /// Why an upstream gave no answer.
 pub struct Failure {
@@ -80,17 +80,22 @@ pub async fn send(
     remote: &Remote,
     prepared: &Prepared,
     patience: Duration,
-    trail: Trail,
-    mut note: impl FnMut(Attempt),
+    context: AttemptContext,
+    mut add_attempt: impl FnMut(Attempt),
 ) -> Result<Incoming, Box<Failure>> {
     let mut retry = Retry::new(remote.retries());
     let mut count = 0;
     loop {
-        let began = trail.elapsed();
-        let parent = trail.traceparent(count);
+        let began = context.elapsed();
+        let parent = context.traceparent(count);
         count += 1;
-        let mut attempt =
-            Attempting { upstream: remote.id(), trail, began, fault: None, note: &mut note };
+        let mut attempt = Attempting {
+            upstream: remote.id(),
+            context,
+            began,
+            fault: None,
+            add: &mut add_attempt,
+        };
         let sent = once(ask, remote, prepared, parent).await;
         attempt.fault = sent.as_ref().err().map(|failure| failure.fault.class);
         drop(attempt);
@@ -110,17 +115,17 @@ pub async fn send(
 /// An attempt under way, noted when it ends.
 struct Attempting<'a, N: FnMut(Attempt)> {
     upstream: &'a str,
-    trail: Trail,
+    context: AttemptContext,
     began: Duration,
     fault: Option<FaultClass>,
-    note: &'a mut N,
+    add: &'a mut N,
 }
 
 impl<N: FnMut(Attempt)> Drop for Attempting<'_, N> {
     fn drop(&mut self) {
-        let took = self.trail.elapsed().saturating_sub(self.began);
+        let took = self.context.elapsed().saturating_sub(self.began);
         let (upstream, fault, began) = (self.upstream.into(), self.fault, self.began);
-        (self.note)(Attempt { upstream, fault, began, took });
+        (self.add)(Attempt { upstream, fault, began, took });
     }
 }
 

@@ -10,6 +10,8 @@ use toolwright_core::request::Format;
 use toolwright_core::tool::{Tool, ToolKind};
 use toolwright_core::{Json, Request};
 
+use crate::telemetry::BYTES_PER_TOKEN;
+
 /// Tokens that mark the role and the end of a message.
 const PER_MESSAGE: usize = 4;
 
@@ -25,9 +27,6 @@ const BYTES_PER_PAGE: usize = 64 << 10;
 /// Maximum number of bytes that are given to the tokenizer at once. A long run without a word
 /// boundary takes memory in proportion to its length.
 const MAX_PIECE: usize = 16 << 10;
-
-/// Bytes of JSON or text that count as a token where nothing is decoded.
-pub const BYTES_PER_TOKEN: u64 = 4;
 
 /// Output tokens that are expected of a request that sets no limit.
 const USUAL_OUTPUT: u64 = 1_024;

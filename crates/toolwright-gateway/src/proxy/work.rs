@@ -29,10 +29,9 @@ use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
 
 use super::effects::Effects;
 use super::hold::Hold;
-use super::notes::Notes;
 use super::saved_runs::{Claim, Record};
 use super::show::Show;
-use crate::telemetry::RequestId;
+use crate::telemetry::{RequestId, RunRecord};
 
 /// What the model is told of a call that needs a person's word.
 const NOBODY: &str = "Nobody can be asked here, and the operator has not allowed this tool.";
@@ -50,7 +49,7 @@ pub struct Job {
     /// How far it may go
     pub limits: Limits,
     /// What is told of it
-    pub notes: Notes,
+    pub run_record: RunRecord,
     /// Where turns are held that the client does not see
     pub hold: Arc<Hold>,
     /// Where effects are recorded
@@ -65,7 +64,7 @@ pub struct Job {
 pub struct Work {
     run: Run,
     show: Show,
-    notes: Notes,
+    run_record: RunRecord,
     hold: Arc<Hold>,
     client: Arc<str>,
     /// How many messages the conversation began with
@@ -104,7 +103,7 @@ impl Job {
         let (start, given) = if let Some(Record { given, upstream, effects, run, .. }) = found {
             self.effects.restore(effects);
             if let Some((id, dialect)) = upstream {
-                self.notes.asked(&id, dialect.and_then(Dialect::codec));
+                self.run_record.set_upstream(&id, dialect.and_then(Dialect::codec));
             }
             (agent.resume(&run).map_err(failed)?, given)
         } else {
@@ -117,7 +116,7 @@ impl Job {
             paid: run.usage().total(),
             run,
             show,
-            notes: self.notes,
+            run_record: self.run_record,
             hold: self.hold,
             client,
             given,
@@ -242,7 +241,7 @@ impl Work {
     async fn save(&mut self) -> Result<(), Fault> {
         let Some(claim) = &self.claim else { return Ok(()) };
         let (digest, given) = (claim.digest().to_owned(), self.given);
-        let (upstream, effects) = (self.notes.upstream(), self.effects.list());
+        let (upstream, effects) = (self.run_record.upstream(), self.effects.list());
         claim.save(Record { digest, given, upstream, effects, run: self.run.save() }).await
     }
 
@@ -255,10 +254,11 @@ impl Work {
         match event {
             RunEvent::Answered(response) => {
                 let own = response.calls().filter(|call| !self.show.shows(&call.name));
-                self.notes.heard(own.map(|call| call.name.clone()), response.usage.as_ref());
+                self.run_record
+                    .add_reply(own.map(|call| call.name.clone()), response.usage.as_ref());
             }
             RunEvent::CallDone(done) => {
-                self.notes.ran(done);
+                self.run_record.add_tool_run(done);
                 if self.has_effect(done.outcome.name.as_deref().unwrap_or_default()) {
                     self.effects.note(done);
                 }
@@ -269,7 +269,7 @@ impl Work {
 
     /// Holds what the client does not see, if it will come back for it.
     fn finished(&self, finished: &Finished) {
-        self.notes.told_usage(self.paid);
+        self.run_record.use_reply_usage(self.paid);
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.show.shows(&call.name));
         let ids: Vec<String> = theirs.filter_map(|call| call.id.clone()).collect();

@@ -17,8 +17,8 @@ use toolwright_core::origin::Origin;
 use toolwright_core::translate::Report;
 use toolwright_core::{FaultClass, Json, object};
 
-use super::exchanged::{Attempt, Payloads, Ran};
-use super::{Exchanged, RequestId};
+use super::record::{Attempt, Payloads, ToolRun};
+use super::{ExchangeRecord, RequestId};
 use crate::config::{self, OnFailure};
 
 /// The file in the data folder.
@@ -151,8 +151,8 @@ impl Records {
     }
 
     /// Records an exchange.
-    pub(super) fn record(&self, told: &mut Exchanged) {
-        self.ledger().record(entry(told).into());
+    pub(super) fn record(&self, record: &mut ExchangeRecord) {
+        self.ledger().record(entry(record).into());
     }
 
     fn ledger(&self) -> &dyn Ledger {
@@ -181,38 +181,39 @@ fn create(folder: &Path) -> io::Result<()> {
 }
 
 /// The entry, for which an exchange gives away all but its reports.
-fn entry(told: &mut Exchanged) -> ExchangeEntry {
-    let listed = [&told.request, &told.response].map(|report| report.losses.len().min(MOST));
+fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
+    let listed = [&record.request_report, &record.response_report]
+        .map(|report| report.losses.len().min(MOST));
     ExchangeEntry {
-        time: told.start,
-        run: told.id.to_string().into(),
-        caller: told.client.clone(),
-        dialect: told.dialect,
-        endpoint: told.endpoint.into(),
-        model: told.asked.take(),
-        upstream: told.upstream.take(),
-        upstream_dialect: told.upstream_dialect,
-        answered: told.model.take(),
-        answer_id: told.answer_id.take(),
-        stream: told.stream,
-        untouched: told.untouched,
-        status: told.status,
-        error: told.fault,
-        left: told.left,
-        attempts: std::mem::take(&mut told.attempts).into_iter().map(attempt).collect(),
-        duration: told.took.total,
-        first_byte: told.took.first_byte,
-        added: told.took.added,
-        usage: told.usage.take(),
-        stop: told.stop,
-        calls: std::mem::take(&mut told.calls),
-        ran: std::mem::take(&mut told.ran).into_iter().map(ran).collect(),
-        bytes_in: told.bytes_in,
-        bytes_out: told.bytes_out,
-        losses: losses(&told.request),
-        response_losses: losses(&told.response),
-        more_losses: (told.losses() - listed.iter().sum::<usize>()) as u64,
-        data: told.payloads.take().map(data),
+        time: record.start,
+        run: record.id.to_string().into(),
+        caller: record.client.clone(),
+        dialect: record.dialect,
+        endpoint: record.endpoint.into(),
+        model: record.requested_model.take(),
+        upstream: record.upstream.take(),
+        upstream_dialect: record.upstream_dialect,
+        answered: record.response_model.take(),
+        answer_id: record.response_id.take(),
+        stream: record.stream,
+        untouched: record.untouched,
+        status: record.status,
+        error: record.fault,
+        left: record.client_left,
+        attempts: std::mem::take(&mut record.attempts).into_iter().map(attempt).collect(),
+        duration: record.timing.total,
+        first_byte: record.timing.first_byte,
+        added: record.timing.added,
+        usage: record.usage.take(),
+        stop: record.stop,
+        calls: std::mem::take(&mut record.calls),
+        ran: std::mem::take(&mut record.tool_runs).into_iter().map(ran).collect(),
+        bytes_in: record.bytes_in,
+        bytes_out: record.bytes_out,
+        losses: losses(&record.request_report),
+        response_losses: losses(&record.response_report),
+        more_losses: (record.loss_count() - listed.iter().sum::<usize>()) as u64,
+        data: record.payloads.take().map(data),
     }
 }
 
@@ -220,7 +221,7 @@ fn attempt(Attempt { upstream, fault, took, .. }: Attempt) -> Tried<FaultClass> 
     Tried { name: upstream, error: fault, duration: took }
 }
 
-fn ran(Ran { tool, error, took, .. }: Ran) -> Tried<CallErrorKind> {
+fn ran(ToolRun { tool, error, took, .. }: ToolRun) -> Tried<CallErrorKind> {
     Tried { name: tool, error, duration: took }
 }
 

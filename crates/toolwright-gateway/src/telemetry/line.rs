@@ -8,8 +8,8 @@ use toolwright::redact::redact;
 use toolwright_core::fit::Severity;
 use toolwright_core::{Dialect, FaultClass, Json};
 
-use super::exchanged::Payloads;
-use super::{Exchanged, ledger};
+use super::record::Payloads;
+use super::{ExchangeRecord, ledger};
 use crate::config::LogFormat;
 use short::ShortLine;
 
@@ -19,13 +19,13 @@ pub const TARGET: &str = "toolwright::exchange";
 pub const PAYLOADS: &str = "toolwright::payloads";
 
 /// Writes the bodies, secrets redacted. Only where the configuration says so.
-pub(super) fn payloads(told: &Exchanged) {
-    let Some(Payloads { request, response }) = &told.payloads else { return };
+pub(super) fn payloads(record: &ExchangeRecord) {
+    let Some(Payloads { request, response }) = &record.payloads else { return };
     let shown = |bytes: &[u8]| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
     tracing::event!(
         target: PAYLOADS,
         tracing::Level::INFO,
-        toolwright.request.id = %told.id,
+        toolwright.request.id = %record.id,
         toolwright.request.body = shown(request),
         toolwright.response.body = shown(response),
         "payloads"
@@ -33,51 +33,51 @@ pub(super) fn payloads(told: &Exchanged) {
 }
 
 /// Writes the line: a warning if the gateway or the upstream failed, otherwise information.
-pub(super) fn write(told: &Exchanged, format: LogFormat) {
-    let failed = told.fault.is_some_and(FaultClass::is_retryable);
+pub(super) fn write(record: &ExchangeRecord, format: LogFormat) {
+    let failed = record.fault.is_some_and(FaultClass::is_retryable);
     match (format, failed) {
-        (LogFormat::Text, true) => tracing::warn!(target: TARGET, message = %ShortLine(told)),
-        (LogFormat::Text, false) => tracing::info!(target: TARGET, message = %ShortLine(told)),
-        (LogFormat::Full | LogFormat::Json, true) => warn(told),
-        (LogFormat::Full | LogFormat::Json, false) => info(told),
+        (LogFormat::Text, true) => tracing::warn!(target: TARGET, message = %ShortLine(record)),
+        (LogFormat::Text, false) => tracing::info!(target: TARGET, message = %ShortLine(record)),
+        (LogFormat::Full | LogFormat::Json, true) => warn(record),
+        (LogFormat::Full | LogFormat::Json, false) => info(record),
     }
 }
 
 macro_rules! line {
     ($level:ident) => {
-        fn $level(told: &Exchanged) {
+        fn $level(record: &ExchangeRecord) {
             tracing::event!(
                 target: TARGET,
                 level!($level),
-                toolwright.request.id = %told.id,
-                gen_ai.operation.name = operation(told.endpoint),
-                gen_ai.provider.name = told.upstream_dialect.map(provider),
-                gen_ai.request.model = told.asked.as_deref(),
-                gen_ai.response.model = told.model.as_deref(),
-                gen_ai.response.id = told.answer_id.as_deref(),
-                gen_ai.response.finish_reasons = told.stop.map(finish_reason),
-                gen_ai.usage.input_tokens = told.usage.as_ref().map(|usage| usage.input_total()),
-                gen_ai.usage.output_tokens = told.usage.as_ref().and_then(|usage| usage.output),
-                "error.type" = told.error(),
-                http.response.status_code = told.status,
-                toolwright.client = &*told.client.id,
-                toolwright.tenant = &*told.client.tenant,
-                toolwright.dialect = told.dialect.id(),
-                toolwright.endpoint = told.endpoint,
-                toolwright.upstream = told.upstream.as_deref(),
-                toolwright.upstream.dialect = told.upstream_dialect.map(Dialect::id),
-                toolwright.stream = told.stream,
-                toolwright.untouched = told.untouched,
-                toolwright.attempts = told.attempts.len(),
-                toolwright.calls = told.calls.len(),
-                toolwright.ran = told.ran.len(),
-                toolwright.losses = told.losses(),
-                toolwright.losses.major = told.lost(Severity::Major),
-                toolwright.bytes_in = told.bytes_in,
-                toolwright.bytes_out = told.bytes_out,
-                toolwright.total_us = micros(told.took.total),
-                toolwright.first_byte_us = told.took.first_byte.map(micros),
-                toolwright.added_us = micros(told.took.added),
+                toolwright.request.id = %record.id,
+                gen_ai.operation.name = operation(record.endpoint),
+                gen_ai.provider.name = record.upstream_dialect.map(provider),
+                gen_ai.request.model = record.requested_model.as_deref(),
+                gen_ai.response.model = record.response_model.as_deref(),
+                gen_ai.response.id = record.response_id.as_deref(),
+                gen_ai.response.finish_reasons = record.stop.map(finish_reason),
+                gen_ai.usage.input_tokens = record.usage.as_ref().map(|usage| usage.input_total()),
+                gen_ai.usage.output_tokens = record.usage.as_ref().and_then(|usage| usage.output),
+                "error.type" = record.error(),
+                http.response.status_code = record.status,
+                toolwright.client = &*record.client.id,
+                toolwright.tenant = &*record.client.tenant,
+                toolwright.dialect = record.dialect.id(),
+                toolwright.endpoint = record.endpoint,
+                toolwright.upstream = record.upstream.as_deref(),
+                toolwright.upstream.dialect = record.upstream_dialect.map(Dialect::id),
+                toolwright.stream = record.stream,
+                toolwright.untouched = record.untouched,
+                toolwright.attempts = record.attempts.len(),
+                toolwright.calls = record.calls.len(),
+                toolwright.ran = record.tool_runs.len(),
+                toolwright.losses = record.loss_count(),
+                toolwright.losses.major = record.losses_of(Severity::Major),
+                toolwright.bytes_in = record.bytes_in,
+                toolwright.bytes_out = record.bytes_out,
+                toolwright.total_us = micros(record.timing.total),
+                toolwright.first_byte_us = record.timing.first_byte.map(micros),
+                toolwright.added_us = micros(record.timing.added),
                 "exchange"
             );
         }

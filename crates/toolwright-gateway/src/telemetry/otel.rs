@@ -2,7 +2,7 @@
 //! for each attempt at an upstream and each call that the gateway made.
 //!
 //! ```text
-//! Exchanged → span (OTLP's JSON) → queue → batch → POST {endpoint}/v1/traces
+//! ExchangeRecord → span (OTLP's JSON) → queue → batch → POST {endpoint}/v1/traces
 //! ```
 //!
 //! An exchange never waits for a collector: what finds no room in the queue, and what the collector
@@ -20,7 +20,7 @@ use toolwright::upstream::{Credential, Deadlines, Outgoing, Remote, RemoteError}
 use toolwright_core::Json;
 use toolwright_core::dialect::openai_chat;
 
-use super::{Exchanged, Metrics};
+use super::{ExchangeRecord, Metrics};
 
 pub use settings::{Settings, SettingsError};
 
@@ -73,7 +73,7 @@ impl Exporter {
         Ok(Exporter { queue, dropped })
     }
 
-    /// Waits until everything that was told is sent, or could not be.
+    /// Waits until every exported span is sent or has failed.
     pub async fn flush(&self) {
         let (ack, sent) = oneshot::channel();
         if self.queue.send(Item::Flush(ack)).await.is_ok() {
@@ -82,10 +82,10 @@ impl Exporter {
         }
     }
 
-    /// Takes an exchange, if its trace is recorded.
-    pub(super) fn exchanged(&self, told: &Exchanged) {
-        let Some(trace) = told.trace.filter(super::trace::Trace::is_recorded) else { return };
-        let spans = span::spans(told, &trace);
+    /// Exports an exchange, if its trace is recorded.
+    pub(super) fn export(&self, record: &ExchangeRecord) {
+        let Some(trace) = record.trace.filter(super::trace::Trace::is_recorded) else { return };
+        let spans = span::spans(record, &trace);
         let count = spans.len() as u64;
         if self.queue.try_send(Item::Spans(spans)).is_err() {
             self.dropped.inc_by(count);
@@ -115,7 +115,7 @@ impl Sender {
             self.send(spans).await;
             for ack in waiting {
                 // Whoever stopped waiting need not know.
-                let _told = ack.send(());
+                let _sent = ack.send(());
             }
         }
     }

@@ -15,16 +15,27 @@ use toolwright_core::dialect::{WireRequest, lookup};
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_gateway::config::{self, Config};
-use toolwright_gateway::telemetry::exchanged::{Attempt, Payloads, Ran};
-use toolwright_gateway::telemetry::{Exchanged, Exchanging, Records, Telemetry, ledger};
+use toolwright_gateway::telemetry::record::{Attempt, Payloads, ToolRun};
+use toolwright_gateway::telemetry::{ExchangeRecord, ExchangeRecorder, Records, Telemetry, ledger};
 
 /// A configuration with its data in a folder.
 fn config(folder: &Path) -> Config {
     Config { data: folder.join("data"), ..Config::default() }
 }
 
-fn begin(telemetry: &Telemetry) -> Exchanging {
-    telemetry.begin(Dialect::Anthropic, "messages", Caller::new("alice").with_tenant("acme"))
+fn begin(telemetry: &Telemetry) -> ExchangeRecorder {
+    telemetry.recorder(record())
+}
+
+fn record() -> ExchangeRecord {
+    ExchangeRecord::new(Dialect::Anthropic, "messages", Caller::new("alice").with_tenant("acme"))
+}
+
+/// A record with every field set.
+fn full_record() -> ExchangeRecord {
+    let mut record = record();
+    fill(&mut record);
+    record
 }
 
 /// What a real translation reports.
@@ -39,36 +50,36 @@ fn report() -> Report {
     report
 }
 
-/// Everything that can be told.
-fn fill(told: &mut Exchanged) {
-    told.asked = Some("fast".into());
-    told.upstream = Some("google".into());
-    told.upstream_dialect = Some(Dialect::Gemini);
-    told.model = Some("gemini-3".to_owned());
-    told.answer_id = Some("answer-1".to_owned());
-    told.stream = true;
-    told.status = 200;
-    told.fault = Some(FaultClass::Overloaded);
-    told.attempts = vec![Attempt {
+/// Sets every field of a record.
+fn fill(record: &mut ExchangeRecord) {
+    record.requested_model = Some("fast".into());
+    record.upstream = Some("google".into());
+    record.upstream_dialect = Some(Dialect::Gemini);
+    record.response_model = Some("gemini-3".to_owned());
+    record.response_id = Some("answer-1".to_owned());
+    record.stream = true;
+    record.status = 200;
+    record.fault = Some(FaultClass::Overloaded);
+    record.attempts = vec![Attempt {
         upstream: "google".into(),
         fault: None,
         began: Duration::from_micros(3),
         took: Duration::from_micros(5),
     }];
-    told.took.first_byte = Some(Duration::from_micros(9));
-    told.took.added = Duration::from_micros(4);
-    told.usage = Some(Usage { input: Some(7), output: Some(5), ..Usage::default() });
-    told.stop = Some(StopReason::MaxTokens);
-    told.calls = vec!["a".to_owned()];
-    told.ran = vec![Ran {
+    record.timing.first_byte = Some(Duration::from_micros(9));
+    record.timing.added = Duration::from_micros(4);
+    record.usage = Some(Usage { input: Some(7), output: Some(5), ..Usage::default() });
+    record.stop = Some(StopReason::MaxTokens);
+    record.calls = vec!["a".to_owned()];
+    record.tool_runs = vec![ToolRun {
         tool: "b".into(),
         error: Some(CallErrorKind::Failed),
         began: Duration::ZERO,
         took: Duration::from_micros(2),
     }];
-    told.request = report();
-    (told.bytes_in, told.bytes_out) = (100, 200);
-    told.payloads = Some(Payloads {
+    record.request_report = report();
+    (record.bytes_in, record.bytes_out) = (100, 200);
+    record.payloads = Some(Payloads {
         request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
         response: b"data: {\"delta\":\"private answer\"}\n\n".to_vec(),
     });
@@ -86,9 +97,8 @@ async fn exchanges(folder: &Path) -> Vec<ExchangeEntry> {
 async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
     let folder = tempfile::tempdir().unwrap();
     let telemetry = Telemetry::open(&config(folder.path())).unwrap();
-    let mut one = begin(&telemetry);
-    fill(&mut one);
-    let id = one.id;
+    let one = telemetry.recorder(full_record());
+    let id = one.id();
     one.finish();
     telemetry.records().flush().await.unwrap();
     let entries = exchanges(folder.path()).await;
@@ -113,11 +123,11 @@ async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
     assert_eq!(entry.calls, ["a"]);
     assert_eq!(entry.ran[0].error, Some(CallErrorKind::Failed));
     assert_eq!((entry.bytes_in, entry.bytes_out), (100, 200));
-    let (told, kept) = (report(), &entry.losses);
+    let (record, kept) = (report(), &entry.losses);
     let paths = |losses: &[toolwright_core::fit::Loss]| -> Vec<String> {
         losses.iter().map(|loss| loss.site.pointer(&[])).collect()
     };
-    let expected: Vec<String> = told.losses.iter().map(|entry| entry.path.clone()).collect();
+    let expected: Vec<String> = record.losses.iter().map(|entry| entry.path.clone()).collect();
     assert_eq!(paths(kept), expected);
     assert_eq!(entry.more_losses, 0);
     assert_eq!(entry.data, None, "payloads are off");
@@ -139,7 +149,7 @@ async fn every_exchange_is_told_of_once_however_it_ends() {
     let entries = exchanges(folder.path()).await;
     let left: Vec<bool> = entries.iter().map(|entry| entry.left).collect();
     assert_eq!(left, [false, true, false]);
-    // Who met a panic is still there, and was told.
+    // A client that met a panic is still there and got the fault.
     assert_eq!((entries[2].error, entries[2].status), (Some(FaultClass::Internal), 500));
     assert_eq!(telemetry.metrics().in_flight(), 0);
 }
@@ -163,9 +173,8 @@ async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
     let telemetry = Telemetry::open(&config).unwrap();
     let ids: Vec<_> = (0..2)
         .map(|_| {
-            let mut one = begin(&telemetry);
-            fill(&mut one);
-            let id = one.id;
+            let one = telemetry.recorder(full_record());
+            let id = one.id();
             one.finish();
             id
         })
@@ -191,14 +200,14 @@ async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
 async fn losses_can_be_read_before_the_answer_is_complete() {
     let telemetry = Telemetry::default();
     let mut one = begin(&telemetry);
-    one.request = report();
-    let caller = one.client.clone();
-    assert_eq!(telemetry.losses(one.id, &caller).await.unwrap(), None);
-    one.lost();
-    let found = telemetry.losses(one.id, &caller).await.unwrap().unwrap();
+    one.set_request_report(report());
+    let caller = one.record().client.clone();
+    assert_eq!(telemetry.losses(one.id(), &caller).await.unwrap(), None);
+    one.publish_losses();
+    let found = telemetry.losses(one.id(), &caller).await.unwrap().unwrap();
     assert_eq!(found.pointer("/request"), Some(&report().to_json()));
-    let id = one.id;
-    one.response = report();
+    let id = one.id();
+    one.set_response_report(report());
     one.finish();
     let found = telemetry.losses(id, &caller).await.unwrap().unwrap();
     assert_eq!(found.pointer("/response"), Some(&report().to_json()));
@@ -214,9 +223,7 @@ async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
         };
         let telemetry = Telemetry::open(&config).unwrap();
         assert_eq!(telemetry.wants_payloads(), payloads);
-        let mut one = begin(&telemetry);
-        fill(&mut one);
-        one.finish();
+        telemetry.recorder(full_record()).finish();
         drop(telemetry);
         let text = format!("{:?}", exchanges(folder.path()).await);
         assert_eq!(text.contains("private words"), payloads, "{text}");

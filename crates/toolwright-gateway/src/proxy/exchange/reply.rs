@@ -41,7 +41,7 @@ impl Exchange {
         *reply.headers_mut() = headers::back(headers);
         self.head(&mut reply);
         let close = self.close(&reply);
-        let upstream = close.note.upstream.as_deref().unwrap_or_default();
+        let upstream = close.recorder.record().upstream.as_deref().unwrap_or_default();
         let ids = close.capture.clone().filter(|_| status.is_success());
         let ids = ids.map(|capture| PassedAnswer::new(capture, upstream));
         *reply.body_mut() = ReplyBody::stream(Pass::new(body, tap, close).with_ids(ids));
@@ -58,8 +58,8 @@ impl Exchange {
             Ok(whole) => whole,
             Err(fault) => return self.fail(fault.into()),
         };
-        self.close.note.saw(whole.watch);
-        self.close.note.response = whole.report;
+        self.close.recorder.add_reply(whole.watch);
+        self.close.recorder.set_response_report(whole.report);
         let share = self.close.share.take();
         let reply = fault::wire(whole.reply).map(|body| body.held(share));
         self.finish(reply)
@@ -69,7 +69,7 @@ impl Exchange {
     pub(super) fn finish(mut self, mut reply: Reply) -> Reply {
         self.head(&mut reply);
         let mut close = self.close(&reply);
-        close.note.sent(reply.body().whole());
+        close.recorder.add_sent(reply.body().whole());
         if let (Some(capture), Ok(body)) =
             (&close.capture, std::str::from_utf8(reply.body().whole()))
         {
@@ -88,11 +88,12 @@ impl Exchange {
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
         if matches!(source, Source::Bytes(_)) {
-            self.close.share.shrink(translation.weight(&self.close.note.request));
+            let report = &self.close.recorder.record().request_report;
+            self.close.share.shrink(translation.weight(report));
         }
         let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
-        if !self.close.note.request.losses.is_empty() {
-            self.close.note.lost();
+        if !self.close.recorder.record().request_report.losses.is_empty() {
+            self.close.recorder.publish_losses();
         }
         let close = self.close(&reply);
         let writer = translation.back().writer().with_framer(FrameWriter::new(framing));
@@ -104,10 +105,10 @@ impl Exchange {
     /// A failure: the upstream's own words where it speaks the client's dialect.
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
         let Failure { fault, said, .. } = *failure;
-        self.close.note.fault = Some(fault.class);
+        self.close.recorder.set_fault(Some(fault.class));
         let mut reply = match said {
             Some(Said { status, headers, body })
-                if self.close.note.untouched && !body.is_empty() =>
+                if self.close.recorder.record().untouched && !body.is_empty() =>
             {
                 let mut reply = Reply::new(ReplyBody::full(body));
                 *reply.status_mut() = status;
@@ -116,7 +117,7 @@ impl Exchange {
             }
             _ => {
                 let fault = self.effects.explain(fault);
-                fault::reply(self.ask.endpoint.codec, self.close.note.id, fault)
+                fault::reply(self.ask.endpoint.codec, self.close.recorder.id(), fault)
             }
         };
         self.effects.forbid_retry(&mut reply);
@@ -125,21 +126,21 @@ impl Exchange {
 
     /// What every reply says in its head.
     fn head(&mut self, reply: &mut Reply) {
-        let headers = reply.headers_mut();
-        fault::name(headers, self.ask.endpoint.dialect, self.close.note.id);
-        let upstream = self.close.note.upstream.as_deref().map(HeaderValue::try_from);
+        let (headers, record) = (reply.headers_mut(), self.close.recorder.record());
+        fault::name(headers, self.ask.endpoint.dialect, record.id);
+        let upstream = record.upstream.as_deref().map(HeaderValue::try_from);
         if let Some(Ok(upstream)) = upstream {
             headers.insert(UPSTREAM, upstream);
         }
-        if let Some(lost) = losses::value(&self.close.note.request, &self.close.note.response) {
+        if let Some(lost) = losses::value(&record.request_report, &record.response_report) {
             headers.insert(losses::HEADER, lost);
         }
     }
 
     /// Nothing is left for us but the body.
     fn close(mut self, reply: &Reply) -> Close {
-        self.close.note.status = reply.status().as_u16();
-        self.rest();
+        self.close.recorder.set_status(reply.status().as_u16());
+        self.close.recorder.rest();
         self.close
     }
 }

@@ -1,7 +1,6 @@
 //! An exchange in which the gateway runs tools itself.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use http::StatusCode;
 use toolwright::Toolbox;
@@ -14,11 +13,11 @@ use super::Exchange;
 use crate::http::Reply;
 use crate::proxy::consult::Consult;
 use crate::proxy::fault;
-use crate::proxy::notes::Notes;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::relay::Source;
 use crate::proxy::saved_runs::Claim;
 use crate::proxy::work::{Job, Work};
+use crate::telemetry::RunRecord;
 
 /// The answer of a run.
 enum Worked {
@@ -29,8 +28,8 @@ enum Worked {
 impl Exchange {
     /// Runs tools for the client, and answers with what the model says in the end.
     pub(super) async fn work(mut self, toolbox: Toolbox) -> Reply {
-        let notes = Notes::new(self.close.note.trail());
-        self.close.follow(notes.clone());
+        let run_record = RunRecord::new(self.close.recorder.attempt_context());
+        self.close.recorder.follow(run_record.clone());
         // The request is there until the run has ended.
         if let Err(full) = self.room(self.ask.weight()).await {
             return self.fail(full);
@@ -40,23 +39,23 @@ impl Exchange {
             Ok(claim) => claim,
             Err(fault) => return self.refuse(fault),
         };
-        let begun = self.begin(toolbox, &notes, claim);
+        let begun = self.begin(toolbox, &run_record, claim);
         let (work, asked) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
         };
-        self.rest();
+        let waiting = self.close.recorder.wait();
         let answer = if self.ask.stream {
             work.stream().await.map(Worked::Stream)
         } else {
             work.whole().await.map(|response| Worked::Whole(Box::new(response)))
         };
-        self.busy = Instant::now();
+        drop(waiting);
         let client = self.ask.endpoint.codec;
         let options = Options { strict: self.ask.strict, asked, ..Options::default() };
-        let upstream = notes.codec().unwrap_or(client);
+        let upstream = run_record.codec().unwrap_or(client);
         let translation = Translation { upstream, ..Translation::local(client, options) };
-        notes.onto(&mut self.close.note);
+        self.close.recorder.merge_run();
         match answer {
             Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
             Ok(Worked::Whole(response)) => self.whole(*response, &translation),
@@ -68,7 +67,7 @@ impl Exchange {
     fn begin(
         &mut self,
         toolbox: Toolbox,
-        notes: &Notes,
+        run_record: &RunRecord,
         claim: Option<Claim>,
     ) -> Result<(Box<Work>, Asked), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
@@ -76,12 +75,12 @@ impl Exchange {
         let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.close.keep()));
         let share = self.close.share.beside();
         let job = Job {
-            id: self.close.note.id,
+            id: self.close.recorder.id(),
             caller: self.ask.client.caller(),
-            model: Consult::new(ask, candidates, keep, notes.clone(), share).model(),
+            model: Consult::new(ask, candidates, keep, run_record.clone(), share).model(),
             toolbox,
             limits: self.tools.limits,
-            notes: notes.clone(),
+            run_record: run_record.clone(),
             hold: Arc::clone(&self.hold),
             journal: self.runs.journal(),
             claim,
@@ -93,9 +92,9 @@ impl Exchange {
     /// Refuses a request by the status that its fault has, also where the client's dialect has
     /// another for faults of the class.
     fn refuse(mut self, fault: Fault) -> Reply {
-        self.close.note.fault = Some(fault.class);
+        self.close.recorder.set_fault(Some(fault.class));
         let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());
-        let mut reply = fault::reply(self.ask.endpoint.codec, self.close.note.id, fault);
+        let mut reply = fault::reply(self.ask.endpoint.codec, self.close.recorder.id(), fault);
         *reply.status_mut() = status.unwrap_or(reply.status());
         self.finish(reply)
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use toolwright_core::Usage;
 use toolwright_core::fit::Severity;
 
-use crate::telemetry::Exchanged;
+use crate::telemetry::ExchangeRecord;
 use crate::terminal::{Escaped, width};
 
 /// Columns of the client's dialect: the longest id, `openai-responses`.
@@ -28,14 +28,14 @@ const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
 /// An exchange that displays as its short line. The alternate form (`{:#}`) is coloured.
-pub(super) struct ShortLine<'a>(pub(super) &'a Exchanged);
+pub(super) struct ShortLine<'a>(pub(super) &'a ExchangeRecord);
 
 impl fmt::Display for ShortLine<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.0;
-        write!(out, "{:<DIALECT_COLUMNS$} → ", told.dialect.id())?;
+        let record = self.0;
+        write!(out, "{:<DIALECT_COLUMNS$} → ", record.dialect.id())?;
         self.write_model(out)?;
-        let status = match told.status {
+        let status = match record.status {
             200..300 => GREEN,
             // The client disconnected before the reply began.
             0 => DIM,
@@ -45,12 +45,12 @@ impl fmt::Display for ShortLine<'_> {
         painted(
             out,
             status,
-            format_args!(" {:>3}", Known((told.status > 0).then_some(told.status))),
+            format_args!(" {:>3}", Known((record.status > 0).then_some(record.status))),
         )?;
-        write!(out, " {:>7}", ShortDuration::new("", told.took.total).as_str())?;
-        let added = ShortDuration::new("+", told.took.added);
+        write!(out, " {:>7}", ShortDuration::new("", record.timing.total).as_str())?;
+        let added = ShortDuration::new("+", record.timing.added);
         painted(out, DIM, format_args!(" {:>7}", added.as_str()))?;
-        let usage = told.usage.as_ref();
+        let usage = record.usage.as_ref();
         let (input, output) = (usage.map(Usage::input_total), usage.and_then(|own| own.output));
         write!(out, " {:>7} in {:>6} out", Known(input), Known(output))?;
         self.write_rest(out)
@@ -61,9 +61,10 @@ impl ShortLine<'_> {
     /// Writes `upstream/model`, padded. The model is the one that answered, or else the one that the
     /// client asked for.
     fn write_model(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.0;
-        let upstream = told.upstream.as_deref().unwrap_or_default();
-        let model = told.model.as_deref().or(told.asked.as_deref()).unwrap_or("-");
+        let record = self.0;
+        let upstream = record.upstream.as_deref().unwrap_or_default();
+        let model =
+            record.response_model.as_deref().or(record.requested_model.as_deref()).unwrap_or("-");
         let rest = model.strip_prefix(upstream).and_then(|rest| rest.strip_prefix('/'));
         let model = if upstream.is_empty() { model } else { rest.unwrap_or(model) };
         let mut columns = width(upstream) + width(model);
@@ -77,35 +78,36 @@ impl ShortLine<'_> {
 
     /// Writes what only some exchanges have.
     fn write_rest(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.0;
+        let record = self.0;
         let mut separator = "  ";
         let mut next = || std::mem::replace(&mut separator, ", ");
-        for (count, one, many) in
-            [(told.calls.len(), "call", "calls"), (told.ran.len(), "tool run", "tool runs")]
-        {
+        for (count, one, many) in [
+            (record.calls.len(), "call", "calls"),
+            (record.tool_runs.len(), "tool run", "tool runs"),
+        ] {
             if count > 0 {
                 write!(out, "{}{count} {}", next(), if count == 1 { one } else { many })?;
             }
         }
-        let losses = told.losses();
+        let losses = record.loss_count();
         if losses > 0 {
             write!(out, "{}{losses} {}", next(), if losses == 1 { "loss" } else { "losses" })?;
-            let major = told.lost(Severity::Major);
+            let major = record.losses_of(Severity::Major);
             if major > 0 {
                 painted(out, YELLOW, format_args!(" ({major} major)"))?;
             }
         }
-        let error = told.error();
+        let error = record.error();
         if let Some(error) = error {
             out.write_str(next())?;
             painted(out, RED, format_args!("{error}"))?;
         }
-        if told.attempts.len() > 1 {
-            write!(out, "{}{} attempts", next(), told.attempts.len())?;
+        if record.attempts.len() > 1 {
+            write!(out, "{}{} attempts", next(), record.attempts.len())?;
         }
         if losses > 0 || error.is_some() {
             out.write_str(next())?;
-            painted(out, DIM, format_args!("{}", told.id))?;
+            painted(out, DIM, format_args!("{}", record.id))?;
         }
         Ok(())
     }

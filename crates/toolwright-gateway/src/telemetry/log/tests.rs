@@ -16,8 +16,8 @@ use tracing::level_filters::LevelFilter;
 
 use super::*;
 use crate::config::Config;
-use crate::telemetry::exchanged::{Attempt, Payloads};
-use crate::telemetry::{Exchanged, Records, Telemetry};
+use crate::telemetry::record::{Attempt, Payloads};
+use crate::telemetry::{ExchangeRecord, Records, Telemetry};
 
 /// A place for bytes that can be read later.
 #[derive(Debug, Clone, Default)]
@@ -52,28 +52,28 @@ fn log(format: LogFormat) -> Log {
     Log { format, ..Log::default() }
 }
 
-fn told() -> Exchanged {
-    let mut told = Exchanged::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
-    told.asked = Some("fast".into());
-    told.upstream = Some("claude".into());
-    told.upstream_dialect = Some(Dialect::Anthropic);
-    told.model = Some("claude-haiku-5".to_owned());
-    told.answer_id = Some("msg_1".to_owned());
-    told.status = 200;
-    told.stop = Some(StopReason::ToolUse);
-    told.usage =
+fn record() -> ExchangeRecord {
+    let mut record = ExchangeRecord::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
+    record.requested_model = Some("fast".into());
+    record.upstream = Some("claude".into());
+    record.upstream_dialect = Some(Dialect::Anthropic);
+    record.response_model = Some("claude-haiku-5".to_owned());
+    record.response_id = Some("msg_1".to_owned());
+    record.status = 200;
+    record.stop = Some(StopReason::ToolUse);
+    record.usage =
         Some(Usage { input: Some(7), cache_read: Some(3), output: Some(5), ..Usage::default() });
-    told.calls = vec!["read_csv".to_owned()];
-    told.payloads = Some(Payloads {
+    record.calls = vec!["read_csv".to_owned()];
+    record.payloads = Some(Payloads {
         request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
         response: b"data: {\"delta\":\"private answer\"}\n\n".to_vec(),
     });
-    told
+    record
 }
 
 /// The line of one exchange.
-fn line_of(log: &Log, told: Exchanged) -> String {
-    written(log, || telemetry(log).exchanged(told))
+fn line_of(log: &Log, record: ExchangeRecord) -> String {
+    written(log, || telemetry(log).emit(record))
 }
 
 fn telemetry(log: &Log) -> Telemetry {
@@ -82,17 +82,17 @@ fn telemetry(log: &Log) -> Telemetry {
 }
 
 /// An exchange with a value in every column and every optional part.
-fn full_line() -> Exchanged {
+fn full_line() -> ExchangeRecord {
     let loss = |severity| {
         let loss = Loss::new(severity, Site::of(&Origin::NONE), "dropped", "unsupported");
         Entry { path: String::new(), loss }
     };
-    let mut told = told();
-    told.took.total = Duration::from_millis(1_240);
-    told.took.added = Duration::from_micros(110);
-    told.calls.push("git_status".to_owned());
-    told.request.losses = vec![loss(Severity::Major), loss(Severity::Note)];
-    told
+    let mut record = record();
+    record.timing.total = Duration::from_millis(1_240);
+    record.timing.added = Duration::from_micros(110);
+    record.calls.push("git_status".to_owned());
+    record.request_report.losses = vec![loss(Severity::Major), loss(Severity::Note)];
+    record
 }
 
 /// A line without its time.
@@ -102,9 +102,9 @@ fn untimed(line: &str) -> &str {
 
 #[test]
 fn an_exchange_is_one_line_of_json_with_conventional_names() {
-    let told = told();
-    let id = told.id.to_string();
-    let text = line_of(&log(LogFormat::Json), told);
+    let record = record();
+    let id = record.id.to_string();
+    let text = line_of(&log(LogFormat::Json), record);
     assert_eq!(text.lines().count(), 1, "{text}");
     let line = Json::parse(text.trim()).unwrap();
     for (name, value) in [
@@ -136,32 +136,32 @@ fn an_exchange_is_one_line_of_json_with_conventional_names() {
 fn an_exchange_has_a_short_line_in_columns() {
     let whole = full_line();
     let id = whole.id;
-    let failed = Exchanged {
+    let failed = ExchangeRecord {
         dialect: Dialect::OpenaiResponses,
         upstream: Some("openai".into()),
-        model: None,
-        asked: Some("openai/gpt-4o".into()),
+        response_model: None,
+        requested_model: Some("openai/gpt-4o".into()),
         status: 503,
         fault: Some(FaultClass::Overloaded),
         attempts: vec![attempt(), attempt(), attempt()],
         usage: None,
         calls: Vec::new(),
-        ..told()
+        ..record()
     };
     let failed_id = failed.id;
-    let unrouted = Exchanged {
+    let unrouted = ExchangeRecord {
         upstream: None,
-        model: None,
-        asked: None,
+        response_model: None,
+        requested_model: None,
         status: 0,
-        left: true,
+        client_left: true,
         usage: None,
         calls: Vec::new(),
-        ..told()
+        ..record()
     };
     let unrouted_id = unrouted.id;
     let text = log(LogFormat::Text);
-    let lines = [whole, failed, unrouted].map(|told| line_of(&text, told));
+    let lines = [whole, failed, unrouted].map(|record| line_of(&text, record));
     assert_eq!(
         lines.each_ref().map(|line| untimed(line)),
         [
@@ -190,7 +190,7 @@ fn lines_have_colours_only_on_a_terminal() {
     let work = |log: &Log| {
         let telemetry = telemetry(log);
         move || {
-            telemetry.exchanged(full_line());
+            telemetry.emit(full_line());
             tracing::warn!(target: "toolwright::test", why = "\u{1b}[31m", "late");
         }
     };
@@ -204,12 +204,12 @@ fn lines_have_colours_only_on_a_terminal() {
 
 #[test]
 fn names_from_outside_cannot_break_or_colour_a_short_line() {
-    let told = Exchanged {
+    let record = ExchangeRecord {
         upstream: Some("up".into()),
-        model: Some("m\nFAKE\u{1b}[31m\u{202e}\u{2028}".to_owned()),
-        ..told()
+        response_model: Some("m\nFAKE\u{1b}[31m\u{202e}\u{2028}".to_owned()),
+        ..record()
     };
-    let text = line_of(&log(LogFormat::Text), told);
+    let text = line_of(&log(LogFormat::Text), record);
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.contains(r"up/m\nFAKE\u{1b}[31m\u{202e}\u{2028} "), "{text}");
 }
@@ -217,8 +217,8 @@ fn names_from_outside_cannot_break_or_colour_a_short_line() {
 #[test]
 fn names_in_wide_scripts_keep_the_columns() {
     let of = |model: &str| {
-        let told = Exchanged { model: Some(model.to_owned()), ..told() };
-        let line = line_of(&log(LogFormat::Text), told);
+        let record = ExchangeRecord { response_model: Some(model.to_owned()), ..record() };
+        let line = line_of(&log(LogFormat::Text), record);
         let (before, _) = line.split_once(" 200 ").unwrap();
         crate::terminal::width(before)
     };
@@ -237,7 +237,7 @@ fn events_are_a_level_a_message_and_their_fields() {
 
 #[test]
 fn the_full_format_has_every_field() {
-    let text = line_of(&log(LogFormat::Full), told());
+    let text = line_of(&log(LogFormat::Full), record());
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.contains(" INFO toolwright::exchange: exchange "), "{text}");
     assert!(text.contains("gen_ai.request.model=\"fast\""), "{text}");
@@ -251,7 +251,8 @@ fn what_failed_is_told_with_its_class() {
         (None, true, "INFO", Some("client_left")),
         (None, false, "INFO", None),
     ] {
-        let text = line_of(&log(LogFormat::Json), Exchanged { fault, left, ..told() });
+        let text =
+            line_of(&log(LogFormat::Json), ExchangeRecord { fault, client_left: left, ..record() });
         let line = Json::parse(text.trim()).unwrap();
         assert_eq!(line.get("level"), Some(&Json::from(level)));
         assert_eq!(line.get("error.type").and_then(Json::as_str), word);
@@ -262,7 +263,7 @@ fn what_failed_is_told_with_its_class() {
 fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
     for payloads in [false, true] {
         for format in [LogFormat::Text, LogFormat::Full, LogFormat::Json] {
-            let text = line_of(&Log { payloads, level: LevelFilter::TRACE, format }, told());
+            let text = line_of(&Log { payloads, level: LevelFilter::TRACE, format }, record());
             assert_eq!(text.contains("private words"), payloads, "{text}");
             assert_eq!(text.contains("private answer"), payloads, "{text}");
             assert!(!text.contains("hunter2"), "{text}");
@@ -289,8 +290,8 @@ fn the_level_decides_what_is_written() {
         let log = Log { level, ..Log::default() };
         let text = written(&log, || {
             let telemetry = telemetry(&log);
-            telemetry.exchanged(told());
-            telemetry.exchanged(Exchanged { fault: Some(FaultClass::Timeout), ..told() });
+            telemetry.emit(record());
+            telemetry.emit(ExchangeRecord { fault: Some(FaultClass::Timeout), ..record() });
         });
         assert_eq!(text.lines().count(), lines, "{level} {text}");
     }

@@ -6,7 +6,7 @@ use toolwright_core::{Dialect, FaultClass, Usage};
 
 use super::Metrics;
 use super::label::{Attempts, Calls, Left, Losses, Requests, Times, Tokens, Ways};
-use crate::telemetry::Exchanged;
+use crate::telemetry::ExchangeRecord;
 
 impl Metrics {
     pub(in crate::telemetry) fn begun(&self) {
@@ -18,35 +18,35 @@ impl Metrics {
     }
 
     /// Adds an exchange that is over.
-    pub fn count(&self, told: &Exchanged) {
-        let dialect = told.dialect.id();
-        let upstream = told.upstream.as_ref().unwrap_or(&self.none);
-        let upstream_dialect = told.upstream_dialect.map_or("none", Dialect::id);
-        let model = self.model(told.asked.as_ref());
+    pub fn count(&self, record: &ExchangeRecord) {
+        let dialect = record.dialect.id();
+        let upstream = record.upstream.as_ref().unwrap_or(&self.none);
+        let upstream_dialect = record.upstream_dialect.map_or("none", Dialect::id);
+        let model = self.model(record.requested_model.as_ref());
         let requests = Requests {
             dialect,
             upstream: upstream.clone(),
             model: model.clone(),
-            status: class(told.status),
+            status: class(record.status),
         };
         self.requests.get_or_create(&requests).inc();
-        if told.left {
+        if record.client_left {
             self.left.get_or_create(&Left { dialect }).inc();
         }
-        let times = Times { dialect, upstream: upstream.clone(), stream: told.stream };
-        self.total.get_or_create(&times).observe(told.took.total.as_secs_f64());
-        if let Some(first_byte) = told.took.first_byte {
+        let times = Times { dialect, upstream: upstream.clone(), stream: record.stream };
+        self.total.get_or_create(&times).observe(record.timing.total.as_secs_f64());
+        if let Some(first_byte) = record.timing.first_byte {
             self.first_byte.get_or_create(&times).observe(first_byte.as_secs_f64());
         }
-        let way = if told.untouched { "untouched" } else { "translated" };
+        let way = if record.untouched { "untouched" } else { "translated" };
         let ways = Ways { dialect, upstream_dialect, way };
-        self.added.get_or_create(&ways).observe(told.took.added.as_secs_f64());
-        for attempt in &told.attempts {
+        self.added.get_or_create(&ways).observe(record.timing.added.as_secs_f64());
+        for attempt in &record.attempts {
             let outcome = attempt.fault.map_or("ok", FaultClass::word);
             let attempts = Attempts { upstream: attempt.upstream.clone(), outcome };
             self.attempts.get_or_create(&attempts).inc();
         }
-        if let Some(usage) = &told.usage {
+        if let Some(usage) = &record.usage {
             for (direction, kind, tokens) in tokens(usage) {
                 let (upstream, model) = (upstream.clone(), model.clone());
                 let labels = Tokens { upstream, model, direction, kind };
@@ -54,20 +54,20 @@ impl Metrics {
             }
         }
         for severity in Severity::ALL {
-            let lost = told.lost(severity);
+            let lost = record.losses_of(severity);
             if lost > 0 {
                 let severity = severity.word();
                 let losses = Losses { dialect, upstream_dialect, severity };
                 self.losses.get_or_create(&losses).inc_by(lost);
             }
         }
-        self.asked.inc_by(told.calls.len() as u64);
-        for ran in &told.ran {
+        self.asked.inc_by(record.calls.len() as u64);
+        for ran in &record.tool_runs {
             let outcome = ran.error.map_or("ok", CallErrorKind::as_str);
             self.calls.get_or_create(&Calls { by: "gateway", outcome }).inc();
         }
-        self.bytes_in.inc_by(told.bytes_in);
-        self.bytes_out.inc_by(told.bytes_out);
+        self.bytes_in.inc_by(record.bytes_in);
+        self.bytes_out.inc_by(record.bytes_out);
     }
 }
 

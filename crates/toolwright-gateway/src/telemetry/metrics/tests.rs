@@ -5,16 +5,16 @@ use std::time::Duration;
 use toolwright::{CallErrorKind, Caller};
 use toolwright_core::{Dialect, FaultClass, Usage};
 
-use crate::telemetry::exchanged::{Attempt, Ran, Took};
-use crate::telemetry::{Exchanged, Telemetry};
+use crate::telemetry::record::{Attempt, Timing, ToolRun};
+use crate::telemetry::{ExchangeRecord, Telemetry};
 
-fn told(asked: &str) -> Exchanged {
-    let mut told = Exchanged::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
-    told.asked = Some(asked.into());
-    told.upstream = Some("claude".into());
-    told.upstream_dialect = Some(Dialect::Anthropic);
-    told.status = 200;
-    told.took = Took {
+fn record(asked: &str) -> ExchangeRecord {
+    let mut record = ExchangeRecord::new(Dialect::OpenaiChat, "chat", Caller::new("alice"));
+    record.requested_model = Some(asked.into());
+    record.upstream = Some("claude".into());
+    record.upstream_dialect = Some(Dialect::Anthropic);
+    record.status = 200;
+    record.timing = Timing {
         total: Duration::from_millis(3),
         first_byte: Some(Duration::from_millis(2)),
         added: Duration::from_micros(60),
@@ -25,24 +25,25 @@ fn told(asked: &str) -> Exchanged {
         began: Duration::ZERO,
         took: Duration::ZERO,
     };
-    told.attempts = vec![attempt("openai", Some(FaultClass::RateLimited)), attempt("claude", None)];
-    told.usage = Some(Usage {
+    record.attempts =
+        vec![attempt("openai", Some(FaultClass::RateLimited)), attempt("claude", None)];
+    record.usage = Some(Usage {
         input: Some(7),
         cache_read: Some(3),
         output: Some(5),
         reasoning: Some(2),
         ..Usage::default()
     });
-    told.calls = vec!["a".to_owned(), "b".to_owned()];
-    let ran = |tool: &str, error| Ran {
+    record.calls = vec!["a".to_owned(), "b".to_owned()];
+    let ran = |tool: &str, error| ToolRun {
         tool: tool.into(),
         error,
         began: Duration::ZERO,
         took: Duration::ZERO,
     };
-    told.ran = vec![ran("a", None), ran("b", Some(CallErrorKind::TimedOut))];
-    (told.bytes_in, told.bytes_out) = (1_000, 2_000);
-    told
+    record.tool_runs = vec![ran("a", None), ran("b", Some(CallErrorKind::TimedOut))];
+    (record.bytes_in, record.bytes_out) = (1_000, 2_000);
+    record
 }
 
 #[test]
@@ -50,17 +51,17 @@ fn every_number_is_where_it_belongs() {
     let telemetry = Telemetry::default();
     telemetry.metrics().know(["fast"]);
     for asked in ["fast", "fast", "made up 1", "made up 2"] {
-        telemetry.exchanged(told(asked));
+        telemetry.emit(record(asked));
     }
-    let failed = Exchanged {
+    let failed = ExchangeRecord {
         status: 503,
-        left: true,
+        client_left: true,
         upstream: None,
         upstream_dialect: None,
         untouched: true,
-        ..told("fast")
+        ..record("fast")
     };
-    telemetry.exchanged(failed);
+    telemetry.emit(failed);
     let text = telemetry.prometheus();
     for line in [
         r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="fast",status="2xx"} 2"#,
@@ -105,13 +106,13 @@ fn losses_are_counted_by_severity() {
     let wire = WireRequest { path: "/v1/messages".to_owned(), headers: Vec::new(), body };
     let report = Translator::new(from, to, &Options::default()).request(wire).unwrap().report;
     let telemetry = Telemetry::default();
-    let mut told = told("fast");
-    told.dialect = Dialect::Anthropic;
-    told.upstream_dialect = Some(Dialect::Gemini);
-    told.request = report;
-    let lost = told.lost(toolwright_core::fit::Severity::Minor);
+    let mut record = record("fast");
+    record.dialect = Dialect::Anthropic;
+    record.upstream_dialect = Some(Dialect::Gemini);
+    record.request_report = report;
+    let lost = record.losses_of(toolwright_core::fit::Severity::Minor);
     assert!(lost > 0);
-    telemetry.exchanged(told);
+    telemetry.emit(record);
     let line = format!(
         r#"toolwright_losses_total{{dialect="anthropic",upstream_dialect="gemini",severity="minor"}} {lost}"#
     );

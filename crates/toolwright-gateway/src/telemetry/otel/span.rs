@@ -9,7 +9,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Dialect, FaultClass, Json, object};
 
 use super::settings::Settings;
-use crate::telemetry::Exchanged;
+use crate::telemetry::ExchangeRecord;
 use crate::telemetry::line::{operation, provider};
 use crate::telemetry::trace::{Trace, TraceParent};
 
@@ -36,10 +36,10 @@ pub(super) fn document(spans: Vec<Json>, settings: &Settings) -> Json {
 }
 
 /// The exchange, its attempts and its calls.
-pub(super) fn spans(told: &Exchanged, trace: &Trace) -> Vec<Json> {
-    let mut spans = vec![exchange(told, trace)];
-    let operation = operation(told.endpoint);
-    for (number, attempt) in told.attempts.iter().enumerate() {
+pub(super) fn spans(record: &ExchangeRecord, trace: &Trace) -> Vec<Json> {
+    let mut spans = vec![exchange(record, trace)];
+    let operation = operation(record.endpoint);
+    for (number, attempt) in record.attempts.iter().enumerate() {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", Some(operation));
         attributes.text("toolwright.upstream", Some(&attempt.upstream));
@@ -49,13 +49,13 @@ pub(super) fn spans(told: &Exchanged, trace: &Trace) -> Vec<Json> {
             kind: CLIENT,
             own: trace.child(number),
             parent: Some(trace.own),
-            start: told.start + attempt.began,
+            start: record.start + attempt.began,
             took: attempt.took,
             error: attempt.fault.map(FaultClass::word),
             attributes,
         }));
     }
-    for (number, ran) in told.ran.iter().enumerate() {
+    for (number, ran) in record.tool_runs.iter().enumerate() {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", Some("execute_tool"));
         attributes.text("gen_ai.tool.name", Some(&ran.tool));
@@ -63,9 +63,9 @@ pub(super) fn spans(told: &Exchanged, trace: &Trace) -> Vec<Json> {
         spans.push(span(&Span {
             name: format!("execute_tool {}", ran.tool),
             kind: INTERNAL,
-            own: trace.child(told.attempts.len() + number),
+            own: trace.child(record.attempts.len() + number),
             parent: Some(trace.own),
-            start: told.start + ran.began,
+            start: record.start + ran.began,
             took: ran.took,
             error: ran.error.map(CallErrorKind::as_str),
             attributes,
@@ -74,36 +74,36 @@ pub(super) fn spans(told: &Exchanged, trace: &Trace) -> Vec<Json> {
     spans
 }
 
-fn exchange(told: &Exchanged, trace: &Trace) -> Json {
-    let operation = operation(told.endpoint);
+fn exchange(record: &ExchangeRecord, trace: &Trace) -> Json {
+    let operation = operation(record.endpoint);
     let mut all = Attributes::default();
     all.text("gen_ai.operation.name", Some(operation));
-    all.text("gen_ai.provider.name", told.upstream_dialect.map(provider));
-    all.text("gen_ai.request.model", told.asked.as_deref());
-    all.text("gen_ai.response.model", told.model.as_deref());
-    all.text("gen_ai.response.id", told.answer_id.as_deref());
-    if let Some(stop) = told.stop {
+    all.text("gen_ai.provider.name", record.upstream_dialect.map(provider));
+    all.text("gen_ai.request.model", record.requested_model.as_deref());
+    all.text("gen_ai.response.model", record.response_model.as_deref());
+    all.text("gen_ai.response.id", record.response_id.as_deref());
+    if let Some(stop) = record.stop {
         let reasons = vec![Json::Object(object! {"stringValue": finish_reason(stop)})];
         let reasons = object! {"arrayValue": object! {"values": reasons}};
         all.push("gen_ai.response.finish_reasons", reasons);
     }
-    if let Some(usage) = &told.usage {
+    if let Some(usage) = &record.usage {
         all.number("gen_ai.usage.input_tokens", Some(usage.input_total()));
         all.number("gen_ai.usage.output_tokens", usage.output);
     }
-    all.text("error.type", told.error());
-    all.number("http.response.status_code", Some(u64::from(told.status)));
-    all.text("toolwright.request.id", Some(&told.id.to_string()));
-    all.text("toolwright.client", Some(&told.client.id));
-    all.text("toolwright.tenant", Some(&told.client.tenant));
-    all.text("toolwright.dialect", Some(told.dialect.id()));
-    all.text("toolwright.endpoint", Some(told.endpoint));
-    all.text("toolwright.upstream", told.upstream.as_deref());
-    all.text("toolwright.upstream.dialect", told.upstream_dialect.map(Dialect::id));
-    all.flag("toolwright.stream", told.stream);
-    all.flag("toolwright.untouched", told.untouched);
-    all.number("toolwright.losses", Some(told.losses() as u64));
-    let name = match &told.asked {
+    all.text("error.type", record.error());
+    all.number("http.response.status_code", Some(u64::from(record.status)));
+    all.text("toolwright.request.id", Some(&record.id.to_string()));
+    all.text("toolwright.client", Some(&record.client.id));
+    all.text("toolwright.tenant", Some(&record.client.tenant));
+    all.text("toolwright.dialect", Some(record.dialect.id()));
+    all.text("toolwright.endpoint", Some(record.endpoint));
+    all.text("toolwright.upstream", record.upstream.as_deref());
+    all.text("toolwright.upstream.dialect", record.upstream_dialect.map(Dialect::id));
+    all.flag("toolwright.stream", record.stream);
+    all.flag("toolwright.untouched", record.untouched);
+    all.number("toolwright.losses", Some(record.loss_count() as u64));
+    let name = match &record.requested_model {
         Some(model) => format!("{operation} {model}"),
         None => operation.to_owned(),
     };
@@ -112,9 +112,9 @@ fn exchange(told: &Exchanged, trace: &Trace) -> Json {
         kind: SERVER,
         own: trace.own,
         parent: trace.parent,
-        start: told.start,
-        took: told.took.total,
-        error: told.error(),
+        start: record.start,
+        took: record.timing.total,
+        error: record.error(),
         attributes: all,
     })
 }

@@ -91,14 +91,14 @@ async fn losses_are_as_described_from_memory_and_from_the_ledger() {
         let config = toolwright_gateway::config::Config { losses, ..super::config(folder.path()) };
         let telemetry = Telemetry::open(&config).unwrap();
         let mut one = begin(&telemetry);
-        one.request = report();
-        one.upstream_dialect = Some(Dialect::Gemini);
-        let (id, alice) = (one.id, Caller::new("alice").with_tenant("acme"));
+        one.set_upstream("google", Some(Dialect::Gemini));
+        one.set_request_report(report());
+        let (id, alice) = (one.id(), Caller::new("alice").with_tenant("acme"));
         one.finish();
         let found = telemetry.losses(id, &alice).await.unwrap().unwrap();
         assert_eq!(check.violations(&found), []);
         let none = begin(&telemetry);
-        let id = none.id;
+        let id = none.id();
         none.finish();
         let found = telemetry.losses(id, &alice).await.unwrap().unwrap();
         assert_eq!(check.violations(&found), []);

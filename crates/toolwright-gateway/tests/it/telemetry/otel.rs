@@ -11,7 +11,7 @@ use toolwright_core::Json;
 use toolwright_gateway::telemetry::otel::{Exporter, Settings};
 use toolwright_gateway::telemetry::{Telemetry, trace};
 
-use super::{begin, fill};
+use super::{begin, full_record};
 
 const CLIENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -89,11 +89,17 @@ fn text<'s>(span: &'s Json, name: &str) -> &'s str {
 async fn an_exchange_is_a_span_with_its_attempts_and_calls_below() {
     let (address, mut posted) = collector("200 OK").await;
     let telemetry = telemetry(&address);
-    let mut one = begin(&telemetry);
-    one.traced(&headers(CLIENT));
+    let mut record = full_record();
+    let attempts = std::mem::take(&mut record.attempts);
+    let mut one = telemetry.recorder(record);
+    one.trace(&headers(CLIENT));
     let upstream = one.traceparent().unwrap();
-    fill(&mut one);
-    let id = one.id.to_string();
+    let mut waiting = one.wait();
+    for attempt in attempts {
+        waiting.add_attempt(attempt);
+    }
+    drop(waiting);
+    let id = one.id().to_string();
     one.finish();
     telemetry.flush().await.unwrap();
 
@@ -156,11 +162,11 @@ async fn a_client_that_wants_no_trace_gets_none() {
     let (address, mut posted) = collector("200 OK").await;
     let telemetry = telemetry(&address);
     let mut quiet = begin(&telemetry);
-    quiet.traced(&headers(&CLIENT.replace("-01", "-00")));
+    quiet.trace(&headers(&CLIENT.replace("-01", "-00")));
     quiet.finish();
     let mut own = begin(&telemetry);
-    own.traced(&HeaderMap::new());
-    let id = own.id;
+    own.trace(&HeaderMap::new());
+    let id = own.id();
     own.finish();
     telemetry.flush().await.unwrap();
     let (_, body) = posted.recv().await.unwrap();
@@ -176,7 +182,7 @@ async fn many_exchanges_are_sent_together() {
     let telemetry = Arc::new(telemetry(&address));
     for _ in 0..100 {
         let mut one = begin(&telemetry);
-        one.traced(&HeaderMap::new());
+        one.trace(&HeaderMap::new());
         one.finish();
     }
     telemetry.flush().await.unwrap();
@@ -191,7 +197,7 @@ async fn spans_that_no_collector_takes_are_counted() {
     let (address, _posted) = collector("503 Service Unavailable").await;
     let telemetry = telemetry(&address);
     let mut one = begin(&telemetry);
-    one.traced(&HeaderMap::new());
+    one.trace(&HeaderMap::new());
     one.finish();
     telemetry.flush().await.unwrap();
     let text = telemetry.prometheus();
@@ -203,8 +209,8 @@ fn without_a_collector_the_clients_own_span_goes_on() {
     let telemetry = Telemetry::default();
     let mut one = begin(&telemetry);
     assert_eq!(one.traceparent(), None);
-    one.traced(&headers(CLIENT));
+    one.trace(&headers(CLIENT));
     assert_eq!(one.traceparent().unwrap(), CLIENT);
-    one.traced(&HeaderMap::new());
+    one.trace(&HeaderMap::new());
     assert_eq!(one.traceparent(), None);
 }

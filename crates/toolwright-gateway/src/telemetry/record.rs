@@ -1,4 +1,4 @@
-//! What is told of one exchange when it is over.
+//! The record of one exchange.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,80 +13,80 @@ use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
 use super::RequestId;
 use super::trace::Trace;
 
-/// One exchange: who asked what, who answered, what it took, what was lost.
+/// Everything that log, metrics and ledger say about one exchange.
 #[derive(Debug, Clone)]
-pub struct Exchanged {
-    /// Its id
+pub struct ExchangeRecord {
+    /// Request id assigned by the gateway
     pub id: RequestId,
-    /// When the request came
+    /// When the head of the request was read
     pub start: SystemTime,
     /// The client's dialect
     pub dialect: Dialect,
-    /// The endpoint by its name: `chat`, `responses`, `messages`, `converse`, …
+    /// The name of the endpoint: `chat`, `responses`, `messages`, `converse`, …
     pub endpoint: &'static str,
     /// The client by the name of its key, and its tenant
     pub client: Caller,
-    /// The model as the client named it
-    pub asked: Option<Arc<str>>,
+    /// The model that the client asked for
+    pub requested_model: Option<Arc<str>>,
     /// The upstream that answered, or was asked last
     pub upstream: Option<Arc<str>>,
     /// The upstream's dialect
     pub upstream_dialect: Option<Dialect>,
     /// The model that answered, as the upstream names it
-    pub model: Option<String>,
-    /// The upstream's id of the answer
-    pub answer_id: Option<String>,
-    /// Whether a stream was asked for
+    pub response_model: Option<String>,
+    /// The upstream's id of the reply
+    pub response_id: Option<String>,
+    /// Whether the client asked for a stream
     pub stream: bool,
-    /// Whether the bytes passed through as they were, in both directions
+    /// Whether the bytes passed unchanged in both directions
     pub untouched: bool,
-    /// The HTTP status that the client got
+    /// The HTTP status of the reply; 0 if the client disconnected before it
     pub status: u16,
-    /// What went wrong, if something did: before the answer, or in the middle of it
+    /// The fault, before the reply or in the middle of it
     pub fault: Option<FaultClass>,
-    /// Whether the client left before the end
-    pub left: bool,
+    /// Whether the client disconnected before the end of the reply
+    pub client_left: bool,
     /// Every attempt at an upstream, in order
     pub attempts: Vec<Attempt>,
-    /// How long it took
-    pub took: Took,
-    /// What it cost, as far as the upstream told
+    /// Durations
+    pub timing: Timing,
+    /// Tokens that the upstream counted
     pub usage: Option<Usage>,
     /// Why the model stopped
     pub stop: Option<StopReason>,
     /// The tools that the model called, in order
     pub calls: Vec<String>,
-    /// The calls that the gateway made itself
-    pub ran: Vec<Ran>,
-    /// What the translation of the request reports
-    pub request: Report,
-    /// What the translation of the answer reports
-    pub response: Report,
+    /// The calls that the gateway ran itself
+    pub tool_runs: Vec<ToolRun>,
+    /// The report of the translation of the request
+    pub request_report: Report,
+    /// The report of the translation of the reply
+    pub response_report: Report,
     /// The size of the request's body
     pub bytes_in: u64,
     /// The size of the reply's body
     pub bytes_out: u64,
-    /// The bodies, where [`Telemetry::wants_payloads`](super::Telemetry::wants_payloads)
+    /// The bodies, if [`Telemetry::wants_payloads`](super::Telemetry::wants_payloads)
     pub payloads: Option<Payloads>,
     /// Its place in a trace, if it is in one
     pub trace: Option<Trace>,
 }
 
-/// How long an exchange took.
+/// The durations of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Took {
+pub struct Timing {
     /// From the head of the request to the last byte of the reply
     pub total: Duration,
     /// To the first byte of the reply's body
     pub first_byte: Option<Duration>,
-    /// What the gateway itself added: all but the waiting for client, upstream and tools
+    /// The time that the gateway added: the total without waits for client, upstream and tools
     pub added: Duration,
 }
 
 /// One attempt at an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Who was asked
+    /// The upstream
     pub upstream: Arc<str>,
     /// How it failed, if it did
     pub fault: Option<FaultClass>,
@@ -96,9 +96,9 @@ pub struct Attempt {
     pub took: Duration,
 }
 
-/// One call that the gateway made itself.
+/// One call that the gateway ran itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ToolRun {
     /// The tool
     pub tool: Arc<str>,
     /// How it failed, if it did
@@ -118,33 +118,33 @@ pub struct Payloads {
     pub response: Vec<u8>,
 }
 
-impl Exchanged {
-    /// An exchange that begins now, of which nothing else is known yet.
-    pub fn new(dialect: Dialect, endpoint: &'static str, client: Caller) -> Exchanged {
-        Exchanged {
+impl ExchangeRecord {
+    /// Creates the record of an exchange that begins now.
+    pub fn new(dialect: Dialect, endpoint: &'static str, client: Caller) -> ExchangeRecord {
+        ExchangeRecord {
             id: RequestId::random(),
             start: SystemTime::now(),
             dialect,
             endpoint,
             client,
-            asked: None,
+            requested_model: None,
             upstream: None,
             upstream_dialect: None,
-            model: None,
-            answer_id: None,
+            response_model: None,
+            response_id: None,
             stream: false,
             untouched: false,
             status: 0,
             fault: None,
-            left: false,
+            client_left: false,
             attempts: Vec::new(),
-            took: Took::default(),
+            timing: Timing::default(),
             usage: None,
             stop: None,
             calls: Vec::new(),
-            ran: Vec::new(),
-            request: Report::default(),
-            response: Report::default(),
+            tool_runs: Vec::new(),
+            request_report: Report::default(),
+            response_report: Report::default(),
             bytes_in: 0,
             bytes_out: 0,
             payloads: None,
@@ -152,12 +152,12 @@ impl Exchanged {
         }
     }
 
-    /// Takes over what was seen of an answer. Of several answers, as when the gateway runs tools
-    /// itself, the usage adds up and the rest is that of the last.
-    pub fn saw(&mut self, watch: Watch) {
+    /// Adds what was seen of a reply. Of several replies, as when the gateway runs tools itself, usage
+    /// and calls add up and the rest is that of the last.
+    pub fn add_reply(&mut self, watch: Watch) {
         let Watch { id, model, calls, stop, usage, fault, .. } = watch;
-        self.answer_id = id.or(self.answer_id.take());
-        self.model = model.or(self.model.take());
+        self.response_id = id.or(self.response_id.take());
+        self.response_model = model.or(self.response_model.take());
         self.calls.extend(calls);
         self.stop = stop.or(self.stop);
         self.fault = fault.or(self.fault);
@@ -167,19 +167,19 @@ impl Exchanged {
         }
     }
 
-    /// How many things of a severity were lost, on both ways.
-    pub fn lost(&self, severity: Severity) -> u64 {
-        let losses = self.request.losses.iter().chain(&self.response.losses);
+    /// The number of losses of a severity, of request and reply.
+    pub fn losses_of(&self, severity: Severity) -> u64 {
+        let losses = self.request_report.losses.iter().chain(&self.response_report.losses);
         losses.filter(|entry| entry.loss.severity == severity).count() as u64
     }
 
-    /// How many things were lost, on both ways.
-    pub fn losses(&self) -> usize {
-        self.request.losses.len() + self.response.losses.len()
+    /// The number of losses, of request and reply.
+    pub fn loss_count(&self) -> usize {
+        self.request_report.losses.len() + self.response_report.losses.len()
     }
 
-    /// What went wrong in a word: the class of the fault, or that the client left.
+    /// The class of the fault, or `client_left` if the client disconnected.
     pub fn error(&self) -> Option<&'static str> {
-        self.fault.map(FaultClass::word).or(self.left.then_some("client_left"))
+        self.fault.map(FaultClass::word).or(self.client_left.then_some("client_left"))
     }
 }
