@@ -258,7 +258,7 @@ impl Work {
                     .add_reply(own.map(|call| call.name.clone()), response.usage.as_ref());
             }
             RunEvent::CallDone(done) => {
-                self.run_record.add_tool_run(done);
+                self.run_record.add_executed_call(done);
                 if self.has_effect(done.outcome.name.as_deref().unwrap_or_default()) {
                     self.effects.note(done);
                 }

@@ -17,7 +17,7 @@ use toolwright_core::origin::Origin;
 use toolwright_core::translate::Report;
 use toolwright_core::{FaultClass, Json, object};
 
-use super::record::{Attempt, Payloads, ToolRun};
+use super::record::{Attempt, ExecutedCall, Payloads};
 use super::{ExchangeRecord, RequestId};
 use crate::config::{self, OnFailure};
 
@@ -207,7 +207,7 @@ fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
         usage: record.usage.take(),
         stop: record.stop,
         calls: std::mem::take(&mut record.calls),
-        ran: std::mem::take(&mut record.tool_runs).into_iter().map(ran).collect(),
+        ran: std::mem::take(&mut record.executed_calls).into_iter().map(ran).collect(),
         bytes_in: record.bytes_in,
         bytes_out: record.bytes_out,
         losses: losses(&record.request_report),
@@ -221,7 +221,7 @@ fn attempt(Attempt { upstream, fault, took, .. }: Attempt) -> Tried<FaultClass> 
     Tried { name: upstream, error: fault, duration: took }
 }
 
-fn ran(ToolRun { tool, error, took, .. }: ToolRun) -> Tried<CallErrorKind> {
+fn ran(ExecutedCall { tool, error, took, .. }: ExecutedCall) -> Tried<CallErrorKind> {
     Tried { name: tool, error, duration: took }
 }
 

@@ -70,7 +70,7 @@ macro_rules! line {
                 toolwright.untouched = record.untouched,
                 toolwright.attempts = record.attempts.len(),
                 toolwright.calls = record.calls.len(),
-                toolwright.ran = record.tool_runs.len(),
+                toolwright.ran = record.executed_calls.len(),
                 toolwright.losses = record.loss_count(),
                 toolwright.losses.major = record.losses_of(Severity::Major),
                 toolwright.bytes_in = record.bytes_in,

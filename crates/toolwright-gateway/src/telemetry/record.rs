@@ -57,7 +57,7 @@ pub struct ExchangeRecord {
     /// The tools that the model called, in order
     pub calls: Vec<String>,
     /// The calls that the gateway ran itself
-    pub tool_runs: Vec<ToolRun>,
+    pub executed_calls: Vec<ExecutedCall>,
     /// The report of the translation of the request
     pub request_report: Report,
     /// The report of the translation of the reply
@@ -98,7 +98,7 @@ pub struct Attempt {
 
 /// One call that the gateway ran itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolRun {
+pub struct ExecutedCall {
     /// The tool
     pub tool: Arc<str>,
     /// How it failed, if it did
@@ -142,7 +142,7 @@ impl ExchangeRecord {
             usage: None,
             stop: None,
             calls: Vec::new(),
-            tool_runs: Vec::new(),
+            executed_calls: Vec::new(),
             request_report: Report::default(),
             response_report: Report::default(),
             bytes_in: 0,

@@ -11,7 +11,7 @@ use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Usage};
 
 use super::AttemptContext;
-use super::record::{Attempt, ExchangeRecord, ToolRun};
+use super::record::{Attempt, ExchangeRecord, ExecutedCall};
 
 /// What a run did so far. Clones share one state.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ struct State {
     attempts: Vec<Attempt>,
     report: Option<Report>,
     calls: Vec<String>,
-    tool_runs: Vec<ToolRun>,
+    executed_calls: Vec<ExecutedCall>,
     usage: Option<Usage>,
 }
 
@@ -99,12 +99,14 @@ impl RunRecord {
     }
 
     /// Records a call that has ended.
-    pub fn add_tool_run(&self, done: &Done) {
+    pub fn add_executed_call(&self, done: &Done) {
         let took = done.duration;
         let name = done.outcome.name.as_deref().unwrap_or_default().into();
         let error = done.error.as_ref().map(|error| error.kind);
         let began = self.context.elapsed().saturating_sub(took);
-        self.with(|state| state.tool_runs.push(ToolRun { tool: name, error, began, took }));
+        self.with(|state| {
+            state.executed_calls.push(ExecutedCall { tool: name, error, began, took })
+        });
     }
 
     /// Takes the usage of the exchange from the reply, which reports the sum of all turns. `paid` of these
@@ -130,7 +132,7 @@ impl RunRecord {
         record.upstream_dialect = state.codec.map(ToolCodec::dialect).or(record.upstream_dialect);
         record.attempts.extend(state.attempts);
         record.calls.splice(..0, state.calls);
-        record.tool_runs.extend(state.tool_runs);
+        record.executed_calls.extend(state.executed_calls);
         if let Some(report) = state.report {
             record.request_report = report;
         }

@@ -15,7 +15,7 @@ use toolwright_core::dialect::{WireRequest, lookup};
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_gateway::config::{self, Config};
-use toolwright_gateway::telemetry::record::{Attempt, Payloads, ToolRun};
+use toolwright_gateway::telemetry::record::{Attempt, ExecutedCall, Payloads};
 use toolwright_gateway::telemetry::{ExchangeRecord, ExchangeRecorder, Records, Telemetry, ledger};
 
 /// A configuration with its data in a folder.
@@ -71,7 +71,7 @@ fn fill(record: &mut ExchangeRecord) {
     record.usage = Some(Usage { input: Some(7), output: Some(5), ..Usage::default() });
     record.stop = Some(StopReason::MaxTokens);
     record.calls = vec!["a".to_owned()];
-    record.tool_runs = vec![ToolRun {
+    record.executed_calls = vec![ExecutedCall {
         tool: "b".into(),
         error: Some(CallErrorKind::Failed),
         began: Duration::ZERO,

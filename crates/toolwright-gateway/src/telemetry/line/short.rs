@@ -83,7 +83,7 @@ impl ShortLine<'_> {
         let mut next = || std::mem::replace(&mut separator, ", ");
         for (count, one, many) in [
             (record.calls.len(), "call", "calls"),
-            (record.tool_runs.len(), "tool run", "tool runs"),
+            (record.executed_calls.len(), "tool run", "tool runs"),
         ] {
             if count > 0 {
                 write!(out, "{}{count} {}", next(), if count == 1 { one } else { many })?;

@@ -62,7 +62,7 @@ impl Metrics {
             }
         }
         self.asked.inc_by(record.calls.len() as u64);
-        for ran in &record.tool_runs {
+        for ran in &record.executed_calls {
             let outcome = ran.error.map_or("ok", CallErrorKind::as_str);
             self.calls.get_or_create(&Calls { by: "gateway", outcome }).inc();
         }

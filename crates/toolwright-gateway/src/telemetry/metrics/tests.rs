@@ -5,7 +5,7 @@ use std::time::Duration;
 use toolwright::{CallErrorKind, Caller};
 use toolwright_core::{Dialect, FaultClass, Usage};
 
-use crate::telemetry::record::{Attempt, Timing, ToolRun};
+use crate::telemetry::record::{Attempt, ExecutedCall, Timing};
 use crate::telemetry::{ExchangeRecord, Telemetry};
 
 fn record(asked: &str) -> ExchangeRecord {
@@ -35,13 +35,13 @@ fn record(asked: &str) -> ExchangeRecord {
         ..Usage::default()
     });
     record.calls = vec!["a".to_owned(), "b".to_owned()];
-    let ran = |tool: &str, error| ToolRun {
+    let ran = |tool: &str, error| ExecutedCall {
         tool: tool.into(),
         error,
         began: Duration::ZERO,
         took: Duration::ZERO,
     };
-    record.tool_runs = vec![ran("a", None), ran("b", Some(CallErrorKind::TimedOut))];
+    record.executed_calls = vec![ran("a", None), ran("b", Some(CallErrorKind::TimedOut))];
     (record.bytes_in, record.bytes_out) = (1_000, 2_000);
     record
 }

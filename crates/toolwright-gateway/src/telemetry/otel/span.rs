@@ -55,7 +55,7 @@ pub(super) fn spans(record: &ExchangeRecord, trace: &Trace) -> Vec<Json> {
             attributes,
         }));
     }
-    for (number, ran) in record.tool_runs.iter().enumerate() {
+    for (number, ran) in record.executed_calls.iter().enumerate() {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", Some("execute_tool"));
         attributes.text("gen_ai.tool.name", Some(&ran.tool));
