@@ -9,8 +9,8 @@ use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
-use crate::proxy::hold::Hold;
 use crate::proxy::keep::Keep;
+use crate::proxy::pending_turns::PendingTurns;
 use crate::proxy::responses::ResponseStore;
 use crate::proxy::route::{AliasRoute, Routes};
 use crate::proxy::saved_runs::SavedRuns;
@@ -29,7 +29,7 @@ pub struct Gateway {
     /// Opaque reasoning that clients cannot carry
     pub keep: Arc<Keep>,
     /// Turns that clients did not see
-    pub hold: Arc<Hold>,
+    pub pending_turns: Arc<PendingTurns>,
     /// Runs of tools, for retries
     pub runs: Arc<SavedRuns>,
     /// Answers that clients of the Responses API refer to
@@ -62,8 +62,8 @@ impl Gateway {
         let live = RwLock::new(Arc::new(live));
         let responses =
             Arc::new(ResponseStore::new(Arc::new(ExpiringStore::in_memory()), config.responses));
-        let (keep, hold, runs) = (Arc::default(), Arc::default(), Arc::default());
-        Ok(Gateway { live, keep, hold, runs, responses, telemetry })
+        let (keep, pending_turns, runs) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Gateway { live, keep, pending_turns, runs, responses, telemetry })
     }
 
     /// With stored responses, reasoning and runs in the data folder, which exists.

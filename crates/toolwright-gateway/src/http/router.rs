@@ -92,9 +92,9 @@ impl Router {
                 recorder.set_reservation(reservation);
                 let close = Close::new(recorder, Arc::clone(&ask.client), keep, share);
                 let exchange = Exchange::new(ask, routes, close, busy);
-                let hold = Arc::clone(&self.gateway.hold);
+                let pending_turns = Arc::clone(&self.gateway.pending_turns);
                 let runs = Arc::clone(&self.gateway.runs);
-                let exchange = exchange.with_tools(Arc::clone(&live.tools), hold, runs);
+                let exchange = exchange.with_tools(Arc::clone(&live.tools), pending_turns, runs);
                 let responses = Arc::clone(&self.gateway.responses);
                 exchange.with_responses(responses).run().await
             }

@@ -28,7 +28,7 @@ use super::collect;
 use super::effects::Effects;
 use super::endpoint::Purpose;
 use super::fallback::Fallback;
-use super::hold::Hold;
+use super::pending_turns::PendingTurns;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::relay::Source;
 use super::responses::ResponseStore;
@@ -51,7 +51,7 @@ pub struct Exchange {
     close: Close,
     /// The tools that the gateway runs itself
     tools: Arc<Tools>,
-    hold: Arc<Hold>,
+    pending_turns: Arc<PendingTurns>,
     /// Runs of earlier attempts
     runs: Arc<SavedRuns>,
     /// What the tools of this request did
@@ -81,7 +81,7 @@ impl Exchange {
             routes,
             close,
             tools: Arc::default(),
-            hold: Arc::default(),
+            pending_turns: Arc::default(),
             runs: Arc::default(),
             effects: Effects::default(),
         }
@@ -90,8 +90,13 @@ impl Exchange {
     /// With tools that the gateway runs itself, turns that clients did not see, and runs of earlier
     /// attempts.
     #[must_use]
-    pub fn with_tools(self, tools: Arc<Tools>, hold: Arc<Hold>, runs: Arc<SavedRuns>) -> Exchange {
-        Exchange { tools, hold, runs, ..self }
+    pub fn with_tools(
+        self,
+        tools: Arc<Tools>,
+        pending_turns: Arc<PendingTurns>,
+        runs: Arc<SavedRuns>,
+    ) -> Exchange {
+        Exchange { tools, pending_turns, runs, ..self }
     }
 
     /// With a store for answers that the client may refer to.
@@ -108,7 +113,7 @@ impl Exchange {
         }
         match self.tools.wanted(&self.ask) {
             Ok(None) => {}
-            Ok(Some(toolbox)) => return self.work(toolbox).await,
+            Ok(Some(toolbox)) => return self.run_tools(toolbox).await,
             Err(fault) => return self.fail(fault.into()),
         }
         let answer = match self.answer().await {

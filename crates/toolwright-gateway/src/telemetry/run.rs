@@ -105,7 +105,7 @@ impl RunRecord {
         let error = done.error.as_ref().map(|error| error.kind);
         let began = self.context.elapsed().saturating_sub(took);
         self.with(|state| {
-            state.executed_calls.push(ExecutedCall { tool: name, error, began, took })
+            state.executed_calls.push(ExecutedCall { tool: name, error, began, took });
         });
     }
 

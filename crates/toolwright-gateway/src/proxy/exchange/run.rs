@@ -11,23 +11,23 @@ use toolwright_core::{Fault, Response};
 
 use super::Exchange;
 use crate::http::Reply;
-use crate::proxy::consult::Consult;
+use crate::proxy::fallback_model::FallbackModel;
 use crate::proxy::fault;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::relay::Source;
 use crate::proxy::saved_runs::Claim;
-use crate::proxy::work::{Job, Work};
+use crate::proxy::tool_run::{Job, ToolRun};
 use crate::telemetry::RunRecord;
 
 /// The answer of a run.
-enum Worked {
+enum RunReply {
     Whole(Box<Response>),
     Stream(EventStream),
 }
 
 impl Exchange {
     /// Runs tools for the client, and answers with what the model says in the end.
-    pub(super) async fn work(mut self, toolbox: Toolbox) -> Reply {
+    pub(super) async fn run_tools(mut self, toolbox: Toolbox) -> Reply {
         let run_record = RunRecord::new(self.close.recorder.attempt_context());
         self.close.recorder.follow(run_record.clone());
         // The request is there until the run has ended.
@@ -46,9 +46,9 @@ impl Exchange {
         };
         let waiting = self.close.recorder.wait();
         let answer = if self.ask.stream {
-            work.stream().await.map(Worked::Stream)
+            work.stream().await.map(RunReply::Stream)
         } else {
-            work.whole().await.map(|response| Worked::Whole(Box::new(response)))
+            work.whole().await.map(|response| RunReply::Whole(Box::new(response)))
         };
         drop(waiting);
         let client = self.ask.endpoint.codec;
@@ -57,8 +57,8 @@ impl Exchange {
         let translation = Translation { upstream, ..Translation::local(client, options) };
         self.close.recorder.merge_run();
         match answer {
-            Ok(Worked::Stream(events)) => self.relay(Source::Events(events), &translation),
-            Ok(Worked::Whole(response)) => self.whole(*response, &translation),
+            Ok(RunReply::Stream(events)) => self.relay(Source::Events(events), &translation),
+            Ok(RunReply::Whole(response)) => self.whole(*response, &translation),
             Err(fault) => self.fail(fault.into()),
         }
     }
@@ -69,7 +69,7 @@ impl Exchange {
         toolbox: Toolbox,
         run_record: &RunRecord,
         claim: Option<Claim>,
-    ) -> Result<(Box<Work>, Asked), Fault> {
+    ) -> Result<(Box<ToolRun>, Asked), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.ask, &request);
         let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.close.keep()));
@@ -77,11 +77,11 @@ impl Exchange {
         let job = Job {
             id: self.close.recorder.id(),
             caller: self.ask.client.caller(),
-            model: Consult::new(ask, candidates, keep, run_record.clone(), share).model(),
+            model: FallbackModel::new(ask, candidates, keep, run_record.clone(), share).model(),
             toolbox,
             limits: self.tools.limits,
             run_record: run_record.clone(),
-            hold: Arc::clone(&self.hold),
+            pending_turns: Arc::clone(&self.pending_turns),
             journal: self.runs.journal(),
             claim,
             effects: self.effects.clone(),

@@ -1,7 +1,7 @@
-//! The turns of a run as one answer: one start, the parts of all turns one after another, one stop,
-//! one end. Calls of the gateway's own tools are not in it, or the client would answer them.
+//! The turns of a run as one reply for the client: one start, the parts of all turns in order, one stop,
+//! one end. Calls of the gateway's own tools are left out, because the client would answer them.
 //!
-//! Where the answer must have a form, only the last turn has it: nothing is shown before that is known.
+//! If the request sets a format for the reply, only the last turn is shown, because only it has the format.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,32 +11,32 @@ use toolwright_core::part::Body;
 use toolwright_core::request::Format;
 use toolwright_core::{Event, Part, Request, Response, Usage};
 
-/// What stands between the words of two turns.
+/// Separates the texts of two turns.
 const GAP: &str = "\n\n";
 
-/// Shows a run to a client.
-pub struct Show {
+/// Turns the events of a run into the events that the client gets.
+pub struct RunView {
     /// The names of the client's tools
     theirs: HashSet<String>,
-    /// How many parts were shown
+    /// The number of parts that were sent
     parts: usize,
-    /// The parts of this turn, by their index there and in the whole
+    /// The parts of this turn: index in the turn and index in the reply
     turn: HashMap<usize, usize>,
     begun: bool,
-    /// What was not shown of this turn, where the answer must have a form
+    /// Events of this turn that are held back, if the reply has a format
     held: Option<Vec<Event>>,
-    /// Whether there were words in earlier turns
+    /// Whether earlier turns had text
     spoke: bool,
-    /// Whether there were words in this turn
+    /// Whether this turn had text
     speaks: bool,
 }
 
-impl Show {
-    /// To a client with a request.
-    pub fn new(request: &Request) -> Show {
+impl RunView {
+    /// Creates the view for a request.
+    pub fn new(request: &Request) -> RunView {
         let theirs = request.tools.iter().map(|tool| tool.name.clone()).collect();
         let form = matches!(request.format, Some(Format::Json | Format::Schema(_)));
-        Show {
+        RunView {
             theirs,
             parts: 0,
             turn: HashMap::new(),
@@ -47,7 +47,7 @@ impl Show {
         }
     }
 
-    /// Shows what there is to see of an event of a turn.
+    /// Emits the events for the client that an event of a turn results in.
     pub fn event(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::Start(start) => {
@@ -83,7 +83,7 @@ impl Show {
         self.speaks = false;
     }
 
-    /// Shows an event of a part, under its index in the whole.
+    /// Emits an event of a part, with its index in the reply.
     fn part(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::PartStart { index, head, extra } => {
@@ -114,7 +114,7 @@ impl Show {
         }
     }
 
-    /// Shows that the run is done.
+    /// Emits the end of the reply.
     pub fn end(&mut self, finished: Finished, out: &mut Vec<Event>) {
         out.extend(self.held.take().unwrap_or_default());
         let response = self.whole(finished);
@@ -123,7 +123,7 @@ impl Show {
         out.push(Event::End);
     }
 
-    /// The last answer, with what all turns cost.
+    /// The last response, with the usage of all turns.
     pub fn whole(&self, finished: Finished) -> Response {
         let Finished { mut response, usage, .. } = finished;
         response.parts.retain(|part| !self.hides_part(part));
@@ -131,7 +131,7 @@ impl Show {
         response
     }
 
-    /// Whether calls of a tool are the client's to answer.
+    /// Whether the client answers calls of a tool.
     pub fn shows(&self, tool: &str) -> bool {
         self.theirs.contains(tool)
     }

@@ -1,14 +1,14 @@
-//! A request whose tools the gateway runs itself: the model is asked, its calls are made, and it is
-//! asked again, until there is an answer for the client.
+//! Runs tools for a request: asks the model, executes its calls and asks it again, until there is a reply
+//! for the client.
 //!
 //! ```text
-//! ask → tools (which) → saved_runs (an earlier attempt) → hold (turns that the client did not see)
-//!     → run: consult ⇄ toolbox → show
+//! request → tools → saved_runs (an earlier attempt) → pending_turns
+//!         → run: fallback_model ⇄ toolbox → run_view
 //! ```
 //!
-//! A run that may be retried is saved after each answer of the model, before its calls are made, and
-//! again when they are done. Its calls go on if the client leaves, so that their ends are known to the
-//! next attempt.
+//! A run that may be retried is saved after each reply of the model, before its calls are executed, and
+//! again after them. Its calls continue if the client disconnects, so that the next attempt knows their
+//! outcomes.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -28,48 +28,48 @@ use toolwright_core::event::split::split;
 use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
 
 use super::effects::Effects;
-use super::hold::Hold;
+use super::pending_turns::PendingTurns;
+use super::run_view::RunView;
 use super::saved_runs::{Claim, Record};
-use super::show::Show;
 use crate::telemetry::{RequestId, RunRecord};
 
-/// What the model is told of a call that needs a person's word.
-const NOBODY: &str = "Nobody can be asked here, and the operator has not allowed this tool.";
+/// The outcome of a call that needs approval, for the model.
+const NO_APPROVER: &str = "Nobody can be asked here, and the operator has not allowed this tool.";
 
-/// What a run for a client is made of.
+/// The parts of a run for a client.
 pub struct Job {
-    /// Our id of the request, and so of the run
+    /// The id of the request and of the run
     pub id: RequestId,
-    /// For whom
+    /// The client
     pub caller: Caller,
-    /// Who answers
+    /// The model
     pub model: Model,
     /// The tools
     pub toolbox: Toolbox,
-    /// How far it may go
+    /// Limits on turns, calls and duration
     pub limits: Limits,
-    /// What is told of it
+    /// Records the run
     pub run_record: RunRecord,
-    /// Where turns are held that the client does not see
-    pub hold: Arc<Hold>,
-    /// Where effects are recorded
+    /// Stores turns that the client does not see
+    pub pending_turns: Arc<PendingTurns>,
+    /// Records effects
     pub journal: SharedJournal,
-    /// The run's place among saved ones, if the request may be retried
+    /// The claim on the saved run, if the request may be retried
     pub claim: Option<Claim>,
-    /// What its tools do
+    /// The effects of its tools
     pub effects: Effects,
 }
 
-/// A run for a client, under way. Dropping it ends the run and its calls.
-pub struct Work {
+/// A run for a client. Dropping it ends the run and its calls.
+pub struct ToolRun {
     run: Run,
-    show: Show,
+    view: RunView,
     run_record: RunRecord,
-    hold: Arc<Hold>,
+    pending_turns: Arc<PendingTurns>,
     client: Arc<str>,
-    /// How many messages the conversation began with
+    /// The number of messages in the request
     given: usize,
-    /// Tokens that earlier attempts have paid for
+    /// Tokens that were charged to earlier attempts
     paid: u64,
     toolbox: Toolbox,
     claim: Option<Claim>,
@@ -78,8 +78,8 @@ pub struct Work {
 }
 
 impl Job {
-    /// Begins to answer a request.
-    pub fn begin(mut self, mut request: Request) -> Result<Box<Work>, Fault> {
+    /// Starts the run for a request.
+    pub fn begin(mut self, mut request: Request) -> Result<Box<ToolRun>, Fault> {
         if let Some(both) =
             request.tools.iter().find(|own| self.toolbox.handler(&own.name).is_some())
         {
@@ -87,9 +87,9 @@ impl Job {
         }
         let found = self.claim.as_mut().and_then(|claim| claim.found.take());
         if found.is_none() {
-            self.hold.recall(&self.caller.id, &mut request, Instant::now());
+            self.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
         }
-        let show = Show::new(&request);
+        let view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
         // Its model is the alias that the client said; each candidate has its own name.
         request.model = None;
@@ -112,12 +112,12 @@ impl Job {
         };
         let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
-        Ok(Box::new(Work {
+        Ok(Box::new(ToolRun {
             paid: run.usage().total(),
             run,
-            show,
+            view,
             run_record: self.run_record,
-            hold: self.hold,
+            pending_turns: self.pending_turns,
             client,
             given,
             toolbox,
@@ -128,8 +128,8 @@ impl Job {
     }
 }
 
-impl Work {
-    /// The final answer, whole.
+impl ToolRun {
+    /// Runs to the end and returns the final response.
     pub async fn whole(mut self: Box<Self>) -> Result<Response, Fault> {
         loop {
             match self.step().await? {
@@ -138,18 +138,18 @@ impl Work {
                 }
                 RunEvent::Finished(finished) => {
                     self.finished(&finished);
-                    return Ok(self.show.whole(*finished));
+                    return Ok(self.view.whole(*finished));
                 }
                 _ => {}
             }
         }
     }
 
-    /// The answer as it is made, once it has begun: first what an earlier attempt has made of it.
+    /// Returns the reply as a stream, after its first event. It begins with what an earlier attempt produced.
     pub async fn stream(mut self: Box<Self>) -> Result<EventStream, Fault> {
         let mut events = Vec::new();
         for event in self.run.answers(self.given).into_iter().flat_map(split) {
-            self.show.event(event, &mut events);
+            self.view.event(event, &mut events);
         }
         let effects = self.effects.clone();
         let (work, mut events) =
@@ -161,12 +161,12 @@ impl Work {
         Ok(Box::pin(Showing { events: events.into(), next, effects }))
     }
 
-    /// Works on until there is something to show. Gives itself back if there may be more.
+    /// Runs until there are events for the client. Returns itself if there may be more.
     async fn more(mut self: Box<Self>) -> (Option<Box<Self>>, Vec<Event>) {
         let mut events = Vec::new();
         loop {
             match self.step().await {
-                Ok(RunEvent::Model(event)) => self.show.event(event, &mut events),
+                Ok(RunEvent::Model(event)) => self.view.event(event, &mut events),
                 Ok(RunEvent::Answered(response)) if response.calls().next().is_some() => {
                     match self.make_calls(&response).await {
                         Ok(work) => self = work,
@@ -175,7 +175,7 @@ impl Work {
                 }
                 Ok(RunEvent::Finished(finished)) => {
                     self.finished(&finished);
-                    self.show.end(*finished, &mut events);
+                    self.view.end(*finished, &mut events);
                     return (None, events);
                 }
                 Ok(_) => {}
@@ -187,8 +187,8 @@ impl Work {
         }
     }
 
-    /// Makes the calls of an answer. If the run is saved, this is a task of its own, which goes on if
-    /// the client leaves.
+    /// Executes the calls of a reply. If the run is saved, this is a task of its own, which continues if
+    /// the client disconnects.
     async fn make_calls(mut self: Box<Self>, response: &Response) -> Result<Box<Self>, Fault> {
         if self.claim.is_none() {
             return self.calls_done().await.map(|()| self);
@@ -208,13 +208,13 @@ impl Work {
         ended.map_err(|_| Fault::new(FaultClass::Internal, "The calls of the run were cut off."))?
     }
 
-    /// Works on until all calls of a turn have their outcomes.
+    /// Runs until all calls of a turn have outcomes.
     async fn calls_done(&mut self) -> Result<(), Fault> {
         while !matches!(self.step().await?, RunEvent::TurnDone { .. }) {}
         Ok(())
     }
 
-    /// What happens next in the run, noted. Nobody can be asked here.
+    /// Returns and records the next event of the run. Approvals are refused, because no person can be asked.
     async fn step(&mut self) -> Result<RunEvent, Fault> {
         loop {
             if let Some(event) = self.run.next().await.map_err(failed)? {
@@ -232,12 +232,12 @@ impl Work {
                 return Ok(RunEvent::Finished(Box::new(finished)));
             }
             for id in waiting {
-                self.run.answer(&id, Answer::Reject(NOBODY.to_owned())).map_err(failed)?;
+                self.run.answer(&id, Answer::Reject(NO_APPROVER.to_owned())).map_err(failed)?;
             }
         }
     }
 
-    /// Saves the run as far as it went, if another attempt may want it.
+    /// Saves the run so far, if it may be retried.
     async fn save(&mut self) -> Result<(), Fault> {
         let Some(claim) = &self.claim else { return Ok(()) };
         let (digest, given) = (claim.digest().to_owned(), self.given);
@@ -253,7 +253,7 @@ impl Work {
     fn note(&self, event: &RunEvent) {
         match event {
             RunEvent::Answered(response) => {
-                let own = response.calls().filter(|call| !self.show.shows(&call.name));
+                let own = response.calls().filter(|call| !self.view.shows(&call.name));
                 self.run_record
                     .add_reply(own.map(|call| call.name.clone()), response.usage.as_ref());
             }
@@ -267,22 +267,22 @@ impl Work {
         }
     }
 
-    /// Holds what the client does not see, if it will come back for it.
+    /// Stores the turns that the client does not see, if it has calls to answer.
     fn finished(&self, finished: &Finished) {
         self.run_record.use_reply_usage(self.paid);
         let calls = finished.response.calls();
-        let theirs = calls.filter(|call| self.show.shows(&call.name));
+        let theirs = calls.filter(|call| self.view.shows(&call.name));
         let ids: Vec<String> = theirs.filter_map(|call| call.id.clone()).collect();
         let made = finished.messages.get(self.given..).unwrap_or_default();
         if !ids.is_empty() && made.len() > 1 {
-            self.hold.remember(&self.client, ids, made.to_vec(), Instant::now());
+            self.pending_turns.remember(&self.client, ids, made.to_vec(), Instant::now());
         }
     }
 }
 
-type More = Pin<Box<dyn Future<Output = (Option<Box<Work>>, Vec<Event>)> + Send>>;
+type More = Pin<Box<dyn Future<Output = (Option<Box<ToolRun>>, Vec<Event>)> + Send>>;
 
-/// The events of a run for its client.
+/// The stream of events of a run for its client.
 struct Showing {
     events: VecDeque<Event>,
     next: Option<More>,
@@ -310,8 +310,8 @@ impl Stream for Showing {
     }
 }
 
-/// What a client is told of a run that did not finish. More of the same would not help it, so it is
-/// nothing that an SDK tries again by itself.
+/// The fault of a run that did not finish. It has a class that SDKs do not retry, because a retry would
+/// fail in the same way.
 fn failed(error: RunError) -> Fault {
     match error {
         RunError::Model(fault) => *fault,

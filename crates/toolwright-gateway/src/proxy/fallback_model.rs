@@ -1,8 +1,8 @@
-//! Whoever answers a request, as one model for a run: candidates in order, each asked as in any
-//! exchange, and its answer in canonical words.
+//! The candidates of a request as one model for a run: each is asked in order, as in any exchange, until
+//! one answers.
 //!
-//! Who answered one turn is asked first in the next. Another is asked as long as nothing of the
-//! turn was given away.
+//! The candidate that answered one turn is asked first in the next. The next candidate is asked only if
+//! nothing of the turn was sent to the client.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -36,40 +36,40 @@ use super::whole;
 use crate::http::Share;
 use crate::telemetry::RunRecord;
 
-/// The candidates of a request, as one model.
-pub struct Consult {
+/// A model that falls back to the next candidate of a request.
+pub struct FallbackModel {
     ask: Arc<Ask>,
     candidates: Vec<Candidate>,
     keep: Arc<Keep>,
     run_record: RunRecord,
-    /// The memory for answers, all of which are there until the run has ended
+    /// Memory for replies, all of which are held until the run ends
     share: Mutex<Share>,
-    /// Who is asked first
+    /// The index of the candidate that is asked first
     first: AtomicUsize,
-    /// How many ids of calls were made up
+    /// The number of call ids that were generated
     ids: Arc<AtomicUsize>,
 }
 
-impl Consult {
-    /// The candidates of a request, of whom there is at least one.
+impl FallbackModel {
+    /// Creates a model of one or more candidates.
     pub fn new(
         ask: Arc<Ask>,
         candidates: Vec<Candidate>,
         keep: Arc<Keep>,
         run_record: RunRecord,
         share: Share,
-    ) -> Consult {
+    ) -> FallbackModel {
         let (first, ids) = (AtomicUsize::new(0), Arc::default());
-        Consult { ask, candidates, keep, run_record, share: Mutex::new(share), first, ids }
+        FallbackModel { ask, candidates, keep, run_record, share: Mutex::new(share), first, ids }
     }
 
-    /// The model that a run asks.
+    /// Converts it into the model of a run.
     pub fn model(self) -> Model {
         let name = self.ask.model.clone();
         Model::at(self, name)
     }
 
-    /// Asks one after another until somebody answers.
+    /// Asks the candidates in order until one answers.
     async fn answer(&self, request: &Request) -> Result<EventStream, Fault> {
         let first = self.first.load(Ordering::Relaxed);
         let mut fallback = Fallback::from(&self.candidates, first);
@@ -117,7 +117,7 @@ impl Consult {
         Ok(self.hear(remote, incoming, &report).await?)
     }
 
-    /// A client that wants its answer whole has the vendor asked for a whole one.
+    /// Decodes a reply. A client that asked for a whole response gets it from a whole reply.
     async fn hear(
         &self,
         remote: &Remote,
@@ -135,7 +135,7 @@ impl Consult {
     }
 }
 
-impl Upstream for Consult {
+impl Upstream for FallbackModel {
     async fn respond(&self, request: Request) -> Result<Response, Fault> {
         let events: Vec<Event> = self.stream(request).await?.collect().await;
         join(events).map_err(|fault| *fault)
@@ -154,8 +154,8 @@ impl Upstream for Consult {
     }
 }
 
-/// An answer in which each call has an id that no other of the conversation has, and that the client
-/// sends back: the client and the run know a call by the same.
+/// A stream in which each call has an id that is unique in the conversation and that the client's dialect
+/// can carry, so that client and run use the same id.
 struct Naming {
     events: EventStream,
     taken: HashSet<String>,

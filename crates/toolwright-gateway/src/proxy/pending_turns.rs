@@ -1,9 +1,9 @@
-//! Turns that a client did not see, until it comes back with the outcomes of its own calls.
+//! Turns of a run that the client did not see, stored until it sends the outcomes of its own calls.
 //!
-//! A run for a client ends when the model calls one of the client's tools. What the model and the
-//! gateway's tools said before that, and beside it, is held by the ids of those calls, and put back
-//! into the client's next request, so that the model finds its own conversation. What nobody asked
-//! for in a while is forgotten; then the conversation is still legal, and the model knows less.
+//! A run ends when the model calls one of the client's tools. The turns before that call, and the
+//! outcomes beside it, are stored by the ids of those calls and inserted into the client's next request,
+//! so that the model sees the whole conversation. If they have expired, the conversation is still valid
+//! but lacks these turns.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,47 +13,47 @@ use toolwright::bounded::BoundedMap;
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Role};
 
-/// The most bytes that are held, about.
-const BYTES: usize = 64 << 20;
+/// Maximum size of all pending turns, in bytes of memory, approximately.
+const MAX_BYTES: usize = 64 << 20;
 
-/// How long turns are held that nobody asks for.
+/// Time after which pending turns expire.
 const AGE: Duration = Duration::from_hours(1);
 
-/// What is held for all clients.
+/// The pending turns of all clients.
 #[derive(Debug, Default)]
-pub struct Hold(Mutex<Store>);
+pub struct PendingTurns(Mutex<Store>);
 
-/// Turns by client and the id of the first call that it has to answer.
+/// Pending turns by client and id of the first call that the client has to answer.
 type Store = BoundedMap<(Arc<str>, String), Arc<Turns>, Instant>;
 
-/// Turns of one run.
+/// The pending turns of one run.
 #[derive(Debug)]
 struct Turns {
     /// The calls that the client has to answer
     calls: Vec<String>,
-    /// All that was said, the answer with these calls last but for the outcomes beside them
+    /// The messages of the run; the reply with these calls is the last, except for outcomes beside them
     messages: Vec<Message>,
 }
 
-impl Hold {
-    /// Holds the turns of a run that ended with calls for a client.
+impl PendingTurns {
+    /// Stores the turns of a run that ended with calls for the client.
     pub fn remember(&self, client: &str, calls: Vec<String>, messages: Vec<Message>, now: Instant) {
         let Some(first) = calls.first().cloned() else { return };
         let size = messages.iter().flat_map(|own| &own.parts).map(weight).sum();
-        if size > BYTES / 8 {
+        if size > MAX_BYTES / 8 {
             return;
         }
         let key = (Arc::from(client), first);
         let mut store = self.store();
         store.insert(key, Arc::new(Turns { calls, messages }), size, now + AGE);
-        store.trim(now, usize::MAX, BYTES);
+        store.trim(now, usize::MAX, MAX_BYTES);
     }
 
-    /// Puts what is held for a client back into its request.
+    /// Inserts the pending turns of a client into its request.
     pub fn recall(&self, client: &str, request: &mut Request, now: Instant) {
         {
             let mut store = self.store();
-            store.trim(now, usize::MAX, BYTES);
+            store.trim(now, usize::MAX, MAX_BYTES);
             if store.is_empty() {
                 return;
             }
@@ -85,7 +85,7 @@ impl Hold {
     }
 }
 
-/// About how many bytes of memory a part takes.
+/// The approximate size of a part, in bytes of memory.
 fn weight(part: &Part) -> usize {
     let own = match &part.body {
         Body::Text(text) | Body::Refusal(text) => text.len(),
