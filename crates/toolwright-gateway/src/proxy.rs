@@ -31,8 +31,7 @@
 //! | [`fault`] | a failure in the client's own dialect |
 
 pub mod ask;
-pub mod bundle;
-pub mod close;
+pub mod coalescing;
 pub mod collect;
 pub mod effects;
 pub mod endpoint;
@@ -40,14 +39,14 @@ pub mod exchange;
 pub mod fallback;
 pub mod fallback_model;
 pub mod fault;
+pub mod finalizer;
 pub mod headers;
 pub mod identity;
 pub mod keep;
 mod named;
-pub mod pass;
+pub mod passthrough;
 pub mod pending_turns;
 pub mod prepare;
-pub mod relay;
 pub mod responses;
 pub mod route;
 pub mod run_view;
@@ -55,5 +54,6 @@ pub mod saved_runs;
 pub mod send;
 pub mod tokens;
 pub mod tool_run;
+pub mod translating;
 pub mod weight;
 pub mod whole;

@@ -22,20 +22,20 @@ use toolwright_core::translate::{Options, StreamReader};
 use toolwright_core::{Fault, Json, Request, Response};
 
 use super::ask::Ask;
-use super::bundle::Bundle;
-use super::close::Close;
+use super::coalescing::CoalescingBody;
 use super::collect;
 use super::effects::Effects;
 use super::endpoint::Purpose;
 use super::fallback::Fallback;
+use super::finalizer::Finalizer;
 use super::pending_turns::PendingTurns;
 use super::prepare::{self, Prepared, Translation, Way};
-use super::relay::Source;
 use super::responses::ResponseStore;
 use super::responses::capture::Capture;
 use super::route::{Candidate, Place, Routes};
 use super::saved_runs::SavedRuns;
 use super::send::{self, Failure};
+use super::translating::Source;
 use super::weight::SMALL;
 use super::whole;
 use crate::http::Reply;
@@ -48,7 +48,7 @@ pub struct Exchange {
     /// The parsed body of the request, until it is decoded
     parsed: Option<Json>,
     routes: Arc<Routes>,
-    close: Close,
+    finalizer: Finalizer,
     /// The tools that the gateway runs itself
     tools: Arc<Tools>,
     pending_turns: Arc<PendingTurns>,
@@ -72,14 +72,19 @@ enum Answer {
 
 impl Exchange {
     /// Creates the exchange of a request that the gateway works on since the start of `busy`.
-    pub fn new(mut ask: Ask, routes: Arc<Routes>, mut close: Close, busy: BusySpan) -> Exchange {
-        close.recorder.set_request(&ask.model, ask.stream, &ask.received);
-        close.recorder.work(busy);
+    pub fn new(
+        mut ask: Ask,
+        routes: Arc<Routes>,
+        mut finalizer: Finalizer,
+        busy: BusySpan,
+    ) -> Exchange {
+        finalizer.recorder.set_request(&ask.model, ask.stream, &ask.received);
+        finalizer.recorder.work(busy);
         Exchange {
             parsed: ask.parsed.take(),
             ask: Arc::new(ask),
             routes,
-            close,
+            finalizer,
             tools: Arc::default(),
             pending_turns: Arc::default(),
             runs: Arc::default(),
@@ -102,7 +107,7 @@ impl Exchange {
     /// With a store for answers that the client may refer to.
     #[must_use]
     pub fn with_responses(mut self, store: Arc<ResponseStore>) -> Exchange {
-        self.close.capture = Capture::new(store, &self.ask);
+        self.finalizer.capture = Capture::new(store, &self.ask);
         self
     }
 
@@ -125,7 +130,7 @@ impl Exchange {
             Answer::Translated(incoming, translation) => {
                 let think_tags = translation.options.think_tags == Some(true);
                 let reader = StreamReader::new(translation.upstream).with_think_tags(think_tags);
-                let body = Bundle::new(incoming.body);
+                let body = CoalescingBody::new(incoming.body);
                 self.relay(Source::Bytes(Box::new((body, reader))), &translation)
             }
             Answer::Whole(response, translation) => self.whole(*response, &translation),
@@ -164,17 +169,17 @@ impl Exchange {
     ) -> Result<Answer, Box<Failure>> {
         let remote = match &candidate.place {
             Place::Offline => {
-                self.close.recorder.set_upstream(candidate.upstream(), None);
+                self.finalizer.recorder.set_upstream(candidate.upstream(), None);
                 self.ask.state.check(None, false).map_err(Failure::unfit)?;
                 self.room(self.ask.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
             Place::Remote(remote) => remote,
         };
-        self.close.recorder.set_upstream(remote.id(), Some(remote.codec().dialect()));
+        self.finalizer.recorder.set_upstream(remote.id(), Some(remote.codec().dialect()));
         let prepared = self.prepare(remote, candidate).await?;
-        let context = self.close.recorder.attempt_context();
-        let mut waiting = self.close.recorder.wait();
+        let context = self.finalizer.recorder.attempt_context();
+        let mut waiting = self.finalizer.recorder.wait();
         let attempts = |attempt| waiting.add_attempt(attempt);
         let sent = send::send(&self.ask, remote, &prepared, patience, context, attempts).await;
         drop(waiting);
@@ -184,7 +189,7 @@ impl Exchange {
                 if !self.is_other(&incoming) {
                     return Ok(Answer::Untouched(incoming));
                 }
-                self.close.recorder.set_untouched(false);
+                self.finalizer.recorder.set_untouched(false);
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.ask, &self.ask.read(None)?);
@@ -194,7 +199,7 @@ impl Exchange {
             }
             Way::Translated(mut translation) => {
                 let report = std::mem::take(&mut translation.report);
-                self.close.recorder.set_request_report(report);
+                self.finalizer.recorder.set_request_report(report);
                 let incoming = sent?;
                 drop(prepared.body);
                 if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
@@ -218,12 +223,12 @@ impl Exchange {
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
         // A stream is made from what is read, for as long as the client takes it.
         let few = if self.ask.stream { 0 } else { SMALL };
-        let waiting = self.close.recorder.wait();
-        let collected = collect::collect(remote, incoming, few, &mut self.close.share).await;
+        let waiting = self.finalizer.recorder.wait();
+        let collected = collect::collect(remote, incoming, few, &mut self.finalizer.share).await;
         drop(waiting);
         let read = collected.and_then(|wire| whole::read(remote, wire));
         if let Err(fault) = &read {
-            self.close.recorder.fail_attempt(fault.class);
+            self.finalizer.recorder.fail_attempt(fault.class);
         }
         read
     }
@@ -235,7 +240,7 @@ impl Exchange {
     ) -> Result<Prepared, Box<Failure>> {
         let untouched = prepare::is_native(&self.ask, remote, candidate);
         self.ask.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
-        self.close.recorder.set_untouched(untouched);
+        self.finalizer.recorder.set_untouched(untouched);
         if untouched {
             self.parsed = None;
             self.room(self.ask.copied_for(&candidate.model)).await?;
@@ -247,7 +252,7 @@ impl Exchange {
         }
         let request = self.read()?;
         let options = Options { changed: self.ask.state.edited, ..Options::default() };
-        let keep = self.close.keep();
+        let keep = self.finalizer.keep();
         let prepared = prepare::translated(&self.ask, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
@@ -260,7 +265,7 @@ impl Exchange {
 
     /// Has room for so much besides the bytes of the request. Somebody else may need less.
     async fn room(&mut self, size: usize) -> Result<(), Box<Failure>> {
-        self.close.share.resize(size).await.map_err(|full| Failure::unfit(full.into()))
+        self.finalizer.share.resize(size).await.map_err(|full| Failure::unfit(full.into()))
     }
 
     /// The answer of a model of our own.
@@ -269,7 +274,7 @@ impl Exchange {
         let codec = self.ask.endpoint.codec;
         let options = Options { strict: self.ask.strict, asked, ..Options::default() };
         let translation = Translation::local(codec, options);
-        let waiting = self.close.recorder.wait();
+        let waiting = self.finalizer.recorder.wait();
         if self.ask.stream {
             let events = model.stream(request).await;
             drop(waiting);

@@ -36,7 +36,7 @@ impl Exchange {
             Err(failure) => return self.fail(failure),
         };
         // Nobody else took part in this answer.
-        self.close.recorder.clear_upstream();
+        self.finalizer.recorder.clear_upstream();
         if self.ask.endpoint.purpose == Purpose::ShowModel {
             let reply = fault::document(&describe(&candidate));
             return self.finish(reply);

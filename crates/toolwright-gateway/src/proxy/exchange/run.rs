@@ -14,9 +14,9 @@ use crate::http::Reply;
 use crate::proxy::fallback_model::FallbackModel;
 use crate::proxy::fault;
 use crate::proxy::prepare::{self, Translation};
-use crate::proxy::relay::Source;
 use crate::proxy::saved_runs::Claim;
 use crate::proxy::tool_run::{Job, ToolRun};
+use crate::proxy::translating::Source;
 use crate::telemetry::RunRecord;
 
 /// The answer of a run.
@@ -28,13 +28,13 @@ enum RunReply {
 impl Exchange {
     /// Runs tools for the client, and answers with what the model says in the end.
     pub(super) async fn run_tools(mut self, toolbox: Toolbox) -> Reply {
-        let run_record = RunRecord::new(self.close.recorder.attempt_context());
-        self.close.recorder.follow(run_record.clone());
+        let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
+        self.finalizer.recorder.follow(run_record.clone());
         // The request is there until the run has ended.
         if let Err(full) = self.room(self.ask.weight()).await {
             return self.fail(full);
         }
-        let share = self.close.share.beside();
+        let share = self.finalizer.share.beside();
         let claim = match self.runs.claim(&self.ask, share).await {
             Ok(claim) => claim,
             Err(fault) => return self.refuse(fault),
@@ -44,7 +44,7 @@ impl Exchange {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
         };
-        let waiting = self.close.recorder.wait();
+        let waiting = self.finalizer.recorder.wait();
         let answer = if self.ask.stream {
             work.stream().await.map(RunReply::Stream)
         } else {
@@ -55,7 +55,7 @@ impl Exchange {
         let options = Options { strict: self.ask.strict, asked, ..Options::default() };
         let upstream = run_record.codec().unwrap_or(client);
         let translation = Translation { upstream, ..Translation::local(client, options) };
-        self.close.recorder.merge_run();
+        self.finalizer.recorder.merge_run();
         match answer {
             Ok(RunReply::Stream(events)) => self.relay(Source::Events(events), &translation),
             Ok(RunReply::Whole(response)) => self.whole(*response, &translation),
@@ -72,10 +72,10 @@ impl Exchange {
     ) -> Result<(Box<ToolRun>, Asked), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.ask, &request);
-        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.close.keep()));
-        let share = self.close.share.beside();
+        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.finalizer.keep()));
+        let share = self.finalizer.share.beside();
         let job = Job {
-            id: self.close.recorder.id(),
+            id: self.finalizer.recorder.id(),
             caller: self.ask.client.caller(),
             model: FallbackModel::new(ask, candidates, keep, run_record.clone(), share).model(),
             toolbox,
@@ -92,9 +92,9 @@ impl Exchange {
     /// Refuses a request by the status that its fault has, also where the client's dialect has
     /// another for faults of the class.
     fn refuse(mut self, fault: Fault) -> Reply {
-        self.close.recorder.set_fault(Some(fault.class));
+        self.finalizer.recorder.set_fault(Some(fault.class));
         let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());
-        let mut reply = fault::reply(self.ask.endpoint.codec, self.close.recorder.id(), fault);
+        let mut reply = fault::reply(self.ask.endpoint.codec, self.finalizer.recorder.id(), fault);
         *reply.status_mut() = status.unwrap_or(reply.status());
         self.finish(reply)
     }

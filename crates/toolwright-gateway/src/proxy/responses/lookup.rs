@@ -10,7 +10,7 @@ use super::record::{Content, Record, Stored, item_id};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::{Reply, ReplyBody, Share};
 use crate::key::Client;
-use crate::proxy::bundle::Bundle;
+use crate::proxy::coalescing::CoalescingBody;
 use crate::proxy::endpoint::{filtered, leads_elsewhere, without_key};
 use crate::proxy::{fault as reply, headers, send};
 
@@ -170,7 +170,7 @@ impl ResponseStore {
         if lookup.action == Action::Delete {
             self.remove(asker.client, &lookup.id).await?;
         }
-        let mut reply = Reply::new(ReplyBody::stream(Bundle::new(body)));
+        let mut reply = Reply::new(ReplyBody::stream(CoalescingBody::new(body)));
         *reply.status_mut() = status;
         *reply.headers_mut() = headers::back(headers);
         Ok(reply)

@@ -10,9 +10,9 @@ use crate::http::Share;
 use crate::key::Client;
 use crate::telemetry::ExchangeRecorder;
 
-/// The resources of one exchange until its end. Dropped before [`Close::done`], the exchange is recorded
+/// The resources of one exchange until its end. Dropped before [`Finalizer::done`], the exchange is recorded
 /// as one whose client disconnected.
-pub struct Close {
+pub struct Finalizer {
     /// Records the exchange
     pub recorder: ExchangeRecorder,
     /// What it has of the memory, besides the client's own bytes
@@ -23,15 +23,15 @@ pub struct Close {
     keep: Arc<Keep>,
 }
 
-impl Close {
+impl Finalizer {
     /// Creates the end of an exchange with a client.
     pub fn new(
         recorder: ExchangeRecorder,
         client: Arc<Client>,
         keep: Arc<Keep>,
         share: Share,
-    ) -> Close {
-        Close { recorder, share, capture: None, client, keep }
+    ) -> Finalizer {
+        Finalizer { recorder, share, capture: None, client, keep }
     }
 
     /// Where opaque reasoning is kept.

@@ -1,5 +1,5 @@
-//! An answer in the client's dialect as it is being made: bytes of a vendor or events of our own in,
-//! bytes of the client's dialect out, no more than a frame behind.
+//! The body of a reply that is translated as it arrives: bytes of an upstream or events of the gateway in,
+//! bytes in the client's dialect out, at most one frame behind.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,87 +13,87 @@ use toolwright_core::event::Event;
 use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};
 
-use super::bundle::Bundle;
-use super::close::Close;
+use super::coalescing::CoalescingBody;
 use super::collect::LONGEST;
+use super::finalizer::Finalizer;
 use crate::http::Full;
 use crate::telemetry::{BYTES_PER_TOKEN, BusySpan};
 
-/// Where the events of an answer come from.
+/// The source of the events of a reply.
 pub enum Source {
-    /// A vendor's stream
-    Bytes(Box<(Bundle, StreamReader)>),
-    /// A model or a run of our own
+    /// The stream of an upstream
+    Bytes(Box<(CoalescingBody, StreamReader)>),
+    /// A model or a run of the gateway
     Events(EventStream),
-    /// Nowhere: all was said
+    /// None, after the end
     Over,
 }
 
-/// How long the rest of a vendor's stream may take after its end was said. What is read to its end
-/// leaves a connection that can be used again.
-const REST: Duration = Duration::from_secs(1);
+/// Maximum time for draining a stream after its last event. A stream that is read to its end leaves a
+/// connection that can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The most calls of one stream. Each may be continued until the end, so a fragment is looked for
+/// Maximum number of calls in one stream. Each may continue until the end, so each fragment is looked up
 /// among all of them.
-pub(super) const CALLS: usize = 1024;
+pub(super) const MAX_CALLS: usize = 1024;
 
-/// The body of an answer that is translated as it arrives.
-pub struct Relay {
+/// The body of a reply that is translated as it arrives.
+pub struct TranslatingBody {
     source: Source,
     writer: StreamWriter,
-    /// What was read and not yet written
+    /// Events that were read and not yet written
     events: Vec<Event>,
     out: Vec<u8>,
-    /// How many bytes the vendor has sent
-    taken: usize,
-    /// How many bytes of words were read
+    /// Bytes that the upstream has sent
+    received: usize,
+    /// Bytes of text that were read
     words: u64,
-    /// How many bytes have come that are no whole frame yet
+    /// Bytes of an incomplete frame
     unread: usize,
-    /// How many bytes of words were read and not yet written
+    /// Bytes of text that were read and not yet written
     held: usize,
-    /// How many bytes of memory it has besides
+    /// Bytes of memory that are reserved for other purposes
     room: usize,
     strictness: Strictness,
-    /// What is left to do at the end; none when it is done
-    close: Option<Close>,
+    /// None after the end
+    finalizer: Option<Finalizer>,
 }
 
-/// Whether a loss ends an answer.
+/// Whether a loss ends the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
     /// Losses are reported
     Reports,
-    /// The first loss breaks the answer off
+    /// The first loss ends the reply with a fault
     Refuses,
 }
 
-impl Relay {
-    /// An answer from a source through a writer.
+impl TranslatingBody {
+    /// Creates the body of a reply.
     pub fn new(
         source: Source,
         writer: StreamWriter,
         strictness: Strictness,
-        close: Close,
-    ) -> Relay {
+        finalizer: Finalizer,
+    ) -> TranslatingBody {
         let (events, out) = (Vec::new(), Vec::new());
-        let room = close.share.size();
-        Relay {
+        let room = finalizer.share.size();
+        TranslatingBody {
             source,
             writer,
             events,
             out,
-            taken: 0,
+            received: 0,
             words: 0,
             unread: 0,
             held: 0,
             room,
             strictness,
-            close: Some(close),
+            finalizer: Some(finalizer),
         }
     }
 
-    /// Takes what has arrived; whether there may be more.
+    /// Reads and writes what has arrived. Returns whether there may be more.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         match &mut self.source {
             Source::Bytes(stream) => {
@@ -102,9 +102,10 @@ impl Relay {
                 let span = BusySpan::start();
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
                 let size = data.map_or(0, Bytes::len);
-                self.taken += size;
-                // Some dialects hold a call back until it is whole, so its end must come.
-                let more = if self.taken > LONGEST || self.writer.watch().calls.len() > CALLS {
+                self.received += size;
+                // Some dialects hold a call back until it is complete, so the size must be bounded.
+                let more = if self.received > LONGEST || self.writer.watch().calls.len() > MAX_CALLS
+                {
                     self.events.push(Event::Fault(too_long()));
                     false
                 } else {
@@ -135,9 +136,9 @@ impl Relay {
             let (words, written) = (event.words().len(), self.out.len());
             self.words += words as u64;
             self.writer.write([event], &mut self.out);
-            // What passes takes more bytes than its words, and what was held comes all at once.
+            // Written events take more bytes than their text, and held text is written all at once.
             self.held = (self.held + words).saturating_sub(self.out.len() - written);
-            // Before the end is said: events may come together.
+            // Checked for each event, because the end may arrive in the same frame.
             if self.strictness == Strictness::Refuses && self.writer.is_refused() {
                 let message = "Refused: the answer holds something that this dialect cannot say. \
                                Ask without `toolwright-strict` to get the rest of it.";
@@ -148,52 +149,52 @@ impl Relay {
         if !self.has_room() && !self.writer.watch().is_over() {
             self.writer.write([Event::Fault(Full::Now.into())], &mut self.out);
         }
-        if let Some(close) = &mut self.close {
-            close.recorder.set_output_tokens(self.words / BYTES_PER_TOKEN);
-            close.recorder.add_busy(span);
+        if let Some(finalizer) = &mut self.finalizer {
+            finalizer.recorder.set_output_tokens(self.words / BYTES_PER_TOKEN);
+            finalizer.recorder.add_busy(span);
         }
     }
 
-    /// Whether there is room for what is held back. It is there twice while it grows.
+    /// Whether there is memory for what is held back. Growing a buffer takes twice its size.
     fn has_room(&mut self) -> bool {
         let size = self.room + 2 * (self.unread + self.held);
-        self.close.as_mut().is_none_or(|close| close.share.try_resize(size))
+        self.finalizer.as_mut().is_none_or(|finalizer| finalizer.share.try_resize(size))
     }
 
-    /// All was said to the client; what a vendor still sends is nobody's concern.
+    /// Ends the body after its last event, and drains the rest of the upstream's stream.
     fn end(&mut self, context: &mut Context<'_>) {
         if let Source::Bytes(mut stream) = std::mem::replace(&mut self.source, Source::Over)
             && !matches!(Pin::new(&mut stream.0).poll_frame(context), Poll::Ready(None))
         {
-            tokio::spawn(tokio::time::timeout(REST, drain(stream.0)));
+            tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, drain(stream.0)));
         }
-        if let Some(close) = self.noted() {
-            close.done();
+        if let Some(finalizer) = self.take_finalizer() {
+            finalizer.done();
         }
     }
 
-    /// What is left to do, with all that was seen.
-    fn noted(&mut self) -> Option<Close> {
-        let mut close = self.close.take()?;
-        close.recorder.set_response_report(self.writer.report());
-        close.recorder.add_reply(self.writer.watch().clone());
-        Some(close)
+    /// Takes the finalizer, and records the summary and the losses of the stream.
+    fn take_finalizer(&mut self) -> Option<Finalizer> {
+        let mut finalizer = self.finalizer.take()?;
+        finalizer.recorder.set_response_report(self.writer.report());
+        finalizer.recorder.add_reply(self.writer.watch().clone());
+        Some(finalizer)
     }
 }
 
-impl Drop for Relay {
+impl Drop for TranslatingBody {
     fn drop(&mut self) {
-        // What is under way is noted when it is given up.
+        // Dropping the source first records the calls of a run that are under way.
         self.source = Source::Over;
-        drop(self.noted());
+        drop(self.take_finalizer());
     }
 }
 
-async fn drain(mut body: Bundle) {
+async fn drain(mut body: CoalescingBody) {
     while let Some(Ok(_)) = body.frame().await {}
 }
 
-/// Reads a frame of a vendor's body into events; whether there may be more.
+/// Decodes a frame of an upstream's body into events. Returns whether there may be more.
 fn read(
     frame: Option<Result<Frame<Bytes>, Fault>>,
     reader: &mut StreamReader,
@@ -226,7 +227,7 @@ fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
 }
 
 fn too_long() -> Fault {
-    let message = format!("The answer is longer than {LONGEST} bytes, or than {CALLS} calls.");
+    let message = format!("The answer is longer than {LONGEST} bytes, or than {MAX_CALLS} calls.");
     Fault::new(FaultClass::Internal, message)
 }
 
@@ -234,7 +235,7 @@ fn broken_off() -> Fault {
     Fault::new(FaultClass::Internal, "The answer broke off.")
 }
 
-impl Body for Relay {
+impl Body for TranslatingBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -242,22 +243,23 @@ impl Body for Relay {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let relay = self.get_mut();
+        let this = self.get_mut();
         loop {
-            if relay.close.is_none() {
+            if this.finalizer.is_none() {
                 return Poll::Ready(None);
             }
-            let more = ready!(relay.poll_source(context)) && !relay.writer.watch().is_over();
-            let bytes = Bytes::from(std::mem::take(&mut relay.out));
-            if let Some(close) = relay.close.as_mut().filter(|_| !bytes.is_empty()) {
-                close.recorder.add_sent(&bytes);
+            let more = ready!(this.poll_source(context)) && !this.writer.watch().is_over();
+            let bytes = Bytes::from(std::mem::take(&mut this.out));
+            if let Some(finalizer) = this.finalizer.as_mut().filter(|_| !bytes.is_empty()) {
+                finalizer.recorder.add_sent(&bytes);
             }
             if !more {
-                let capture = relay.close.as_ref().and_then(|close| close.capture.as_ref());
-                if let Some(capture) = capture.filter(|_| relay.writer.watch().is_complete()) {
+                let capture =
+                    this.finalizer.as_ref().and_then(|finalizer| finalizer.capture.as_ref());
+                if let Some(capture) = capture.filter(|_| this.writer.watch().is_complete()) {
                     capture.end_of_stream(&bytes);
                 }
-                relay.end(context);
+                this.end(context);
             }
             if !bytes.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
@@ -266,6 +268,6 @@ impl Body for Relay {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.close.is_none()
+        self.finalizer.is_none()
     }
 }

@@ -1,0 +1,269 @@
+//! The body of a reply that passes through unchanged. An observer decodes the bytes beside, for the ledger
+//! and the metrics.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use toolwright::upstream::IncomingBody;
+use toolwright_core::dialect::ChatCodec;
+use toolwright_core::event::Event;
+use toolwright_core::event::watch::Watch;
+use toolwright_core::frame::{FrameWriter, Framing};
+use toolwright_core::translate::{Options, StreamReader, Translator};
+use toolwright_core::{Fault, FaultClass};
+
+use super::coalescing::CoalescingBody;
+use super::finalizer::Finalizer;
+use super::responses::capture::PassedAnswer;
+use super::translating::MAX_CALLS;
+use super::weight::{SMALL, weight};
+use crate::http::Share;
+
+/// The body of a reply that passes through unchanged.
+pub struct PassthroughBody {
+    body: CoalescingBody,
+    observer: Observer,
+    /// Stores the ids in the reply, if the client may refer to them later
+    ids: Option<PassedAnswer>,
+    finalizer: Option<Finalizer>,
+    /// Whether the body has ended
+    over: bool,
+    /// The fault to fail the connection with, if the stream cannot carry it
+    broken: Option<Fault>,
+}
+
+/// Reads a reply that passes through.
+pub enum Observer {
+    /// Reads a stream, frame by frame
+    Stream(&'static dyn ChatCodec, Box<StreamReader>, Vec<Event>, Watch),
+    /// Reads a whole reply, at its end
+    Whole(&'static dyn ChatCodec, Vec<Bytes>, usize, Share),
+    /// Has stopped at a frame that could not be read
+    Seen(Watch),
+    /// Reads nothing, because the reply is too long or there is no memory for it
+    Off,
+}
+
+/// The codec of a stream, and the writer at its position.
+type StreamEnd = (&'static dyn ChatCodec, FrameWriter);
+
+/// Maximum size in bytes of a whole reply that is observed. A longer one passes unread.
+const MAX_OBSERVED_BODY: usize = 4 << 20;
+
+impl Observer {
+    /// Creates an observer of a stream.
+    pub fn stream(codec: &'static dyn ChatCodec, framing: Framing) -> Observer {
+        let reader = Box::new(StreamReader::watching(codec).framed(framing));
+        Observer::Stream(codec, reader, Vec::new(), Watch::default())
+    }
+
+    /// Creates an observer of a whole reply.
+    pub fn whole(codec: &'static dyn ChatCodec, share: Share) -> Observer {
+        Observer::Whole(codec, Vec::new(), 0, share)
+    }
+
+    fn take(&mut self, bytes: &Bytes) {
+        match self {
+            Observer::Stream(_, reader, events, watch) => {
+                let read = reader.push(bytes, events);
+                events.drain(..).for_each(|event| watch.see(&event));
+                if read.is_err() || watch.calls.len() > MAX_CALLS {
+                    *self = Observer::Seen(std::mem::take(watch));
+                }
+            }
+            Observer::Whole(_, chunks, size, share) => {
+                *size += bytes.len();
+                chunks.push(bytes.clone());
+                if *size > MAX_OBSERVED_BODY || !share.try_resize(*size) {
+                    *self = Observer::Off;
+                }
+            }
+            Observer::Seen(_) | Observer::Off => {}
+        }
+    }
+
+    /// The end of a stream to which an event can be added: none within a frame.
+    fn stream_end(&self) -> Option<StreamEnd> {
+        match self {
+            Observer::Stream(codec, reader, _, watch)
+                if !watch.is_over() && reader.is_between() =>
+            {
+                Some((*codec, reader.framer()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is a stream that has not ended.
+    fn is_open(&self) -> bool {
+        matches!(self, Observer::Stream(_, _, _, watch) if !watch.is_over())
+    }
+
+    /// The summary of a stream so far.
+    fn seen(self) -> Option<Watch> {
+        match self {
+            Observer::Stream(_, _, _, watch) | Observer::Seen(watch) => Some(watch),
+            Observer::Whole(..) | Observer::Off => None,
+        }
+    }
+
+    /// The summary of the reply, after its last byte.
+    fn end(self, ids: Option<&PassedAnswer>) -> Option<Watch> {
+        match self {
+            Observer::Stream(_, mut reader, mut events, mut watch) => {
+                // A stream that cannot be read to its end was seen as far as it could be.
+                let _ = reader.finish(&mut events);
+                for event in &events {
+                    watch.see(event);
+                }
+                Some(watch)
+            }
+            Observer::Whole(codec, chunks, size, mut share) => {
+                let body = match chunks.as_slice() {
+                    [one] => one.clone(),
+                    _ => chunks.iter().fold(BytesMut::with_capacity(size), join).freeze(),
+                };
+                if let Some(ids) = ids {
+                    ids.whole(&body);
+                }
+                if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
+                    return None;
+                }
+                // The client gets the bytes unchanged, but the exchange is recorded as failed.
+                Some(Watch::of_bytes(codec, &body).unwrap_or_else(Watch::unreadable))
+            }
+            Observer::Seen(watch) => Some(watch),
+            Observer::Off => None,
+        }
+    }
+}
+
+fn join(mut whole: BytesMut, chunk: &Bytes) -> BytesMut {
+    whole.extend_from_slice(chunk);
+    whole
+}
+
+impl PassthroughBody {
+    /// Creates the body of a reply.
+    pub fn new(body: IncomingBody, observer: Observer, finalizer: Finalizer) -> PassthroughBody {
+        let (body, finalizer) = (CoalescingBody::new(body), Some(finalizer));
+        PassthroughBody { body, observer, ids: None, finalizer, over: false, broken: None }
+    }
+
+    /// Sets the store for ids that the client may refer to later.
+    #[must_use]
+    pub fn with_ids(mut self, ids: Option<PassedAnswer>) -> PassthroughBody {
+        self.ids = ids;
+        self
+    }
+
+    /// Whether a fault may be added: a stream that breaks off ends with one.
+    fn may_grow(&self) -> bool {
+        matches!(self.observer, Observer::Stream(..) | Observer::Seen(_))
+    }
+
+    /// Ends the body after the last byte of the upstream. Returns the fault frame if the stream broke off.
+    fn end(
+        &mut self,
+        broken: Option<Fault>,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        self.over = true;
+        let observer = std::mem::replace(&mut self.observer, Observer::Off);
+        let (open, stream_end) = (observer.is_open(), observer.stream_end());
+        let watch = observer.end(self.ids.as_ref());
+        let complete = watch.as_ref().is_some_and(Watch::is_complete);
+        let fault = broken.or_else(|| (open && !complete).then(cut_off));
+        let Some(mut finalizer) = self.finalizer.take() else { return Poll::Ready(None) };
+        finalizer.recorder.set_fault(fault.as_ref().map(|fault| fault.class));
+        if let Some(watch) = watch {
+            finalizer.recorder.add_reply(watch);
+        }
+        finalizer.done();
+        match (fault, stream_end) {
+            (None, _) => Poll::Ready(None),
+            (Some(fault), Some(stream_end)) => {
+                Poll::Ready(Some(Ok(Frame::data(fault_frame(stream_end, fault)))))
+            }
+            (Some(fault), None) => {
+                // Earlier frames are flushed first, because a failing connection drops them.
+                self.broken = Some(fault);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The frame that ends a stream which broke off.
+fn fault_frame((codec, framer): StreamEnd, fault: Fault) -> Bytes {
+    let options = Options::default();
+    let mut out = Vec::new();
+    let mut writer = Translator::new(codec, codec, &options).writer().with_framer(framer);
+    writer.write([Event::Fault(fault)], &mut out);
+    Bytes::from(out)
+}
+
+fn cut_off() -> Fault {
+    let message = "The upstream ended its stream before the answer was complete. Try again.";
+    Fault { status: Some(502), ..Fault::new(FaultClass::Internal, message) }
+}
+
+impl Drop for PassthroughBody {
+    fn drop(&mut self) {
+        let seen = std::mem::replace(&mut self.observer, Observer::Off).seen();
+        if let (Some(mut finalizer), Some(watch)) = (self.finalizer.take(), seen) {
+            finalizer.recorder.add_reply(watch);
+        }
+    }
+}
+
+impl Body for PassthroughBody {
+    type Data = Bytes;
+    type Error = Fault;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        let this = self.get_mut();
+        if this.over {
+            return Poll::Ready(this.broken.take().map(Err));
+        }
+        let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(fault)) => return this.end(Some(fault), context),
+            None => return this.end(None, context),
+        };
+        if let (Some(bytes), Some(finalizer)) = (frame.data_ref(), &mut this.finalizer) {
+            finalizer.recorder.add_sent(bytes);
+            this.observer.take(bytes);
+            if let Observer::Stream(_, reader, ..) = &this.observer {
+                finalizer.recorder.set_output_tokens(reader.tokens());
+            }
+            if let Some(ids) =
+                this.ids.as_mut().filter(|_| matches!(this.observer, Observer::Stream(..)))
+            {
+                ids.stream(bytes);
+            }
+        }
+        // Hyper does not poll again after this.
+        if this.is_end_stream() {
+            let _told: Poll<_> = this.end(None, context);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        if self.over {
+            return self.broken.is_none();
+        }
+        !self.may_grow() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.may_grow() { SizeHint::default() } else { self.body.size_hint() }
+    }
+}
