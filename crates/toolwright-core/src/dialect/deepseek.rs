@@ -1,5 +1,5 @@
-//! DeepSeek: the Chat Completions format with quirks of its own; the evidence is in the wire
-//! facts §5.
+//! DeepSeek: the Chat Completions format with quirks of its own. Sources and dates are in
+//! `docs/dialects/deepseek.md`.
 
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace, thinks_in_text,

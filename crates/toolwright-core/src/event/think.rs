@@ -1,7 +1,7 @@
 //! Thinking inside the text: a leading `<think>…</think>` becomes reasoning.
 //!
 //! Open models behind servers such as vLLM and LM Studio write their thinking into the text of the
-//! answer when the server does not separate it (docs/dialects/vendors.md). Only the first part of a
+//! answer when the server does not separate it (`docs/dialects/vendors.md`). Only the first part of a
 //! reply is looked at, and only its beginning. A tag that is never closed makes all of the text
 //! reasoning: the reply was cut off while the model was thinking.
 

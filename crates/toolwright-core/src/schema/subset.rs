@@ -1,4 +1,5 @@
-//! The subsets of JSON Schema as data. Each row follows the vendor's paragraph in the wire facts.
+//! The subsets of JSON Schema that vendors accept, as data. Each constant cites the section of
+//! `docs/dialects/` that states the subset with its source.
 
 use crate::fit::Severity;
 use crate::fit::profile::Subset;
@@ -75,8 +76,8 @@ pub(super) fn rules(subset: Subset) -> Option<&'static Rules> {
     }
 }
 
-/// Facts §1: closed, all required, ceilings; bounds, `$defs` and recursion stay. The formats are
-/// those that the vendor documents.
+/// Closed objects, all properties required, ceilings; bounds, `$defs` and recursion stay
+/// (`docs/dialects/openai-chat.md#tools`).
 const OPENAI: Rules = Rules {
     name: "OpenAI's strict schemas",
     enforced: true,
@@ -131,7 +132,8 @@ const OPENAI: Rules = Rules {
     ceilings: Some((10, 5000)),
 };
 
-/// Facts §5: as `OpenAI`, without lengths, maps, untyped values and empty nested objects.
+/// As `OPENAI`, without lengths, maps, untyped values and empty nested objects
+/// (`docs/dialects/deepseek.md#tools`).
 const DEEPSEEK: Rules = Rules {
     name: "DeepSeek's strict schemas",
     keywords: &[
@@ -162,7 +164,8 @@ const DEEPSEEK: Rules = Rules {
     ..OPENAI
 };
 
-/// Facts §3: closed, optional properties stay optional, no bounds, no recursion.
+/// Closed objects, optional properties stay optional, no bounds, no recursion
+/// (`docs/dialects/anthropic.md#tools`).
 const ANTHROPIC: Rules = Rules {
     name: "Anthropic's strict schemas",
     keywords: &[
@@ -203,7 +206,8 @@ const ANTHROPIC: Rules = Rules {
     ..OPENAI
 };
 
-/// Facts §6, `parameters`. `additionalProperties` is a field that the Developer API refuses.
+/// The fields of `parameters`, without `additionalProperties`, which the Developer API refuses
+/// (`docs/dialects/gemini.md#tools`).
 const GEMINI: Rules = Rules {
     name: "Gemini's OpenAPI schemas",
     enforced: false,
@@ -243,7 +247,8 @@ const GEMINI: Rules = Rules {
     ..OPENAI
 };
 
-/// Facts §7: the fields of the server's structs; `items` and `$defs` are kept as they come.
+/// The fields of the server's structs; `items` and `$defs` are kept unchanged
+/// (`docs/dialects/ollama.md#tools`).
 const OLLAMA: Rules = Rules {
     name: "Ollama's schemas",
     enforced: false,
@@ -283,7 +288,7 @@ impl Rules {
     }
 
     /// The keyword that a key means: proto-JSON readers take both spellings, and Google's own
-    /// client sends `property_ordering` (`gemini_openapi_parameters.json`).
+    /// client sends `property_ordering` (`fixtures/gemini/captured/gemini_openapi_parameters.json`).
     pub(super) fn keyword<'k>(&self, key: &'k str) -> &'k str {
         if self.types != Types::Flag {
             return key;

@@ -111,7 +111,8 @@ static OWN: [Known; 9] = [
         codec: &bedrock::Bedrock,
         place: Place::Aws,
         addresses: &["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"],
-        // The bearer key wins over the account's keys, as it does in botocore (wire facts §4).
+        // The bearer key takes precedence over account keys, as in botocore
+        // (`docs/dialects/bedrock.md#where-it-is-spoken`).
         ways: &[Way::Bearer("AWS_BEARER_TOKEN_BEDROCK"), Way::Aws, Way::Profile],
         headers: &[],
         ..OPENAI

@@ -1,4 +1,5 @@
-//! What Anthropic accepts, by API version, with the evidence for each oddity in the wire facts §3.
+//! What Anthropic accepts, by API version. `docs/dialects/anthropic.md` has a section for each group of
+//! rules, with the source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::dialect::Target;
@@ -77,7 +78,7 @@ const HOSTED: &[HostedRule] = &[
     },
 ];
 
-/// 400 "too many strict tools" and the like; see `docs/dialects/anthropic.md`.
+/// 400 "too many strict tools" and the like; see `docs/dialects/anthropic.md#tools`.
 const STRICT_LIMITS: StrictLimits = StrictLimits { tools: 20, unions: 16, optional: 24 };
 
 /// Lifetimes of cache breakpoints.

@@ -77,7 +77,7 @@ fn opaque(block: Json, path: Path<'_>) -> Part {
 }
 
 /// Whether Bedrock runs this call itself. Claude 4.5 and later mark ordinary calls with
-/// `type: "tool_use"` (docs/dialects/bedrock.md, "Known quirks").
+/// `type: "tool_use"` (`docs/dialects/bedrock.md#known-quirks`).
 pub(super) fn is_server_call(own: &Json) -> bool {
     own.get("type").and_then(Json::as_str) == Some("server_tool_use")
 }
@@ -157,9 +157,8 @@ fn decode_reasoning(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(Body::Reasoning(reasoning)) })
 }
 
-/// Withheld thinking. Its blob is the base64 text of the wire, as sent. Anthropic's `data` is text
-/// as well, and whether a blob of one would be taken by the other is not known (wire facts §4 does
-/// not say): the two are exchanged unchanged.
+/// Builds redacted reasoning. The blob is the base64 text of the wire, unchanged; Anthropic's `data`
+/// is exchanged with it as it is (`docs/dialects/bedrock.md#reasoning`).
 pub(super) fn redacted(blob: String, path: &Path<'_>) -> Part {
     let reasoning = Reasoning { sections: vec![], redacted: true };
     let part = Part { signature: sign(Some(blob)), ..Part::new(Body::Reasoning(reasoning)) };

@@ -1,4 +1,5 @@
-//! What Bedrock accepts, with the evidence for each oddity in the wire facts §4.
+//! What Bedrock accepts. `docs/dialects/bedrock.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::dialect::Target;

@@ -71,8 +71,8 @@ fn word_of(reason: StopReason) -> &'static str {
     STOPS.iter().find(|(own, _)| *own == reason).map_or("end_turn", |(_, word)| *word)
 }
 
-/// Reads counts; input is taken to be without what caches gave, and the total to be of the two
-/// others (wire facts §4).
+/// Reads counts. Input is taken to exclude cached input, and the total to be the sum of input and
+/// output (`docs/dialects/bedrock.md#usage`).
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let mut own = Fields::new(wire, Path::ROOT.key("usage"), DIALECT)?;

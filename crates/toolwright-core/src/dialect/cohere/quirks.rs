@@ -1,4 +1,5 @@
-//! What Cohere accepts, with the evidence for each oddity in the wire facts §9.
+//! What Cohere accepts. `docs/dialects/cohere.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
@@ -24,7 +25,7 @@ pub(super) fn profile() -> Profile {
             ..ContentRule::PLAIN
         },
         outcome: OutcomeRule {
-            // As the data of a document (captured/cohere_toolresult.json).
+            // As the data of a document (`fixtures/cohere/captured/cohere_toolresult.json`).
             json: JsonRule::Objects,
             ..OutcomeRule::TEXT
         },

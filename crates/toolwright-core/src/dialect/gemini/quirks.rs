@@ -1,4 +1,5 @@
-//! What Gemini accepts, with the evidence for each oddity in the wire facts §6.
+//! What Gemini accepts. `docs/dialects/gemini.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::dialect::Target;

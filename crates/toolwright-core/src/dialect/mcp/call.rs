@@ -74,7 +74,8 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Par
     Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.rest()))
 }
 
-/// Whether an era takes a value as structured content: only objects before 2026-07-28 (facts §10).
+/// Whether an era takes a value as structured content: only objects before 2026-07-28
+/// (`docs/dialects/mcp.md#outcomes`).
 fn admits(era: Era, value: &Json) -> bool {
     era == Era::Stateless || value.as_object().is_some()
 }

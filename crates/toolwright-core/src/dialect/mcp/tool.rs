@@ -32,7 +32,8 @@ pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, Decod
     })
 }
 
-/// Whether an era takes a schema for results: only objects before 2026-07-28 (facts §10).
+/// Whether an era takes a schema for results: only objects before 2026-07-28
+/// (`docs/dialects/mcp.md#known-quirks`).
 fn admits(era: Era, schema: &Json) -> bool {
     era == Era::Stateless || schema.get("type").and_then(Json::as_str) == Some("object")
 }

@@ -1,5 +1,5 @@
-//! Words of the protocol, and what it can say of tools in each era, with the evidence in the wire
-//! facts §10. It has no conversations, so every rule about them says no.
+//! Words of the protocol, and what it can say of tools in each era, from the
+//! types of the SDK (`docs/dialects/mcp.md`). MCP has no conversations, so every rule about them is off.
 
 use super::Era;
 use crate::dialect::Dialect;

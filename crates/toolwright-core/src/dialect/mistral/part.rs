@@ -157,7 +157,8 @@ pub(super) struct Fragment {
     pub extra: Extra,
 }
 
-/// Reads a call or a fragment. Arguments may be a string or an object (facts §8).
+/// Reads a call or a fragment. Arguments may be a string or an object
+/// (`docs/dialects/mistral.md#messages`).
 pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let mut function = Fields::new(fields.need("function")?, path.key("function"), DIALECT)?;

@@ -1,4 +1,5 @@
-//! What Mistral accepts, with the evidence for each oddity in the wire facts §8.
+//! What Mistral accepts. `docs/dialects/mistral.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::fit::profile::{

@@ -123,7 +123,7 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
 }
 
 /// Writes what a response, or a chunk of it, says of itself. The SDK refuses a response without
-/// any of these (`negative.json`).
+/// any of these (`fixtures/negative.json`).
 pub(super) fn encode_start(
     start: &Start,
     asked: &Asked,

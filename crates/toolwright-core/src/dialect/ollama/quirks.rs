@@ -1,4 +1,5 @@
-//! What Ollama accepts, with the evidence for each oddity in the wire facts §7.
+//! What Ollama accepts. `docs/dialects/ollama.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::fit::profile::{
@@ -26,7 +27,7 @@ pub(super) fn profile() -> Profile {
         turns: TurnRule { single_text: true, ..TurnRule::PLAIN },
         content: ContentRule {
             media: MediaRule { base64: &[Image], ..MediaRule::NONE },
-            // A string fails the SDK's validation (negative.json, "ollama: arguments as string").
+            // A string fails the SDK's validation (`fixtures/negative.json`, "ollama: arguments as string").
             arguments_object: true,
             // An empty text is what a message without text says.
             empty_text: false,

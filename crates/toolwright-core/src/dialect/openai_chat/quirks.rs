@@ -1,5 +1,5 @@
-//! In what the vendors of this format differ, and what OpenAI itself accepts; the evidence is in
-//! the wire facts §1.
+//! How the vendors of this format differ, and what OpenAI itself accepts. Sources and dates are in
+//! `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
 use crate::dialect::{Dialect, Target};
 use crate::embed::Form;

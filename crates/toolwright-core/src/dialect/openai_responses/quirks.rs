@@ -1,4 +1,5 @@
-//! What the Responses API accepts, with the evidence for each oddity in the wire facts §2.
+//! What the Responses API accepts. `docs/dialects/openai-responses.md` has a section for each group of rules, with the
+//! source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::dialect::Target;

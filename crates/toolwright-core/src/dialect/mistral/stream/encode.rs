@@ -43,7 +43,8 @@ impl Encoder {
         }
     }
 
-    /// A chunk with one choice; `finish_reason` must be there, be it null (facts §8).
+    /// Writes a chunk with one choice. The key `finish_reason` is required, even if it is null
+    /// (`docs/dialects/mistral.md#stream`).
     fn chunk(&self, delta: Object, frames: &mut Vec<Frame>) {
         let choice = object! {"index": 0_u64, "delta": delta, "finish_reason": Json::Null};
         frames.push(Frame::data(self.body(choice).compact()));
