@@ -156,7 +156,7 @@ impl Config {
     }
 }
 
-/// Tables that the design has a place for, and this version has no use for.
+/// Names of tables that are reserved for later versions.
 const RESERVED: [&str; 2] = ["mcp", "prefab_gateway"];
 
 fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, Upstream>, ConfigError> {
