@@ -7,6 +7,7 @@ mod dialect;
 mod file;
 mod layers;
 mod purity;
+mod reference;
 mod text;
 
 use std::{fmt, fs};
@@ -129,6 +130,12 @@ const RULES: &[(&str, Rule)] = &[
     ("a file has a name of its own", file::has_a_name_of_its_own),
     ("nothing is left for later", file::leaves_nothing_for_later),
     ("a crate has one integration test binary", file::has_one_test_binary),
+    ("links lead somewhere", reference::links_lead_somewhere),
+    ("cited sections exist", reference::cites_existing_sections),
+    ("cited cases exist", reference::cites_existing_cases),
+    ("cases list their tests", reference::cases_list_their_tests),
+    ("no document that is not here", reference::names_no_absent_document),
+    ("no retired word", reference::uses_no_retired_word),
     ("no path of a machine", text::names_no_machine),
     ("no address of a registry", text::names_no_registry),
     ("the two READMEs agree", text::readmes_agree),
