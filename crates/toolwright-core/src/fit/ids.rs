@@ -3,7 +3,7 @@
 mod pending;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
@@ -97,6 +97,8 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     let rule = work.profile.ids;
     let needs_name = work.profile.outcome.name;
     let mut pending: Pending<Cow<'_, str>, Asked<'_>> = Pending::new();
+    // A second outcome of a call has its name, too.
+    let mut names: HashMap<&str, &str> = HashMap::new();
     let mut given: Vec<(usize, Given)> = Vec::new();
     let mut calls = 0;
     let mut orphans = 0;
@@ -118,6 +120,7 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
                     given.push((at, Given::Id(now.clone().map(Cow::into_owned))));
                 }
                 let name = call.name.as_str();
+                names.extend(call.id.as_deref().map(|id| (id, name)));
                 pending.push(id.clone(), name.into(), Asked { id, now, name });
             }
             Body::Outcome(outcome) => {
@@ -142,12 +145,13 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
                 if id.as_deref() != outcome.call_id.as_deref() {
                     given.push((at, Given::Id(id.map(Cow::into_owned))));
                 }
-                match (call, name) {
+                let of_id = || names.get(outcome.call_id.as_deref()?).copied();
+                match (call.map(|call| call.name).or_else(of_id), name) {
                     (Some(call), None) if needs_name => {
-                        given.push((at, Given::Name(Some(call.name.to_owned()))));
+                        given.push((at, Given::Name(Some(call.to_owned()))));
                     }
                     // The call says it; a target that wants it will find it there again.
-                    (Some(call), Some(name)) if !needs_name && call.name == name => {
+                    (Some(call), Some(name)) if !needs_name && call == name => {
                         given.push((at, Given::Name(None)));
                     }
                     _ => {}

@@ -482,3 +482,17 @@ fn an_outcome_among_instructions_is_dropped_with_a_loss() {
     let dropped = fitted.losses.iter().find(|loss| loss.what == "outcome dropped").unwrap();
     assert_eq!(dropped.site.origin.pointer(), Some("/systemInstruction/parts/0"));
 }
+
+#[test]
+fn a_second_outcome_of_a_call_has_the_name_of_the_call() {
+    let text = r#"{"messages":[
+        {"role":"user","content":[{"text":"a"}]},
+        {"role":"assistant","content":[
+            {"toolUse":{"toolUseId":"id_1","name":"first","input":{}}},
+            {"toolUse":{"toolUseId":"id_2","name":"second","input":{}}},
+            {"toolResult":{"toolUseId":"id_1","content":[{"text":"early"}]}}]},
+        {"role":"user","content":[
+            {"toolResult":{"toolUseId":"id_1","content":[{"text":"late"}]}},
+            {"toolResult":{"toolUseId":"id_2","content":[{"text":"b"}]}}]}]}"#;
+    assert_fits_once(Dialect::Bedrock, text);
+}
