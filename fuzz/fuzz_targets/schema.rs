@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
-use toolwright_core::fit::profile::{SchemaRule, Subset};
+use toolwright_core::profile::{SchemaRule, Subset};
 use toolwright_core::schema::{lower, undo_nulls};
 use toolwright_fuzz::{input, law, vary};
 

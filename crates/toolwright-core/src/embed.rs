@@ -7,15 +7,15 @@
 //!
 //! Which form a vendor has is told by its codec, [`ChatCodec::embeds`](crate::ChatCodec::embeds).
 
-mod batch;
 mod decode;
 mod encode;
 
-use crate::dialect::{DecodeError, Dialect, WireRequest};
-use crate::json::Json;
-use crate::usage::Usage;
+pub use crate::codec::{Form, Most};
 
-pub use batch::Most;
+use crate::codec::{DecodeError, WireRequest};
+use crate::json::Json;
+use crate::model::dialect::Dialect;
+use crate::model::usage::Usage;
 
 /// Texts that shall become vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,48 +78,7 @@ impl EmbedRequest {
     }
 }
 
-/// How a vendor says it. The shapes are those of the files in `fixtures/<dialect>/embed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// `{"model", "input"}` to `{"data": [{"index", "embedding"}]}`, as `OpenAI` has it
-    Listed {
-        /// The path
-        path: &'static str,
-        /// The key of the wanted length
-        dimensions: &'static str,
-        /// The most at once
-        most: Most,
-    },
-    /// `:batchEmbedContents`, as Gemini has it
-    Batched,
-    /// `/v2/embed`, as Cohere has it
-    Typed,
-    /// `/api/embed`, as Ollama has it
-    Plain,
-}
-
 impl Form {
-    /// `OpenAI`'s own. "Any array must be 2048 dimensions or less", and "all embedding models enforce
-    /// a maximum of 300,000 tokens summed across all inputs", say its SDKs.
-    pub const OPENAI: Form = Form::Listed {
-        path: "/v1/embeddings",
-        dimensions: "dimensions",
-        most: Most::texts(2048).with_bytes(300_000),
-    };
-
-    /// The most that one request may have. The page on vendors has the evidence.
-    pub fn most(self) -> Most {
-        match self {
-            Form::Listed { most, .. } => most,
-            // 400 "at most 100 requests can be in one batch".
-            Form::Batched => Most::texts(100),
-            // "Maximum number of texts per call is 96", says the SDK.
-            Form::Typed => Most::texts(96),
-            // Ollama has no bound of its own; ours keeps one request from running for hours.
-            Form::Plain => Most::texts(512),
-        }
-    }
-
     /// Writes a request of at most [`Form::most`].
     pub fn encode(self, request: &EmbedRequest) -> WireRequest {
         encode::encode(self, request)

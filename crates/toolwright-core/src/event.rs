@@ -8,7 +8,6 @@
 //!
 //! `Ping` may stand anywhere. Decoders keep the grammar, whatever a vendor sends; [`law`] checks it.
 //! [`join`] folds events into a [`Response`](crate::Response), [`split`] does the reverse,
-//! [`watch`] keeps what is worth noting of one that passes,
 //! [`think`] separates thinking that a model wrote into its text,
 //! [`sequence`] puts interleaved parts one after another for dialects that need it, and [`gather`]
 //! holds calls back until they are whole.
@@ -20,13 +19,12 @@ pub mod law;
 pub mod sequence;
 pub mod split;
 pub mod think;
-pub mod watch;
 
-use crate::extra::Extra;
-use crate::fault::Fault;
-use crate::part::{CacheMark, Part, SectionKind, Signature};
-use crate::response::Stop;
-use crate::usage::Usage;
+use crate::model::extra::Extra;
+use crate::model::fault::Fault;
+use crate::model::part::{CacheMark, Part, SectionKind, Signature};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 
 /// One step of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

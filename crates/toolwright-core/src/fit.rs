@@ -12,11 +12,9 @@ mod extras;
 mod format;
 mod hosted;
 mod ids;
-mod loss;
 mod media;
 mod outcome;
 mod overrides;
-pub mod profile;
 mod reasoning;
 mod repeated;
 pub mod restore;
@@ -32,15 +30,14 @@ use std::collections::BTreeSet;
 
 pub use alias::Aliases;
 pub use ids::made as made_id;
-pub use loss::{Loss, Severity, Site, report};
-pub use overrides::{Overrides, Setting};
-pub use profile::Profile;
 pub use thinking::BANDS;
 
-use crate::dialect::Dialect;
-use crate::message::Message;
-use crate::request::Request;
-use crate::tool::{Tool, ToolChoice};
+use crate::loss::{Loss, Severity, Site};
+use crate::model::dialect::Dialect;
+use crate::model::message::Message;
+use crate::model::request::Request;
+use crate::model::tool::{Tool, ToolChoice};
+use crate::profile::Profile;
 
 /// A request that its target can say.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,18 @@
 //! A small stable hash, for names and ids that must be the same in every process.
 
-/// FNV-1a of 64 bits. Collisions are resolved by whoever uses it.
+/// The FNV-1a hash of no bytes.
+pub(crate) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a of 64 bits. Callers must handle collisions.
 pub(crate) fn fnv(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    fnv_extend(FNV_START, text.as_bytes())
+}
+
+/// Continues an FNV-1a hash with more bytes.
+pub(crate) fn fnv_extend(hash: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// The hash in `length` letters and digits.

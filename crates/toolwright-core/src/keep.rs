@@ -7,21 +7,20 @@
 //! applies its usual rules.
 
 mod key;
-mod place;
 mod recall;
 mod record;
 
 use std::fmt;
 
-use crate::dialect::Dialect;
-use crate::extra::{Extra, is_note};
-use crate::fit::profile::ReasoningRule;
 use crate::json::Object;
-use crate::part::{Body, Part, Signature};
+use crate::model::dialect::Dialect;
+use crate::model::digest::{ConversationDigest, TextDigest};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part, Signature};
+use crate::note::is_note;
+use crate::profile::ReasoningRule;
 
 pub use key::Key;
-pub(crate) use key::{Words, sum};
-pub use place::Place;
 pub use recall::recall;
 
 /// What is kept of one answer: its calls as the client knows them, and around them what the client
@@ -37,7 +36,7 @@ pub struct Kept {
     /// The answer's parts, in the vendor's order
     pieces: Vec<Piece>,
     /// Where it stands in its conversation, if the client may send its calls back without ids
-    place: Option<Place>,
+    place: Option<ConversationDigest>,
 }
 
 /// What is kept of one part of an answer.
@@ -46,7 +45,7 @@ pub(crate) enum Piece {
     /// Thinking, or an empty text that bears a signature: the whole part
     Whole(Part),
     /// Words that the client has
-    Words { words: Words, signature: Option<Signature>, extra: Extra },
+    Words { words: TextDigest, signature: Option<Signature>, extra: Extra },
     /// A call that the client has
     Call { id: String, name: String, sum: u64, signature: Option<Signature>, extra: Extra },
 }
@@ -101,7 +100,7 @@ impl Kept {
     }
 
     /// At a place, where the client may send calls back without ids.
-    pub(crate) fn with_place(self, place: Option<Place>) -> Kept {
+    pub(crate) fn with_place(self, place: Option<ConversationDigest>) -> Kept {
         Kept { place, ..self }
     }
 
@@ -110,7 +109,7 @@ impl Kept {
     pub fn places(&self) -> impl Iterator<Item = (String, Key)> {
         self.place.into_iter().flat_map(|place| {
             self.calls().enumerate().map(move |(number, (_, name, sum))| {
-                let id = place.id(number);
+                let id = place.call_id(number);
                 let key = Key::new(&id, name, sum);
                 (id, key)
             })

@@ -8,7 +8,7 @@
 //! - [`Request`], [`Response`], [`Message`], [`Part`], [`Tool`], [`Call`] and [`Outcome`] are the
 //!   canonical model; [`Event`] is a response as it arrives.
 //! - [`dialect`] holds a codec for each wire format.
-//! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](fit::Loss).
+//! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](loss::Loss).
 //! - [`keep`] holds thinking for clients whose dialect cannot carry it back to its vendor.
 //! - [`translate`] is the whole way, for one pair of dialects.
 //! - [`embed`] is texts to vectors, at the vendors that do that.
@@ -42,46 +42,44 @@
 //! This crate is pure: no async, no IO, no clock, no randomness, no logging.
 
 pub mod args;
-pub mod call;
+mod codec;
 pub mod date;
 pub mod dialect;
 pub mod document;
 pub mod embed;
 pub mod event;
-pub mod extra;
-pub mod fault;
 pub mod fit;
 pub mod frame;
 mod hash;
 pub mod json;
 pub mod keep;
-pub mod message;
-pub mod origin;
-pub mod outcome;
-pub mod part;
+pub mod loss;
+mod model;
+mod note;
 pub mod percent;
-pub mod request;
-pub mod response;
+pub mod profile;
 pub mod schema;
 mod suggest;
-pub mod tool;
 pub mod translate;
-pub mod usage;
 #[cfg(test)]
 mod work;
 
-pub use call::{Arguments, Call};
-pub use dialect::{ChatCodec, DecodeError, Dialect, ToolCodec};
+pub use codec::{ChatCodec, DecodeError, ToolCodec};
 pub use event::Event;
-pub use extra::Extra;
-pub use fault::{Fault, FaultClass};
 pub use json::Json;
-pub use message::{Message, Role};
-pub use origin::Origin;
-pub use outcome::Outcome;
-pub use part::{Body, Part};
-pub use request::Request;
-pub use response::{Response, Stop, StopReason};
+pub use model::call::{Arguments, Call};
+pub use model::dialect::Dialect;
+pub use model::extra::Extra;
+pub use model::fault::{Fault, FaultClass};
+pub use model::message::{Message, Role};
+pub use model::origin::Origin;
+pub use model::outcome::Outcome;
+pub use model::part::{Body, Part};
+pub use model::request::Request;
+pub use model::response::{Response, Stop, StopReason};
+pub use model::tool::{Tool, ToolChoice, ToolKind};
+pub use model::usage::Usage;
+pub use model::{
+    call, extra, fault, message, origin, outcome, part, request, response, tool, usage,
+};
 pub use suggest::suggest;
-pub use tool::{Tool, ToolChoice, ToolKind};
-pub use usage::Usage;

@@ -34,8 +34,8 @@ pub(crate) use check::{Part, Parts, measure};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 
-use crate::fit::profile::SchemaRule;
 use crate::json::Json;
+use crate::profile::SchemaRule;
 use change::Changes;
 
 /// How many schemas may be written out in place of references, over a whole schema.

@@ -12,24 +12,24 @@ mod stream;
 
 use std::sync::Arc;
 
-pub(crate) use report::LOSSES;
 pub use report::{Entry, Report};
 pub use speak::{Speaker, StreamListener};
 pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 
-use crate::call::Call;
-use crate::dialect::{
+use crate::codec::{
     Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
-    is_same,
 };
+use crate::dialect::is_same;
 use crate::event::think;
 use crate::fit::restore::{self, Restorer};
-use crate::fit::{Aliases, Overrides, Refusal, fit};
+use crate::fit::{Aliases, Refusal, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
 use crate::keep::{self, Kept};
-use crate::request::Request;
-use crate::response::Response;
+use crate::model::call::Call;
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::profile::Overrides;
 
 /// What a translation is told besides its two dialects.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,8 @@
 //! longer has is reported as well.
 //!
 //! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
-//! tests nor the crate's root, which assembles all layers, and no macro at the root.
+//! tests nor the crate's root, which assembles all layers. Names that the root re-exports are refused,
+//! because they hide the layer; exported macros are at the root and are allowed.
 
 use std::collections::BTreeSet;
 
@@ -35,6 +36,39 @@ struct Tie {
 }
 
 const CRATES: &[Layers] = &[
+    Layers {
+        folder: "crates/toolwright-core/src",
+        order: &[
+            // Building blocks
+            "work",
+            "hash",
+            "note",
+            "percent",
+            "date",
+            "suggest",
+            "json",
+            // The canonical model, and a response as it arrives
+            "model",
+            "document",
+            "event",
+            // What a target can say, and what it could not be told
+            "loss",
+            "profile",
+            // Tools' schemas and the arguments of calls
+            "schema",
+            "args",
+            // Wire formats
+            "frame",
+            "codec",
+            "embed",
+            "dialect",
+            // From one dialect to another
+            "keep",
+            "fit",
+            "translate",
+        ],
+        ties: &[],
+    },
     Layers {
         folder: "crates/toolwright-macros/src",
         order: &["suggest", "docs", "data", "options", "parameter", "parse", "expand"],
@@ -81,22 +115,27 @@ impl Layers {
     fn check(&self, tree: &Tree) -> Vec<Finding> {
         let sources: Vec<&Source> = tree.rust().filter(|file| file.under(self.folder)).collect();
         let modules: BTreeSet<&str> = sources.iter().filter_map(|file| self.module(file)).collect();
+        let is_macro = |name: &str| {
+            let definition = format!("macro_rules! {name} ");
+            sources.iter().any(|file| file.text.contains(&definition))
+        };
         let mut findings = self.misplaced(&modules);
         let mut used = BTreeSet::new();
         for file in &sources {
             let Some(own) = self.module(file) else { continue };
             for import in self.imports(file) {
                 let target = import.name.as_str();
-                if target.starts_with(char::is_uppercase) {
-                    let what = format!(
-                        "imports crate::{target} from the crate's root; name the module that defines it"
-                    );
-                    findings.push(file.finding(import.line, what));
-                } else if modules.contains(target) && !self.is_left(target, own) {
-                    if let Some(index) = self.tie(file, target) {
-                        used.insert(index);
-                    } else {
-                        findings.push(file.finding(import.line, remedy(own, target)));
+                if !modules.contains(target) {
+                    if !is_macro(target) {
+                        let what = format!(
+                            "imports crate::{target} from the crate's root; name its module"
+                        );
+                        findings.push(file.finding(import.line, what));
+                    }
+                } else if !self.is_left(target, own) {
+                    match self.tie(file, target) {
+                        Some(index) => drop(used.insert(index)),
+                        None => findings.push(file.finding(import.line, remedy(own, target))),
                     }
                 }
             }
@@ -222,6 +261,7 @@ mod tests {
             "use super::super::high;",
             "pub use crate::high as other;",
             "use crate::Thing;",
+            "use crate::reexported::Thing;",
         ] {
             assert_eq!(check(&LAYERS, "crates/a/src/low/part.rs", text).len(), 1, "{text}");
         }
@@ -231,7 +271,7 @@ mod tests {
     fn imports_along_the_order_and_tests_are_fine() {
         for (path, text) in [
             ("crates/a/src/high/part.rs", "use crate::{low, middle::B};\nuse super::other;"),
-            ("crates/a/src/low/part.rs", "use crate::object;\nuse super::high;"),
+            ("crates/a/src/low/part.rs", "macro_rules! m { }\nuse crate::m;\nuse super::high;"),
             (
                 "crates/a/src/low/part.rs",
                 "// crate::high\nmacro_rules! m { () => { $crate::high::A } }",

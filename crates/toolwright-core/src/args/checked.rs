@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Change, Op, Settled};
-use crate::call::Call;
 use crate::json::Object;
+use crate::model::call::Call;
 
 /// A call with arguments that its tool accepts. There is no other way to make one than to settle
 /// arguments without an error.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::hide;
 use crate::json::{Json, Object};
+use crate::model::tool::{Tool, ToolKind};
 use crate::object;
 use crate::schema::{Check, SchemaError, Violation};
-use crate::tool::{Tool, ToolKind};
 
 /// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

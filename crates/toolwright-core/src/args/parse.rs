@@ -1,8 +1,8 @@
 //! The first step: the text of a call's arguments to every way of understanding it.
 
 use super::{Parsed, Reading, repair};
-use crate::call::Arguments;
 use crate::json::Json;
+use crate::model::call::Arguments;
 
 /// Reads arguments. What is JSON is read as it is, and nothing is looked for beyond that.
 pub fn parse(arguments: &Arguments) -> Parsed {

@@ -2,8 +2,9 @@
 
 use super::{Options, Parameters, Settled, parse};
 use crate::json::Json;
-use crate::tool::Tool;
-use crate::{Arguments, work};
+use crate::model::call::Arguments;
+use crate::model::tool::Tool;
+use crate::work;
 
 fn parameters(schema: &str) -> Parameters {
     Parameters::compile(&Tool::function("t", Json::parse(schema).unwrap()), &[]).unwrap()

@@ -1,11 +1,12 @@
 //! DeepSeek: the Chat Completions format with quirks of its own. Sources and dates are in
 //! `docs/dialects/deepseek.md`.
 
+use crate::codec::Target;
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace, thinks_in_text,
 };
-use crate::dialect::{Dialect, Target};
-use crate::fit::profile::{MediaRule, Profile, Subset};
+use crate::model::dialect::Dialect;
+use crate::profile::{MediaRule, Profile, Subset};
 
 /// The codec.
 pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {

@@ -1,16 +1,11 @@
 //! Members that say nothing: explicit defaults and the bookkeeping of a wire format.
 //!
 //! A format has many of them (`n: 1`, the index of a call, the state of an item). A target that does not
-//! get one behaves the same, so dropping it is no [`Loss`](crate::fit::Loss). Each dialect lists its own in
+//! get one behaves the same, so dropping it is no [`Loss`](crate::loss::Loss). Each dialect lists its own in
 //! its `wire.rs`. Canonical fields are not listed: the passes of [`fit`](crate::fit) know their defaults.
 
 use super::Dialect;
 use crate::json::Json;
-
-/// Paths of members, and the values that mean the same as absence, as compact JSON. Paths leave indices out:
-/// `/messages/tool_calls/index`. A path that ends with `/*` stands for a member and all below it. No values
-/// mean that every value says nothing.
-pub type Defaults = &'static [(&'static str, &'static [&'static str])];
 
 impl Dialect {
     /// Whether a member of a document in this dialect says no more than its absence. The path is a JSON

@@ -7,11 +7,12 @@ mod call;
 mod tool;
 mod wire;
 
-use crate::dialect::{DecodeError, Dialect, Target, ToolCodec};
-use crate::fit::Profile;
+use crate::codec::{DecodeError, Target, ToolCodec};
 use crate::json::{Json, Path};
-use crate::part::Part;
-use crate::tool::Tool;
+use crate::model::dialect::Dialect;
+use crate::model::part::Part;
+use crate::model::tool::Tool;
+use crate::profile::Profile;
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,19 +9,20 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::dialect::{
-    Asked, ChatCodec, DecodeError, Defaults, Dialect, StreamDecoder, StreamEncoder, Target,
-    ToolCodec, WireReply, WireRequest,
+use crate::codec::Form;
+use crate::codec::{
+    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
+    WireReply, WireRequest,
 };
-use crate::embed::Form;
-use crate::fault::Fault;
-use crate::fit::Profile;
 use crate::frame::Framing;
 use crate::json::{Json, Path};
-use crate::part::Part;
-use crate::request::Request;
-use crate::response::Response;
-use crate::tool::Tool;
+use crate::model::dialect::Dialect;
+use crate::model::fault::Fault;
+use crate::model::part::Part;
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::model::tool::Tool;
+use crate::profile::Profile;
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,20 +11,21 @@ mod wire;
 
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
-use crate::dialect::{
-    Asked, ChatCodec, DecodeError, Defaults, Dialect, Fields, StreamDecoder, StreamEncoder, Target,
+use crate::codec::Form;
+use crate::codec::Watch;
+use crate::codec::{
+    Asked, ChatCodec, DecodeError, Defaults, Fields, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
 };
-use crate::embed::Form;
-use crate::event::watch::Watch;
-use crate::fault::Fault;
-use crate::fit::Profile;
 use crate::frame::Framing;
 use crate::json::{Json, Path};
-use crate::part::Part;
-use crate::request::Request;
-use crate::response::Response;
-use crate::tool::Tool;
+use crate::model::dialect::Dialect;
+use crate::model::fault::Fault;
+use crate::model::part::Part;
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::model::tool::Tool;
+use crate::profile::Profile;
 
 /// The codec, for OpenAI or for a vendor with quirks.
 #[derive(Debug, Clone, Copy)]

@@ -3,10 +3,11 @@
 //! Clients send flat tools where nested ones belong and the reverse, and small projects write their
 //! own. Each codec reads its own shape in full and leaves every other shape to this file.
 
-use crate::dialect::{DecodeError, Dialect, Fields};
-use crate::extra::{BESIDE, Extra};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
-use crate::tool::{Tool, ToolKind};
+use crate::model::dialect::Dialect;
+use crate::model::extra::{BESIDE, Extra};
+use crate::model::tool::{Tool, ToolKind};
 
 /// The keys under which a schema may stand, ours and everybody's.
 const SCHEMA_KEYS: [&str; 6] = [

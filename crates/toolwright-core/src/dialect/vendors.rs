@@ -3,13 +3,13 @@
 //! A row says where the vendor is, which variable holds its key, and in what it differs. What a
 //! vendor does not document is left as OpenAI has it.
 
-use crate::dialect::Target;
+use crate::codec::Target;
+use crate::codec::{Form, Most};
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
-use crate::embed::{Form, Most};
-use crate::fit::profile::{LateSystem, Profile};
-use crate::part::MediaKind;
+use crate::model::part::MediaKind;
+use crate::profile::{LateSystem, Profile};
 
 /// One vendor.
 #[derive(Debug, Clone, Copy)]

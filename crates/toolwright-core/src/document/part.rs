@@ -2,12 +2,16 @@
 //! is attached to it.
 
 use super::{DocumentError, Fields, text};
-use crate::json::Object;
-use crate::part::{
-    Body, CacheMark, Media, MediaKind, MediaSource, Opaque, Reasoning, Section, SectionKind,
+use crate::json::{Json, Object};
+use crate::model::call::{Arguments, Call};
+use crate::model::dialect::Dialect;
+use crate::model::extra::Extra;
+use crate::model::outcome::Outcome;
+use crate::model::part::{
+    Body, CacheMark, Media, MediaKind, MediaSource, Opaque, Part, Reasoning, Section, SectionKind,
     Signature,
 };
-use crate::{Arguments, Call, Dialect, Extra, Json, Outcome, Part, object};
+use crate::object;
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),

@@ -2,9 +2,10 @@
 //! text would be found by another's vector.
 
 use super::{Embeddings, Form};
-use crate::dialect::{DecodeError, DecodeErrorKind, Dialect, Fields};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields};
 use crate::json::{Json, Path};
-use crate::usage::Usage;
+use crate::model::dialect::Dialect;
+use crate::model::usage::Usage;
 
 pub(super) fn decode(
     form: Form,

@@ -1,7 +1,7 @@
 //! Requests, in each form.
 
 use super::{EmbedKind, EmbedRequest, Form};
-use crate::dialect::WireRequest;
+use crate::codec::WireRequest;
 use crate::json::{Json, Object};
 use crate::object;
 use crate::percent;

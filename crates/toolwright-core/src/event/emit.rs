@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::call::NULL;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Kind, Start, Tail};
-use crate::extra::Extra;
-use crate::fault::{Fault, FaultClass};
-use crate::part::Body;
-use crate::response::Stop;
-use crate::usage::Usage;
+use crate::model::call::NULL;
+use crate::model::extra::Extra;
+use crate::model::fault::{Fault, FaultClass};
+use crate::model::part::Body;
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 
 /// Appends events and remembers what is open, so that nothing is said twice or out of turn.
 #[derive(Debug, Default)]
@@ -109,7 +109,7 @@ impl Emitter {
     }
 
     /// Emits a part that came whole.
-    pub fn whole(&mut self, part: crate::part::Part, out: &mut Vec<Event>) {
+    pub fn whole(&mut self, part: crate::model::part::Part, out: &mut Vec<Event>) {
         if let Some(index) = self.open(Head::Whole(Box::new(part)), Extra::NONE, out) {
             self.close(index, Tail::default(), out);
         }
@@ -117,7 +117,7 @@ impl Emitter {
 
     /// Emits a part that came at once, in the fragments that it would else have come in: a call is a
     /// start, one delta and an end (case 1).
-    pub fn part(&mut self, part: crate::part::Part, out: &mut Vec<Event>) {
+    pub fn part(&mut self, part: crate::model::part::Part, out: &mut Vec<Event>) {
         if self.stopped || self.ended {
             return;
         }

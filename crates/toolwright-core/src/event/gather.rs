@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::join::Open;
 use crate::event::{Event, Head, Tail};
-use crate::extra::Extra;
+use crate::model::extra::Extra;
 
 /// Turns the events of each call into one [`Head::Whole`] part; all other events pass.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! Events to a [`Response`]: the one place where fragments become parts.
 
-use crate::call::{Arguments, Call};
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
-use crate::fault::Fault;
-use crate::part::{Body, Part, Reasoning, Section};
-use crate::response::{Response, Stop};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::fault::Fault;
+use crate::model::part::{Body, Part, Reasoning, Section};
+use crate::model::response::{Response, Stop};
 
 /// Folds events, one at a time.
 #[derive(Debug, Default)]

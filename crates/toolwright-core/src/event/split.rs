@@ -1,9 +1,9 @@
 //! A [`Response`] to events, for a client that asked for a stream and got a whole answer.
 
-use crate::call::Arguments;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::part::{Body, Part};
-use crate::response::Response;
+use crate::model::call::Arguments;
+use crate::model::part::{Body, Part};
+use crate::model::response::Response;
 
 /// The events that [`join`](crate::event::join::join) folds back into this answer.
 pub fn split(response: Response) -> Vec<Event> {
@@ -42,7 +42,7 @@ pub fn split_part(index: usize, part: Part, events: &mut Vec<Event>) {
             events.push(Event::PartStart {
                 index,
                 head: Head::Whole(whole),
-                extra: crate::extra::Extra::NONE,
+                extra: crate::model::extra::Extra::NONE,
             });
             events.push(Event::PartEnd { index, tail: Tail::default() });
             return;

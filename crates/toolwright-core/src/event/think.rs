@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use super::join::join;
 use super::split::split;
 use super::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
-use crate::part::{Part, SectionKind};
-use crate::response::Response;
+use crate::model::extra::Extra;
+use crate::model::part::{Part, SectionKind};
+use crate::model::response::Response;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";

@@ -6,15 +6,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::profile::{Charset, IdRule, NameRule};
-use super::{Profile, Work};
+use super::Work;
 use crate::hash;
 use crate::json::{Json, Object};
-use crate::message::Message;
+use crate::model::message::Message;
+use crate::model::part::{Body, Part};
+use crate::model::tool::{ToolChoice, ToolKind, flat_name, split_name};
 use crate::object;
-use crate::part::{Body, Part};
+use crate::profile::Profile;
+use crate::profile::{Charset, IdRule, NameRule};
 use crate::schema::Nulls;
-use crate::tool::{ToolChoice, ToolKind, flat_name, split_name};
 
 /// What was renamed on the way out, and what must be undone or enforced on the way back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

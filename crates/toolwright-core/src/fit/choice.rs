@@ -1,12 +1,13 @@
 //! Tool choice and the parallel switch: a restriction that the target cannot say is enforced by
 //! other means, never widened in silence (case 21).
 
-use super::{Severity, Site, Work, thinking};
+use super::{Work, thinking};
 use crate::json::{Json, Object};
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::model::request::{Format, SchemaFormat};
+use crate::model::tool::{Tool, ToolChoice};
 use crate::object;
-use crate::origin::Origin;
-use crate::request::{Format, SchemaFormat};
-use crate::tool::{Tool, ToolChoice};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     parallel(work);

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::profile::{ContentRule, MediaRule};
-use super::{Severity, Site, Work, media};
-use crate::call::Arguments;
+use super::{Work, media};
 use crate::json::Json;
-use crate::message::{Message, Role};
+use crate::loss::{Severity, Site};
+use crate::model::call::Arguments;
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
-use crate::origin::Origin;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
+use crate::profile::{ContentRule, MediaRule};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(mut instructions) = work.request.instructions.take() {

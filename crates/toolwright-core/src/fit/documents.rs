@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Severity, Site, Work};
-use crate::part::{Body, Media, MediaKind, Part};
+use super::Work;
+use crate::loss::{Severity, Site};
+use crate::model::part::{Body, Media, MediaKind, Part};
 
 /// What a document without a name is called.
 const NAMELESS: &str = "document";

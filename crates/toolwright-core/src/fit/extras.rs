@@ -1,13 +1,15 @@
 //! First pass: fields and blocks that only another dialect knows are taken away, one loss each.
 
-use super::profile::KnownFields;
-use super::{Loss, Severity, Site, Work};
-use crate::dialect::Dialect;
-use crate::extra::{BESIDE, Extra, is_note};
+use super::Work;
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
-use crate::origin::Origin;
-use crate::part::{Body, MediaSource, Part};
+use crate::loss::{Loss, Severity, Site};
+use crate::model::dialect::Dialect;
+use crate::model::extra::{BESIDE, Extra};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, MediaSource, Part};
+use crate::note::is_note;
+use crate::profile::KnownFields;
 
 const WHY: &str = "only its own dialect has such a field";
 
@@ -127,7 +129,7 @@ pub(super) fn parts(parts: &mut Vec<Part>, dialect: Dialect, losses: &mut Vec<Lo
 /// Clears one part; whether it can stay at all.
 pub(super) fn keep(part: &mut Part, dialect: Dialect, losses: &mut Vec<Loss>) -> bool {
     clear(&mut part.extra, &part.origin, dialect, losses);
-    let foreign_file = |media: &crate::part::Media| matches!(&media.source, MediaSource::File(own, _) if !own.shares_wire(dialect));
+    let foreign_file = |media: &crate::model::part::Media| matches!(&media.source, MediaSource::File(own, _) if !own.shares_wire(dialect));
     let (what, why) = match &mut part.body {
         Body::Opaque(opaque) if !opaque.dialect.shares_wire(dialect) => {
             ("block dropped", "only its own dialect knows such a block")

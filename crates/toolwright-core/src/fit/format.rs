@@ -1,11 +1,12 @@
 //! The form of the answer: by a schema, as JSON, or as text. What the target has no field for goes into
 //! the instructions.
 
-use super::{Severity, Site, Work};
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::part::Part;
-use crate::request::Format;
+use super::Work;
+use crate::loss::{Severity, Site};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::Part;
+use crate::model::request::Format;
 
 fn at(field: &'static str) -> Site {
     Site::field(&Origin::NONE, field)

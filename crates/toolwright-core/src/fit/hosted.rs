@@ -2,12 +2,15 @@
 //! is refused if it depends on the tool, and the tool is left out if it does not.
 
 use super::extras::leaves;
-use super::profile::{HostedChoice, HostedMark, HostedParameter, HostedRule};
-use super::{Refusal, Severity, Site, Work};
-use crate::dialect::{Dialect, Target};
+use super::{Refusal, Work};
+use crate::codec::Target;
 use crate::json::{Json, Object};
+use crate::loss::{Severity, Site};
+use crate::model::dialect::Dialect;
+use crate::model::origin::Origin;
+use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
-use crate::tool::{Tool, ToolChoice, ToolKind};
+use crate::profile::{HostedChoice, HostedMark, HostedParameter, HostedRule};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let refuses_hosted = work.is_native() && work.profile.known_types_only;
@@ -89,7 +92,7 @@ fn force(work: &mut Work<'_>, rule: &HostedRule) {
             work.hosted_choice = Some(ToolChoice::Other(Json::Object(object! {"type": name})));
         }
         HostedChoice::None => {
-            let site = Site::field(&crate::Origin::NONE, "tool_choice");
+            let site = Site::field(&Origin::NONE, "tool_choice");
             let why = "the target cannot force its own tools";
             work.lose(Severity::Major, site, "a call is asked for but not forced", why);
         }
@@ -126,7 +129,7 @@ fn drop_choice(work: &mut Work<'_>) {
     let parallel = work.request.parallel.take().is_some();
     for (field, lost) in [("tool_choice", choice), ("parallel", parallel)] {
         if lost {
-            let site = Site::field(&crate::Origin::NONE, field);
+            let site = Site::field(&Origin::NONE, field);
             work.lose(Severity::Note, site, "dropped", "no tool is offered");
         }
     }

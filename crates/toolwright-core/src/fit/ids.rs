@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
-use super::profile::IdRule;
 use crate::hash;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part};
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part};
+use crate::profile::IdRule;
 use pending::{Pending, Wanted};
 
 pub(super) fn pass(work: &mut Work<'_>) {

@@ -3,10 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::profile::MediaRule;
-use super::{Severity, Site, Work};
-use crate::origin::Origin;
-use crate::part::{Media, MediaKind, MediaSource};
+use super::Work;
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::model::part::{Media, MediaKind, MediaSource};
+use crate::profile::MediaRule;
 
 /// Brings a medium into a form that more targets take: a media type by its registered name, and a
 /// text document as text where base64 is for other types.

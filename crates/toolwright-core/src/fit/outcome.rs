@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use super::content::{
     AS_WORDS, NO_TEXT_DOCUMENT, describe, join_texts, placeholder, takes, word, words_first,
 };
-use super::profile::JsonRule;
-use super::{Severity, Site, Work, media};
+use super::{Work, media};
 use crate::json::Json;
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
-use crate::tool::flat_name;
+use crate::loss::{Severity, Site};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
+use crate::model::tool::flat_name;
+use crate::profile::JsonRule;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let messages = work.take_messages();

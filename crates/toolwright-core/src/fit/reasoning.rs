@@ -1,10 +1,11 @@
 //! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
 
-use super::{Severity, Site, Work, thinking};
+use super::{Work, thinking};
 use crate::json::Object;
 use crate::keep;
-use crate::message::{Message, Role};
-use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::loss::{Severity, Site};
+use crate::model::message::{Message, Role};
+use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let mut messages = std::mem::take(&mut work.request.messages);

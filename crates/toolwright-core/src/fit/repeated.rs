@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Severity, Site, Work};
-use crate::call::Call;
-use crate::message::Message;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part};
+use super::Work;
+use crate::loss::{Severity, Site};
+use crate::model::call::Call;
+use crate::model::message::Message;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part};
 
 /// Drops an outcome that repeats one of the same call, as Gemini CLI sends them when it resumes a
 /// session: other vendors take one outcome for each call.

@@ -11,19 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use keeper::Keeper;
 use stream::Slot;
 
-use super::profile::ReplyRule;
 use super::tools::PLACEHOLDER;
-use super::{Aliases, Loss, Profile, Severity, Site, extras, ids};
-use crate::call::{Arguments, Call};
-use crate::extra::Extra;
+use super::{Aliases, extras, ids};
 use crate::json::{Json, JsonText};
-use crate::keep::{Kept, Place};
-use crate::origin::Origin;
-use crate::part::{Body, Part, Reasoning};
-use crate::request::Request;
-use crate::response::Response;
+use crate::keep::Kept;
+use crate::loss::{Loss, Severity, Site};
+use crate::model::call::{Arguments, Call};
+use crate::model::digest::ConversationDigest;
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Part, Reasoning};
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::model::tool::{ToolChoice, flat_name};
+use crate::profile::Profile;
+use crate::profile::ReplyRule;
 use crate::schema;
-use crate::tool::flat_name;
 
 use super::alias::{each_part, is_kept_by_clients};
 use super::choice::{FORCED_ARGUMENTS, FORCED_NAME};
@@ -39,7 +42,7 @@ pub struct Restorer {
     /// The id of a reply that came without one
     id: Option<String>,
     /// Where the answer stands in its conversation
-    place: Option<Place>,
+    place: Option<ConversationDigest>,
     /// What made-up ids of calls are made from, another for every reply
     seed: String,
     texts: usize,
@@ -94,7 +97,7 @@ impl Restorer {
 
     /// At a place of a conversation in which calls may come back without ids.
     #[must_use]
-    pub fn with_place(mut self, place: Option<Place>) -> Restorer {
+    pub fn with_place(mut self, place: Option<ConversationDigest>) -> Restorer {
         self.place = place;
         self
     }
@@ -370,8 +373,8 @@ pub fn request(mut request: Request, aliases: &Aliases) -> Request {
     }
     if let Some(choice) = &mut request.tool_choice {
         match choice {
-            crate::ToolChoice::Tool(own) => name(own),
-            crate::ToolChoice::Allowed { names, .. } => names.iter_mut().for_each(name),
+            ToolChoice::Tool(own) => name(own),
+            ToolChoice::Allowed { names, .. } => names.iter_mut().for_each(name),
             _ => {}
         }
     }

@@ -1,11 +1,12 @@
 //! Turns: outcomes carried as the target carries them, neighbours merged, order kept where it can be.
 
+use super::Work;
 use super::content::{join_texts, words_first};
-use super::profile::{Merges, OutcomeCarrier};
-use super::{Severity, Site, Work};
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::part::{Body, Part};
+use crate::loss::{Severity, Site};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Part};
+use crate::profile::{Merges, OutcomeCarrier};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if !work.is_native() {

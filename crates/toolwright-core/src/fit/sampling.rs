@@ -1,9 +1,10 @@
 //! Limits and sampling.
 
-use super::profile::FixedSampling;
-use super::{Severity, Site, Work, thinking};
+use super::{Work, thinking};
 use crate::json::Number;
-use crate::origin::Origin;
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::profile::FixedSampling;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.sampling;

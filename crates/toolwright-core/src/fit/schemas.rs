@@ -1,8 +1,9 @@
 //! Schemas of parameters, lowered to what the target accepts.
 
-use super::{Severity, Site, Work};
+use super::Work;
+use crate::loss::{Severity, Site};
+use crate::model::tool::ToolKind;
 use crate::schema::{self, SchemaChange};
-use crate::tool::ToolKind;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.schema;

@@ -3,11 +3,12 @@
 //! Leading messages join the instructions. A later one stays in its place where the target allows that;
 //! elsewhere it becomes text of the user between the tags of [`REMINDER`].
 
+use super::Work;
 use super::content::join_texts;
-use super::profile::{LatePlace, LateSystem};
-use super::{Severity, Site, Work};
-use crate::message::{Message, Role};
-use crate::part::{Body, Part};
+use crate::loss::{Severity, Site};
+use crate::model::message::{Message, Role};
+use crate::model::part::{Body, Part};
+use crate::profile::{LatePlace, LateSystem};
 
 /// The tag around instructions that had to become text of the user. Claude Code marks instructions within
 /// a conversation in this way, and other tools do the same for models that take no late system message.

@@ -4,11 +4,12 @@
 //! Effort and budget convert by [`BANDS`]. This pass runs before those that depend on whether the
 //! model thinks: the tool choice, the thinking in the history, and the sampling settings.
 
-use super::profile::ShowRule;
-use super::{Severity, Site, Work};
+use super::Work;
 use crate::json::Number;
-use crate::origin::Origin;
-use crate::request::Thinking;
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::model::request::Thinking;
+use crate::profile::ShowRule;
 
 /// The effort that switches thinking off.
 const OFF: &str = "none";

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Severity, Site, Work};
+use super::Work;
 use crate::json::{Json, Object};
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::model::part::Body;
+use crate::model::tool::{Tool, ToolChoice, ToolKind, split_name};
 use crate::object;
-use crate::origin::Origin;
-use crate::part::Body;
-use crate::tool::{Tool, ToolChoice, ToolKind, split_name};
 
-use super::profile::Strictness;
+use crate::profile::Strictness;
 
 /// Stands in where a target wants tools because the history has calls (case 14).
 pub(super) const PLACEHOLDER: &str = "no_tool_available";

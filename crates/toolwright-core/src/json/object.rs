@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::raw::Raw;
 use super::{Json, write};
-use crate::extra::is_note;
+use crate::note::is_note;
 
 /// A member's key; borrowed where our own code names it.
 pub type Key = Cow<'static, str>;

@@ -3,14 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Kept, Piece, Place, Words, is_known, sum};
-use crate::call::Call;
-use crate::extra::Extra;
-use crate::fit::Profile;
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::part::{Body, Part, Signature};
-use crate::request::Request;
+use super::{Kept, Piece, is_known};
+use crate::model::call::Call;
+use crate::model::digest::{ConversationDigest, TextDigest, arguments_digest};
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Part, Signature};
+use crate::model::request::Request;
+use crate::profile::Profile;
 
 /// Puts what was kept of earlier answers back into a request that goes to a target: around the calls
 /// that it was kept for, in the order of its vendor. A target that did not make it gets nothing, and
@@ -19,18 +20,18 @@ use crate::request::Request;
 /// `find` gives what was kept for a call, see [`Key`](super::Key). All calls of an answer must be
 /// there again, with their ids and names, one after the other, and `find` must give the same for each:
 /// it decides whether arguments matter. A call without an id is looked for with one that stands for its
-/// [`Place`].
+/// [`ConversationDigest`].
 pub fn recall(request: &mut Request, target: &Profile, find: impl Fn(&Call) -> Option<Arc<Kept>>) {
     let calls = || request.messages.iter().flat_map(Message::calls);
     // The way to a place leads through the whole conversation: only where somebody wants to know.
-    let mut place = calls().any(|call| call.id.is_none()).then(Place::default);
+    let mut place = calls().any(|call| call.id.is_none()).then(ConversationDigest::default);
     let find = |call: &Call| find(call).filter(|kept| kept.returns(target));
     // A client may say one turn in several messages.
     for turn in request.messages.chunk_by_mut(|one, next| is_turn(one) && is_turn(next)) {
         let seek = Seek { place, find: &find };
         if let Some(place) = &mut place {
             for message in turn.iter() {
-                place.pass(message);
+                place.push(message);
             }
         }
         let calls = turn.iter().filter(|own| is_turn(own)).flat_map(Message::calls);
@@ -44,7 +45,7 @@ pub fn recall(request: &mut Request, target: &Profile, find: impl Fn(&Call) -> O
 /// Looks for what was kept of a turn.
 struct Seek<'f, F> {
     /// Where the turn is, if any call has no id
-    place: Option<Place>,
+    place: Option<ConversationDigest>,
     find: &'f F,
 }
 
@@ -52,7 +53,7 @@ impl<F: Fn(&Call) -> Option<Arc<Kept>>> Seek<'_, F> {
     /// What was kept for a call, which has a number in the turn.
     fn find(&self, call: &Call, number: usize) -> Option<Arc<Kept>> {
         match self.place.filter(|_| call.id.is_none()) {
-            Some(place) => (self.find)(&place.named(call, number)),
+            Some(place) => (self.find)(&place.with_call_id(call, number)),
             None => (self.find)(call),
         }
     }
@@ -150,7 +151,7 @@ fn end<F: Fn(&Call) -> Option<Arc<Kept>>>(
         let (id, name, own) = calls.next()?;
         let is_meant = match call.id {
             Some(_) => seek.is_found(call, kept),
-            None => sum(&call.arguments) == own,
+            None => arguments_digest(&call.arguments) == own,
         };
         if !seek.is(call, id, kept) || call.name != name || !is_meant {
             return None;
@@ -180,10 +181,10 @@ fn begin(parts: &[Placed], kept: &Kept) -> usize {
 }
 
 /// The words of a part that says some.
-fn words(part: &Part) -> Option<Words> {
+fn words(part: &Part) -> Option<TextDigest> {
     match &part.body {
         Body::Text(text) | Body::Refusal(text) => {
-            Some(Words::of(text)).filter(|own| !own.is_empty())
+            Some(TextDigest::of(text)).filter(|own| !own.is_empty())
         }
         _ => None,
     }
@@ -199,7 +200,7 @@ struct Merge<'k> {
     known: bool,
     /// Parts that the target takes back, with the number of texts and calls before them
     wholes: Vec<(usize, usize, &'k Part)>,
-    texts: Vec<(Words, Attached<'k>)>,
+    texts: Vec<(TextDigest, Attached<'k>)>,
     calls: Vec<Attached<'k>>,
 }
 

@@ -7,12 +7,14 @@
 //!
 //! Words and calls are parts without their text and arguments, of which a hash is kept.
 
-use super::{Kept, Piece, Place, Words};
-use crate::call::{Arguments, Call};
+use super::{Kept, Piece};
 use crate::document::{DocumentError, Fields, read_dialect, read_part, write_part};
 use crate::json::{Json, Object};
+use crate::model::call::{Arguments, Call};
+use crate::model::digest::{ConversationDigest, TextDigest};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part};
 use crate::object;
-use crate::part::{Body, Part};
 
 const VERSION: u64 = 1;
 
@@ -25,7 +27,7 @@ impl Kept {
             "maker": self.maker.id(),
             "signed": self.signed,
             "known": self.known,
-            "place": self.place.map(|place| place.words().to_json()),
+            "place": self.place.map(ConversationDigest::to_json),
             "pieces": pieces.collect::<Vec<_>>(),
         })
     }
@@ -41,7 +43,8 @@ impl Kept {
             signed: fields.flag("signed")?,
             known: fields.flag("known")?,
             pieces: fields.list("pieces", Piece::from_json)?,
-            place: fields.optional("place", read_words)?.map(Place::at),
+            place: fields
+                .optional("place", |own| read_digest(ConversationDigest::from_json(own)))?,
         };
         if kept.keys().next().is_none() {
             return Err(DocumentError::new("something to find it by"));
@@ -50,13 +53,13 @@ impl Kept {
     }
 }
 
-fn read_words(document: &Json) -> Result<Words, DocumentError> {
-    Words::from_json(document).ok_or_else(|| DocumentError::new("a hash and a length"))
+fn read_digest<T>(digest: Option<T>) -> Result<T, DocumentError> {
+    digest.ok_or_else(|| DocumentError::new("a hash and a length"))
 }
 
 impl Piece {
     fn to_json(&self) -> Object {
-        let bare = |body, signature: &Option<_>, extra: &crate::Extra| {
+        let bare = |body, signature: &Option<_>, extra: &Extra| {
             let (signature, extra) = (signature.clone(), extra.clone());
             write_part(&Part { signature, extra, ..Part::new(body) })
         };
@@ -76,7 +79,9 @@ impl Piece {
     fn from_json(document: &Json) -> Result<Piece, DocumentError> {
         let fields = Fields::of(document)?;
         let part = fields.required("part", read_part)?;
-        if let Some(words) = fields.present("words", read_words)? {
+        if let Some(words) =
+            fields.present("words", |own| read_digest(TextDigest::from_json(own)))?
+        {
             let Part { signature, extra, .. } = part;
             return Ok(Piece::Words { words, signature, extra });
         }

@@ -3,8 +3,8 @@
 use super::change::Changes;
 use super::subset::Rules;
 use super::walk::{Holds, holds, visit};
-use crate::fit::Severity;
 use crate::json::Json;
+use crate::loss::Severity;
 
 /// Reports what is beyond the ceilings. It is sent all the same: the vendor has the last word.
 pub(super) fn measure(schema: &Json, rules: &Rules, changes: &mut Changes) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::fit::Severity;
+use crate::loss::Severity;
 
 /// One keyword that does not reach the target as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::keep::extended;
 use super::root::{OBJECT_FUEL, OBJECT_ROOT, may_be_object};
 use super::term::{Moves, Term};
 use super::walk::{distinct, restricts, step};
-use crate::fit::Severity;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// How deep unions and references may nest before references are no longer followed.
 const MAX_DEPTH: usize = 40;

@@ -10,9 +10,9 @@ use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, Source, StandIn, Value};
 use super::subset::Refs;
 use super::walk::{distinct, step, type_named};
-use crate::fit::Severity;
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// How deep schemas may nest before references are no longer written out.
 const MAX_DEPTH: usize = 24;

@@ -3,8 +3,8 @@
 use super::lower::Lowering;
 use super::shape::Member;
 use super::walk::{is_worth_saying, restricts, step};
-use crate::fit::Severity;
 use crate::json::{self, Json, Key, Object};
+use crate::loss::Severity;
 
 /// The longest phrase for one keyword.
 const MAX_PHRASE: usize = 240;

@@ -5,8 +5,8 @@ use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, StandIn, Value};
 use super::subset::Types;
 use super::walk::{applies_to, step, type_named, type_of};
-use crate::fit::Severity;
 use crate::json::Json;
+use crate::loss::Severity;
 
 impl<'s> Lowering<'s, '_> {
     /// Settles the types of a node that is no union.

@@ -9,8 +9,8 @@ use super::nulls::{Nulls, Place, Places};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::{Refs, Rules, Types};
 use super::walk::{applies_to, holds_definitions, step, visit};
-use crate::fit::Severity;
 use crate::json::{self, Json};
+use crate::loss::Severity;
 
 /// A schema that is being lowered.
 pub(super) struct Lowering<'s, 'c> {

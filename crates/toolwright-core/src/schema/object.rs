@@ -8,8 +8,8 @@ use super::nulls::{Null, Place, Property};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::step;
-use crate::fit::Severity;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// How many schemas are looked at to find out whether one accepts null.
 const NULL_FUEL: usize = 256;

@@ -6,8 +6,8 @@ use super::change::Changes;
 use super::flatten::flattened;
 use super::inline::Document;
 use super::walk::type_named;
-use crate::fit::Severity;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// How many schemas are looked at to find out whether an object can be meant.
 pub(super) const OBJECT_FUEL: usize = 256;

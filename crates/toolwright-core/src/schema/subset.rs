@@ -1,8 +1,8 @@
 //! The subsets of JSON Schema that vendors accept, as data. Each constant cites the section of
 //! `docs/dialects/` that states the subset with its source.
 
-use crate::fit::Severity;
-use crate::fit::profile::Subset;
+use crate::loss::Severity;
+use crate::profile::Subset;
 
 /// What a vendor accepts of JSON Schema.
 #[derive(Debug)]

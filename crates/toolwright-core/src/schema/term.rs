@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::change::Changes;
 use super::walk::{step, visit_mut};
-use crate::fit::Severity;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// What is said about a property in the places that were merged, with their pointers.
 #[derive(Clone, PartialEq)]

@@ -7,8 +7,8 @@ use super::nulls::Place;
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::{applies_to, holds_definitions, restricts, step, type_of};
-use crate::fit::Severity;
 use crate::json::Json;
+use crate::loss::Severity;
 
 /// A member beside a union, or the union itself.
 enum Slot<'s> {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::change::Changes;
-use crate::fit::Severity;
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
+use crate::loss::Severity;
 
 /// What a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,17 +4,20 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::dialect::Dialect;
-use crate::extra::{Extra, note};
 use crate::fit::restore::Restorer;
-use crate::fit::{Addition, Aliases, Fitted, Loss, Severity};
+use crate::fit::{Addition, Aliases, Fitted};
 use crate::json::{Json, Object};
 use crate::keep::Kept;
+use crate::loss::{Loss, Severity};
+use crate::model::dialect::Dialect;
+use crate::model::extra::Extra;
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::note::note;
 use crate::object;
-use crate::request::Request;
 
 /// The note of a value on whose way something was lost.
-pub(crate) const LOSSES: &str = note!("losses");
+const LOSSES: &str = note!("losses");
 
 /// Losses by their place in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,6 +126,15 @@ impl Report {
         object.insert_some("model", self.model.as_deref());
         object.insert_some("path", self.path.as_deref());
         Json::Object(object)
+    }
+}
+
+impl Response {
+    /// What was lost on the way to the model and back, where an upstream was asked in canonical
+    /// words: `{"path", "what", "why", "severity"}` each, the path one of the canonical request.
+    pub fn losses(&self) -> impl Iterator<Item = &Json> {
+        let extras = [&self.extra, &self.stop.extra].into_iter();
+        extras.filter_map(|extra| extra.fields()?.get(LOSSES)?.as_array()).flatten()
     }
 }
 

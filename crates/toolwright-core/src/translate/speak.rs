@@ -8,12 +8,13 @@
 //! ```
 
 use super::{Report, StreamReader, TranslateError, Translated, decode_response};
-use crate::dialect::{ChatCodec, Target, WireReply, WireRequest};
+use crate::codec::{ChatCodec, Target, WireReply, WireRequest};
 use crate::event::Event;
 use crate::fit::restore::Restorer;
-use crate::fit::{Aliases, Profile, fit_made};
-use crate::request::Request;
-use crate::response::Response;
+use crate::fit::{Aliases, fit_made};
+use crate::model::request::Request;
+use crate::model::response::Response;
+use crate::profile::Profile;
 
 /// Speaks to one vendor.
 #[derive(Clone, Copy)]

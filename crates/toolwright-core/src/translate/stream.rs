@@ -1,13 +1,13 @@
 //! A stream from one dialect to another, as its bytes arrive: a reader, then a writer.
 
 use super::{Report, TranslateError};
-use crate::dialect::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
+use crate::codec::Watch;
+use crate::codec::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
 use crate::event::Event;
 use crate::event::think::ThinkFilter;
-use crate::event::watch::Watch;
-use crate::fault::{Fault, FaultClass};
 use crate::fit::restore::Restorer;
 use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
+use crate::model::fault::{Fault, FaultClass};
 
 /// Takes bytes of one dialect and gives bytes of another. It holds back no more than a frame, or
 /// a part where the target's dialect cannot say half of it.

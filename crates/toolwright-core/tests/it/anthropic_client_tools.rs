@@ -3,7 +3,7 @@
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireRequest, lookup};
 use toolwright_core::event::split::split;
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Translated, Translator};
 use toolwright_core::{Arguments, Call, Json, Part, Response, ToolKind};
 

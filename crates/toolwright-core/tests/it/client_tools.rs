@@ -4,7 +4,8 @@
 
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest, lookup};
 use toolwright_core::event::split::split;
-use toolwright_core::fit::{Aliases, Severity};
+use toolwright_core::fit::Aliases;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Arguments, Call, Json, Part, Response};
 

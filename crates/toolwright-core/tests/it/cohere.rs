@@ -4,8 +4,8 @@ use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, Wir
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::fit::Site;
 use toolwright_core::frame::Frame;
+use toolwright_core::loss::Site;
 use toolwright_core::part::{Media, MediaKind, MediaSource, Section, SectionKind};
 use toolwright_core::request::Format;
 use toolwright_core::translate::{Options, Translator};

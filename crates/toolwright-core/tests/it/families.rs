@@ -3,7 +3,7 @@
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
-use toolwright_core::fit::profile::family;
+use toolwright_core::profile::family;
 use toolwright_core::translate::{Options, Translated, Translator};
 
 /// Translates a request with the given settings to a model of a target.

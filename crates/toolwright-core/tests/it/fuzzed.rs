@@ -3,9 +3,9 @@
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest};
 use toolwright_core::event::{Event, law};
 use toolwright_core::fit::fit;
-use toolwright_core::fit::profile::{SchemaRule, Subset};
 use toolwright_core::frame::Frame;
 use toolwright_core::json::Object;
+use toolwright_core::profile::{SchemaRule, Subset};
 use toolwright_core::schema::lower;
 use toolwright_core::{Body, FaultClass, Json, Request, Role};
 

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use toolwright_core::dialect::ConversationDigest;
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
 use toolwright_core::fit::alias::is_legal_id;
-use toolwright_core::fit::profile::OutcomeCarrier;
-use toolwright_core::keep::{Kept, Key, Place};
+use toolwright_core::keep::{Kept, Key};
+use toolwright_core::profile::OutcomeCarrier;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{
     Body, Call, Event, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
@@ -543,7 +544,7 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
         tools: vec![tool.clone()],
         ..Request::default()
     };
-    let place = Some(Place::after(&request(before)));
+    let place = Some(ConversationDigest::of(&request(before)));
     let asked = Asked { place, ..Asked::default() };
     let options = Options { asked, ..Options::default() };
     let back = Translator::new(vendor, client, &options);

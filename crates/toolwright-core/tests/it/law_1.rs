@@ -6,7 +6,8 @@ use toolwright_core::dialect::{Asked, ChatCodec, Target};
 use toolwright_core::event::{join, law, split};
 use toolwright_core::fit::alias::{is_legal_id, is_legal_name};
 use toolwright_core::fit::restore::{self, Restorer};
-use toolwright_core::fit::{Aliases, Profile, fit};
+use toolwright_core::fit::{Aliases, fit};
+use toolwright_core::profile::Profile;
 use toolwright_core::{Body, Request, Response, StopReason};
 
 use crate::{fixtures, generate};

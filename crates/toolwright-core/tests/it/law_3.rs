@@ -2,10 +2,10 @@
 //! decoders keep the grammar.
 
 use toolwright_core::Json;
+use toolwright_core::dialect::Watch;
 use toolwright_core::dialect::{Asked, WireReply};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
-use toolwright_core::event::watch::Watch;
 use toolwright_core::event::{Event, law};
 use toolwright_core::translate::StreamReader;
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use toolwright_core::dialect::{ChatCodec, Target};
-use toolwright_core::fit::{Loss, fit};
+use toolwright_core::fit::fit;
+use toolwright_core::loss::Loss;
 use toolwright_core::{Dialect, Json, Request, ToolKind};
 
 use crate::schema::property;

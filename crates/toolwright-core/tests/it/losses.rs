@@ -1,7 +1,7 @@
 //! Losses: what says nothing is not reported, notes never refuse, and the gravest comes first.
 
 use toolwright_core::dialect::{Dialect, WireReply, WireRequest, lookup};
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Json, object};
 

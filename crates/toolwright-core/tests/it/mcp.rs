@@ -2,9 +2,9 @@
 
 use toolwright_core::dialect::mcp::{Era, Mcp};
 use toolwright_core::dialect::{Dialect, Target, ToolCodec};
-use toolwright_core::fit::profile::JsonRule;
 use toolwright_core::frame::Framing;
 use toolwright_core::part::{Body, MediaKind};
+use toolwright_core::profile::JsonRule;
 use toolwright_core::{Arguments, Call, DecodeError, Json, Outcome, Part, Tool};
 
 use crate::fixtures;

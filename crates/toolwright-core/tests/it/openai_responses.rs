@@ -5,8 +5,8 @@ use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireR
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::fit::Severity;
 use toolwright_core::frame::Frame;
+use toolwright_core::loss::Severity;
 use toolwright_core::part::{CacheMark, MediaKind, MediaSource, Reasoning, SectionKind};
 use toolwright_core::request::{Format, Thinking};
 use toolwright_core::tool::ToolKind;

@@ -3,7 +3,7 @@
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 
 use crate::fixtures;

@@ -9,8 +9,8 @@ mod strict;
 use std::fmt::Write;
 
 use toolwright_core::Json;
-use toolwright_core::fit::Severity;
-use toolwright_core::fit::profile::{SchemaRule, Subset};
+use toolwright_core::loss::Severity;
+use toolwright_core::profile::{SchemaRule, Subset};
 use toolwright_core::schema::{Lowered, lower};
 
 const SUBSETS: [Subset; 6] = [

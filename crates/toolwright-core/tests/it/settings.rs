@@ -2,7 +2,7 @@
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
-use toolwright_core::fit::{Overrides, Setting};
+use toolwright_core::profile::{Overrides, Setting};
 use toolwright_core::translate::{Options, Report, Translator};
 
 use crate::fixtures;

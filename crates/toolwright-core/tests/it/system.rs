@@ -1,7 +1,7 @@
 //! System and developer messages by position, target and model; the conversation stays legal everywhere.
 
 use toolwright_core::dialect::{WireRequest, lookup};
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Json, object};
 

@@ -7,7 +7,7 @@ use http::HeaderName;
 use toolwright::SecretString;
 use toolwright::upstream::{Proxy, providers};
 use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
-use toolwright_core::fit::{Overrides, Setting};
+use toolwright_core::profile::{Overrides, Setting};
 
 use super::error::{ConfigError, Place};
 use super::table::Table;

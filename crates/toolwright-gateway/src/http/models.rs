@@ -4,8 +4,8 @@
 //! the dialect's id before the path.
 
 use http::HeaderMap;
-use toolwright_core::fit::profile::Family;
 use toolwright_core::json::Object;
+use toolwright_core::profile::Family;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
 
 /// A list that is asked for, or one entry of it.

@@ -21,7 +21,8 @@ use toolwright_core::event::Head;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::fit::alias::is_kept_by_clients;
-use toolwright_core::fit::{Profile, made_id};
+use toolwright_core::fit::made_id;
+use toolwright_core::profile::Profile;
 use toolwright_core::translate::{Options, Report};
 use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 

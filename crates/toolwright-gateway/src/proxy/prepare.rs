@@ -6,9 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, is_same};
+use toolwright_core::dialect::{Asked, ChatCodec, ConversationDigest, Dialect, Target, is_same};
 use toolwright_core::json::guess_string;
-use toolwright_core::keep;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
@@ -164,7 +163,7 @@ pub fn asked(ask: &Ask, request: &Request) -> Asked {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Whoever may leave ids out is known again by what was said before.
     let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
-    let place = (nameless && !request.tools.is_empty()).then(|| keep::Place::after(request));
+    let place = (nameless && !request.tools.is_empty()).then(|| ConversationDigest::of(request));
     let mut asked = ask.endpoint.codec.asked(request);
     // The request no longer says it once it is resolved.
     if let Some(previous) = &ask.state.previous {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toolwright::upstream::{Remote, providers};
-use toolwright_core::fit::Overrides;
+use toolwright_core::profile::Overrides;
 use toolwright_core::suggest;
 use toolwright_core::{Fault, FaultClass};
 

@@ -2,8 +2,8 @@
 
 use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
+use toolwright_core::dialect::Watch;
 use toolwright_core::dialect::{ChatCodec, WireReply};
-use toolwright_core::event::watch::Watch;
 use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Report, Translated, decode_response};
 use toolwright_core::{Fault, FaultClass, Response};

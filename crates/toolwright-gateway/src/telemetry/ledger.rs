@@ -12,7 +12,7 @@ use toolwright::ledger::{
 };
 use toolwright::store::StoreError;
 use toolwright::{CallErrorKind, Caller};
-use toolwright_core::fit::{Loss, Site};
+use toolwright_core::loss::{Loss, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::translate::Report;
 use toolwright_core::{FaultClass, Json, object};

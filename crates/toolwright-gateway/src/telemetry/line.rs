@@ -5,7 +5,7 @@ mod short;
 
 use toolwright::chat::response::finish_reason;
 use toolwright::redact::redact;
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Json};
 
 use super::record::Payloads;

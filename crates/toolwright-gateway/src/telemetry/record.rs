@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use toolwright::{CallErrorKind, Caller};
-use toolwright_core::event::watch::Watch;
-use toolwright_core::fit::Severity;
+use toolwright_core::dialect::Watch;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use toolwright_core::event::watch::Watch;
+use toolwright_core::dialect::Watch;
 use toolwright_core::keep::Kept;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, Usage};

@@ -124,7 +124,7 @@ async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
     assert_eq!(entry.ran[0].error, Some(CallErrorKind::Failed));
     assert_eq!((entry.bytes_in, entry.bytes_out), (100, 200));
     let (record, kept) = (report(), &entry.losses);
-    let paths = |losses: &[toolwright_core::fit::Loss]| -> Vec<String> {
+    let paths = |losses: &[toolwright_core::loss::Loss]| -> Vec<String> {
         losses.iter().map(|loss| loss.site.pointer(&[])).collect()
     };
     let expected: Vec<String> = record.losses.iter().map(|entry| entry.path.clone()).collect();

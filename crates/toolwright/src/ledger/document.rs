@@ -7,8 +7,8 @@ mod page;
 use std::time::{Duration, SystemTime};
 
 use toolwright_core::Json;
-use toolwright_core::fit::{Loss, Severity, Site};
 use toolwright_core::json::{Line, Object};
+use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 
 use super::{CallEntry, Entry, ExchangeEntry, Kind, time};

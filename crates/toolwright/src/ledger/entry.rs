@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use toolwright_core::Json;
 use toolwright_core::args::Change;
-use toolwright_core::fit::Loss;
+use toolwright_core::loss::Loss;
 
 use super::ExchangeEntry;
 use crate::error::CallErrorKind;

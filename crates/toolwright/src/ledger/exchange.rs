@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use toolwright_core::fit::Loss;
+use toolwright_core::loss::Loss;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 
 use crate::error::CallErrorKind;

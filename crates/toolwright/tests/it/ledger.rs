@@ -11,7 +11,7 @@ use toolwright::call::ResultSource;
 use toolwright::ledger::{CallEntry, Entry, Head, Ledger, MemoryLedger, Query};
 use toolwright::{CallErrorKind, Caller, Json};
 use toolwright_core::args::{Change, Op};
-use toolwright_core::fit::{Loss, Severity, Site};
+use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::object;
 use toolwright_core::origin::Origin;
 

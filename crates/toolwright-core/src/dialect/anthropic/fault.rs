@@ -1,9 +1,9 @@
 //! Faults: `{"type":"error","error":{"type","message"},"request_id"}`.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The error types, with the status that each comes with.

@@ -1,17 +1,18 @@
 //! Content blocks, one at a time, for requests, responses and streams alike.
 
 use super::wire::{self, DIALECT};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
 use crate::object;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
 
 /// Reads content: a string, or blocks.
 pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     match content {
-        Json::String(text) => Ok(vec![Part::text(text).with_origin(crate::Origin::at(&path))]),
+        Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
         Json::Array(blocks) => elements(blocks, &path, decode),
         _ => Err(DecodeError::expected(DIALECT, &path, "a string or an array of blocks")),
     }
@@ -48,7 +49,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
                 | "tool_result"
         )
     );
-    let origin = crate::Origin::at(&path);
+    let origin = Origin::at(&path);
     if !known || has_foreign_source(&block) {
         Fields::new(block.clone(), path, DIALECT)?;
         return Ok(Part::opaque(DIALECT, block).with_origin(origin));

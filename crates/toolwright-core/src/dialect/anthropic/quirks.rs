@@ -2,15 +2,15 @@
 //! rules, with the source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::dialect::Target;
-use crate::fit::profile::{
+use crate::codec::Target;
+use crate::model::part::MediaKind::{Document, Image};
+use crate::model::response::StopReason;
+use crate::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, HostedChoice, HostedKind, HostedMark,
     HostedParameter, HostedRule, IdRule, LatePlace, LateSystem, MediaRule, NameRule,
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     StrictLimits, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
-use crate::part::MediaKind::{Document, Image};
-use crate::response::StopReason;
 
 /// The version that refuses `temperature`, `top_p` and `top_k`.
 const NO_SAMPLING_SINCE: &str = "2026-10-21";

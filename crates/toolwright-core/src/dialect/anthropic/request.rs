@@ -2,12 +2,12 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Number, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
-use crate::origin::Origin;
-use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {

@@ -6,12 +6,12 @@ pub(super) use glance::glance;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::dialect::{Asked, DecodeError, Fields, elements};
+use crate::codec::{Asked, DecodeError, Fields, elements};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// Where the vendor's own tools ran; a stream says it with the stop (the SDK's
 /// `RawMessageDeltaEvent`), so it goes with the stop of a whole reply, too.

@@ -1,11 +1,12 @@
 //! Words and paths of Anthropic's format, each in one place.
 
-use crate::dialect::{Defaults, Dialect, Fields};
-use crate::extra::note;
+use crate::codec::{Defaults, Fields};
 use crate::json::{Json, Object};
+use crate::model::dialect::Dialect;
+use crate::model::part::CacheMark;
+use crate::model::response::StopReason;
+use crate::note::note;
 use crate::object;
-use crate::part::CacheMark;
-use crate::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Anthropic;

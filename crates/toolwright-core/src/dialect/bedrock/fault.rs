@@ -1,10 +1,10 @@
 //! Faults: `{"message"}`, their type in a header; in a stream an exception frame of that type.
 
 use super::wire::{DIALECT, REQUEST_ID};
-use crate::dialect::{Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{Fields, WireReply};
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The header that names the type; without it, and without `__type`, SDKs know only the status.

@@ -4,14 +4,15 @@
 //! and origins are those of the member; only a text, whose member is a string, has its block's.
 
 use super::wire::{self, DIALECT};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields};
-use crate::extra::{Extra, note};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
 
 /// Note: the `type` of a call or a result that says no more than its union's member.
 const TYPE: &str = note!("type");

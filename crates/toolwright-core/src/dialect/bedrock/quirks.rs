@@ -2,14 +2,14 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::dialect::Target;
-use crate::fit::profile::{
+use crate::codec::Target;
+use crate::model::part::MediaKind::{Audio, Document, Image, Video};
+use crate::model::response::StopReason;
+use crate::profile::{
     Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, LateSystem, MediaRule,
     Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
     SchemaRule, Strictness, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
-use crate::part::MediaKind::{Audio, Document, Image, Video};
-use crate::response::StopReason;
 
 /// The words that the service's model lists for `outputConfig.effort`.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];

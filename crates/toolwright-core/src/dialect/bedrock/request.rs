@@ -2,13 +2,13 @@
 
 use super::wire::{self, DIALECT};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Where the text of an answer's schema is kept, if it is not the one that we would write.
 const SCHEMA_TEXT: &str = note!("schema");

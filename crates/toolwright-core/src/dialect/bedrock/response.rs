@@ -5,11 +5,11 @@
 
 use super::part;
 use super::wire::{self, DIALECT, REQUEST_ID, STOPS};
-use crate::dialect::{DecodeError, Fields, WireReply};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// The one extra field of a reply that a stream says with `messageStop`, before all others.
 pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";

@@ -1,12 +1,13 @@
 //! `toolConfig`: tool definitions and tool choice.
 
 use super::wire::{self, DIALECT};
-use crate::dialect::{DecodeError, Fields, shape};
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::origin::Origin;
+use crate::model::request::Request;
+use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
-use crate::origin::Origin;
-use crate::request::Request;
-use crate::tool::{Tool, ToolChoice, ToolKind};
 
 /// Reads `toolConfig`.
 pub(super) fn decode_config(

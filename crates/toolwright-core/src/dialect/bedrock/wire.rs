@@ -1,12 +1,13 @@
 //! Words and paths of Bedrock's format, each in one place.
 
-use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
+use crate::codec::{DecodeError, Defaults, Fields};
 use crate::json::{Json, Key, Object, Path};
+use crate::model::dialect::Dialect;
+use crate::model::origin::Origin;
+use crate::model::part::{CacheMark, MediaKind};
+use crate::model::response::StopReason;
 use crate::object;
-use crate::origin::Origin;
-use crate::part::{CacheMark, MediaKind};
 use crate::percent;
-use crate::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Bedrock;

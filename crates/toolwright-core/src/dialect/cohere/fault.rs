@@ -1,9 +1,9 @@
 //! Faults: `{"id","message"}` with a status; in a stream, the last event's `error`.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The statuses that the SDK has a class for. Several share one of our classes, so a status that

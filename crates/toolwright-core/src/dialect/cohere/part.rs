@@ -2,14 +2,15 @@
 //! here.
 
 use super::wire::{DIALECT, PLAN, TOOL_PLAN};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
 
 /// A note on a text in an outcome: it was the data of a document.
 const DOCUMENT: &str = note!("document");
@@ -220,7 +221,7 @@ pub(super) fn encode_call_head(
     id: Option<&str>,
     name: &str,
     arguments: &str,
-    extra: &crate::Extra,
+    extra: &Extra,
 ) -> Object {
     let mut object = object! {
         "id": id.unwrap_or_default(),

@@ -2,12 +2,12 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::fit::profile::{
+use crate::model::part::MediaKind::Image;
+use crate::model::response::StopReason;
+use crate::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
 };
-use crate::part::MediaKind::Image;
-use crate::response::StopReason;
 
 /// The rules, for any model: what only some models know is refused by the vendor itself.
 pub(super) fn profile() -> Profile {

@@ -2,11 +2,12 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::part::Part;
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
-use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
@@ -52,7 +53,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin, extra: fields.rest() })
 }
 
-fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<crate::Part>, DecodeError> {
+fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     let path = fields.path();
     part::decode_content(fields.need("content")?, path.key("content"))
 }
@@ -140,7 +141,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
 
 /// Writes a message, and one before it for each outcome in it.
 fn encode_message(message: &Message) -> Vec<Json> {
-    let is_outcome = |part: &&crate::Part| part.as_outcome().is_some();
+    let is_outcome = |part: &&Part| part.as_outcome().is_some();
     let mut wire: Vec<Json> =
         message.parts.iter().filter(is_outcome).map(part::encode_outcome).collect();
     if !wire.is_empty() && wire.len() == message.parts.len() {

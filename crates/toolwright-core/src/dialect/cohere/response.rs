@@ -5,12 +5,12 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS, TIMEOUT};
-use crate::dialect::{DecodeError, Fields};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// The id of a reply that comes from a vendor without ids.
 const NO_ID: &str = "00000000-0000-0000-0000-000000000000";

@@ -1,8 +1,9 @@
 //! Words and paths of Cohere's format, each in one place.
 
-use crate::dialect::{Defaults, Dialect};
-use crate::extra::note;
-use crate::response::StopReason;
+use crate::codec::Defaults;
+use crate::model::dialect::Dialect;
+use crate::model::response::StopReason;
+use crate::note::note;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Cohere;

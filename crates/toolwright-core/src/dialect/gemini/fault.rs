@@ -1,9 +1,9 @@
 //! Faults: `{"error":{"code","message","status","details"}}`, google.rpc's status.
 
 use super::wire::{self, DIALECT};
-use crate::dialect::{DecodeError, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The status word of each class.

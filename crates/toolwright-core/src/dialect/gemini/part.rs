@@ -6,14 +6,14 @@ mod partial;
 pub(super) use partial::{Assembler, assemble};
 
 use super::wire::{self, DIALECT};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
 
 /// The members of the union that have a canonical form. Code, its result and the vendor's own
 /// tools stay as they are.

@@ -2,15 +2,15 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::dialect::Target;
-use crate::fit::profile::{
+use crate::codec::Target;
+use crate::model::part::MediaKind::{self, Audio, Document, Image, Video};
+use crate::model::response::StopReason;
+use crate::profile::{
     Charset, ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
     HostedRule, IdRule, JsonRule, LateSystem, MediaRule, Merges, NameRule, OutcomeCarrier,
     OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
-use crate::part::MediaKind::{self, Audio, Document, Image, Video};
-use crate::response::StopReason;
 
 /// What stands in for a signature on calls of foreign history. Not in the SDK, but used by others
 /// against the real server (case 6). It happens to be valid base64 in the alphabet for URLs, as

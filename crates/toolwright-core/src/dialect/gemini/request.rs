@@ -3,14 +3,14 @@
 use super::tool::openapi::{self, Pair};
 use super::wire::{self, Address, DIALECT};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::Part;
+use crate::model::request::{Format, Request, Sampling, SchemaFormat, Thinking};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::part::Part;
-use crate::request::{Format, Request, Sampling, SchemaFormat, Thinking};
 
 const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", note!("responseSchema"));
 

@@ -2,14 +2,14 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::dialect::{Asked, DecodeError, Fields};
+use crate::codec::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::part::Part;
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::Part;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// Counts that are computed from canonical ones, and kept as they came where that differs.
 const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];

@@ -2,19 +2,19 @@
 
 use super::wire::{self, DIALECT};
 use super::{fault, part, response};
-use crate::dialect::{Asked, DecodeError, Seen, StreamDecoder, StreamEncoder};
+use crate::codec::{Asked, DecodeError, Seen, StreamDecoder, StreamEncoder};
 use crate::event::emit::Emitter;
 use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
-use crate::fault::FaultClass;
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::fault::FaultClass;
+use crate::model::part::{Body, Part, Reasoning, SectionKind, Signature};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Part, Reasoning, SectionKind, Signature};
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Reads a stream.
 #[derive(Debug, Default)]

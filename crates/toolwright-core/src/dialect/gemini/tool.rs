@@ -4,12 +4,14 @@ pub(super) mod openapi;
 
 use self::openapi::Pair;
 use super::wire::{self, DIALECT};
-use crate::dialect::{DecodeError, Fields, shape};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::origin::Origin;
+use crate::model::request::Request;
+use crate::model::tool::{Tool, ToolChoice, ToolKind};
+use crate::note::note;
 use crate::object;
-use crate::request::Request;
-use crate::tool::{Tool, ToolChoice, ToolKind};
 
 const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", note!("parameters"));
 const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));
@@ -92,7 +94,7 @@ fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
         ..Tool::default()
     };
     if subset.is_some() {
-        tool.schema_origin = crate::Origin::at(&path.key(PARAMETERS.1));
+        tool.schema_origin = Origin::at(&path.key(PARAMETERS.1));
     }
     for (note, original) in subset.into_iter().chain(output_subset) {
         tool.extra.insert(DIALECT, note, original);
@@ -107,7 +109,7 @@ fn hosted(wire: Json, path: Path<'_>) -> Tool {
     Tool {
         name: name.or(first).unwrap_or_default(),
         kind: ToolKind::Hosted(wire),
-        origin: crate::Origin::at(&path),
+        origin: Origin::at(&path),
         ..Tool::default()
     }
 }

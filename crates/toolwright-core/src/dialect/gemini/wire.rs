@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
+use crate::codec::{DecodeError, Defaults, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::dialect::Dialect;
+use crate::model::response::StopReason;
 use crate::percent;
-use crate::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Gemini;

@@ -7,14 +7,14 @@ mod block;
 
 use super::Era;
 use super::wire::DIALECT;
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part};
 
 /// Note: a call came without arguments.
 const ARGUMENTS: &str = note!("arguments");

@@ -2,10 +2,11 @@
 
 use super::Era;
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, shape};
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::tool::{Tool, ToolKind};
 use crate::object;
-use crate::tool::{Tool, ToolKind};
 
 /// Reads a definition. Icons, execution hints and `_meta` stay extra.
 pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, DecodeError> {

@@ -2,12 +2,12 @@
 //! types of the SDK (`docs/dialects/mcp.md`). MCP has no conversations, so every rule about them is off.
 
 use super::Era;
-use crate::dialect::Dialect;
-use crate::fit::profile::{
+use crate::model::dialect::Dialect;
+use crate::model::part::MediaKind::{Audio, Image};
+use crate::profile::{
     Charset, ContentRule, IdRule, JsonRule, LateSystem, MediaRule, NameRule, OutcomeRule, Profile,
     ReplyRule, SamplingRule, SystemRule, ToolRule,
 };
-use crate::part::MediaKind::{Audio, Image};
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Mcp;

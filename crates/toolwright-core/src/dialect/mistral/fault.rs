@@ -2,9 +2,9 @@
 //! framework in front, which returns as it came.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The types that we write; those that we read are open, and the status decides.

@@ -4,14 +4,15 @@
 mod media;
 
 use super::wire::{self, DIALECT, NO_ID};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::{Extra, note};
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 
 /// Note: how an empty content was said, if not as an empty string.
 pub(super) const CONTENT: &str = note!("content");
@@ -199,7 +200,7 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<P
     let mut own = decode_fragment(wire, path)?;
     let extra = own.extra(position);
     let Some(name) = own.name else {
-        let kind = crate::dialect::DecodeErrorKind::Missing("name");
+        let kind = crate::codec::DecodeErrorKind::Missing("name");
         return Err(DecodeError::new(DIALECT, &path.key("function"), kind));
     };
     let call = Call { id: own.id, name, arguments: Arguments::from_text(own.text) };

@@ -2,13 +2,13 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::fit::profile::{
+use crate::model::part::MediaKind::{Audio, Document, Image};
+use crate::model::response::StopReason;
+use crate::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, IdRule, LatePlace, LateSystem, MediaRule,
     NameRule, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, SystemRule,
     ThinkingRule, ToolRule, TurnRule,
 };
-use crate::part::MediaKind::{Audio, Document, Image};
-use crate::response::StopReason;
 
 /// The length of every call id; any other is refused with code 3280 (`mistral_error_400_toolid`).
 const ID_LENGTH: usize = 9;

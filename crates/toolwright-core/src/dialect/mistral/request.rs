@@ -2,14 +2,14 @@
 
 use super::wire::{self, DIALECT, PATH};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
-use crate::extra::note;
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::Part;
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::part::Part;
-use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Note: the word for a required call, where it was not `any`.
 const REQUIRED: &str = note!("required");

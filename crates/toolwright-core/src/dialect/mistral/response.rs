@@ -5,13 +5,14 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::dialect::{Asked, DecodeError, Fields};
+use crate::codec::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
+use crate::note::note;
 use crate::object;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {

@@ -1,10 +1,11 @@
 //! Tool definitions and tool choice.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, shape};
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
-use crate::tool::{Tool, ToolChoice, ToolKind};
 
 /// Reads an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {

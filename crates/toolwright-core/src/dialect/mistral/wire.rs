@@ -1,9 +1,10 @@
 //! Words and paths of Mistral's format, each in one place.
 
-use crate::dialect::{DecodeError, Defaults, Dialect, Fields};
-use crate::embed::{Form, Most};
+use crate::codec::{DecodeError, Defaults, Fields};
+use crate::codec::{Form, Most};
 use crate::json::Object;
-use crate::response::StopReason;
+use crate::model::dialect::Dialect;
+use crate::model::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Mistral;

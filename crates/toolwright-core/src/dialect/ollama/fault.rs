@@ -1,9 +1,9 @@
 //! Faults: `{"error":"text"}`, with a status or as a line of a stream.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// Reads a reply that is not a success.

@@ -1,13 +1,13 @@
 //! What a message says: thinking, one text, pictures and whole calls, each under its own key.
 
 use super::wire::DIALECT;
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
 
 /// How base64 begins in the picture formats that models read. The wire says no media type, and
 /// other vendors refuse a picture without one.

@@ -2,11 +2,11 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::fit::profile::{
+use crate::model::part::MediaKind::Image;
+use crate::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, LateSystem, MediaRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Subset, SystemRule, ThinkingRule, TurnRule,
 };
-use crate::part::MediaKind::Image;
 
 /// The rules, for any model: the server has the same for all.
 pub(super) fn profile() -> Profile {

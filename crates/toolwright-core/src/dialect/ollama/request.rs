@@ -3,10 +3,11 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
-use crate::request::{Format, Request, SchemaFormat, Thinking};
+use crate::model::message::{Message, Role};
+use crate::model::part::Part;
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
@@ -125,7 +126,7 @@ fn encode_message(message: &Message) -> Vec<Json> {
         Role::User | Role::Tool => "user",
         Role::Assistant => "assistant",
     };
-    let is_outcome = |part: &&crate::Part| part.as_outcome().is_some();
+    let is_outcome = |part: &&Part| part.as_outcome().is_some();
     let mut wire: Vec<Json> =
         message.parts.iter().filter(is_outcome).map(part::encode_outcome).collect();
     if wire.is_empty() || wire.len() < message.parts.len() {

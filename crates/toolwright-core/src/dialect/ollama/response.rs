@@ -5,14 +5,15 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::dialect::{Asked, DecodeError, Fields};
+use crate::codec::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::{Extra, note};
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::part::Part;
+use crate::model::response::{Response, Stop};
+use crate::model::usage::Usage;
+use crate::note::note;
 use crate::object;
-use crate::part::Part;
-use crate::response::{Response, Stop};
-use crate::usage::Usage;
 
 /// A note on a stop: the server gave no reason.
 const NO_REASON: &str = note!("no_reason");

@@ -3,18 +3,18 @@
 
 use super::wire::DIALECT;
 use super::{fault, part, response};
-use crate::dialect::{Asked, DecodeError, Fields, Seen, StreamDecoder, StreamEncoder};
+use crate::codec::{Asked, DecodeError, Fields, Seen, StreamDecoder, StreamEncoder};
 use crate::event::emit::Emitter;
 use crate::event::gather::Gatherer;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
-use crate::fault::FaultClass;
 use crate::frame::Frame;
 use crate::json::{Json, Line, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::fault::FaultClass;
+use crate::model::part::{Body, Part, SectionKind};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Part, SectionKind};
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Reads a stream.
 #[derive(Debug, Default)]

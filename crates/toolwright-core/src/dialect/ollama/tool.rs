@@ -1,10 +1,11 @@
 //! Tool definitions: nested, as everywhere in this family. There is no tool choice here.
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, shape};
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Path};
+use crate::model::tool::{Tool, ToolKind};
 use crate::object;
-use crate::tool::{Tool, ToolKind};
 
 /// Reads an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {

@@ -1,8 +1,9 @@
 //! Words and paths of Ollama's format, each in one place.
 
+use crate::codec::Defaults;
 use crate::date;
-use crate::dialect::{Defaults, Dialect};
-use crate::response::StopReason;
+use crate::model::dialect::Dialect;
+use crate::model::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::Ollama;

@@ -2,9 +2,9 @@
 
 use super::Quirks;
 use super::wire::keep;
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The word of each class.

@@ -8,14 +8,14 @@ pub(super) use content::{decode_content, encode_content};
 
 use super::Quirks;
 use super::wire::{self, CONTENT, KEY, LEGACY, PLACE};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields, elements};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part, Reasoning};
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part, Reasoning};
 
 /// For whom an assistant's turn is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,17 @@
 //! How the vendors of this format differ, and what OpenAI itself accepts. Sources and dates are in
 //! `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
-use crate::dialect::{Dialect, Target};
-use crate::embed::Form;
-use crate::fit::profile::{
+use crate::codec::Form;
+use crate::codec::Target;
+use crate::json::Json;
+use crate::model::dialect::Dialect;
+use crate::model::part::{Body, MediaKind, Part};
+use crate::model::response::StopReason;
+use crate::profile::{
     ChoiceRule, ContentRule, Family, FormatRule, IdRule, KnownFields, LateSystem, MediaRule,
     NameRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset,
     SystemRule, ThinkingRule, ToolRule, family,
 };
-use crate::json::Json;
-use crate::part::{Body, MediaKind, Part};
-use crate::response::StopReason;
 
 /// How one vendor speaks the format. Everything that is not listed is as with OpenAI.
 #[derive(Debug, Clone, Copy)]

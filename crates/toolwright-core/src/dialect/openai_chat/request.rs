@@ -3,12 +3,12 @@
 use super::part::{self, Reader};
 use super::wire::{self, CONTENT, KEY, LEGACY, keep};
 use super::{Quirks, ThinkingSwitch, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest, elements};
+use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Key, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::message::{Message, Role};
+use crate::model::part::{Body, Part};
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
-use crate::part::{Body, Part};
-use crate::request::{Format, Request, SchemaFormat, Thinking};
 
 /// Reads a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError> {

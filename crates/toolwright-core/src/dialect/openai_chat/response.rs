@@ -10,13 +10,13 @@ pub(super) use glance::glance;
 use super::Quirks;
 use super::part::{self, Reader};
 use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
-use crate::dialect::{Asked, DecodeError, Fields};
+use crate::codec::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::{BESIDE, Extra};
 use crate::json::{Json, Object, Path};
+use crate::model::extra::{BESIDE, Extra};
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// Reads a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeError> {

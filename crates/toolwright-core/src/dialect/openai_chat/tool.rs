@@ -2,11 +2,12 @@
 
 use super::wire::{self, flatten, nest};
 use super::{Quirks, ToolShape};
-use crate::dialect::{DecodeError, Fields, shape};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
+use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
-use crate::tool::{Tool, ToolChoice, ToolKind};
 
 /// Reads an element of `tools`, nested or flat (case 11).
 pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {

@@ -1,13 +1,14 @@
 //! Words of the Chat Completions format, each in one place.
 
 use super::Quirks;
-use crate::dialect::{Defaults, Fields};
-use crate::extra::{BESIDE, Extra, note};
+use crate::codec::{Defaults, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::extra::{BESIDE, Extra};
+use crate::model::origin::Origin;
+use crate::model::part::CacheMark;
+use crate::model::response::StopReason;
+use crate::note::note;
 use crate::object;
-use crate::origin::Origin;
-use crate::part::CacheMark;
-use crate::response::StopReason;
 
 /// Where canonical fields stand on the wire. The id of a call stands beside the object that holds
 /// its name and arguments.

@@ -1,9 +1,9 @@
 //! Faults: `{"error":{"message","type","param","code"}}`, in streams also flat or in a response.
 
 use super::wire::{DIALECT, keep};
-use crate::dialect::{DecodeError, Fields, WireReply};
-use crate::fault::{Fault, FaultClass};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
+use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
 /// The codes from which a class can be told where there is no status: those of `response.failed`.

@@ -13,15 +13,15 @@ pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 use content::Side;
 
 use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, LOADED, OUTER};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
-use crate::tool::qualified_name;
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::model::tool::qualified_name;
 
 /// What an item is; a message may leave its type out.
 pub(super) fn kind(item: &Json) -> Option<&str> {

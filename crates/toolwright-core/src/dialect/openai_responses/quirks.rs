@@ -2,15 +2,15 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
-use crate::dialect::Target;
-use crate::fit::profile::{
+use crate::codec::Target;
+use crate::model::part::MediaKind::{Audio, Document, Image};
+use crate::model::response::StopReason;
+use crate::profile::{
     ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
     HostedParameter, HostedRule, IdRule, MediaRule, Merges, NameRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
-use crate::part::MediaKind::{Audio, Document, Image};
-use crate::response::StopReason;
 
 /// What a user may send.
 const MEDIA: MediaRule = MediaRule {

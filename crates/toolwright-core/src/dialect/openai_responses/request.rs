@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH, keep};
 use super::{part, tool};
-use crate::dialect::{DecodeError, Fields, WireRequest};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields, WireRequest};
 use crate::json::{Json, Object, Path};
-use crate::message::{Message, Role};
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part};
+use crate::model::request::{Format, Request, SchemaFormat, Thinking};
+use crate::model::tool::{Tool, qualified_name};
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part};
-use crate::request::{Format, Request, SchemaFormat, Thinking};
-use crate::tool::{Tool, qualified_name};
 
 /// What a response repeats of its request.
 const ECHO: [&str; 14] = [

@@ -2,15 +2,15 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS, keep};
-use crate::dialect::{Asked, DecodeError, Fields};
+use crate::codec::{Asked, DecodeError, Fields};
 use crate::event::Start;
-use crate::extra::is_note;
 use crate::json::{Json, Object, Path};
-use crate::message::Role;
+use crate::model::message::Role;
+use crate::model::part::Part;
+use crate::model::response::{Response, Stop, StopReason};
+use crate::model::usage::Usage;
+use crate::note::is_note;
 use crate::object;
-use crate::part::Part;
-use crate::response::{Response, Stop, StopReason};
-use crate::usage::Usage;
 
 /// Reads a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {

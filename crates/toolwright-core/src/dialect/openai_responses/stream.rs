@@ -11,8 +11,8 @@ pub(super) use encode::Encoder;
 
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
-use crate::part::Part;
+use crate::model::extra::Extra;
+use crate::model::part::Part;
 
 /// A part as the events that say it.
 struct Steps {

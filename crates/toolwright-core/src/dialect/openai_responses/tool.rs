@@ -7,10 +7,11 @@ pub(super) use client::{is_client_search, is_local};
 pub(super) use namespace::{decode_all, encode_all};
 
 use super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields, shape};
+use crate::codec::{DecodeError, Fields};
+use crate::dialect::shape;
 use crate::json::{Json, Object, Path};
+use crate::model::tool::{Tool, ToolChoice, ToolKind, split_name};
 use crate::object;
-use crate::tool::{Tool, ToolChoice, ToolKind, split_name};
 
 /// Reads an element of `tools` that is one tool.
 pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {

@@ -1,11 +1,13 @@
 //! Words and paths of the Responses format, each in one place.
 
-use crate::dialect::{Defaults, Dialect, Fields};
-use crate::extra::{BESIDE, HERE, note};
+use crate::codec::{Defaults, Fields};
 use crate::json::{Json, Object};
+use crate::model::dialect::Dialect;
+use crate::model::extra::{BESIDE, HERE};
+use crate::model::part::CacheMark;
+use crate::model::response::StopReason;
+use crate::note::note;
 use crate::object;
-use crate::part::CacheMark;
-use crate::response::StopReason;
 
 /// Whose words these are.
 pub(super) const DIALECT: Dialect = Dialect::OpenaiResponses;
@@ -38,7 +40,7 @@ pub(super) const SEARCH: &str = "tool_search";
 pub(super) const SHELL: &str = "shell";
 
 /// A tool that the format defines by its type and that the client runs. Its canonical name is
-/// [`crate::tool::qualified_name`] of its type without a namespace.
+/// [`crate::model::tool::qualified_name`] of its type without a namespace.
 #[derive(Debug)]
 pub(super) struct ClientTool {
     /// The type of its definition

@@ -1,11 +1,12 @@
 //! How an answer ended and what it cost, in words and counts that the client's dialect has.
 
 use super::Restorer;
-use crate::fit::profile::ReplyRule;
-use crate::fit::{Severity, Site, extras};
-use crate::origin::Origin;
-use crate::response::{Stop, StopReason};
-use crate::usage::Usage;
+use crate::fit::extras;
+use crate::loss::{Severity, Site};
+use crate::model::origin::Origin;
+use crate::model::response::{Stop, StopReason};
+use crate::model::usage::Usage;
+use crate::profile::ReplyRule;
 
 impl Restorer {
     pub(super) fn stop(&mut self, mut stop: Stop) -> Stop {

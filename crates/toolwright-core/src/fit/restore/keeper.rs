@@ -1,14 +1,15 @@
 //! Gathers what the client's dialect will not bring back of an answer, as the answer passes.
 
-use crate::call::{Arguments, Call};
-use crate::dialect::Dialect;
 use crate::event::join::Open;
 use crate::event::{Delta, Head, Tail};
-use crate::extra::Extra;
-use crate::fit::Profile;
-use crate::fit::profile::ReasoningRule;
-use crate::keep::{Kept, Piece, Words, sum};
-use crate::part::{Body, Part, Signature};
+use crate::keep::{Kept, Piece};
+use crate::model::call::{Arguments, Call};
+use crate::model::dialect::Dialect;
+use crate::model::digest::{TextDigest, arguments_digest};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part, Signature};
+use crate::profile::Profile;
+use crate::profile::ReasoningRule;
 
 /// Follows the parts of one answer, by their number in it.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ enum Following {
     /// Thinking that is complete
     Thought(Part),
     /// Words that arrive; they are not followed where nothing can depend on them
-    Words { words: Option<Words>, signature: Option<Signature>, extra: Extra },
+    Words { words: Option<TextDigest>, signature: Option<Signature>, extra: Extra },
     /// A call that arrives
     Call(Box<Followed>),
 }
@@ -76,7 +77,7 @@ impl Keeper {
     pub(super) fn start(&mut self, head: &Head, extra: &Extra) {
         let following = match head {
             Head::Text | Head::Refusal => {
-                let words = (self.thinks || self.rule.signature_on_parts).then(Words::default);
+                let words = (self.thinks || self.rule.signature_on_parts).then(TextDigest::default);
                 Following::Words { words, signature: None, extra: extra.clone() }
             }
             Head::Reasoning => Following::Thinking(Open::new(Head::Reasoning, extra.clone())),
@@ -96,7 +97,7 @@ impl Keeper {
         self.thinks |= matches!(part.body, Body::Reasoning(_));
         self.parts.push(match &part.body {
             Body::Text(text) | Body::Refusal(text) => {
-                Following::Words { words: Some(Words::of(text)), signature, extra }
+                Following::Words { words: Some(TextDigest::of(text)), signature, extra }
             }
             Body::Reasoning(_) => Following::Thought(part.clone()),
             Body::Call(_) => {
@@ -211,6 +212,12 @@ impl Followed {
         };
         let arguments = self.arguments.unwrap_or_else(|| arrived(self.text));
         let (name, signature, extra) = (self.name, self.signature, self.extra);
-        Some(Piece::Call { id: self.id?, name, sum: sum(&arguments), signature, extra })
+        Some(Piece::Call {
+            id: self.id?,
+            name,
+            sum: arguments_digest(&arguments),
+            signature,
+            extra,
+        })
     }
 }

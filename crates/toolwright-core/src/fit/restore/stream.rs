@@ -1,15 +1,16 @@
 //! An answer restored as it arrives. A part goes out as soon as it is known what it will be.
 
 use super::Restorer;
-use crate::call::{Arguments, Call};
 use crate::event::join::Open;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
-use crate::fit::{Severity, Site, extras};
-use crate::origin::Origin;
-use crate::part::SectionKind;
-use crate::response::StopReason;
+use crate::fit::extras;
+use crate::loss::{Severity, Site};
+use crate::model::call::{Arguments, Call};
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::part::SectionKind;
+use crate::model::response::StopReason;
 
 /// What becomes of a part of the source stream.
 #[derive(Debug)]

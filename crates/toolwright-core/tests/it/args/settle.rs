@@ -176,7 +176,7 @@ fn case_02_what_cannot_be_understood_never_becomes_an_empty_object() {
 
 #[test]
 fn case_24_a_null_that_strict_mode_asked_for_means_absent() {
-    use toolwright_core::fit::profile::{SchemaRule, Subset};
+    use toolwright_core::profile::{SchemaRule, Subset};
     use toolwright_core::schema::{lower, undo_nulls};
     let schema = json(
         r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","default":3},"note":{"type":["string","null"]}},"required":["city","note"]}"#,

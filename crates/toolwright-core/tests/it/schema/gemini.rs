@@ -1,6 +1,6 @@
 //! Case 22: what Gemini refuses is said in another way.
 
-use toolwright_core::fit::profile::Subset;
+use toolwright_core::profile::Subset;
 
 use super::check;
 

@@ -1,6 +1,6 @@
 //! Case 24: the nulls that strict schemas ask for are removed again, and only those.
 
-use toolwright_core::fit::profile::Subset;
+use toolwright_core::profile::Subset;
 use toolwright_core::schema::undo_nulls;
 
 use super::reference::RECURSIVE;

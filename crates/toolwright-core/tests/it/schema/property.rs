@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolwright_core::Json;
-use toolwright_core::fit::profile::{SchemaRule, Subset};
 use toolwright_core::json::Object;
+use toolwright_core::profile::{SchemaRule, Subset};
 use toolwright_core::schema::{BUDGET, SchemaChange, lower, undo_nulls};
 
 use super::{SUBSETS, json, rule};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use toolwright_core::Json;
-use toolwright_core::fit::Severity;
-use toolwright_core::fit::profile::Subset;
+use toolwright_core::loss::Severity;
+use toolwright_core::profile::Subset;
 use toolwright_core::schema::BUDGET;
 
 use super::{SUBSETS, check, lowered};

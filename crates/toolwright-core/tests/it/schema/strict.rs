@@ -1,6 +1,6 @@
 //! What the other subsets make of a schema.
 
-use toolwright_core::fit::profile::Subset;
+use toolwright_core::profile::Subset;
 
 use super::{check, json, lowered, report};
 

@@ -11,7 +11,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use toolwright_core::Usage;
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 
 use crate::telemetry::ExchangeRecord;
 use crate::terminal::{Escaped, width};

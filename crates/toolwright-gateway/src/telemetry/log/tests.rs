@@ -8,7 +8,7 @@ use bytes::Bytes;
 use prometheus_client::metrics::counter::Counter;
 use toolwright::Caller;
 use toolwright::ledger::MemoryLedger;
-use toolwright_core::fit::{Loss, Severity, Site};
+use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::translate::Entry;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::Report;
 
 /// The header's name.

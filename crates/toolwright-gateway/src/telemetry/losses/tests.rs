@@ -2,7 +2,7 @@
 
 use toolwright_core::dialect::WireRequest;
 use toolwright_core::dialect::lookup;
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Translator};
 
 use super::*;

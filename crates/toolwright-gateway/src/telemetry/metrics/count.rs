@@ -1,7 +1,7 @@
 //! One exchange, added to the numbers.
 
 use toolwright::CallErrorKind;
-use toolwright_core::fit::Severity;
+use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
 use super::Metrics;

@@ -110,7 +110,7 @@ fn losses_are_counted_by_severity() {
     record.dialect = Dialect::Anthropic;
     record.upstream_dialect = Some(Dialect::Gemini);
     record.request_report = report;
-    let lost = record.losses_of(toolwright_core::fit::Severity::Minor);
+    let lost = record.losses_of(toolwright_core::loss::Severity::Minor);
     assert!(lost > 0);
     telemetry.emit(record);
     let line = format!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolwright::ledger::{Entry, ExchangeEntry, Kind, Ledger, MemoryLedger, Query, Tried};
 use toolwright::{CallErrorKind, Json};
-use toolwright_core::fit::{Loss, Severity, Site};
+use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage, object};
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::decode_usage;
-use crate::dialect::Fields;
+use crate::codec::Fields;
+use crate::codec::Watch;
 use crate::dialect::anthropic::wire::{DIALECT, STOPS};
-use crate::event::watch::Watch;
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
-use crate::response::StopReason;
+use crate::model::response::StopReason;
 
 /// Looks at a body. `None` if it is no answer.
 pub(in crate::dialect::anthropic) fn glance(body: &[u8]) -> Result<Option<Watch>, JsonError> {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held::Held;
-use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
-use crate::fault::FaultClass;
 use crate::frame::Frame;
 use crate::json::{Json, Path};
-use crate::part::{Body, SectionKind};
-use crate::response::Stop;
+use crate::model::extra::Extra;
+use crate::model::fault::FaultClass;
+use crate::model::part::{Body, Part, SectionKind};
+use crate::model::response::Stop;
 
 /// Reads a stream.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ impl Decoder {
                 return Ok(());
             }
             body => {
-                self.emit.whole(crate::Part { body, ..part }, out);
+                self.emit.whole(Part { body, ..part }, out);
                 return Ok(());
             }
         };

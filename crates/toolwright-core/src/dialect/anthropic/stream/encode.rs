@@ -3,15 +3,15 @@
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held;
-use crate::dialect::{Asked, StreamEncoder};
+use crate::codec::{Asked, StreamEncoder};
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Line, Object};
+use crate::model::extra::Extra;
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Blocks of a stream that only Anthropic knows: calls that it runs itself, their results,
 //! compactions. Each becomes an opaque part once it is whole.
 
-use crate::dialect::Fields;
+use crate::codec::Fields;
 use crate::json::{Json, Object};
 use crate::object;
 

@@ -3,9 +3,9 @@
 //! functions with the input that Claude writes.
 
 use super::super::wire::{CLIENT, DIALECT};
-use crate::dialect::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Path};
-use crate::tool::Tool;
+use crate::model::tool::Tool;
 
 /// A tool of all dates, or of one.
 #[derive(Debug)]

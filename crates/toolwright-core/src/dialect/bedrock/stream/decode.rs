@@ -6,14 +6,14 @@ use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
 use super::Kind;
 use super::held::Held;
-use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
-use crate::part::SectionKind;
-use crate::response::Stop;
+use crate::model::extra::Extra;
+use crate::model::part::SectionKind;
+use crate::model::response::Stop;
 
 /// Reads a stream.
 #[derive(Debug, Default)]

@@ -3,17 +3,17 @@
 use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
 use super::{Kind, held};
-use crate::dialect::StreamEncoder;
+use crate::codec::StreamEncoder;
 use crate::event::sequence::Sequencer;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Part};
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug, Default)]

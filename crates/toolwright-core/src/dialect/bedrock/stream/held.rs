@@ -2,8 +2,8 @@
 //! withheld thinking, calls that the vendor runs itself, their outcomes, and images.
 
 use super::super::wire;
-use crate::call::Arguments;
 use crate::json::{Json, Object};
+use crate::model::call::Arguments;
 use crate::object;
 
 /// A block that is being collected.

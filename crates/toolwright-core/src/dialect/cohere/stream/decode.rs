@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
-use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
-use crate::fault::{Fault, FaultClass};
 use crate::frame::Frame;
 use crate::json::{Json, Path};
-use crate::part::{Body, Part, SectionKind};
+use crate::model::extra::Extra;
+use crate::model::fault::{Fault, FaultClass};
+use crate::model::part::{Body, Part, SectionKind};
 
 /// Reads a stream.
 #[derive(Debug, Default)]

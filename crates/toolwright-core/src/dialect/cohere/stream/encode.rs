@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, PLAN, TOOL_PLAN};
 use super::super::{part, response};
-use crate::dialect::StreamEncoder;
+use crate::codec::StreamEncoder;
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head};
-use crate::extra::Extra;
 use crate::frame::{DONE, Frame};
 use crate::json::{Json, Line, Object};
+use crate::model::extra::Extra;
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug, Default)]

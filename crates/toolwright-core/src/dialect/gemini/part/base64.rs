@@ -1,7 +1,7 @@
 //! Data of media: Google's SDKs write base64 in the alphabet for URLs, and every other vendor wants
 //! the standard one.
 
-use crate::extra::note;
+use crate::note::note;
 
 /// Note: the data came in the alphabet for URLs; the value says whether it was padded.
 pub(in crate::dialect::gemini) const URL_SAFE: &str = note!("base64url");

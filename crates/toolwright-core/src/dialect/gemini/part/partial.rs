@@ -3,10 +3,10 @@
 //! `functionCall {name, willContinue: true}` opens a call, each `partialArgs` entry sets or extends
 //! the value at its `jsonPath`, and a `functionCall` without `willContinue` completes it.
 
-use crate::call::Arguments;
 use crate::dialect::gemini::wire::{self, DIALECT};
 use crate::json::{Json, Object};
-use crate::part::{Body, Part};
+use crate::model::call::Arguments;
+use crate::model::part::{Body, Part};
 
 /// The longest path that is followed, in steps.
 const MAX_STEPS: usize = 64;
@@ -96,7 +96,7 @@ fn take_fragment(part: &mut Part) -> Fragment {
     if !call.is_empty() {
         fields.insert("functionCall", call);
     }
-    part.extra = crate::extra::Extra::new(DIALECT, fields);
+    part.extra = crate::model::extra::Extra::new(DIALECT, fields);
     Fragment { entries, will_continue }
 }
 

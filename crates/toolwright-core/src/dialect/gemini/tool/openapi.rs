@@ -3,10 +3,10 @@
 //! Only this way: what we write ourselves goes into the fields that take JSON Schema. A schema
 //! that came in the subset is kept beside its reading and written back as long as both agree.
 
-use crate::dialect::Fields;
+use crate::codec::Fields;
 use crate::dialect::gemini::wire::{self, DIALECT};
-use crate::extra::Extra;
 use crate::json::{Json, Key, Number, Object};
+use crate::model::extra::Extra;
 use crate::object;
 
 /// A pair of fields, of which one may be set: JSON Schema, the subset, and the key under which

@@ -1,11 +1,11 @@
 //! Blocks of a result's content, each way.
 
 use super::super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
-use crate::origin::Origin;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
 
 /// Reads a block. An embedded resource is the text or the medium that it holds; its address stays
 /// extra. What must be fetched first, such as a link, stays as it is.

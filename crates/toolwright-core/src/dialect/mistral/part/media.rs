@@ -1,11 +1,11 @@
 //! Chunks that hold media: pictures and documents by address or `data:` URL, sound, and files.
 
 use super::super::wire::DIALECT;
-use crate::dialect::{DecodeError, Fields};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object};
+use crate::model::extra::Extra;
+use crate::model::part::{Media, MediaKind, MediaSource};
 use crate::object;
-use crate::part::{Media, MediaKind, MediaSource};
 
 /// Reads a chunk of a kind.
 pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, DecodeError> {

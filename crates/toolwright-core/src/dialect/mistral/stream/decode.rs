@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
-use crate::part::{Body, Part, Reasoning, Section};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part, Reasoning, Section};
 
 /// Reads a stream.
 #[derive(Debug, Default)]

@@ -2,17 +2,17 @@
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use crate::dialect::{Asked, StreamEncoder};
+use crate::codec::{Asked, StreamEncoder};
 use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
 use crate::frame::{DONE, Frame};
 use crate::json::{Json, Object};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Part, Reasoning, Section, SectionKind};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Part, Reasoning, Section, SectionKind};
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug)]

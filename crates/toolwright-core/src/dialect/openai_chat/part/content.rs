@@ -1,12 +1,12 @@
 //! The parts of a message's `content`, one at a time, for requests and responses alike.
 
+use crate::codec::{DecodeError, Fields, elements};
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE, keep};
-use crate::dialect::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
-use crate::origin::Origin;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
 
 /// Takes `content`: nothing, a string, or parts. An empty one that is not what we would write for
 /// nothing is noted.

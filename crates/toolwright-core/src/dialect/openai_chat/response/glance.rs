@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::decode_usage;
-use crate::dialect::Fields;
+use crate::codec::Fields;
+use crate::codec::Watch;
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
-use crate::event::watch::Watch;
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
-use crate::response::StopReason;
+use crate::model::response::StopReason;
 
 /// Looks at a body. `None` if it is no answer, or one that must be read to know what it says.
 pub(in crate::dialect::openai_chat) fn glance(

@@ -3,12 +3,12 @@
 //! OpenAI gives each call an index and lets fragments alternate. Ollama repeats index 0 for every
 //! call or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
 
+use crate::codec::{DecodeError, Fields};
 use crate::dialect::openai_chat::{Quirks, wire};
-use crate::dialect::{DecodeError, Fields};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
 use crate::json::{Json, Object, Path};
+use crate::model::extra::Extra;
 
 /// The calls that have begun.
 #[derive(Debug, Default)]

@@ -2,16 +2,16 @@
 
 use super::calls::{Calls, Fragment};
 use super::piece;
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{Quirks, fault, part, wire};
-use crate::dialect::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Object, Path};
-use crate::part::SectionKind;
-use crate::usage::Usage;
+use crate::model::extra::Extra;
+use crate::model::part::SectionKind;
+use crate::model::usage::Usage;
 
 /// Reads a stream.
 #[derive(Debug)]

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use crate::codec::{Asked, StreamEncoder};
 use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{fault, part, wire};
-use crate::dialect::{Asked, StreamEncoder};
 use crate::event::split::split_part;
 use crate::event::{Delta, Event, Head, Start};
-use crate::extra::Extra;
 use crate::frame::{DONE, Frame};
 use crate::json::{Json, Line, Object};
+use crate::model::extra::Extra;
+use crate::model::part::{Body, Opaque, Part};
+use crate::model::response::Stop;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Opaque, Part};
-use crate::response::Stop;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug)]

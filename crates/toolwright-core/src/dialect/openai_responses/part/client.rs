@@ -3,14 +3,14 @@
 
 use super::super::tool;
 use super::super::wire::{CLIENT_TOOLS, ClientTool, DIALECT, FOUND, KIND, SEARCH, SHELL};
-use crate::call::{Arguments, Call};
-use crate::dialect::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
+use crate::model::call::{Arguments, Call};
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::{Body, Part};
+use crate::model::tool::{flat_name, qualified_name, split_name};
 use crate::object;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::{Body, Part};
-use crate::tool::{flat_name, qualified_name, split_name};
 
 /// The tool that a call is of.
 pub(in super::super) fn of_call(call: &Call) -> Option<&'static ClientTool> {

@@ -1,11 +1,11 @@
 //! Content parts, one at a time: the pieces of a message item or of a call's output.
 
 use super::super::wire::{self, DIALECT};
-use crate::dialect::{DecodeError, Fields, elements};
+use crate::codec::{DecodeError, Fields, elements};
 use crate::json::{Json, Object, Path};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
-use crate::origin::Origin;
-use crate::part::{Body, Media, MediaKind, MediaSource, Part};
 
 /// Who speaks: text has a type for what a model reads and another for what it wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

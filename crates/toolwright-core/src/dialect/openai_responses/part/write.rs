@@ -9,13 +9,13 @@ use super::super::wire::{
 use super::client;
 use super::content::{self, Side};
 use super::{SECTIONS, kind};
-use crate::call::Arguments;
-use crate::extra::Extra;
 use crate::json::{Json, Object};
-use crate::message::{Message, Role};
+use crate::model::call::Arguments;
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::part::{Body, Part, Reasoning, Section};
+use crate::model::tool::split_name;
 use crate::object;
-use crate::part::{Body, Part, Reasoning, Section};
-use crate::tool::split_name;
 
 /// Writes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]

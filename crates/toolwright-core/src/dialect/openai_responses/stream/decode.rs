@@ -7,14 +7,14 @@ use super::super::wire::{DIALECT, SEARCH};
 use super::super::{fault, part, response};
 use super::Steps;
 use super::piece::{Item, Kind, Piece};
-use crate::dialect::{DecodeError, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, Fields, Seen, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
-use crate::extra::Extra;
 use crate::frame::Frame;
 use crate::json::{Json, Path};
-use crate::part::{Body, SectionKind};
-use crate::tool::split_name;
+use crate::model::extra::Extra;
+use crate::model::part::{Body, SectionKind};
+use crate::model::tool::split_name;
 
 /// Reads a stream.
 #[derive(Debug, Default)]

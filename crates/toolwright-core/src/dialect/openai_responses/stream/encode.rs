@@ -6,20 +6,21 @@ use super::super::{fault, response};
 use super::Steps;
 use super::number::Numbers;
 use super::section::Sections;
-use crate::dialect::{Asked, StreamEncoder};
+use crate::codec::{Asked, StreamEncoder};
 use crate::event::join::Open;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
-use crate::extra::Extra;
-use crate::fault::Fault;
 use crate::frame::Frame;
 use crate::json::{Json, Object};
-use crate::message::Role;
+use crate::model::call::Arguments;
+use crate::model::extra::Extra;
+use crate::model::fault::Fault;
+use crate::model::message::Role;
+use crate::model::part::{Body, Part};
+use crate::model::response::{Stop, StopReason};
+use crate::model::tool::split_name;
+use crate::model::usage::Usage;
 use crate::object;
-use crate::part::{Body, Part};
-use crate::response::{Stop, StopReason};
-use crate::tool::split_name;
-use crate::usage::Usage;
 
 /// Writes a stream.
 #[derive(Debug)]
@@ -314,7 +315,7 @@ fn kind_of(blank: &Part) -> Kind {
         Body::Refusal(_) => Kind::Refusal,
         Body::Reasoning(_) => Kind::Reasoning,
         Body::Call(call) if part::client::of_call(call).is_some() => Kind::Client,
-        Body::Call(call) if matches!(call.arguments, crate::Arguments::Free(_)) => Kind::Custom,
+        Body::Call(call) if matches!(call.arguments, Arguments::Free(_)) => Kind::Custom,
         Body::Call(_) => Kind::Function,
         _ if part::is_content(Role::Assistant, blank) => Kind::Content,
         _ => Kind::Whole,

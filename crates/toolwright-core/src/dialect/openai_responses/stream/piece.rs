@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::event::{Delta, Head};
 use crate::json::Json;
-use crate::part::SectionKind;
+use crate::model::part::SectionKind;
 
 /// An item, as far as it is known.
 #[derive(Debug, Default)]

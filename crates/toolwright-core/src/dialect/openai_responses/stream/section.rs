@@ -3,8 +3,8 @@
 use super::number::Numbers;
 use crate::frame::Frame;
 use crate::json::Object;
+use crate::model::part::SectionKind;
 use crate::object;
-use crate::part::SectionKind;
 
 /// The sections of the reasoning that is open. Only the last of them is.
 #[derive(Debug, Default)]

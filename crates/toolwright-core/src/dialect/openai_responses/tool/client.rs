@@ -2,10 +2,10 @@
 //! vendor they are functions, with what the client needs to know as parameters.
 
 use super::super::wire::{CLIENT_TOOLS, DIALECT, SEARCH, SHELL};
-use crate::dialect::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Path};
+use crate::model::tool::{Tool, ToolKind, qualified_name, split_name};
 use crate::object;
-use crate::tool::{Tool, ToolKind, qualified_name, split_name};
 
 /// Whether an element or an item is a search for tools that the client runs. The vendor runs one
 /// that does not say so.

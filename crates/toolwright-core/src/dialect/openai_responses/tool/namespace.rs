@@ -2,11 +2,11 @@
 
 use super::super::wire::DIALECT;
 use super::{client, decode, definition};
-use crate::dialect::{DecodeError, Fields};
-use crate::extra::Extra;
+use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Path};
+use crate::model::extra::Extra;
+use crate::model::tool::{Namespace, Tool, qualified_name, split_name};
 use crate::object;
-use crate::tool::{Namespace, Tool, qualified_name, split_name};
 
 /// Reads a list of tools.
 pub(in super::super) fn decode_all(

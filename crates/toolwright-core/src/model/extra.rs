@@ -4,23 +4,9 @@
 //! return to their place when the same dialect is written again. [`fit`](crate::fit) reports those
 //! that the target cannot take.
 
-use crate::dialect::Dialect;
 use crate::json::{Json, Key, Object};
-
-/// The key of a note: what a codec tells itself about a value (how items were grouped, say). Notes
-/// are never written to a wire and their absence is no loss. No wire key can be taken for one, see
-/// [`Fields`](crate::dialect::Fields).
-macro_rules! note {
-    ($name:literal) => {
-        concat!("\u{1}", $name)
-    };
-}
-pub(crate) use note;
-
-/// Whether a key is that of a note.
-pub(crate) fn is_note(key: &str) -> bool {
-    key.starts_with('\u{1}')
-}
+use crate::model::dialect::Dialect;
+use crate::note::is_note;
 
 /// The key under which fields beside a nested object travel with those inside it, so that the loss
 /// of one is named by its own place.

@@ -1,11 +1,11 @@
 //! What is asked of a model.
 
-use crate::extra::Extra;
 use crate::json::{Json, Number, Path};
-use crate::message::{Message, Role};
-use crate::origin::Origin;
-use crate::part::{Body, CacheMark, Part};
-use crate::tool::{Tool, ToolChoice};
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::origin::Origin;
+use crate::model::part::{Body, CacheMark, Part};
+use crate::model::tool::{Tool, ToolChoice};
 
 /// A request in nobody's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
-use crate::origin::Origin;
-use crate::part::CacheMark;
+use crate::model::origin::Origin;
+use crate::model::part::CacheMark;
 
 /// Something that does not reach the target as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Rules for thinking: what of it is sent back, and how it is asked for.
 
 use super::family::Family;
-use crate::request::Thinking;
+use crate::model::request::Thinking;
 
 /// What becomes of thinking in the history of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The pieces that messages, responses and outcomes are made of.
 
-use crate::call::Call;
-use crate::dialect::Dialect;
-use crate::extra::Extra;
 use crate::json::Json;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
+use crate::model::call::Call;
+use crate::model::dialect::Dialect;
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
 
 /// One piece of content, with what may be attached to any piece.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What an answer cost, by one convention.
 
-use crate::extra::Extra;
+use crate::model::extra::Extra;
 
 /// Token counts. Input is split into three that add up; output includes reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

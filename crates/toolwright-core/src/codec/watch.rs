@@ -1,12 +1,12 @@
 //! What is worth noting of an answer that passes: which model, what it called, why it stopped, what
 //! it cost. None of its words.
 
-use super::{Event, Head};
-use crate::dialect::{ChatCodec, WireReply};
-use crate::fault::FaultClass;
+use super::{ChatCodec, WireReply};
+use crate::event::{Event, Head};
 use crate::json::Json;
-use crate::response::{Response, StopReason};
-use crate::usage::Usage;
+use crate::model::fault::FaultClass;
+use crate::model::response::{Response, StopReason};
+use crate::model::usage::Usage;
 
 /// What was seen of one answer.
 #[derive(Debug, Clone, Default)]

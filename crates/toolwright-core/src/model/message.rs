@@ -1,10 +1,10 @@
 //! A turn of a conversation.
 
-use crate::call::Call;
-use crate::extra::Extra;
-use crate::origin::Origin;
-use crate::outcome::Outcome;
-use crate::part::Part;
+use crate::model::call::Call;
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::outcome::Outcome;
+use crate::model::part::Part;
 
 /// One message. Parts keep the order in which they were said.
 #[derive(Debug, Clone, PartialEq, Eq)]

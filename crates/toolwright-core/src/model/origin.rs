@@ -6,7 +6,7 @@ use crate::json::Path;
 
 /// A JSON Pointer into the source document, like a span in a compiler.
 ///
-/// A [`Loss`](crate::fit::Loss) names its place by it. It is no part of a value: two values that
+/// A [`Loss`](crate::loss::Loss) names its place by it. It is no part of a value: two values that
 /// differ only in origin are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(Option<String>);

@@ -1,6 +1,6 @@
 //! Rules for replies: what the client's dialect can be told of an answer.
 
-use crate::response::StopReason;
+use crate::model::response::StopReason;
 
 /// What a reply in this dialect can say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

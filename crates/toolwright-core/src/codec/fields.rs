@@ -1,9 +1,11 @@
 //! An object whose known fields are taken one by one; what remains is [`Extra`].
 
-use crate::dialect::{DecodeError, DecodeErrorKind, Dialect};
-use crate::extra::{BESIDE, Extra, HERE, is_note};
+use super::{DecodeError, DecodeErrorKind};
 use crate::json::{Json, Key, Number, Object, Path};
-use crate::origin::Origin;
+use crate::model::dialect::Dialect;
+use crate::model::extra::{BESIDE, Extra, HERE};
+use crate::model::origin::Origin;
+use crate::note::is_note;
 
 /// An object being decoded. A known field that is `null` counts as absent; of a repeated key the
 /// last counts, as every reader takes it, and the others are gone.

@@ -1,9 +1,9 @@
 //! What a model may call.
 
-use crate::extra::Extra;
 use crate::json::{Json, Object};
-use crate::origin::Origin;
-use crate::part::CacheMark;
+use crate::model::extra::Extra;
+use crate::model::origin::Origin;
+use crate::model::part::CacheMark;
 
 /// A tool as it is shown to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

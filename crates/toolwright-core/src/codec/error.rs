@@ -1,7 +1,7 @@
 //! Why a wire value could not be read, for whoever sent it.
 
-use crate::dialect::Dialect;
 use crate::json::{JsonError, Path};
+use crate::model::dialect::Dialect;
 
 /// Dialect, place and kind of a failure to decode. It never repeats what was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

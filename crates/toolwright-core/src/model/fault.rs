@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::extra::Extra;
+use crate::model::extra::Extra;
 
 /// What went wrong, in words that every dialect has a form for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,47 @@
-//! Many texts as several requests, each within what a vendor takes at once.
+//! How a vendor embeds texts: the form of its requests and replies, and the limits of one request.
+
+/// How a vendor says it. The shapes are those of the files in `fixtures/<dialect>/embed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `{"model", "input"}` to `{"data": [{"index", "embedding"}]}`, as `OpenAI` has it
+    Listed {
+        /// The path
+        path: &'static str,
+        /// The key of the wanted length
+        dimensions: &'static str,
+        /// The most at once
+        most: Most,
+    },
+    /// `:batchEmbedContents`, as Gemini has it
+    Batched,
+    /// `/v2/embed`, as Cohere has it
+    Typed,
+    /// `/api/embed`, as Ollama has it
+    Plain,
+}
+
+impl Form {
+    /// `OpenAI`'s own. "Any array must be 2048 dimensions or less", and "all embedding models enforce
+    /// a maximum of 300,000 tokens summed across all inputs", say its SDKs.
+    pub const OPENAI: Form = Form::Listed {
+        path: "/v1/embeddings",
+        dimensions: "dimensions",
+        most: Most::texts(2048).with_bytes(300_000),
+    };
+
+    /// The most that one request may have. The page on vendors has the evidence.
+    pub fn most(self) -> Most {
+        match self {
+            Form::Listed { most, .. } => most,
+            // 400 "at most 100 requests can be in one batch".
+            Form::Batched => Most::texts(100),
+            // "Maximum number of texts per call is 96", says the SDK.
+            Form::Typed => Most::texts(96),
+            // Ollama has no bound of its own; ours keeps one request from running for hours.
+            Form::Plain => Most::texts(512),
+        }
+    }
+}
 
 /// The most that one request may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod content;
 pub mod family;
 mod hosted;
 mod names;
+mod overrides;
 mod reasoning;
 mod reply;
 mod settings;
@@ -17,14 +18,14 @@ pub use content::{ContentRule, JsonRule, MediaRule, OutcomeRule};
 pub use family::{Family, FixedSampling};
 pub use hosted::{HostedChoice, HostedKind, HostedMark, HostedParameter, HostedRule};
 pub use names::{Charset, IdRule, NameRule};
+pub use overrides::{Overrides, Setting};
 pub use reasoning::{ReasoningRule, ShowRule, ThinkingRule};
 pub use reply::ReplyRule;
 pub use settings::{FormatRule, SamplingRule};
 pub use tools::{ChoiceRule, SchemaRule, StrictLimits, Strictness, Subset, ToolRule};
 pub use turns::{LatePlace, LateSystem, Merges, OutcomeCarrier, SystemRule, TurnRule};
 
-use super::Overrides;
-use crate::dialect::Dialect;
+use crate::model::dialect::Dialect;
 
 /// The extra fields of a vendor that refuses a request for any other field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

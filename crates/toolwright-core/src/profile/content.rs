@@ -1,6 +1,6 @@
 //! Rules for what messages and outcomes contain.
 
-use crate::part::MediaKind;
+use crate::model::part::MediaKind;
 
 /// What messages may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What came of a call.
 
-use crate::part::{Body, Part};
+use crate::model::part::{Body, Part};
 
 /// The result of one call, or the reason there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,13 +1,13 @@
 //! What a model answered.
 
-use crate::call::Call;
-use crate::dialect::Dialect;
-use crate::extra::{Extra, note};
 use crate::json::Json;
-use crate::message::{Message, Role};
-use crate::part::{Body, Part};
-use crate::translate::LOSSES;
-use crate::usage::Usage;
+use crate::model::call::Call;
+use crate::model::dialect::Dialect;
+use crate::model::extra::Extra;
+use crate::model::message::{Message, Role};
+use crate::model::part::{Body, Part};
+use crate::model::usage::Usage;
+use crate::note::note;
 
 /// An answer in nobody's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,13 +59,6 @@ impl Response {
     /// The calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.parts.iter().filter_map(Part::as_call)
-    }
-
-    /// What was lost on the way to the model and back, where an upstream was asked in canonical
-    /// words: `{"path", "what", "why", "severity"}` each, the path one of the canonical request.
-    pub fn losses(&self) -> impl Iterator<Item = &Json> {
-        let extras = [&self.extra, &self.stop.extra].into_iter();
-        extras.filter_map(|extra| extra.fields()?.get(LOSSES)?.as_array()).flatten()
     }
 
     /// The answer as a message of the conversation, with every part and its signature.
