@@ -118,9 +118,9 @@ impl Question {
     }
 
     /// The request with a nonce, with the headers that an SDK sends.
-    pub(crate) fn ask(&self, host: &str, nonce: Nonce) -> Request<Asked> {
+    pub(crate) fn ask(&self, host: &str, nonce: Nonce) -> Request<ReplyContext> {
         let digits = Bytes::copy_from_slice(nonce.digits());
-        let mut request = Request::new(Asked {
+        let mut request = Request::new(ReplyContext {
             left: [self.after.clone(), digits, self.before.clone()],
             next: 3,
         });
@@ -154,12 +154,12 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 /// A question's body: three pieces, so that a megabyte is not copied for sixteen digits.
-pub(crate) struct Asked {
+pub(crate) struct ReplyContext {
     left: [Bytes; 3],
     next: usize,
 }
 
-impl Body for Asked {
+impl Body for ReplyContext {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
 use toolwright_core::Response;
-use toolwright_core::dialect::{Asked, ChatCodec, WireReply};
+use toolwright_core::dialect::{ReplyContext, ChatCodec, WireReply};
 use toolwright_core::event::{self, join, split};
 use toolwright_core::translate::{Options, Translator};
 use toolwright_fuzz::{input, law, vary};
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
 });
 
 fn round_trip(codec: &dyn ChatCodec, response: Response, room: usize) -> Response {
-    let wire = codec.encode_response(response, &Asked::default());
+    let wire = codec.encode_response(response, &ReplyContext::default());
     law::is_sound(&wire.body, room);
     codec.decode_response(wire).expect("what was encoded is decoded")
 }

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
 use toolwright_core::Arguments;
-use toolwright_core::dialect::{Asked, ChatCodec, Target};
+use toolwright_core::dialect::{ReplyContext, ChatCodec, Target};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Event, law};
@@ -93,7 +93,7 @@ fn restore(from: &dyn ChatCodec, to: &dyn ChatCodec, events: Vec<Event>) -> Vec<
 }
 
 fn encode(codec: &dyn ChatCodec, events: Vec<Event>) -> Vec<Frame> {
-    let asked = Asked { stream_usage: true, ..Asked::default() };
+    let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
     let mut encoder = codec.stream_encoder(&asked);
     let mut frames = Vec::new();
     for event in events {

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::Target;
 use crate::failure::{Failure, Outcome};
 use crate::mock::Nonce;
-use crate::question::{Asked, Question};
+use crate::question::{Question, ReplyContext};
 
 /// Longer than any right answer takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 
 /// A connection that is kept.
 pub(crate) struct Connection {
-    sender: SendRequest<Asked>,
+    sender: SendRequest<ReplyContext>,
     host: String,
     /// Kept, so that no exchange has to allocate for the answer
     body: Vec<u8>,

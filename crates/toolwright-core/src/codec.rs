@@ -80,8 +80,8 @@ pub struct Asked {
     pub stream_usage: bool,
     /// Fields of the request that the dialect repeats in its reply
     pub echo: Object,
-    /// Where in its conversation the answer stands, if the client may send calls back without ids
-    pub place: Option<ConversationDigest>,
+    /// The conversation before the reply, if the client may return calls without ids
+    pub conversation: Option<ConversationDigest>,
 }
 
 /// Paths of members, and the values that mean the same as absence, as compact JSON. Paths leave indices out:

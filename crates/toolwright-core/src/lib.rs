@@ -9,7 +9,7 @@
 //!   canonical model; [`Event`] is a response as it arrives.
 //! - [`dialect`] holds a codec for each wire format.
 //! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](loss::Loss).
-//! - [`keep`] holds thinking for clients whose dialect cannot carry it back to its vendor.
+//! - [`reasoning_cache`] reinjects reasoning that a client's dialect cannot return to its vendor.
 //! - [`translate`] is the whole way, for one pair of dialects.
 //! - [`embed`] is texts to vectors, at the vendors that do that.
 //! - [`frame`] cuts bytes into frames and the reverse.
@@ -52,12 +52,12 @@ pub mod fit;
 pub mod frame;
 mod hash;
 pub mod json;
-pub mod keep;
 pub mod loss;
 mod model;
 mod note;
 pub mod percent;
 pub mod profile;
+pub mod reasoning_cache;
 pub mod schema;
 mod suggest;
 pub mod translate;

@@ -25,11 +25,11 @@ use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, Refusal, fit};
 use crate::frame::FrameError;
 use crate::json::{Json, Path};
-use crate::keep::{self, Kept};
 use crate::model::call::Call;
 use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::profile::Overrides;
+use crate::reasoning_cache::{self, CachedReasoning};
 
 /// What a translation is told besides its two dialects.
 #[derive(Debug, Clone, Default)]
@@ -131,11 +131,15 @@ impl<'c> Translator<'c> {
         Ok(request)
     }
 
-    /// Puts back into a request that was read what earlier answers left here, see [`keep`].
-    /// `find` gives what was kept for a call.
-    pub fn recall(&self, request: &mut Request, find: impl Fn(&Call) -> Option<Arc<Kept>>) {
+    /// Reinjects cached reasoning of earlier replies into a decoded request, see [`reasoning_cache`].
+    /// `find` looks up the cache entry of a call.
+    pub fn reinject(
+        &self,
+        request: &mut Request,
+        find: impl Fn(&Call) -> Option<Arc<CachedReasoning>>,
+    ) {
         let profile = self.to.profile(&self.target(request.model.as_deref()));
-        keep::recall(request, &profile, find);
+        reasoning_cache::reinject(request, &profile, find);
     }
 
     /// Fits a request that was read and writes it.
@@ -196,7 +200,7 @@ impl<'c> Translator<'c> {
         let source = self.from.profile(&self.target(None));
         let restorer = Restorer::new(self.options.aliases.clone(), &source, profile);
         let asked = &self.options.asked;
-        restorer.with_id(asked.id.clone()).with_place(asked.place)
+        restorer.with_id(asked.id.clone()).with_conversation(asked.conversation)
     }
 
     fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {

@@ -63,7 +63,7 @@ const CRATES: &[Layers] = &[
             "embed",
             "dialect",
             // From one dialect to another
-            "keep",
+            "reasoning_cache",
             "fit",
             "translate",
         ],

@@ -2,10 +2,10 @@
 
 use super::{Work, thinking};
 use crate::json::Object;
-use crate::keep;
 use crate::loss::{Severity, Site};
 use crate::model::message::{Message, Role};
 use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::reasoning_cache;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let mut messages = std::mem::take(&mut work.request.messages);
@@ -70,7 +70,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
 
 /// Whether a vendor keeps the thinking, so that its own fields, such as an id, stand for it.
 pub(super) fn is_known(fields: Option<&Object>) -> bool {
-    fields.is_some_and(keep::is_known)
+    fields.is_some_and(reasoning_cache::has_vendor_fields)
 }
 
 /// Whether thinking says nothing: it has no section, or none with words where the target joins them.

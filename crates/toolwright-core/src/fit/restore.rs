@@ -2,19 +2,18 @@
 //!
 //! One function per part serves whole answers and streams alike.
 
+mod capture;
 mod ending;
-mod keeper;
 mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keeper::Keeper;
+use capture::ReasoningCapture;
 use stream::Slot;
 
 use super::tools::PLACEHOLDER;
 use super::{Aliases, extras, ids};
 use crate::json::{Json, JsonText};
-use crate::keep::Kept;
 use crate::loss::{Loss, Severity, Site};
 use crate::model::call::{Arguments, Call};
 use crate::model::digest::ConversationDigest;
@@ -26,6 +25,7 @@ use crate::model::response::Response;
 use crate::model::tool::{ToolChoice, flat_name};
 use crate::profile::Profile;
 use crate::profile::ReplyRule;
+use crate::reasoning_cache::CachedReasoning;
 use crate::schema;
 
 use super::alias::{each_part, is_kept_by_clients};
@@ -41,8 +41,8 @@ pub struct Restorer {
     profile: Profile,
     /// The id of a reply that came without one
     id: Option<String>,
-    /// Where the answer stands in its conversation
-    place: Option<ConversationDigest>,
+    /// The conversation before the reply, for clients that may return calls without ids
+    conversation: Option<ConversationDigest>,
     /// What made-up ids of calls are made from, another for every reply
     seed: String,
     texts: usize,
@@ -57,8 +57,8 @@ pub struct Restorer {
     /// The open parts of the source stream, by its index
     slots: BTreeMap<usize, Slot>,
     parts: usize,
-    /// Gathers what the client will not bring back, if there can be any
-    keeper: Option<Box<Keeper>>,
+    /// Captures reasoning that the client will not return, if there can be any
+    capture: Option<Box<ReasoningCapture>>,
     losses: Vec<Loss>,
 }
 
@@ -71,10 +71,10 @@ impl Restorer {
         Restorer {
             aliases,
             source: source.reply,
-            keeper: Keeper::new(source, &profile),
+            capture: ReasoningCapture::new(source, &profile),
             profile,
             id: None,
-            place: None,
+            conversation: None,
             seed: String::new(),
             texts: 0,
             calls: 0,
@@ -95,10 +95,10 @@ impl Restorer {
         self
     }
 
-    /// At a place of a conversation in which calls may come back without ids.
+    /// Sets the conversation before the reply, for clients that may return calls without ids.
     #[must_use]
-    pub fn with_place(mut self, place: Option<ConversationDigest>) -> Restorer {
-        self.place = place;
+    pub fn with_conversation(mut self, conversation: Option<ConversationDigest>) -> Restorer {
+        self.conversation = conversation;
         self
     }
 
@@ -117,11 +117,11 @@ impl Restorer {
         Aliases { ids: std::mem::take(&mut self.replaced_ids), ..Aliases::default() }
     }
 
-    /// What the client's dialect will not bring back of a complete answer, though its vendor wants
-    /// it back.
-    pub fn take_kept(&mut self) -> Option<Kept> {
-        let kept = self.keeper.as_mut().and_then(|keeper| keeper.take());
-        kept.map(|kept| kept.with_place(self.place))
+    /// Takes the reasoning of a complete reply that the client's dialect will not return and the vendor
+    /// expects back.
+    pub fn take_cached_reasoning(&mut self) -> Option<CachedReasoning> {
+        let cached = self.capture.as_mut().and_then(|capture| capture.take());
+        cached.map(|cached| cached.with_conversation(self.conversation))
     }
 
     /// Restores a whole answer.
@@ -129,8 +129,8 @@ impl Restorer {
         self.begin(&mut response.id, &mut response.model, &mut response.extra);
         let parts = std::mem::take(&mut response.parts);
         let parts = parts.into_iter().enumerate().filter_map(|(at, part)| {
-            if let Some(keeper) = &mut self.keeper {
-                keeper.whole(&part);
+            if let Some(capture) = &mut self.capture {
+                capture.push(&part);
             }
             self.whole(at, part)
         });
@@ -190,16 +190,16 @@ impl Restorer {
     /// Restores one part that was seen whole; `None` if the client must not or cannot see it.
     fn whole(&mut self, at: usize, part: Part) -> Option<Part> {
         let part = self.part(part)?;
-        if let Some(keeper) = &mut self.keeper {
-            keeper.told(at, &part);
+        if let Some(capture) = &mut self.capture {
+            capture.part_restored(at, &part);
         }
         Some(part)
     }
 
     /// Notes that the answer is complete.
     fn finish(&mut self) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.finish();
+        if let Some(capture) = &mut self.capture {
+            capture.finish();
         }
     }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::fit::restore::Restorer;
 use crate::fit::{Addition, Aliases, Fitted};
 use crate::json::{Json, Object};
-use crate::keep::Kept;
 use crate::loss::{Loss, Severity};
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -15,6 +14,7 @@ use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::note::note;
 use crate::object;
+use crate::reasoning_cache::CachedReasoning;
 
 /// The note of a value on whose way something was lost.
 const LOSSES: &str = note!("losses");
@@ -32,8 +32,8 @@ pub struct Report {
     pub model: Option<String>,
     /// The path of the request: some targets say the model and the stream there
     pub path: Option<String>,
-    /// What the client's dialect will not bring back of an answer, though its vendor wants it back
-    pub kept: Option<Arc<Kept>>,
+    /// Reasoning of the reply that the client's dialect will not return and the vendor expects back
+    pub cached_reasoning: Option<Arc<CachedReasoning>>,
 }
 
 /// A loss with its place spelled out.
@@ -54,9 +54,9 @@ impl Report {
 
     /// Of an answer that was restored.
     pub(super) fn of_answer(restorer: &mut Restorer, spelling: &[(&str, &str)]) -> Report {
-        let kept = restorer.take_kept().map(Arc::new);
+        let cached_reasoning = restorer.take_cached_reasoning().map(Arc::new);
         let aliases = restorer.take_aliases();
-        Report { aliases, kept, ..Report::of_losses(restorer.take_losses(), spelling) }
+        Report { aliases, cached_reasoning, ..Report::of_losses(restorer.take_losses(), spelling) }
     }
 
     pub(super) fn of_losses(losses: Vec<Loss>, spelling: &[(&str, &str)]) -> Report {
@@ -97,11 +97,11 @@ impl Report {
         self.losses.first().map(Entry::to_string).unwrap_or_default()
     }
 
-    /// Takes in what another report of the same exchange says of losses, and what is to be kept.
+    /// Adds the losses and the cached reasoning of another report of the same exchange.
     pub fn append(&mut self, other: Report) {
         self.losses.extend(other.losses);
         sort(&mut self.losses);
-        self.kept = other.kept.or(self.kept.take());
+        self.cached_reasoning = other.cached_reasoning.or(self.cached_reasoning.take());
     }
 
     /// Leaves the losses as a note beside a value, if there are any: see

@@ -268,7 +268,7 @@ impl StreamWriter {
         self.restorer.is_refused()
     }
 
-    /// What the client was not told as it was said, and what is to be kept of it.
+    /// Losses so far, and the reasoning to cache.
     pub fn report(&mut self) -> Report {
         Report::of_answer(&mut self.restorer, self.spelling)
     }

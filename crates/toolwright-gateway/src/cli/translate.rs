@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use toolwright_core::Json;
 use toolwright_core::dialect::{
-    self, Asked, ChatCodec, Dialect, ToolCodec, WireReply, WireRequest,
+    self, ChatCodec, Dialect, ReplyContext, ToolCodec, WireReply, WireRequest,
 };
 use toolwright_core::fit::Aliases;
 use toolwright_core::translate::{self, Options, Report, TranslateError, Translator};
@@ -79,7 +79,7 @@ impl Translate {
             model: self.model.clone(),
             version: self.api_version.clone(),
             aliases: self.read_aliases()?,
-            asked: Asked { stream_usage: true, ..Asked::default() },
+            reply_context: ReplyContext { stream_usage: true, ..ReplyContext::default() },
             ..Options::default()
         };
         let report = match self.kind {
@@ -155,13 +155,13 @@ impl Translate {
             pushed?;
         }
         // A fault of the vendor's own ends a stream too.
-        let was_over = stream.watch().is_over();
+        let was_over = stream.summary().is_over();
         let finished = stream.finish(&mut ready);
         if finished.is_err() && !strict {
             stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         }
         let report = finished?;
-        let is_whole = was_over || stream.watch().is_complete();
+        let is_whole = was_over || stream.summary().is_complete();
         if !is_whole && strict {
             ready.clear();
         }

@@ -193,7 +193,7 @@ impl Exchange {
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.ask, &self.ask.read(None)?);
-                let options = Options { asked, ..Options::default() };
+                let options = Options { reply_context: asked, ..Options::default() };
                 let translation = Translation::local(self.ask.endpoint.codec, options);
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
@@ -272,7 +272,8 @@ impl Exchange {
     async fn local(mut self, model: &Model, request: Request) -> Reply {
         let asked = prepare::asked(&self.ask, &request);
         let codec = self.ask.endpoint.codec;
-        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
+        let options =
+            Options { strict: self.ask.strict, reply_context: asked, ..Options::default() };
         let translation = Translation::local(codec, options);
         let waiting = self.finalizer.recorder.wait();
         if self.ask.stream {

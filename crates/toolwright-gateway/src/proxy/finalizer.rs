@@ -41,8 +41,8 @@ impl Finalizer {
 
     /// Ends the exchange: the reply is complete.
     pub fn done(mut self) {
-        if let Some(kept) = self.recorder.take_kept() {
-            self.keep.remember(self.client.name(), kept, Instant::now());
+        if let Some(cached) = self.recorder.take_cached_reasoning() {
+            self.keep.remember(self.client.name(), cached, Instant::now());
         }
         self.recorder.complete();
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use client::Client;
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
-use toolwright_core::keep::{Kept, Key};
+use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_core::translate::Translator;
 use toolwright_core::{Call, Json, Request};
 
@@ -77,7 +77,7 @@ impl Keep {
         let Some(disk) = &self.disk else { return Ok(()) };
         for (client, value) in disk.recent(KIND, self.bounds.bytes).await? {
             let document = Json::parse_bytes(&value).ok();
-            if let Some(kept) = document.and_then(|own| Kept::from_json(&own).ok()) {
+            if let Some(kept) = document.and_then(|own| CachedReasoning::from_json(&own).ok()) {
                 self.insert(&client, Arc::new(kept), now, None);
             }
         }
@@ -106,7 +106,7 @@ impl Keep {
 
     /// Remembers what is kept of an answer to a client, unless that alone would displace the most
     /// of what others left.
-    pub fn remember(&self, client: &str, kept: Arc<Kept>, now: Instant) {
+    pub fn remember(&self, client: &str, kept: Arc<CachedReasoning>, now: Instant) {
         if client::size(&kept) > self.bounds.bytes / 8 {
             return;
         }
@@ -114,7 +114,13 @@ impl Keep {
         self.insert(client, kept, now, Some(now));
     }
 
-    fn insert(&self, client: &str, kept: Arc<Kept>, now: Instant, stored: Option<Instant>) {
+    fn insert(
+        &self,
+        client: &str,
+        kept: Arc<CachedReasoning>,
+        now: Instant,
+        stored: Option<Instant>,
+    ) {
         let mut store = self.store();
         store.sweep(&self.bounds, now);
         store.add(client, kept, now + self.bounds.age, stored);
@@ -124,7 +130,7 @@ impl Keep {
 
     /// Writes it to the store, or renews its lifetime there. Each client has an eighth of what all
     /// have in memory.
-    fn persist(&self, client: &str, kept: &Kept) {
+    fn persist(&self, client: &str, kept: &CachedReasoning) {
         let Some(disk) = &self.disk else { return };
         let value = kept.to_json().compact().into_bytes();
         let name = blake3::hash(&value).to_hex().to_string();
@@ -139,13 +145,13 @@ impl Keep {
     }
 
     /// What is kept for a call of a client, which has an id or what stands for one.
-    pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<Kept>> {
+    pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<CachedReasoning>> {
         let id = call.id.as_deref()?;
         if self.is_empty() || !self.store().clients.get(client)?.has_id(id) {
             return None;
         }
         // Its arguments are read without holding up others.
-        let (key, named) = (Key::of(call)?, Key::without_arguments(call));
+        let (key, named) = (CallKey::of(call)?, CallKey::without_arguments(call));
         let found = self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now);
         let (kept, is_due) = found?;
         if is_due {
@@ -164,7 +170,7 @@ impl Keep {
         now: Instant,
     ) {
         if !self.is_empty() {
-            translator.recall(request, |call| self.find(client, call, now));
+            translator.reinject(request, |call| self.find(client, call, now));
         }
     }
 }
@@ -176,7 +182,13 @@ impl Default for Keep {
 }
 
 impl Store {
-    fn add(&mut self, name: &str, kept: Arc<Kept>, expiry: Instant, stored: Option<Instant>) {
+    fn add(
+        &mut self,
+        name: &str,
+        kept: Arc<CachedReasoning>,
+        expiry: Instant,
+        stored: Option<Instant>,
+    ) {
         if !self.clients.contains_key(name) {
             self.clients.insert(name.into(), Client::default());
         }

@@ -6,7 +6,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{Asked, ChatCodec, ConversationDigest, Dialect, Target, is_same};
+use toolwright_core::dialect::{
+    ChatCodec, ConversationDigest, Dialect, ReplyContext, Target, is_same,
+};
 use toolwright_core::json::guess_string;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
@@ -72,7 +74,7 @@ impl Translation {
     /// How many bytes it takes until the exchange ends, with what the way out reported. The aliases are
     /// there twice.
     pub fn weight(&self, report: &Report) -> usize {
-        2 * losses::weight(report) + self.options.asked.echo.weight()
+        2 * losses::weight(report) + self.options.reply_context.echo.weight()
     }
 
     /// From the upstream to the client.
@@ -137,7 +139,8 @@ pub fn translated(
     let overrides = candidate.overrides.clone();
     let think_tags = Some(remote.has_think_tags());
     let strict = ask.strict;
-    let mut options = Options { strict, version, asked, overrides, think_tags, ..options };
+    let mut options =
+        Options { strict, version, reply_context: asked, overrides, think_tags, ..options };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(ask.client.name(), &translator, &mut request, Instant::now());
@@ -159,18 +162,19 @@ pub fn translated(
 }
 
 /// What the reply must know of a request.
-pub fn asked(ask: &Ask, request: &Request) -> Asked {
+pub fn asked(ask: &Ask, request: &Request) -> ReplyContext {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Whoever may leave ids out is known again by what was said before.
+    // Calls that a client may return without ids are identified by the conversation before them.
     let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
-    let place = (nameless && !request.tools.is_empty()).then(|| ConversationDigest::of(request));
-    let mut asked = ask.endpoint.codec.asked(request);
+    let conversation =
+        (nameless && !request.tools.is_empty()).then(|| ConversationDigest::of(request));
+    let mut asked = ask.endpoint.codec.reply_context(request);
     // The request no longer says it once it is resolved.
     if let Some(previous) = &ask.state.previous {
         asked.echo.insert("previous_response_id", previous.as_str());
     }
-    Asked {
-        place,
+    ReplyContext {
+        conversation,
         model: Some(ask.model.clone()),
         created: since.as_secs(),
         id: Some(reply_id(ask.endpoint.dialect, ask.id)),

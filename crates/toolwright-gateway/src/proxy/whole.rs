@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::Watch;
+use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Report, Translated, decode_response};
@@ -15,7 +15,7 @@ pub struct Whole {
     /// The reply
     pub reply: WireReply,
     /// What was seen of it, before it was fitted to the client
-    pub watch: Watch,
+    pub watch: ResponseSummary,
     /// What it lost
     pub report: Report,
 }
@@ -41,7 +41,7 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
 
 /// Says an answer in the client's words.
 pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fault> {
-    let watch = Watch::of(&response);
+    let watch = ResponseSummary::from_response(&response);
     let Translated { value, report } = translation.back().answer(response).map_err(refused)?;
     Ok(Whole { reply: value, watch, report })
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use toolwright::{CallErrorKind, Caller};
-use toolwright_core::dialect::Watch;
+use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::loss::Severity;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
@@ -154,8 +154,8 @@ impl ExchangeRecord {
 
     /// Adds what was seen of a reply. Of several replies, as when the gateway runs tools itself, usage
     /// and calls add up and the rest is that of the last.
-    pub fn add_reply(&mut self, watch: Watch) {
-        let Watch { id, model, calls, stop, usage, fault, .. } = watch;
+    pub fn add_reply(&mut self, watch: ResponseSummary) {
+        let ResponseSummary { id, model, calls, stop, usage, fault, .. } = watch;
         self.response_id = id.or(self.response_id.take());
         self.response_model = model.or(self.response_model.take());
         self.calls.extend(calls);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use toolwright_core::dialect::Watch;
-use toolwright_core::keep::Kept;
+use toolwright_core::dialect::ResponseSummary;
+use toolwright_core::reasoning_cache::CachedReasoning;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
@@ -173,8 +173,8 @@ impl ExchangeRecorder {
     }
 
     /// Takes the opaque reasoning that the client's dialect cannot carry.
-    pub fn take_kept(&mut self) -> Option<Arc<Kept>> {
-        self.record.response_report.kept.take()
+    pub fn take_cached_reasoning(&mut self) -> Option<Arc<CachedReasoning>> {
+        self.record.response_report.cached_reasoning.take()
     }
 
     /// Records that the last attempt failed after the head of its reply.
@@ -185,7 +185,7 @@ impl ExchangeRecorder {
     }
 
     /// Records what was seen of a reply.
-    pub fn add_reply(&mut self, watch: Watch) {
+    pub fn add_reply(&mut self, watch: ResponseSummary) {
         self.record.add_reply(watch);
     }
 

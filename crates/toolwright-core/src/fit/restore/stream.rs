@@ -44,21 +44,21 @@ impl Restorer {
                 out.push(Event::Start(start));
             }
             Event::PartStart { index, head, extra } => {
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.start(&head, &extra);
+                if let Some(capture) = &mut self.capture {
+                    capture.start(&head, &extra);
                 }
                 let slot = self.part_start(index, head, extra, out);
                 self.slots.insert(index, slot);
             }
             Event::PartDelta { index, delta } => {
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.grow(index, &delta);
+                if let Some(capture) = &mut self.capture {
+                    capture.grow(index, &delta);
                 }
                 self.part_delta(index, delta, out);
             }
             Event::PartEnd { index, tail } => {
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.end(index, &tail);
+                if let Some(capture) = &mut self.capture {
+                    capture.end(index, &tail);
                 }
                 self.part_end(index, tail, out);
             }
@@ -119,8 +119,8 @@ impl Restorer {
                     return Slot::Dropped;
                 }
                 self.identify(&mut call.id, &mut call.name);
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.named(at, &call);
+                if let Some(capture) = &mut self.capture {
+                    capture.call_restored(at, &call);
                 }
                 Head::Call { id: call.id, name: call.name, free }
             }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright::bounded::BoundedMap;
-use toolwright_core::keep::{Kept, Key};
+use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
 
 /// The answers of one client, found by the keys of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     answers: BoundedMap<u64, Answer, Instant>,
     /// Which answer a key is of
-    keys: HashMap<Key, u64>,
+    keys: HashMap<CallKey, u64>,
     /// Which answers a key without arguments is of
-    named: HashMap<Key, Vec<u64>>,
+    named: HashMap<CallKey, Vec<u64>>,
     /// How many answers have a call of an id
     ids: HashMap<Box<str>, usize>,
     next: u64,
@@ -22,7 +22,7 @@ pub(super) struct Client {
 
 #[derive(Debug)]
 struct Answer {
-    kept: Arc<Kept>,
+    kept: Arc<CachedReasoning>,
     /// When it was last written to the store; `None` if it was read from there
     stored: Option<Instant>,
 }
@@ -31,10 +31,10 @@ struct Answer {
 const OVERHEAD: usize = 128;
 
 /// About how many bytes an answer takes here.
-pub(super) fn size(kept: &Kept) -> usize {
+pub(super) fn size(kept: &CachedReasoning) -> usize {
     let ids = kept.ids().map(|id| OVERHEAD + id.len()).sum::<usize>();
     let named = kept.keys_without_arguments().map(|_| OVERHEAD).sum::<usize>();
-    let places = kept.places().map(|(id, _)| OVERHEAD + id.len()).sum::<usize>();
+    let places = kept.keys_without_ids().map(|(id, _)| OVERHEAD + id.len()).sum::<usize>();
     OVERHEAD + kept.size() + ids + named + places
 }
 
@@ -52,7 +52,12 @@ impl Client {
         self.ids.contains_key(id)
     }
 
-    pub(super) fn add(&mut self, kept: Arc<Kept>, expiry: Instant, stored: Option<Instant>) {
+    pub(super) fn add(
+        &mut self,
+        kept: Arc<CachedReasoning>,
+        expiry: Instant,
+        stored: Option<Instant>,
+    ) {
         let serial = self.next;
         self.next += 1;
         for (key, id) in kept.keys().zip(kept.ids()) {
@@ -65,7 +70,7 @@ impl Client {
         for key in kept.keys_without_arguments() {
             self.named.entry(key).or_default().push(serial);
         }
-        for (id, key) in kept.places() {
+        for (id, key) in kept.keys_without_ids() {
             // Conversations that are word for word the same have one place.
             self.keys.insert(key, serial);
             *self.ids.entry(id.into()).or_default() += 1;
@@ -78,11 +83,11 @@ impl Client {
     /// call. The second value tells whether its lifetime in the store is due to be renewed.
     pub(super) fn find(
         &mut self,
-        key: Key,
-        named: Option<Key>,
+        key: CallKey,
+        named: Option<CallKey>,
         age: Duration,
         now: Instant,
-    ) -> Option<(Arc<Kept>, bool)> {
+    ) -> Option<(Arc<CachedReasoning>, bool)> {
         let sole = || match self.named.get(&named?)?.as_slice() {
             [serial] => Some(serial),
             _ => None,
@@ -127,7 +132,7 @@ impl Client {
             }
         }
         let named = answer.kept.ids().map(str::to_owned).zip(answer.kept.keys());
-        for (id, key) in named.chain(answer.kept.places()) {
+        for (id, key) in named.chain(answer.kept.keys_without_ids()) {
             if self.keys.get(&key) == Some(&serial) {
                 self.keys.remove(&key);
             }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use toolwright::store::ExpiringStore;
 use toolwright_core::dialect::{Dialect, WireReply};
-use toolwright_core::keep::Kept;
+use toolwright_core::reasoning_cache::CachedReasoning;
 use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{Arguments, Call, Json, Message, Request, Role, object};
 
@@ -18,7 +18,7 @@ fn call(id: &str) -> Call {
 }
 
 /// What a client of Chat Completions leaves of Claude's answer that calls a tool once.
-fn kept(id: &str, signature: &str) -> Arc<Kept> {
+fn kept(id: &str, signature: &str) -> Arc<CachedReasoning> {
     let (from, to) = (Dialect::Anthropic.codec().unwrap(), Dialect::OpenaiChat.codec().unwrap());
     let thinking = object! {"type": "thinking", "thinking": "Hm.", "signature": signature};
     let input = object! {"zone": "UTC"};
@@ -29,7 +29,7 @@ fn kept(id: &str, signature: &str) -> Arc<Kept> {
     };
     let options = Options::default();
     let translator = Translator::new(from, to, &options);
-    translator.response(WireReply::ok(Json::Object(body))).unwrap().report.kept.unwrap()
+    translator.response(WireReply::ok(Json::Object(body))).unwrap().report.cached_reasoning.unwrap()
 }
 
 fn has(keep: &Keep, client: &str, id: &str, now: Instant) -> bool {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolwright_core::dialect::ConversationDigest;
 use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
 use toolwright_core::fit::alias::is_legal_id;
-use toolwright_core::keep::{Kept, Key};
 use toolwright_core::profile::OutcomeCarrier;
+use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{
     Body, Call, Event, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
@@ -65,21 +65,21 @@ fn stream(vendor: Dialect) -> Vec<u8> {
     format!(r#"{before}{mark}"signature":"bWlz+/==",{after}"#).into_bytes()
 }
 
-/// What a client holds after an answer, and what was kept.
-struct Told {
+/// What a client holds after an answer, and the reasoning that was cached.
+struct Received {
     message: Message,
-    kept: Option<Arc<Kept>>,
+    cached: Option<Arc<CachedReasoning>>,
 }
 
-fn told_whole(vendor: &dyn ChatCodec, client: &dyn ChatCodec, body: Json) -> Told {
+fn received_reply(vendor: &dyn ChatCodec, client: &dyn ChatCodec, body: Json) -> Received {
     let options = options();
     let translator = Translator::new(vendor, client, &options);
     let translated = translator.response(WireReply::ok(body)).unwrap();
     let response = client.decode_response(translated.value).unwrap();
-    Told { message: response.message(), kept: translated.report.kept }
+    Received { message: response.message(), cached: translated.report.cached_reasoning }
 }
 
-fn told_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8]) -> Told {
+fn received_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8]) -> Received {
     let options = options();
     let mut translator = Translator::new(vendor, client, &options).stream();
     let mut out = Vec::new();
@@ -87,13 +87,13 @@ fn told_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8]) -> 
     let report = translator.finish(&mut out).unwrap();
     let events = fixtures::events(client, &out);
     let message = toolwright_core::event::join::join(events).unwrap().message();
-    Told { message, kept: report.kept }
+    Received { message, cached: report.cached_reasoning }
 }
 
 /// Both ways for an answer to arrive.
-fn told(vendor: Dialect, client: &dyn ChatCodec) -> [Told; 2] {
+fn received(vendor: Dialect, client: &dyn ChatCodec) -> [Received; 2] {
     let from = codec(vendor);
-    [told_whole(from, client, reply(vendor)), told_stream(from, client, &stream(vendor))]
+    [received_reply(from, client, reply(vendor)), received_stream(from, client, &stream(vendor))]
 }
 
 /// Whether a client sends thinking back that it was shown.
@@ -104,8 +104,8 @@ enum Shown {
 }
 
 /// The client's next request, in its own dialect: what it was told, and what came of the calls.
-fn next(client: &dyn ChatCodec, told: &Told, shown: Shown) -> WireRequest {
-    let mut said = told.message.clone();
+fn next(client: &dyn ChatCodec, received: &Received, shown: Shown) -> WireRequest {
+    let mut said = received.message.clone();
     if shown == Shown::Forgotten {
         said.parts.retain(|part| !matches!(part.body, Body::Reasoning(_)));
     }
@@ -133,8 +133,8 @@ fn next(client: &dyn ChatCodec, told: &Told, shown: Shown) -> WireRequest {
     client.encode_request(request)
 }
 
-fn find(kept: Option<&Arc<Kept>>) -> impl Fn(&Call) -> Option<Arc<Kept>> {
-    move |call| kept.filter(|own| own.keys().any(|key| Some(key) == Key::of(call))).cloned()
+fn find(cached: Option<&Arc<CachedReasoning>>) -> impl Fn(&Call) -> Option<Arc<CachedReasoning>> {
+    move |call| cached.filter(|own| own.keys().any(|key| Some(key) == CallKey::of(call))).cloned()
 }
 
 /// What a vendor receives.
@@ -142,12 +142,12 @@ fn sent(
     client: &dyn ChatCodec,
     vendor: &dyn ChatCodec,
     wire: WireRequest,
-    kept: Option<&Arc<Kept>>,
+    cached: Option<&Arc<CachedReasoning>>,
 ) -> (Json, Report) {
     let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
     let mut request = translator.read(wire).unwrap();
-    translator.recall(&mut request, find(kept));
+    translator.reinject(&mut request, find(cached));
     let translated = translator.send(request).unwrap();
     (translated.value.body, translated.report)
 }
@@ -180,22 +180,22 @@ fn returns_to(vendor: Dialect) {
     let secrets: Vec<&String> = made.iter().filter_map(|(_, own)| own.as_ref()).collect();
     assert_eq!(secrets.is_empty(), vendor == Dialect::Deepseek, "{made:?}");
     for client in codecs().filter(|own| !own.dialect().shares_signatures(vendor)) {
-        for (told, shown) in told(vendor, client)
+        for (received, shown) in received(vendor, client)
             .iter()
-            .flat_map(|told| [(told, Shown::Echoed), (told, Shown::Forgotten)])
+            .flat_map(|received| [(received, Shown::Echoed), (received, Shown::Forgotten)])
         {
             let case = format!("{vendor} for {} ({shown:?})", client.dialect());
-            assert!(told.kept.is_some(), "{case}: nothing was kept");
-            let wire = next(client, told, shown);
+            assert!(received.cached.is_some(), "{case}: nothing was cached");
+            let wire = next(client, received, shown);
             for secret in &secrets {
                 assert!(!wire.body.compact().contains(*secret), "{case}: the client has it");
             }
-            let (body, report) = sent(client, from, wire.clone(), told.kept.as_ref());
+            let (body, report) = sent(client, from, wire.clone(), received.cached.as_ref());
             assert_eq!(proofs(&turn(from, body.clone())), made, "{case}: {}", body.pretty());
             assert!(!report.to_json().compact().contains("switched off"), "{case}");
             for other in codecs().filter(|own| !own.dialect().shares_signatures(vendor)) {
-                let wire = next(client, told, Shown::Forgotten);
-                let (with, _) = sent(client, other, wire.clone(), told.kept.as_ref());
+                let wire = next(client, received, Shown::Forgotten);
+                let (with, _) = sent(client, other, wire.clone(), received.cached.as_ref());
                 let (without, _) = sent(client, other, wire, None);
                 assert_eq!(with, without, "{case}: {} gets it", other.dialect());
             }
@@ -236,9 +236,9 @@ fn case_08_deepseek_gets_the_thinking_that_a_client_forgot() {
 /// What a vendor gets from a client of Chat Completions, after an answer in the vendor's own words.
 fn after(vendor: Dialect, answer: &str) -> Json {
     let client = codec(Dialect::OpenaiChat);
-    let told = told_whole(codec(vendor), client, Json::parse(answer).unwrap());
-    let wire = next(client, &told, Shown::Echoed);
-    sent(client, codec(vendor), wire, told.kept.as_ref()).0
+    let received = received_reply(codec(vendor), client, Json::parse(answer).unwrap());
+    let wire = next(client, &received, Shown::Echoed);
+    sent(client, codec(vendor), wire, received.cached.as_ref()).0
 }
 
 #[test]
@@ -260,16 +260,16 @@ fn case_06_the_signature_is_on_the_first_call() {
 }
 
 #[test]
-fn call_ids_that_mistral_clients_would_replace_are_replaced_and_kept() {
+fn call_ids_that_mistral_clients_would_replace_are_replaced_and_cached() {
     let client = codec(Dialect::Mistral);
     let rule = client.profile(&Target::default()).ids;
     for vendor in VENDORS.into_iter().filter(|own| *own != Dialect::Mistral) {
-        for told in told(vendor, client) {
+        for received in received(vendor, client) {
             let ids: Vec<&str> =
-                told.message.calls().filter_map(|call| call.id.as_deref()).collect();
+                received.message.calls().filter_map(|call| call.id.as_deref()).collect();
             assert!(!ids.is_empty() && ids.iter().all(|id| is_legal_id(&rule, id)), "{ids:?}");
-            let kept = told.kept.unwrap();
-            assert_eq!(kept.ids().collect::<Vec<_>>(), ids, "{vendor}");
+            let cached = received.cached.unwrap();
+            assert_eq!(cached.ids().collect::<Vec<_>>(), ids, "{vendor}");
         }
     }
 }
@@ -366,16 +366,16 @@ fn case_08_vendors_that_count_calls_get_the_thinking_of_the_same_conversation() 
         };
         let choice = object! {"index": 0, "message": message, "finish_reason": "tool_calls"};
         let body = object! {"id": "c", "model": "kimi-k2.6", "choices": vec![choice]};
-        told_whole(kimi, client, Json::Object(body))
+        received_reply(kimi, client, Json::Object(body))
     };
     let conversations = [answer("Hm, Paris.", "Paris"), answer("Hm, Rom.", "Rome")];
     let options = Options::default();
     let translator = Translator::new(client, kimi, &options);
-    for (told, thought) in conversations.iter().zip(["Hm, Paris.", "Hm, Rom."]) {
-        let mut request = translator.read(next(client, told, Shown::Forgotten)).unwrap();
+    for (received, thought) in conversations.iter().zip(["Hm, Paris.", "Hm, Rom."]) {
+        let mut request = translator.read(next(client, received, Shown::Forgotten)).unwrap();
         request.model = Some("kimi-k2.6".into());
-        translator.recall(&mut request, |call| {
-            conversations.iter().find_map(|told| find(told.kept.as_ref())(call))
+        translator.reinject(&mut request, |call| {
+            conversations.iter().find_map(|received| find(received.cached.as_ref())(call))
         });
         let body = translator.send(request).unwrap().value.body;
         let echoed = body.pointer("/messages/1/reasoning_content");
@@ -386,10 +386,10 @@ fn case_08_vendors_that_count_calls_get_the_thinking_of_the_same_conversation() 
 #[test]
 fn nothing_returns_to_a_turn_that_is_not_the_same() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
-    let wire = next(client, &told, Shown::Forgotten);
+    let received = received_reply(vendor, client, reply(Dialect::Anthropic));
+    let wire = next(client, &received, Shown::Forgotten);
     let text = wire.body.compact();
-    let calls: Vec<&Call> = told.message.calls().collect();
+    let calls: Vec<&Call> = received.message.calls().collect();
     let [first, second] = calls.as_slice() else { panic!("{calls:?}") };
     let damages = [
         (first.id.clone().unwrap(), "other".to_owned()),
@@ -400,12 +400,12 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
         assert_ne!(other, text);
         let wire = WireRequest { body: Json::parse(&other).unwrap(), ..wire.clone() };
         // Whoever looks up by less than the key must be told apart here.
-        let kept = told.kept.clone();
+        let cached = received.cached.clone();
         let options = Options::default();
         let translator = Translator::new(client, vendor, &options);
         let mut request = translator.read(wire).unwrap();
         let before = request.clone();
-        translator.recall(&mut request, |_| kept.clone());
+        translator.reinject(&mut request, |_| cached.clone());
         assert_eq!(request, before, "{to}");
     }
 }
@@ -414,21 +414,21 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
 fn thinking_returns_though_the_client_normalised_the_arguments() {
     for vendor in [Dialect::Anthropic, Dialect::Gemini, Dialect::Bedrock] {
         let client = codec(Dialect::OpenaiChat);
-        for told in told(vendor, client) {
-            let mut wire = next(client, &told, Shown::Forgotten);
+        for received in received(vendor, client) {
+            let mut wire = next(client, &received, Shown::Forgotten);
             let text = wire.body.compact().replace("Paris", r#"Paris\",\"replace_all\":\"no"#);
             assert_ne!(text, wire.body.compact());
             wire.body = Json::parse(&text).unwrap();
             let options = Options::default();
             let translator = Translator::new(client, codec(vendor), &options);
-            let kept = told.kept.clone().unwrap();
+            let cached = received.cached.clone().unwrap();
             let by_id = |call: &Call| {
-                let key = Key::without_arguments(call)?;
-                kept.keys_without_arguments().any(|own| own == key).then(|| kept.clone())
+                let key = CallKey::without_arguments(call)?;
+                cached.keys_without_arguments().any(|own| own == key).then(|| cached.clone())
             };
             let mut request = translator.read(wire).unwrap();
             let before = request.clone();
-            translator.recall(&mut request, by_id);
+            translator.reinject(&mut request, by_id);
             assert_ne!(request, before, "{vendor}");
         }
     }
@@ -437,32 +437,32 @@ fn thinking_returns_though_the_client_normalised_the_arguments() {
 #[test]
 fn every_call_of_an_answer_must_lead_to_it() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
-    let mut wire = next(client, &told, Shown::Forgotten);
+    let received = received_reply(vendor, client, reply(Dialect::Anthropic));
+    let mut wire = next(client, &received, Shown::Forgotten);
     wire.body = Json::parse(&wire.body.compact().replace("Paris", "Rome")).unwrap();
     let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
     let mut request = translator.read(wire).unwrap();
     let before = request.clone();
     // A lookup that also compares arguments does not find the call, because they differ.
-    translator.recall(&mut request, find(told.kept.as_ref()));
+    translator.reinject(&mut request, find(received.cached.as_ref()));
     assert_eq!(request, before);
 }
 
 #[test]
 fn a_turn_in_several_messages_is_one_turn() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let received = received_reply(vendor, client, reply(Dialect::Anthropic));
     let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
-    let mut request = translator.read(next(client, &told, Shown::Forgotten)).unwrap();
+    let mut request = translator.read(next(client, &received, Shown::Forgotten)).unwrap();
     let calls = request.messages[1].parts.split_off(1);
     let hello =
         vec![Message::assistant("Hello."), Message::user("Hi."), Message::assistant("Yes?")];
     request.messages.splice(0..0, hello);
     request.messages.remove(3);
     request.messages.insert(4, Message::new(Role::Assistant, calls));
-    translator.recall(&mut request, find(told.kept.as_ref()));
+    translator.reinject(&mut request, find(received.cached.as_ref()));
     let kinds = |message: &Message| {
         let kind = |part: &Part| match &part.body {
             Body::Text(_) => "text",
@@ -479,37 +479,38 @@ fn a_turn_in_several_messages_is_one_turn() {
 #[test]
 fn a_client_that_brings_its_own_signature_keeps_it() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let told = told_whole(vendor, client, reply(Dialect::Anthropic));
+    let received = received_reply(vendor, client, reply(Dialect::Anthropic));
     let own = vendor.decode_response(WireReply::ok(reply(Dialect::Anthropic))).unwrap();
     let mut request = Request { messages: vec![own.message()], ..Request::default() };
     let before = request.clone();
     let options = Options::default();
-    Translator::new(vendor, vendor, &options).recall(&mut request, find(told.kept.as_ref()));
+    Translator::new(vendor, vendor, &options)
+        .reinject(&mut request, find(received.cached.as_ref()));
     assert_eq!(request, before);
 }
 
 #[test]
-fn nothing_is_kept_where_nothing_is_lost() {
-    let kept = |vendor: Dialect, client: Dialect| {
-        told(vendor, codec(client)).map(|told| told.kept.is_some())
+fn nothing_is_cached_where_nothing_is_lost() {
+    let cached = |vendor: Dialect, client: Dialect| {
+        received(vendor, codec(client)).map(|received| received.cached.is_some())
     };
     for dialect in fixtures::codecs().iter().map(|own| own.dialect()) {
-        assert_eq!(kept(dialect, dialect), [false; 2], "{dialect}");
+        assert_eq!(cached(dialect, dialect), [false; 2], "{dialect}");
     }
-    assert_eq!(kept(Dialect::Anthropic, Dialect::Bedrock), [false; 2]);
-    assert_eq!(kept(Dialect::Bedrock, Dialect::Anthropic), [false; 2]);
+    assert_eq!(cached(Dialect::Anthropic, Dialect::Bedrock), [false; 2]);
+    assert_eq!(cached(Dialect::Bedrock, Dialect::Anthropic), [false; 2]);
     for vendor in [Dialect::OpenaiChat, Dialect::Ollama, Dialect::Cohere] {
-        assert_eq!(kept(vendor, Dialect::Anthropic), [false; 2], "{vendor}");
+        assert_eq!(cached(vendor, Dialect::Anthropic), [false; 2], "{vendor}");
     }
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
     for thoughtless in ["accepted/anthropic_final.json", "accepted/anthropic_refusal.json"] {
         let body = fixtures::json(Dialect::Anthropic, thoughtless);
-        assert!(told_whole(vendor, client, body).kept.is_none(), "{thoughtless}");
+        assert!(received_reply(vendor, client, body).cached.is_none(), "{thoughtless}");
     }
 }
 
 #[test]
-fn a_broken_answer_is_not_kept() {
+fn a_broken_reply_is_not_cached() {
     let options = options();
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
     let mut writer = Translator::new(vendor, client, &options).writer();
@@ -517,18 +518,18 @@ fn a_broken_answer_is_not_kept() {
     assert_eq!(events.pop(), Some(Event::End));
     let mut out = Vec::new();
     writer.write(events.clone(), &mut out);
-    assert!(writer.report().kept.is_none());
+    assert!(writer.report().cached_reasoning.is_none());
     events.push(Event::Fault(Fault::new(FaultClass::Internal, "gone")));
     let mut writer = Translator::new(vendor, client, &options).writer();
     writer.write(events, &mut out);
-    assert!(writer.report().kept.is_none());
+    assert!(writer.report().cached_reasoning.is_none());
 }
 
 #[test]
-fn what_is_kept_is_not_printed() {
+fn cached_reasoning_is_not_printed() {
     for vendor in VENDORS {
         let client = codec(Dialect::Cohere);
-        let [whole, stream] = told(vendor, client).map(|told| told.kept.unwrap());
+        let [whole, stream] = received(vendor, client).map(|received| received.cached.unwrap());
         assert!(!format!("{whole:?}").contains("天气"), "{whole:?}");
         assert!(whole.size() > 100 && stream.size() > 100);
     }
@@ -544,21 +545,23 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
         tools: vec![tool.clone()],
         ..Request::default()
     };
-    let place = Some(ConversationDigest::of(&request(before)));
-    let asked = Asked { place, ..Asked::default() };
+    let conversation = Some(ConversationDigest::of(&request(before)));
+    let asked = Asked { conversation, ..Asked::default() };
     let options = Options { asked, ..Options::default() };
     let back = Translator::new(vendor, client, &options);
-    let kept = back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.kept;
-    let kept = kept.unwrap();
+    let cached =
+        back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.cached_reasoning;
+    let cached = cached.unwrap();
     let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
     let wire = client.encode_request(request(later));
     assert!(!wire.body.compact().contains("toolu"), "{}", wire.body.pretty());
     let mut request = translator.read(wire).unwrap();
-    translator.recall(&mut request, |call| {
-        let key = Key::of(call)?;
-        let known = kept.places().any(|(id, own)| call.id.as_ref() == Some(&id) && own == key);
-        known.then(|| kept.clone())
+    translator.reinject(&mut request, |call| {
+        let key = CallKey::of(call)?;
+        let known =
+            cached.keys_without_ids().any(|(id, own)| call.id.as_ref() == Some(&id) && own == key);
+        known.then(|| cached.clone())
     });
     translator.send(request).unwrap().value.body
 }

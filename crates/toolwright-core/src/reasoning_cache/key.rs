@@ -1,36 +1,36 @@
-//! By what a kept answer is found again.
+//! Keys under which cached reasoning is stored and found.
 //!
-//! An id and a name are enough while one answer alone has such a call. Some vendors count calls from
-//! zero in every conversation (`functions.get_weather:0`), so that one client has many calls of the
-//! same id; there the arguments decide as well. They decide only there, because clients normalise
-//! arguments: Claude Code adds defaults such as `"replace_all": false`.
+//! Id and name identify a call unless the vendor numbers calls from zero in every conversation
+//! (`functions.get_weather:0`), so that one client has many calls of the same id. Only for such ids do
+//! the arguments count, because clients normalise arguments: Claude Code adds defaults such as
+//! `"replace_all": false`.
 
 use crate::model::call::Call;
 use crate::model::digest::{TextDigest, arguments_digest};
 
-/// The key of a call, as the client knows it.
+/// Key of a call, by the id, name and arguments that the client has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key(u64);
+pub struct CallKey(u64);
 
-impl Key {
-    /// Of a call; one without an id has none.
-    pub fn of(call: &Call) -> Option<Key> {
-        call.id.as_deref().map(|id| Key::new(id, &call.name, arguments_digest(&call.arguments)))
+impl CallKey {
+    /// The key of a call; `None` if the call has no id.
+    pub fn of(call: &Call) -> Option<CallKey> {
+        call.id.as_deref().map(|id| CallKey::new(id, &call.name, arguments_digest(&call.arguments)))
     }
 
-    /// The key of a call whatever its arguments are, if its id can identify it.
-    pub fn without_arguments(call: &Call) -> Option<Key> {
-        call.id.as_deref().and_then(|id| Key::named(id, &call.name))
+    /// The key of a call that ignores its arguments, if its id identifies it.
+    pub fn without_arguments(call: &Call) -> Option<CallKey> {
+        call.id.as_deref().and_then(|id| CallKey::from_id(id, &call.name))
     }
 
-    pub(super) fn named(id: &str, name: &str) -> Option<Key> {
-        is_unique(id, name).then(|| Key(digest([id, "\u{0}\u{0}", name]).hash()))
+    pub(super) fn from_id(id: &str, name: &str) -> Option<CallKey> {
+        is_unique(id, name).then(|| CallKey(digest([id, "\u{0}\u{0}", name]).hash()))
     }
 
-    pub(super) fn new(id: &str, name: &str, arguments: u64) -> Key {
+    pub(super) fn new(id: &str, name: &str, arguments: u64) -> CallKey {
         let mut digest = digest([id, "\u{0}", name]);
         digest.push_number(arguments);
-        Key(digest.hash())
+        CallKey(digest.hash())
     }
 }
 
@@ -52,13 +52,13 @@ fn is_unique(id: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Key;
+    use super::CallKey;
     use crate::model::call::{Arguments, Call};
 
     #[test]
     fn a_key_is_of_id_name_and_arguments() {
         let key = |id: &str, name: &str, text: &str| {
-            Key::of(&Call::new(id, name, Arguments::from_text(text))).unwrap()
+            CallKey::of(&Call::new(id, name, Arguments::from_text(text))).unwrap()
         };
         assert_eq!(key("a", "f", "{}"), key("a", "f", " {}"));
         for other in
@@ -67,13 +67,13 @@ mod tests {
             assert_ne!(key("a", "f", "{}"), other);
         }
         let call = Call { id: None, name: "f".into(), arguments: Arguments::none() };
-        assert_eq!(Key::of(&call), None);
+        assert_eq!(CallKey::of(&call), None);
     }
 
     #[test]
     fn ids_that_number_the_calls_of_a_tool_have_no_key_without_arguments() {
         let of = |id: &str, text: &str| {
-            Key::without_arguments(&Call::new(id, "get_weather", Arguments::from_text(text)))
+            CallKey::without_arguments(&Call::new(id, "get_weather", Arguments::from_text(text)))
         };
         for id in ["toolu_01A09q90qw90lq917835lq9", "VvvODy9mT", "call_1", "0"] {
             assert!(of(id, "{}").is_some() && of(id, "{}") == of(id, r#"{"a":1}"#), "{id}");
