@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use divan::{Bencher, black_box};
 use toolwright_core::Json;
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest};
 use toolwright_core::frame::{FrameReader, FrameWriter};
 use toolwright_core::translate::{Options, Translator};
 
@@ -146,8 +146,9 @@ fn document(dialect: Dialect, name: &str) -> Json {
 }
 
 fn options() -> Options {
-    let asked = Asked { created: 1_794_700_000, stream_usage: true, ..Asked::default() };
-    Options { asked, ..Options::default() }
+    let asked =
+        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
+    Options { reply_context: asked, ..Options::default() }
 }
 
 /// Pairs that stand for the others: the most travelled way, the two binary ends, and the way back

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use toolwright_core::dialect::{self, Asked, ChatCodec, Dialect, WireReply, WireRequest};
+use toolwright_core::dialect::{self, ChatCodec, Dialect, ReplyContext, WireReply, WireRequest};
 use toolwright_core::fit::Aliases;
 use toolwright_core::frame::Framing;
 use toolwright_core::json::{Json, Key, Object};
@@ -269,8 +269,9 @@ impl Recording {
 
 /// Options that make a stream report usage and the output the same on every run.
 fn options(aliases: Aliases) -> Options {
-    let asked = Asked { created: 1_794_700_000, stream_usage: true, ..Asked::default() };
-    Options { aliases, asked, ..Options::default() }
+    let asked =
+        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
+    Options { aliases, reply_context: asked, ..Options::default() }
 }
 
 fn reply(value: WireReply, line: &mut Object) {

@@ -24,7 +24,7 @@ use crate::model::response::Response;
 use crate::model::tool::Tool;
 use crate::profile::Profile;
 
-/// For whom a request is fitted: rules differ by model and API version.
+/// The model and the API version that a request is fitted to; rules differ by both.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Target<'t> {
     /// The model's id
@@ -67,16 +67,16 @@ impl WireReply {
     }
 }
 
-/// What an encoder of replies must know of the request it answers.
+/// Facts about the request that encoding its reply depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
-    /// The model that the client named
+pub struct ReplyContext {
+    /// The model in the request
     pub model: Option<String>,
-    /// The time of the reply in seconds since 1970, for dialects that say it
+    /// The time of the reply in seconds since 1970, for dialects that send it
     pub created: u64,
-    /// The id of the reply, where the vendor gives none
+    /// The id of the reply, if the vendor sends none
     pub id: Option<String>,
-    /// Whether the client wants usage in the stream, where its dialect lets it choose
+    /// Whether the client asked for usage in the stream, in a dialect that lets it choose
     pub stream_usage: bool,
     /// Fields of the request that the dialect repeats in its reply
     pub echo: Object,
@@ -89,11 +89,11 @@ pub struct Asked {
 /// mean that every value says nothing.
 pub type Defaults = &'static [(&'static str, &'static [&'static str])];
 
-/// Speaks tools, calls and outcomes. MCP stops here.
+/// Encodes and decodes tools, calls and outcomes. MCP has only these.
 pub trait ToolCodec: Send + Sync {
-    /// Which dialect this is.
+    /// The dialect.
     fn dialect(&self) -> Dialect;
-    /// What the dialect can say to a target.
+    /// What the dialect can express to a target.
     fn profile(&self, target: &Target<'_>) -> Profile;
     /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
     /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
@@ -102,15 +102,15 @@ pub trait ToolCodec: Send + Sync {
     fn defaults(&self) -> Defaults {
         &[]
     }
-    /// A definition, as an element of the dialect's list of tools.
+    /// Encodes a tool definition, as an element of the dialect's list of tools.
     fn encode_tool(&self, tool: &Tool) -> Json;
-    /// Reads an element of a list of tools, in this dialect's shape or a neighbour's.
+    /// Decodes an element of a list of tools, in this dialect's shape or another's.
     fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError>;
-    /// The dialect's whole list of tools, where elements are not tools one by one.
+    /// Encodes the list of tools, in dialects whose elements are not one tool each.
     fn encode_tools(&self, tools: &[Tool]) -> Vec<Json> {
         tools.iter().map(|tool| self.encode_tool(tool)).collect()
     }
-    /// Reads a whole list of tools.
+    /// Decodes the list of tools.
     fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
         let wire = wire.into_iter().enumerate();
         wire.map(|(index, wire)| {
@@ -121,39 +121,40 @@ pub trait ToolCodec: Send + Sync {
         })
         .collect()
     }
-    /// A call, as the dialect places it in an assistant's turn.
+    /// Encodes a call, as the dialect places it in an assistant's turn.
     fn encode_call(&self, part: &Part) -> Json;
-    /// Reads a call.
+    /// Decodes a call.
     fn decode_call(&self, wire: Json) -> Result<Part, DecodeError>;
-    /// An outcome, as the dialect sends it back.
+    /// Encodes an outcome, as the dialect sends it to the model.
     fn encode_outcome(&self, part: &Part) -> Json;
-    /// Reads an outcome.
+    /// Decodes an outcome.
     fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError>;
 }
 
-/// Speaks whole conversations.
+/// Encodes and decodes conversations.
 ///
-/// Encoding cannot fail: what the dialect cannot say, [`fit`](crate::fit) has removed and reported.
+/// Encoding cannot fail, because [`fit`](crate::fit) has removed and reported what the dialect cannot
+/// express.
 pub trait ChatCodec: ToolCodec {
-    /// How bytes of a stream are cut.
+    /// The framing of streams.
     fn framing(&self) -> Framing;
-    /// Writes a request.
+    /// Encodes a request.
     fn encode_request(&self, request: Request) -> WireRequest;
-    /// Asks for counts in a stream, in a request that was written, where the vendor gives none
-    /// unasked. Whoever observes an answer needs them, whether or not the client does.
+    /// Requests usage in a stream, in an encoded request to a vendor that sends none by default. The
+    /// summary of a response needs it, whether or not the client does.
     fn ask_for_usage(&self, _request: &mut WireRequest) {}
-    /// Reads a request.
+    /// Decodes a request.
     fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError>;
-    /// What a reply encoder must know of a request in this dialect.
-    fn asked(&self, request: &Request) -> Asked {
-        Asked { model: request.model.clone(), ..Asked::default() }
+    /// The context for encoding the reply to a request of this dialect.
+    fn reply_context(&self, request: &Request) -> ReplyContext {
+        ReplyContext { model: request.model.clone(), ..ReplyContext::default() }
     }
-    /// Writes a response.
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply;
-    /// Reads a response.
+    /// Encodes a response.
+    fn encode_response(&self, response: Response, context: &ReplyContext) -> WireReply;
+    /// Decodes a response.
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError>;
-    /// Whether models behind this vendor write `<think>…</think>` before their text, so that
-    /// [`think`](crate::event::think) is to separate it unless told otherwise.
+    /// Whether models behind this vendor write `<think>…</think>` before their text. By default
+    /// [`think`](crate::event::think) then separates it from the text.
     fn has_think_tags(&self) -> bool {
         false
     }
@@ -161,45 +162,49 @@ pub trait ChatCodec: ToolCodec {
     fn glance(&self, _body: &[u8]) -> Option<Watch> {
         None
     }
-    /// Writes a fault.
+    /// Encodes a fault.
     fn encode_fault(&self, fault: &Fault) -> WireReply;
-    /// Reads a fault; whatever came, this gives one.
+    /// Decodes a fault, from any reply.
     fn decode_fault(&self, wire: WireReply) -> Fault;
-    /// How the vendor turns texts into vectors; `None` if it does not.
+    /// The form of embedding requests; `None` if the vendor has no embeddings.
     fn embeds(&self) -> Option<Form> {
         None
     }
-    /// A writer for one stream.
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder>;
-    /// A reader for one stream.
+    /// Creates an encoder for one stream.
+    fn stream_encoder(&self, context: &ReplyContext) -> Box<dyn StreamEncoder>;
+    /// Creates a decoder for one stream.
     fn stream_decoder(&self) -> Box<dyn StreamDecoder>;
 }
 
-/// What a stream decoder made of a frame. What to do with an unknown one is the driver's choice.
+/// Whether a stream decoder recognized a frame. The caller decides what to do with unknown frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// It was understood, whether or not it gave events
+pub enum FrameStatus {
+    /// The frame was decoded, into any number of events
     Known,
-    /// It is well formed and of a kind that this dialect does not have
+    /// The frame is well formed, but of a kind that the dialect does not have
     Unknown,
 }
 
-/// Reads the frames of one stream.
+/// Decodes the frames of one stream.
 pub trait StreamDecoder: Send {
-    /// Takes a frame and appends its events.
-    fn decode(&mut self, frame: &Frame, events: &mut Vec<Event>) -> Result<Seen, DecodeError>;
+    /// Decodes a frame and appends its events.
+    fn decode(
+        &mut self,
+        frame: &Frame,
+        events: &mut Vec<Event>,
+    ) -> Result<FrameStatus, DecodeError>;
     /// Whether a frame is but one more piece of what has begun, so that it may be left out by who
     /// wants to know what a [`Watch`] notes. If in doubt, it is not.
     fn is_mere_piece(&self, _frame: &Frame) -> bool {
         false
     }
-    /// Takes the end of the bytes. Completes what the vendor left unsaid if the answer was
-    /// complete, and gives a fault if it was not.
+    /// Ends the stream. Appends the events that a complete reply lacks, or a fault if the reply is
+    /// incomplete.
     fn finish(&mut self, events: &mut Vec<Event>);
 }
 
-/// Writes the frames of one stream.
+/// Encodes the frames of one stream.
 pub trait StreamEncoder: Send {
-    /// Takes an event and appends its frames.
+    /// Encodes an event and appends its frames.
     fn encode(&mut self, event: Event, frames: &mut Vec<Frame>);
 }

@@ -19,8 +19,8 @@ pub mod shape;
 pub mod vendors;
 
 pub use crate::codec::{
-    Asked, ChatCodec, DecodeError, DecodeErrorKind, Defaults, Fields, Seen, StreamDecoder,
-    StreamEncoder, Target, ToolCodec, Watch, WireReply, WireRequest, elements,
+    ChatCodec, DecodeError, DecodeErrorKind, Defaults, Fields, FrameStatus, ReplyContext,
+    StreamDecoder, StreamEncoder, Target, ToolCodec, Watch, WireReply, WireRequest, elements,
 };
 pub use crate::model::dialect::Dialect;
 pub use crate::model::digest::ConversationDigest;

@@ -17,7 +17,8 @@ pub use speak::{Speaker, StreamListener};
 pub use stream::{StreamReader, StreamTranslator, StreamWriter};
 
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, DecodeErrorKind, Target, ToolCodec, WireReply, WireRequest,
+    ChatCodec, DecodeError, DecodeErrorKind, ReplyContext, Target, ToolCodec, WireReply,
+    WireRequest,
 };
 use crate::dialect::is_same;
 use crate::event::think;
@@ -31,24 +32,25 @@ use crate::model::response::Response;
 use crate::profile::Overrides;
 use crate::reasoning_cache::{self, CachedReasoning};
 
-/// What a translation is told besides its two dialects.
+/// Options for a translation, beyond its source and target dialects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Refuse the translation if it has a major or minor loss
+    /// Fail if the translation has a major or minor loss
     pub strict: bool,
-    /// Fit even to the source's own dialect: the request was changed since it was read
+    /// Run `fit` even if source and target are the same dialect, because the request was edited after
+    /// decoding
     pub changed: bool,
-    /// The model to name, instead of the one that was named
+    /// The model to request, instead of the one in the request
     pub model: Option<String>,
-    /// Whether a leading `<think>…</think>` of a reply is reasoning; `None` is what is usual behind
-    /// the source's vendor
+    /// Whether a leading `<think>…</think>` of a reply is reasoning; `None` is the default of the
+    /// source's vendor
     pub think_tags: Option<bool>,
-    /// The target's API version, where rules depend on it
+    /// The target's API version, if rules depend on it
     pub version: Option<String>,
-    /// The aliases of the way out, for the way back
+    /// The aliases of the fitted request, which the reply needs
     pub aliases: Aliases,
-    /// What the reply must know of the request
-    pub asked: Asked,
+    /// Facts about the request that encoding the reply depends on
+    pub reply_context: ReplyContext,
     /// Overrides configured for the upstream
     pub overrides: Overrides,
 }
@@ -175,7 +177,7 @@ impl<'c> Translator<'c> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
         let report = Report::of_answer(&mut restorer, self.from.spelling());
-        self.settle(self.to.encode_response(response, &self.options.asked), report)
+        self.settle(self.to.encode_response(response, &self.options.reply_context), report)
     }
 
     /// Translates a failure; that always succeeds.
@@ -192,15 +194,15 @@ impl<'c> Translator<'c> {
     /// Writes a stream of which the events are known.
     pub fn writer(&self) -> StreamWriter {
         let spelling = self.from.spelling();
-        StreamWriter::new(self.to, self.restorer(), spelling, &self.options.asked)
+        StreamWriter::new(self.to, self.restorer(), spelling, &self.options.reply_context)
     }
 
     fn restorer(&self) -> Restorer {
         let profile = self.to.profile(&self.target(None));
         let source = self.from.profile(&self.target(None));
         let restorer = Restorer::new(self.options.aliases.clone(), &source, profile);
-        let asked = &self.options.asked;
-        restorer.with_id(asked.id.clone()).with_conversation(asked.conversation)
+        let context = &self.options.reply_context;
+        restorer.with_id(context.id.clone()).with_conversation(context.conversation)
     }
 
     fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {

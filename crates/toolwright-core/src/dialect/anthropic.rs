@@ -11,8 +11,8 @@ mod wire;
 
 use crate::codec::Watch;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -83,8 +83,8 @@ impl ChatCodec for Anthropic {
         request::decode(wire.body)
     }
 
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
-        WireReply::ok(response::encode(response, asked))
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context))
     }
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
@@ -103,8 +103,8 @@ impl ChatCodec for Anthropic {
         fault::decode(wire)
     }
 
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
-        Box::new(stream::Encoder::new(asked))
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context))
     }
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {

@@ -10,8 +10,8 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -90,7 +90,7 @@ impl ChatCodec for Bedrock {
         request::decode(wire)
     }
 
-    fn encode_response(&self, response: Response, _: &Asked) -> WireReply {
+    fn encode_response(&self, response: Response, _: &ReplyContext) -> WireReply {
         response::encode(response)
     }
 
@@ -106,7 +106,7 @@ impl ChatCodec for Bedrock {
         fault::decode(wire)
     }
 
-    fn stream_encoder(&self, _: &Asked) -> Box<dyn StreamEncoder> {
+    fn stream_encoder(&self, _: &ReplyContext) -> Box<dyn StreamEncoder> {
         Box::new(stream::Encoder::default())
     }
 

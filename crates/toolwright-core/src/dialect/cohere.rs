@@ -11,8 +11,8 @@ mod wire;
 
 use crate::codec::Form;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -83,7 +83,7 @@ impl ChatCodec for Cohere {
         request::decode(wire.body)
     }
 
-    fn encode_response(&self, response: Response, _: &Asked) -> WireReply {
+    fn encode_response(&self, response: Response, _: &ReplyContext) -> WireReply {
         WireReply::ok(response::encode(response))
     }
 
@@ -103,7 +103,7 @@ impl ChatCodec for Cohere {
         Some(Form::Typed)
     }
 
-    fn stream_encoder(&self, _: &Asked) -> Box<dyn StreamEncoder> {
+    fn stream_encoder(&self, _: &ReplyContext) -> Box<dyn StreamEncoder> {
         Box::new(stream::Encoder::default())
     }
 

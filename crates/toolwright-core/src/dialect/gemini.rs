@@ -11,8 +11,8 @@ mod wire;
 
 use crate::codec::Form;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -91,8 +91,8 @@ impl ChatCodec for Gemini {
         request::decode(wire)
     }
 
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
-        WireReply::ok(response::encode(response, asked))
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context))
     }
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
@@ -111,8 +111,8 @@ impl ChatCodec for Gemini {
         Some(Form::Batched)
     }
 
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
-        Box::new(stream::Encoder::new(asked))
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context))
     }
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {

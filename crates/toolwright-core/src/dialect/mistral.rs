@@ -14,8 +14,8 @@ mod wire;
 
 use crate::codec::Form;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -86,8 +86,8 @@ impl ChatCodec for Mistral {
         request::decode(wire.body)
     }
 
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
-        WireReply::ok(response::encode(response, asked))
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context))
     }
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
@@ -106,8 +106,8 @@ impl ChatCodec for Mistral {
         Some(wire::EMBEDS)
     }
 
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
-        Box::new(stream::Encoder::new(asked))
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context))
     }
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {

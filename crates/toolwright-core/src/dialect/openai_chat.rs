@@ -14,7 +14,7 @@ pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_i
 use crate::codec::Form;
 use crate::codec::Watch;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, Fields, StreamDecoder, StreamEncoder, Target,
+    ChatCodec, DecodeError, Defaults, Fields, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
@@ -110,18 +110,18 @@ impl ChatCodec for OpenaiChat {
         request::decode(wire.body, self.quirks)
     }
 
-    fn asked(&self, request: &Request) -> Asked {
+    fn reply_context(&self, request: &Request) -> ReplyContext {
         let options = request.extra.get(self.quirks.dialect, "stream_options");
         let usage = options.and_then(|options| options.get("include_usage"));
-        Asked {
+        ReplyContext {
             model: request.model.clone(),
             stream_usage: usage.and_then(Json::as_bool).unwrap_or(false),
-            ..Asked::default()
+            ..ReplyContext::default()
         }
     }
 
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
-        WireReply::ok(response::encode(response, asked, self.quirks))
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context, self.quirks))
     }
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
@@ -148,8 +148,8 @@ impl ChatCodec for OpenaiChat {
         self.quirks.embeds
     }
 
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
-        Box::new(stream::Encoder::new(asked, self.quirks))
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context, self.quirks))
     }
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {

@@ -11,8 +11,8 @@ mod wire;
 
 use crate::codec::Form;
 use crate::codec::{
-    Asked, ChatCodec, DecodeError, Defaults, StreamDecoder, StreamEncoder, Target, ToolCodec,
-    WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};
@@ -91,16 +91,16 @@ impl ChatCodec for OpenaiResponses {
         request::decode(wire.body)
     }
 
-    fn asked(&self, request: &Request) -> Asked {
-        Asked {
+    fn reply_context(&self, request: &Request) -> ReplyContext {
+        ReplyContext {
             model: request.model.clone(),
             echo: request::encode_echo(request),
-            ..Asked::default()
+            ..ReplyContext::default()
         }
     }
 
-    fn encode_response(&self, response: Response, asked: &Asked) -> WireReply {
-        WireReply::ok(response::encode(response, asked))
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context))
     }
 
     fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
@@ -119,8 +119,8 @@ impl ChatCodec for OpenaiResponses {
         Some(Form::OPENAI)
     }
 
-    fn stream_encoder(&self, asked: &Asked) -> Box<dyn StreamEncoder> {
-        Box::new(stream::Encoder::new(asked))
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context))
     }
 
     fn stream_decoder(&self) -> Box<dyn StreamDecoder> {

@@ -2,7 +2,7 @@
 
 use super::{Report, TranslateError};
 use crate::codec::Watch;
-use crate::codec::{Asked, ChatCodec, StreamDecoder, StreamEncoder};
+use crate::codec::{ChatCodec, ReplyContext, StreamDecoder, StreamEncoder};
 use crate::event::Event;
 use crate::event::think::ThinkFilter;
 use crate::fit::restore::Restorer;
@@ -219,11 +219,11 @@ impl StreamWriter {
         to: &dyn ChatCodec,
         restorer: Restorer,
         spelling: &'static [(&'static str, &'static str)],
-        asked: &Asked,
+        context: &ReplyContext,
     ) -> StreamWriter {
         StreamWriter {
             restorer,
-            encoder: to.stream_encoder(asked),
+            encoder: to.stream_encoder(context),
             framer: FrameWriter::new(to.framing()),
             spelling,
             restored: Vec::new(),

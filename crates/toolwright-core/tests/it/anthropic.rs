@@ -1,6 +1,6 @@
 //! Anthropic: what its recorded stream joins to.
 
-use toolwright_core::dialect::{Asked, Dialect, WireReply};
+use toolwright_core::dialect::{Dialect, ReplyContext, WireReply};
 use toolwright_core::event::join::join;
 
 use crate::fixtures;
@@ -32,6 +32,6 @@ fn law_3_a_stream_tells_the_container_with_its_stop() {
     let whole = toolwright_core::Json::parse(&whole).unwrap();
     let response = codec.decode_response(WireReply::ok(whole.clone())).unwrap();
     assert_eq!(join(fixtures::events(codec, stream.as_bytes())).unwrap(), response);
-    let again = codec.encode_response(response, &Asked::default()).body;
+    let again = codec.encode_response(response, &ReplyContext::default()).body;
     assert_eq!(again.get("container"), whole.get("container"));
 }

@@ -1,7 +1,7 @@
 //! Tools that Anthropic defines by a dated type and that the client runs. Any model can call them, and its
 //! calls come back under the names that the client knows.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireRequest, lookup};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireRequest, lookup};
 use toolwright_core::event::split::split;
 use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Translated, Translator};
@@ -76,7 +76,7 @@ fn calls_of_client_tools_come_back_under_their_names() {
         let codec = lookup(to).unwrap();
         let options = Options { aliases: translated(to).report.aliases, ..Options::default() };
         let translator = Translator::new(codec, anthropic(), &options);
-        let wire = codec.encode_response(reply(), &Asked::default());
+        let wire = codec.encode_response(reply(), &ReplyContext::default());
         let whole = translator.response(wire).unwrap().value.body;
         let blocks = whole.get("content").and_then(Json::as_array).unwrap();
         let word = |block: &Json, key| block.get(key).and_then(Json::as_str).map(str::to_owned);
@@ -84,7 +84,7 @@ fn calls_of_client_tools_come_back_under_their_names() {
         let names: Vec<String> = blocks.iter().filter_map(|own| word(own, "name")).collect();
         assert_eq!(names, NAMES, "{to}");
         let mut bytes = Vec::new();
-        let frames = fixtures::encoded(codec, split(reply()), &Asked::default());
+        let frames = fixtures::encoded(codec, split(reply()), &ReplyContext::default());
         translator.writer().write(fixtures::decoded(codec, frames), &mut bytes);
         let streamed = toolwright_core::event::join::join(fixtures::events(anthropic(), &bytes));
         let streamed = streamed.unwrap();

@@ -1,6 +1,8 @@
 //! Bedrock: paths, unions, breakpoints, exact numbers, streams by block index, faults.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, FrameStatus, ReplyContext, Target, WireReply, WireRequest,
+};
 use toolwright_core::event::Event;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
@@ -60,7 +62,7 @@ fn events(lines: &str) -> Vec<Event> {
 }
 
 fn encode(events: Vec<Event>) -> Vec<Frame> {
-    fixtures::encoded(codec(), events, &Asked::default())
+    fixtures::encoded(codec(), events, &ReplyContext::default())
 }
 
 /// A reply by way of our own stream.
@@ -376,7 +378,10 @@ fn a_stream_ends_with_its_counts_or_with_its_bytes() {
     );
     assert!(codec().stream_decoder().decode(&frame, &mut Vec::new()).is_err());
     let later = Frame::named("futureEvent", "{}");
-    assert_eq!(codec().stream_decoder().decode(&later, &mut Vec::new()).unwrap(), Seen::Unknown);
+    assert_eq!(
+        codec().stream_decoder().decode(&later, &mut Vec::new()).unwrap(),
+        FrameStatus::Unknown
+    );
 }
 
 #[test]
@@ -400,13 +405,13 @@ fn stop_words_return() {
 
 #[test]
 fn what_a_reply_requires_is_written_and_not_read_back() {
-    let reply = codec().encode_response(Response::default(), &Asked::default());
+    let reply = codec().encode_response(Response::default(), &ReplyContext::default());
     assert_eq!(reply.body.pointer("/metrics/latencyMs"), Some(&json("0")));
     assert_eq!(reply.body.pointer("/usage/totalTokens"), Some(&json("0")));
     let again = codec().decode_response(reply).unwrap();
     assert!(again.stop.extra.is_empty() && again.usage.unwrap().extra.is_empty());
     let id = Response { id: Some("r-1".to_owned()), ..Response::default() };
-    let reply = codec().encode_response(id, &Asked::default());
+    let reply = codec().encode_response(id, &ReplyContext::default());
     assert_eq!(reply.header("x-amzn-requestid"), Some("r-1"));
     assert_eq!(codec().decode_response(reply).unwrap().id.as_deref(), Some("r-1"));
 }
@@ -545,7 +550,7 @@ fn case_26_numbers_keep_their_digits() {
         &format!(r#"[{{"toolUse":{{"toolUseId":"t","name":"n","input":{numbers}}}}}]"#),
         r#""stopReason":"tool_use""#,
     );
-    let again = codec().encode_response(streamed(&whole), &Asked::default());
+    let again = codec().encode_response(streamed(&whole), &ReplyContext::default());
     let input = again.body.pointer("/output/message/content/0/toolUse/input").unwrap();
     assert_eq!(input.to_string(), numbers);
 }

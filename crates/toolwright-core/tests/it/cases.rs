@@ -1,6 +1,6 @@
 //! Acceptance cases that need the whole way from one dialect to another.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Target, WireReply, WireRequest, lookup};
+use toolwright_core::dialect::{ChatCodec, ReplyContext, Target, WireReply, WireRequest, lookup};
 use toolwright_core::fit::Aliases;
 use toolwright_core::frame::{FrameReader, Framing};
 use toolwright_core::translate::{Options, Report, Translated, Translator};
@@ -30,8 +30,10 @@ fn response(from: &str, to: &str, body: &str, aliases: Aliases) -> Json {
 }
 
 fn stream(from: &str, to: &str, bytes: &[u8]) -> String {
-    let options =
-        Options { asked: Asked { stream_usage: true, ..Asked::default() }, ..Options::default() };
+    let options = Options {
+        reply_context: ReplyContext { stream_usage: true, ..ReplyContext::default() },
+        ..Options::default()
+    };
     let mut stream = Translator::new(codec(from), codec(to), &options).stream();
     let mut out = Vec::new();
     stream.push(bytes, &mut out).unwrap();
@@ -420,7 +422,7 @@ fn case_26_exact_numbers_survive_any_pair() {
             stop: toolwright_core::Stop::new(StopReason::ToolUse),
             ..toolwright_core::Response::default()
         };
-        let wire = from.encode_response(response, &Asked::default());
+        let wire = from.encode_response(response, &ReplyContext::default());
         for to in fixtures::codecs() {
             let options = Options::default();
             let there = Translator::new(from, to, &options).response(wire.clone()).unwrap().value;
@@ -503,8 +505,8 @@ fn made_up_ids_differ_from_reply_to_reply() {
 
 #[test]
 fn a_reply_without_an_id_gets_the_one_that_it_was_asked_with() {
-    let asked = Asked { id: Some("msg_9".to_owned()), ..Asked::default() };
-    let options = Options { asked, ..Options::default() };
+    let asked = ReplyContext { id: Some("msg_9".to_owned()), ..ReplyContext::default() };
+    let options = Options { reply_context: asked, ..Options::default() };
     let translator = Translator::new(codec("ollama"), codec("anthropic"), &options);
     let body = json(
         r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}"#,

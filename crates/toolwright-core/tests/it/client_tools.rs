@@ -2,7 +2,7 @@
 //! search for tools, free text with a grammar. Any model can call them, and its calls come back in
 //! the form that the client expects.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest, lookup};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest, lookup};
 use toolwright_core::event::split::split;
 use toolwright_core::fit::Aliases;
 use toolwright_core::loss::Severity;
@@ -149,7 +149,7 @@ fn calls_of_client_tools_come_back_in_their_own_form() {
     for to in targets() {
         let codec = lookup(to).unwrap();
         let (_, report) = translated(to, body());
-        let wire = codec.encode_response(reply(to), &Asked::default());
+        let wire = codec.encode_response(reply(to), &ReplyContext::default());
         let options = options(report.aliases);
         let translator = Translator::new(codec, responses(), &options);
         let body = translator.response(wire).unwrap().value.body;
@@ -170,7 +170,7 @@ fn streamed_calls_of_client_tools_come_back_in_their_own_form() {
         let options = options(report.aliases);
         let translator = Translator::new(codec, responses(), &options);
         let mut writer = translator.writer();
-        let frames = fixtures::encoded(codec, split(reply(to)), &Asked::default());
+        let frames = fixtures::encoded(codec, split(reply(to)), &ReplyContext::default());
         let mut bytes = Vec::new();
         writer.write(fixtures::decoded(codec, frames), &mut bytes);
         let frames = fixtures::frames(responses().framing(), &bytes);
@@ -217,7 +217,7 @@ fn a_flattened_name_that_is_taken_or_too_long_still_comes_back() {
         Part::call(Call::new(format!("toolu_{number}"), *name, Arguments::none()))
     });
     let anthropic = lookup("anthropic").unwrap();
-    let wire = anthropic.encode_response(Response::new(parts.collect()), &Asked::default());
+    let wire = anthropic.encode_response(Response::new(parts.collect()), &ReplyContext::default());
     let options = options(report.aliases);
     let reply = Translator::new(anthropic, responses(), &options).response(wire).unwrap();
     let output = reply.value.body.get("output").and_then(Json::as_array).unwrap().to_vec();
@@ -314,7 +314,8 @@ fn a_free_text_tool_of_chat_comes_back_as_one() {
         let there = Translator::new(chat, codec, &none).request(wire).unwrap();
         assert!(there.value.body.compact().contains("regular expression"), "{to}");
         let call = Call::new("call00000", "sql", Arguments::from_text(r#"{"input":"SELECT 1"}"#));
-        let wire = codec.encode_response(Response::new(vec![Part::call(call)]), &Asked::default());
+        let wire =
+            codec.encode_response(Response::new(vec![Part::call(call)]), &ReplyContext::default());
         let options = options(there.report.aliases);
         let reply = Translator::new(codec, chat, &options).response(wire).unwrap().value.body;
         let expected = r#""custom":{"name":"sql","input":"SELECT 1"}"#;
@@ -484,7 +485,7 @@ fn calls_of_shells_and_patches_come_back_in_their_own_form() {
     let anthropic = lookup("anthropic").unwrap();
     let options = options(report.aliases);
     let translator = Translator::new(anthropic, responses(), &options);
-    let wire = anthropic.encode_response(response.clone(), &Asked::default());
+    let wire = anthropic.encode_response(response.clone(), &ReplyContext::default());
     let whole = translator.response(wire).unwrap().value.body;
     let mut bytes = Vec::new();
     translator.writer().write(split(response), &mut bytes);

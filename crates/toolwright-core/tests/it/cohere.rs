@@ -1,6 +1,6 @@
 //! Cohere: the plan, documents as outcomes, strictness by request, counts aside.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
@@ -39,7 +39,7 @@ fn response(text: &str) -> Response {
 }
 
 fn encoded(events: impl IntoIterator<Item = Event>) -> Vec<String> {
-    let frames = fixtures::encoded(codec(), events, &Asked::default());
+    let frames = fixtures::encoded(codec(), events, &ReplyContext::default());
     frames.into_iter().map(|frame| frame.data).collect()
 }
 
@@ -92,7 +92,7 @@ fn law_2_a_recorded_stream_returns_frame_by_frame() {
     for name in ["accepted/cohere_stream.txt", "accepted/cohere_stream_text.txt"] {
         let bytes = fixtures::bytes(Dialect::Cohere, name);
         let events = fixtures::events(codec(), &bytes);
-        let again = fixtures::encoded(codec(), events, &Asked::default());
+        let again = fixtures::encoded(codec(), events, &ReplyContext::default());
         let original = fixtures::frames(codec().framing(), &bytes);
         assert_eq!(again.len(), original.len(), "{name}");
         for (own, other) in again.iter().zip(&original) {
@@ -237,7 +237,7 @@ fn case_26_numbers_keep_their_digits() {
     let arguments = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10}"#;
     let joined = join(stream(&[&call_start(0, "a", "f"), &call_delta(0, arguments)])).unwrap();
     assert_eq!(calls(&joined.parts)[0].arguments.as_str(), arguments);
-    let again = codec().encode_response(joined, &Asked::default()).body;
+    let again = codec().encode_response(joined, &ReplyContext::default()).body;
     let sent = again.pointer("/message/tool_calls/0/function/arguments");
     assert_eq!(sent.and_then(Json::as_str), Some(arguments));
     let result = format!(
@@ -486,7 +486,7 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
     let expected = json(
         r#"{"id":"00000000-0000-0000-0000-000000000000","finish_reason":"MAX_TOKENS","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]},"usage":{"billed_units":{"input_tokens":3,"output_tokens":3},"tokens":{"input_tokens":3,"output_tokens":3}}}"#,
     );
-    assert_eq!(codec().encode_response(response, &Asked::default()).body, expected);
+    assert_eq!(codec().encode_response(response, &ReplyContext::default()).body, expected);
     let frames = encoded([Event::Start(Start::default())]);
     assert!(frames[0].contains("00000000-0000-0000-0000-000000000000"));
     let delta = Delta::Text("x".to_owned());
@@ -506,7 +506,7 @@ fn every_reply_tells_what_is_billed() {
         (None, r#""billed_units":{"input_tokens":0,"output_tokens":0}"#),
     ] {
         let response = Response { usage, ..Response::new(vec![Part::text("x")]) };
-        let whole = codec().encode_response(response.clone(), &Asked::default()).body;
+        let whole = codec().encode_response(response.clone(), &ReplyContext::default()).body;
         assert!(whole.compact().contains(billed), "{whole}");
         let again = codec().decode_response(WireReply::ok(whole)).unwrap();
         assert_eq!(again.usage, response.usage);

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireRequest};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, FrameStatus, ReplyContext, WireReply, WireRequest,
+};
 use toolwright_core::event::{Event, law};
 use toolwright_core::frame::{Frame, FrameReader, Framing};
 use toolwright_core::{Json, Request, Response};
@@ -133,7 +135,7 @@ pub fn tolerated(
     let (mut events, mut unknown) = (Vec::new(), Vec::new());
     for frame in frames {
         let seen = decoder.decode(&frame, &mut events).unwrap_or_else(|error| panic!("{error}"));
-        unknown.extend((seen == Seen::Unknown).then_some(frame));
+        unknown.extend((seen == FrameStatus::Unknown).then_some(frame));
     }
     decoder.finish(&mut events);
     law::check(&events).unwrap_or_else(|broken| panic!("{broken}\n{events:#?}"));
@@ -144,7 +146,7 @@ pub fn tolerated(
 pub fn encoded(
     codec: &dyn ChatCodec,
     events: impl IntoIterator<Item = Event>,
-    asked: &Asked,
+    asked: &ReplyContext,
 ) -> Vec<Frame> {
     let mut encoder = codec.stream_encoder(asked);
     let mut frames = Vec::new();
@@ -169,7 +171,7 @@ pub fn request(codec: &dyn ChatCodec, body: &Json) -> Request {
 pub fn response(codec: &dyn ChatCodec, body: &Json) -> Response {
     let wire = WireReply::ok(body.clone());
     let response = codec.decode_response(wire).unwrap_or_else(|error| panic!("{error}"));
-    let again = codec.encode_response(response.clone(), &Asked::default());
+    let again = codec.encode_response(response.clone(), &ReplyContext::default());
     spelling::assert_same(codec.dialect(), "response", body, &again.body);
     response
 }

@@ -1,6 +1,6 @@
 //! Documents that fuzzing found, each for what was wrong with it.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::{Event, law};
 use toolwright_core::fit::fit;
 use toolwright_core::frame::Frame;
@@ -56,7 +56,7 @@ fn assert_fits_once(from: Dialect, text: &str) {
 
 fn response_again(dialect: Dialect, text: &str) -> Json {
     let response = codec(dialect).decode_response(WireReply::ok(json(text))).unwrap();
-    codec(dialect).encode_response(response, &Asked::default()).body
+    codec(dialect).encode_response(response, &ReplyContext::default()).body
 }
 
 /// The events of frames, whichever of them can be read.

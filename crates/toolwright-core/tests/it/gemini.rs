@@ -1,6 +1,6 @@
 //! Gemini: its casing, its paths, its tools, its signatures and its streams.
 
-use toolwright_core::dialect::{Asked, Dialect, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head};
@@ -504,7 +504,7 @@ fn counts_follow_the_canonical_convention() {
 fn the_encoder_writes_bare_whole_chunks() {
     let whole = fixtures::json(Dialect::Gemini, "accepted/gemini_tools.json");
     let whole = codec().decode_response(WireReply::ok(whole)).unwrap();
-    let mut encoder = codec().stream_encoder(&Asked::default());
+    let mut encoder = codec().stream_encoder(&ReplyContext::default());
     let mut frames = Vec::new();
     encoder.encode(Event::Ping, &mut frames);
     for event in split(whole) {
@@ -534,7 +534,7 @@ fn interleaved_fragments_become_whole_calls_in_order() {
     let grow =
         |index, text: &str| Event::PartDelta { index, delta: Delta::Arguments(text.to_owned()) };
     let close = |index| Event::PartEnd { index, tail: toolwright_core::event::Tail::default() };
-    let mut encoder = codec().stream_encoder(&Asked::default());
+    let mut encoder = codec().stream_encoder(&ReplyContext::default());
     let mut frames = Vec::new();
     for event in [
         open(0, "a"),

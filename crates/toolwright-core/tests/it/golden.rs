@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply, WireRequest};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest};
 use toolwright_core::frame::{FrameReader, Framing};
 use toolwright_core::json::Object;
 use toolwright_core::translate::{self, Options, Report, Translator};
@@ -28,8 +28,9 @@ fn settle(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
 }
 
 fn options() -> Options {
-    let asked = Asked { created: 1_794_700_000, stream_usage: true, ..Asked::default() };
-    Options { asked, ..Options::default() }
+    let asked =
+        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
+    Options { reply_context: asked, ..Options::default() }
 }
 
 /// Every pair, the same dialect on both sides included.

@@ -1,7 +1,7 @@
 //! Replies with blocks of tools that the vendor runs itself: a stream of them decodes, joins and
 //! translates like the whole reply.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, WireReply};
+use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::translate::{Entry, Options, Translator};
@@ -52,7 +52,7 @@ fn hosted_blocks_return_in_a_stream_of_their_own_dialect() {
     for dialect in HOSTED {
         let codec = dialect.codec().unwrap();
         let whole = whole(codec);
-        let frames = fixtures::encoded(codec, split(whole.clone()), &Asked::default());
+        let frames = fixtures::encoded(codec, split(whole.clone()), &ReplyContext::default());
         let again = join(fixtures::decoded(codec, frames)).unwrap();
         assert_same_parts(dialect, &again.parts, &whole.parts);
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use toolwright_core::dialect::{Asked, ChatCodec, Target};
+use toolwright_core::dialect::{ChatCodec, ReplyContext, Target};
 use toolwright_core::event::{join, law, split};
 use toolwright_core::fit::alias::{is_legal_id, is_legal_name};
 use toolwright_core::fit::restore::{self, Restorer};
@@ -59,7 +59,7 @@ fn law_1_a_legal_response_returns() {
         |codec| generate::response(codec.dialect()),
         |codec, response| {
             let legal: Response = restorer(codec, codec).response(response);
-            let wire = codec.encode_response(legal.clone(), &Asked::default());
+            let wire = codec.encode_response(legal.clone(), &ReplyContext::default());
             let again = codec
                 .decode_response(wire)
                 .map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -179,7 +179,7 @@ fn law_3_a_legal_response_streams_as_it_is_whole() {
             let legal = restorer(codec, codec).response(response);
             // A stream of a vendor that failed ends in a fault.
             prop_assume!(legal.stop.reason != StopReason::Failed);
-            let asked = Asked { stream_usage: true, ..Asked::default() };
+            let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
             let wire = codec.encode_response(legal.clone(), &asked);
             let whole = codec.decode_response(wire).unwrap();
             let mut encoder = codec.stream_encoder(&asked);

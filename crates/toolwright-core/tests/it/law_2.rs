@@ -1,7 +1,7 @@
 //! Law 2: what is decoded and encoded again is the same document.
 
 use toolwright_core::Json;
-use toolwright_core::dialect::{Asked, WireReply, lookup};
+use toolwright_core::dialect::{ReplyContext, WireReply, lookup};
 
 use crate::{fixtures, shapes, spelling};
 
@@ -31,7 +31,7 @@ fn law_2_replies_return() {
             let response = codec
                 .decode_response(wire.clone())
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
-            let again = codec.encode_response(response, &Asked::default());
+            let again = codec.encode_response(response, &ReplyContext::default());
             spelling::assert_same(codec.dialect(), &name, &wire.body, &again.body);
             count += 1;
         }

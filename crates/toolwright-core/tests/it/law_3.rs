@@ -3,7 +3,7 @@
 
 use toolwright_core::Json;
 use toolwright_core::dialect::Watch;
-use toolwright_core::dialect::{Asked, WireReply};
+use toolwright_core::dialect::{ReplyContext, WireReply};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Event, law};
@@ -93,7 +93,7 @@ fn law_3_an_encoded_stream_joins_to_the_same_reply() {
     for codec in fixtures::codecs() {
         for (name, wire) in fixtures::replies(codec.dialect()) {
             let response = codec.decode_response(wire).unwrap();
-            let asked = Asked { stream_usage: true, ..Asked::default() };
+            let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
             let frames = fixtures::encoded(codec, split(response.clone()), &asked);
             let events = fixtures::decoded(codec, frames);
             assert_eq!(join(events).unwrap(), response, "{} {name}", codec.dialect());

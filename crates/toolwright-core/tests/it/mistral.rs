@@ -1,6 +1,8 @@
 //! Mistral: chunks, words and streams that no recording covers.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, Target, WireReply, WireRequest};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, FrameStatus, ReplyContext, Target, WireReply, WireRequest,
+};
 use toolwright_core::event::Event;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
@@ -33,7 +35,7 @@ fn response(body: &str) -> Response {
 
 /// The frames of a response.
 fn stream(response: Response) -> Vec<Frame> {
-    fixtures::encoded(codec(), split(response), &Asked::default())
+    fixtures::encoded(codec(), split(response), &ReplyContext::default())
 }
 
 /// The events of chunks, which must keep the grammar.
@@ -297,7 +299,7 @@ fn case_11_flat_tools_are_read() {
 
 #[test]
 fn a_reply_has_what_the_sdk_requires() {
-    let body = codec().encode_response(Response::default(), &Asked::default()).body;
+    let body = codec().encode_response(Response::default(), &ReplyContext::default()).body;
     for key in ["id", "object", "created", "model", "choices", "usage"] {
         assert!(body.get(key).is_some(), "{key}");
     }
@@ -322,7 +324,7 @@ fn further_choices_and_logprobs_return() {
             "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#,
     );
     let decoded = codec().decode_response(WireReply::ok(two.clone())).unwrap();
-    let again = codec().encode_response(decoded, &Asked::default()).body;
+    let again = codec().encode_response(decoded, &ReplyContext::default()).body;
     spelling::assert_same(Dialect::Mistral, "two choices", &two, &again);
     let logprobs = |token: &str| {
         format!(
@@ -374,7 +376,7 @@ fn faults_are_read_from_both_shapes() {
 fn what_is_not_understood_is_said_so() {
     let mut decoder = codec().stream_decoder();
     let seen = decoder.decode(&Frame::data(r#"{"kind":"weather"}"#), &mut vec![]).unwrap();
-    assert_eq!(seen, Seen::Unknown);
+    assert_eq!(seen, FrameStatus::Unknown);
     let decode = |body: &str| {
         let wire = WireRequest { path: String::new(), headers: vec![], body: json(body) };
         codec().decode_request(wire).unwrap_err().to_string()

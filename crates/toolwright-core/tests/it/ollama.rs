@@ -1,6 +1,8 @@
 //! Ollama: whole calls, ids or none, one text a message, and all that its server omits.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest, lookup,
+};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, law};
@@ -33,7 +35,7 @@ fn response(text: &str) -> Response {
     fixtures::response(codec(), &json(text))
 }
 
-fn encoded(events: impl IntoIterator<Item = Event>, asked: &Asked) -> Vec<Json> {
+fn encoded(events: impl IntoIterator<Item = Event>, asked: &ReplyContext) -> Vec<Json> {
     fixtures::encoded(codec(), events, asked).iter().map(|frame| json(&frame.data)).collect()
 }
 
@@ -98,7 +100,7 @@ fn case_01_a_client_gets_a_call_whole() {
         events.push(Event::PartDelta { index: 0, delta });
     }
     events.push(Event::PartEnd { index: 0, tail: toolwright_core::event::Tail::default() });
-    let lines = encoded(events, &Asked { created: 951_782_400, ..Asked::default() });
+    let lines = encoded(events, &ReplyContext { created: 951_782_400, ..ReplyContext::default() });
     let expected = json(
         r#"{"model":"","created_at":"2000-02-29T00:00:00Z","message":{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{"n":9007199254740993}}}]},"done":false}"#,
     );
@@ -113,7 +115,7 @@ fn case_02_a_call_without_arguments_has_an_empty_object() {
         );
         let response = join(stream(&[&message])).unwrap();
         assert_eq!(calls(&response.parts)[0].arguments, Arguments::none());
-        let lines = encoded(split(response), &Asked::default());
+        let lines = encoded(split(response), &ReplyContext::default());
         let sent = lines[0].pointer("/message/tool_calls/0/function/arguments");
         assert_eq!(sent, Some(&json("{}")));
     }
@@ -134,8 +136,8 @@ fn case_05_ollama_repeats_index() {
         let names: Vec<&str> = calls(&response.parts).iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names, ["f", "g"]);
         // What the vendor said of the second is carried along, in a stream as in a whole reply.
-        let lines = encoded(split(response.clone()), &Asked::default());
-        let whole = codec().encode_response(response, &Asked::default()).body;
+        let lines = encoded(split(response.clone()), &ReplyContext::default());
+        let whole = codec().encode_response(response, &ReplyContext::default()).body;
         let expected = usize::from(second.is_empty());
         let index = Some(Json::from(expected));
         assert_eq!(lines[1].pointer("/message/tool_calls/0/function/index"), index.as_ref());
@@ -205,7 +207,7 @@ fn case_26_numbers_keep_their_digits() {
     );
     let response = join(stream(&[&message])).unwrap();
     assert_eq!(calls(&response.parts)[0].arguments.as_str(), arguments);
-    let again = codec().encode_response(response, &Asked::default()).body;
+    let again = codec().encode_response(response, &ReplyContext::default()).body;
     let sent = again.pointer("/message/tool_calls/0/function/arguments").unwrap();
     assert_eq!(sent.to_string(), arguments);
 }
@@ -335,7 +337,8 @@ fn faults_have_a_status_and_a_text() {
     assert_eq!(codec().encode_fault(&fault), wire);
     let other = codec().decode_fault(WireReply { status: 502, ..WireReply::default() });
     assert_eq!(other.class, FaultClass::Internal);
-    let lines = encoded([Event::Fault(Fault::new(FaultClass::Internal, "oh"))], &Asked::default());
+    let lines =
+        encoded([Event::Fault(Fault::new(FaultClass::Internal, "oh"))], &ReplyContext::default());
     assert_eq!(lines, [json(r#"{"error":"oh"}"#)]);
 }
 
@@ -352,7 +355,11 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
         }),
         ..Response::default()
     };
-    let asked = Asked { model: Some("m".to_owned()), created: 1_794_700_800, ..Asked::default() };
+    let asked = ReplyContext {
+        model: Some("m".to_owned()),
+        created: 1_794_700_800,
+        ..ReplyContext::default()
+    };
     let last = r#""done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":3,"total_duration":1,"load_duration":1,"prompt_eval_duration":1,"eval_duration":1}"#;
     let head = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":"#;
     let whole = format!(r#"{head}{{"role":"assistant","content":"hi"}},{last}"#);
@@ -368,8 +375,9 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
 fn every_reply_has_durations_that_can_be_divided_by() {
     let keys = ["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"];
     let response = Response::new(vec![Part::text("x")]);
-    let whole = codec().encode_response(response.clone(), &Asked::default()).body;
-    let lines = encoded(toolwright_core::event::split::split(response.clone()), &Asked::default());
+    let whole = codec().encode_response(response.clone(), &ReplyContext::default()).body;
+    let lines =
+        encoded(toolwright_core::event::split::split(response.clone()), &ReplyContext::default());
     for reply in [&whole, lines.last().unwrap()] {
         for key in keys {
             assert!(reply.get(key).and_then(Json::as_u64).is_some_and(|own| own > 0), "{key}");

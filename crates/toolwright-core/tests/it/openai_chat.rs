@@ -1,6 +1,8 @@
 //! OpenAI Chat: everything the format can say, and what its vendors make of it.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireRequest};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, FrameStatus, ReplyContext, WireReply, WireRequest,
+};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
@@ -47,7 +49,7 @@ fn stream(name: &str) -> Response {
     join(fixtures::events(codec(), &bytes)).unwrap()
 }
 
-fn frames(events: impl IntoIterator<Item = Event>, asked: &Asked) -> Vec<Frame> {
+fn frames(events: impl IntoIterator<Item = Event>, asked: &ReplyContext) -> Vec<Frame> {
     fixtures::encoded(codec(), events, asked)
 }
 
@@ -123,7 +125,7 @@ fn a_request_keeps_every_field() {
         request.tool_choice,
         Some(ToolChoice::Allowed { names: vec!["f".into(), "sql".into()], required: true })
     );
-    assert!(codec().asked(&request).stream_usage);
+    assert!(codec().reply_context(&request).stream_usage);
 }
 
 #[test]
@@ -236,7 +238,7 @@ fn a_response_keeps_every_field() {
     );
 
     // Streamed to a client, the first choice is the same and the second is there, too.
-    let asked = Asked { stream_usage: true, ..Asked::default() };
+    let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
     let frames = frames(split(response.clone()), &asked);
     let second = frames.iter().map(|frame| &frame.data).find(|data| data.contains("call_1"));
     let second = json(second.unwrap());
@@ -256,7 +258,7 @@ fn a_refusal_is_a_part_and_the_reason() {
     assert!(matches!(response.parts[0].body, Body::Refusal(_)));
     assert_eq!(response.stop.reason, StopReason::Refusal);
     assert_eq!(
-        join(decoded(&frames(split(response.clone()), &Asked::default()))).unwrap(),
+        join(decoded(&frames(split(response.clone()), &ReplyContext::default()))).unwrap(),
         response
     );
 }
@@ -287,7 +289,7 @@ fn stop_words_have_reasons_and_return() {
         (StopReason::Pause, "stop"),
     ] {
         let response = Response { stop: Stop::new(reason), ..Response::default() };
-        let wire = codec().encode_response(response, &Asked::default());
+        let wire = codec().encode_response(response, &ReplyContext::default());
         assert_eq!(wire.body.pointer("/choices/0/finish_reason"), Some(&word.into()));
     }
 }
@@ -339,7 +341,7 @@ fn case_04_indexes_are_dense_whatever_stands_between() {
         Event::Stop(Stop::new(StopReason::ToolUse)),
         Event::End,
     ];
-    let frames = frames(events, &Asked { created: 7, ..Asked::default() });
+    let frames = frames(events, &ReplyContext { created: 7, ..ReplyContext::default() });
     let deltas: Vec<Json> = frames[..frames.len() - 1]
         .iter()
         .map(|frame| json(&frame.data))
@@ -449,7 +451,7 @@ fn fragments_that_belong_nowhere_are_refused() {
     // Nothing is said, so nothing is wrong.
     let silent = chunk(r#"{"tool_calls":[{"index":0,"function":{}}]}"#);
     let mut decoder = codec().stream_decoder();
-    assert_eq!(decoder.decode(&silent, &mut Vec::new()), Ok(Seen::Known));
+    assert_eq!(decoder.decode(&silent, &mut Vec::new()), Ok(FrameStatus::Known));
 }
 
 #[test]
@@ -464,7 +466,7 @@ fn case_06_a_thought_signature_stays_with_its_call() {
     let mut all = chunks.to_vec();
     all.push(Frame::data("[DONE]"));
     let response = join(decoded(&all)).unwrap();
-    let wire = codec().encode_response(response, &Asked::default());
+    let wire = codec().encode_response(response, &ReplyContext::default());
     let pointer = "/choices/0/message/tool_calls/0/extra_content/google/thought_signature";
     assert_eq!(wire.body.pointer(pointer), Some(&"c2ln".into()));
 }
@@ -509,10 +511,10 @@ fn case_12_a_call_that_the_vendor_answers_is_no_call_of_ours() {
     ];
     let response = join(decoded(&all)).unwrap();
     assert_eq!(response.stop.reason, StopReason::End);
-    let wire = codec().encode_response(response.clone(), &Asked::default());
+    let wire = codec().encode_response(response.clone(), &ReplyContext::default());
     let again = wire.body.pointer("/choices/0/message/tool_calls/0");
     assert_eq!(again, Some(&json(call)));
-    let frames = frames(split(response), &Asked::default());
+    let frames = frames(split(response), &ReplyContext::default());
     let query = frames.iter().find(|frame| frame.data.contains("query")).unwrap();
     let index = json(&query.data).pointer("/choices/0/delta/tool_calls/0/index").cloned();
     assert_eq!(index, Some(0_usize.into()));
@@ -539,7 +541,7 @@ fn case_17_what_was_said_decides_why_it_stopped() {
     let two = stream("case_17_two_finish_chunks_stream.txt");
     assert_eq!(two.stop.reason, StopReason::ToolUse);
     assert_eq!(calls(&two.parts), [(Some("call_1"), "f", "{}")]);
-    let wire = codec().encode_response(two, &Asked::default());
+    let wire = codec().encode_response(two, &ReplyContext::default());
     assert_eq!(wire.body.pointer("/choices/0/finish_reason"), Some(&"tool_calls".into()));
 }
 
@@ -577,10 +579,10 @@ fn case_26_exact_numbers_survive() {
             stop: Stop::new(StopReason::ToolUse),
             ..Response::default()
         };
-        let wire = codec().encode_response(response.clone(), &Asked::default());
+        let wire = codec().encode_response(response.clone(), &ReplyContext::default());
         let whole = codec().decode_response(wire).unwrap();
         assert_eq!(calls(&whole.parts), [(Some("a"), "f", arguments.as_str())]);
-        let joined = join(decoded(&frames(split(response), &Asked::default()))).unwrap();
+        let joined = join(decoded(&frames(split(response), &ReplyContext::default()))).unwrap();
         assert_eq!(calls(&joined.parts), [(Some("a"), "f", arguments.as_str())]);
         // Some vendors send the value itself.
         let object =
@@ -646,7 +648,7 @@ fn chunks_of_every_kind_are_taken() {
     assert_eq!(response.id.as_deref(), Some("c"));
     assert_eq!(response.parts, vec![Part::text("hello")]);
     assert_eq!(response.usage.as_ref().unwrap().total(), 3);
-    let body = codec().encode_response(response, &Asked::default()).body;
+    let body = codec().encode_response(response, &ReplyContext::default()).body;
     for (pointer, value) in [
         ("/choices/0/logprobs/content", "[1,2]"),
         ("/choices/0/message/annotations", "[1,2]"),
@@ -659,7 +661,7 @@ fn chunks_of_every_kind_are_taken() {
 
     let other = Frame::data(r#"{"id":"c","choices":[{"index":1,"delta":{"content":"x"}}]}"#);
     let mut events = Vec::new();
-    assert_eq!(codec().stream_decoder().decode(&other, &mut events), Ok(Seen::Unknown));
+    assert_eq!(codec().stream_decoder().decode(&other, &mut events), Ok(FrameStatus::Unknown));
     let moonshot = stream("usage_in_choice_stream.txt");
     assert_eq!(moonshot.usage.unwrap().total(), 5);
     let custom = stream("custom_call_stream.txt");
@@ -675,7 +677,7 @@ fn usage_comes_where_it_was_asked_for() {
     let response =
         Response { parts: vec![Part::text("x")], usage: Some(usage), ..Response::default() };
     let written = |dialect: Dialect, stream_usage: bool| -> Vec<Json> {
-        let asked = Asked { stream_usage, ..Asked::default() };
+        let asked = ReplyContext { stream_usage, ..ReplyContext::default() };
         let mut encoder = dialect.codec().unwrap().stream_encoder(&asked);
         let mut frames = Vec::new();
         for event in split(response.clone()) {
@@ -737,7 +739,7 @@ fn faults_go_both_ways() {
     let events = decoded(&[chunk(r#"{"content":"x"}"#), frame]);
     let Some(Event::Fault(fault)) = events.last() else { panic!("{events:#?}") };
     assert_eq!(fault.class, FaultClass::RateLimited);
-    let frames = frames([Event::Fault(fault.clone())], &Asked::default());
+    let frames = frames([Event::Fault(fault.clone())], &ReplyContext::default());
     spelling::assert_same(DIALECT, "fault", &body, &json(&frames[0].data));
 }
 

@@ -1,7 +1,9 @@
 //! OpenAI Responses: items and their grouping, ids, tools, stop reasons, exact numbers, streams
 //! with missing events, faults.
 
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Seen, WireReply, WireRequest};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, FrameStatus, ReplyContext, WireReply, WireRequest,
+};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head, Start, Tail};
@@ -61,7 +63,7 @@ fn events(frames: &[&str]) -> Vec<Event> {
 
 /// Encodes events and gives the data of each frame, whose name and number are right.
 fn frames(events: impl IntoIterator<Item = Event>) -> Vec<Json> {
-    let frames = fixtures::encoded(codec(), events, &Asked::default());
+    let frames = fixtures::encoded(codec(), events, &ReplyContext::default());
     let data: Vec<Json> = frames.iter().map(|frame| json(&frame.data)).collect();
     for (number, (frame, data)) in frames.iter().zip(&data).enumerate() {
         assert_eq!(data.get("type").and_then(Json::as_str), frame.name.as_deref());
@@ -82,7 +84,7 @@ fn types(frames: &[Json]) -> Vec<&str> {
 fn streamed(response: &Response) -> Response {
     let data: Vec<String> = frames(split(response.clone())).iter().map(Json::to_string).collect();
     let joined = join(events(&data.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
-    let whole = codec().encode_response(response.clone(), &Asked::default());
+    let whole = codec().encode_response(response.clone(), &ReplyContext::default());
     assert_eq!(joined, codec().decode_response(whole).unwrap());
     joined
 }
@@ -307,7 +309,7 @@ fn case_10_ids_of_a_reply_made_elsewhere_have_their_prefixes_and_differ() {
     };
     let ids = |id: &str| -> Vec<String> {
         let response = Response { id: Some(id.to_owned()), parts: parts(), ..Response::default() };
-        let body = codec().encode_response(response, &Asked::default()).body;
+        let body = codec().encode_response(response, &ReplyContext::default()).body;
         let items = body.get("output").unwrap().as_array().unwrap().to_vec();
         items.iter().map(|item| item.get("id").and_then(Json::as_str).unwrap().to_owned()).collect()
     };
@@ -440,7 +442,7 @@ fn case_17_what_was_said_decides_why_it_stopped() {
 fn a_word_that_no_longer_holds_is_not_written() {
     let mut response = reply("", r#""status":"cancelled""#);
     response.stop.reason = StopReason::MaxTokens;
-    let body = codec().encode_response(response, &Asked::default()).body;
+    let body = codec().encode_response(response, &ReplyContext::default()).body;
     assert_eq!(body.get("status").and_then(Json::as_str), Some("incomplete"));
 }
 
@@ -571,14 +573,14 @@ fn sections_of_reasoning_stream_apart() {
 fn events_of_other_kinds_are_unknown() {
     let mut decoder = codec().stream_decoder();
     let frame = Frame::data(r#"{"type":"response.budget.updated","left":0}"#);
-    assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), Seen::Unknown);
+    assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), FrameStatus::Unknown);
     // Progress of an item is repeated by the item's end.
     let frame = Frame::data(r#"{"type":"response.web_search_call.searching","output_index":0}"#);
-    assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), Seen::Known);
+    assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), FrameStatus::Known);
     // The name of the frame stands in for a type.
     let frame = Frame::named("response.created", r#"{"response":{"id":"r"}}"#);
     let mut events = Vec::new();
-    assert_eq!(decoder.decode(&frame, &mut events).unwrap(), Seen::Known);
+    assert_eq!(decoder.decode(&frame, &mut events).unwrap(), FrameStatus::Known);
     assert!(matches!(&events[..], [Event::Start(start)] if start.id.as_deref() == Some("r")));
     assert!(decoder.decode(&Frame::data("{"), &mut events).is_err());
 }
@@ -697,7 +699,7 @@ fn a_stream_made_elsewhere_has_all_events() {
     assert_eq!(kinds, items.map(|(kind, _)| kind));
     assert_eq!(output[2].get("arguments").and_then(Json::as_str), Some("{}"));
     // The whole reply says the same as the last event.
-    let whole = codec().encode_response(join(stream).unwrap(), &Asked::default()).body;
+    let whole = codec().encode_response(join(stream).unwrap(), &ReplyContext::default()).body;
     assert_eq!(*last, whole);
 }
 
@@ -712,7 +714,7 @@ fn a_reply_repeats_what_was_asked() {
         r#"{"model":"m","instructions":"i","input":"x","temperature":0.5,"parallel_tool_calls":false,"metadata":{"k":"v"},
             "tools":[{"type":"function","name":"t","parameters":null,"strict":null}],"tool_choice":"required"}"#,
     );
-    let asked = Asked { created: 9, ..codec().asked(&request) };
+    let asked = ReplyContext { created: 9, ..codec().reply_context(&request) };
     let body = codec().encode_response(Response::default(), &asked).body;
     let expected = json(
         r#"{"id":"resp_9","object":"response","status":"completed","error":null,"incomplete_details":null,"model":"m",

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use toolwright_core::dialect::ConversationDigest;
-use toolwright_core::dialect::{Asked, ChatCodec, Dialect, Target, WireReply, WireRequest, lookup};
+use toolwright_core::dialect::{
+    ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest, lookup,
+};
 use toolwright_core::fit::alias::is_legal_id;
 use toolwright_core::profile::OutcomeCarrier;
 use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
@@ -36,7 +38,7 @@ fn codecs() -> impl Iterator<Item = &'static dyn ChatCodec> {
 
 fn options() -> Options {
     Options {
-        asked: Asked { id: Some("exchange-1".into()), ..Asked::default() },
+        reply_context: ReplyContext { id: Some("exchange-1".into()), ..ReplyContext::default() },
         ..Options::default()
     }
 }
@@ -281,7 +283,7 @@ fn case_06_made_up_ids_differ_from_exchange_to_exchange() {
         {"functionCall":{"name":"a","args":{}}}]}}]}"#;
     let ids = |id: &str| {
         let options = Options {
-            asked: Asked { id: Some(id.into()), ..Asked::default() },
+            reply_context: ReplyContext { id: Some(id.into()), ..ReplyContext::default() },
             ..Options::default()
         };
         let (from, to) = (codec(Dialect::Gemini), codec(Dialect::Anthropic));
@@ -546,8 +548,8 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
         ..Request::default()
     };
     let conversation = Some(ConversationDigest::of(&request(before)));
-    let asked = Asked { conversation, ..Asked::default() };
-    let options = Options { asked, ..Options::default() };
+    let asked = ReplyContext { conversation, ..ReplyContext::default() };
+    let options = Options { reply_context: asked, ..Options::default() };
     let back = Translator::new(vendor, client, &options);
     let cached =
         back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.cached_reasoning;

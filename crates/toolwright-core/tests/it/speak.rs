@@ -107,6 +107,7 @@ fn a_response_tells_what_was_lost() {
     report.note(Dialect::Cohere, &mut response.extra);
     let paths: Vec<_> = response.losses().map(|loss| loss.get("path").cloned()).collect();
     assert_eq!(paths, [Some(Json::from("/messages/0/parts/0/cache"))]);
-    let written = codec.encode_response(response, &toolwright_core::dialect::Asked::default());
+    let written =
+        codec.encode_response(response, &toolwright_core::dialect::ReplyContext::default());
     assert!(!written.body.to_string().contains("losses"), "{}", written.body);
 }

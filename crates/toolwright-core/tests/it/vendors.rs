@@ -2,7 +2,7 @@
 
 use toolwright_core::dialect::vendors::{VENDORS, find};
 use toolwright_core::dialect::{
-    Asked, ChatCodec, Dialect, Target, ToolCodec, WireReply, WireRequest, is_same, lookup,
+    ChatCodec, Dialect, ReplyContext, Target, ToolCodec, WireReply, WireRequest, is_same, lookup,
 };
 use toolwright_core::event::split::split;
 use toolwright_core::request::Thinking;
@@ -76,9 +76,9 @@ fn every_row_is_whole() {
         ));
         let response = vendor.codec.decode_response(WireReply::ok(reply.clone())).unwrap();
         assert!(matches!(response.parts[0].body, Body::Reasoning(_)), "{}", vendor.id);
-        let again = vendor.codec.encode_response(response.clone(), &Asked::default());
+        let again = vendor.codec.encode_response(response.clone(), &ReplyContext::default());
         spelling::assert_same(Dialect::OpenaiChat, vendor.id, &reply, &again.body);
-        let mut encoder = vendor.codec.stream_encoder(&Asked::default());
+        let mut encoder = vendor.codec.stream_encoder(&ReplyContext::default());
         let mut frames = Vec::new();
         for event in split(response) {
             encoder.encode(event, &mut frames);
@@ -151,7 +151,7 @@ fn deepseek_writes_an_empty_text_beside_calls_and_openai_writes_null() {
         let codec = dialect.codec().unwrap();
         let asked = codec.encode_request(request.clone()).body;
         let response = Response { parts: turn.parts.clone(), ..Response::default() };
-        let answered = codec.encode_response(response, &Asked::default()).body;
+        let answered = codec.encode_response(response, &ReplyContext::default()).body;
         let content = asked.pointer("/messages/0/content").unwrap().clone();
         assert_eq!(Some(&content), answered.pointer("/choices/0/message/content"));
         content
@@ -260,7 +260,7 @@ fn a_cache_hit_beside_the_other_counts_is_read() {
     let response = codec.decode_response(WireReply::ok(wire.clone())).unwrap();
     let usage = response.usage.clone().unwrap();
     assert_eq!((usage.input, usage.cache_read), (Some(5), Some(4)));
-    let again = codec.encode_response(response, &Asked::default()).body;
+    let again = codec.encode_response(response, &ReplyContext::default()).body;
     assert!(again.get("usage").unwrap().same(wire.get("usage").unwrap()));
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderName;
 use toolwright::SecretString;
 use toolwright::upstream::{Proxy, providers};
-use toolwright_core::dialect::{Dialect, lookup, vendors::VENDORS};
+use toolwright_core::dialect::{Dialect, lookup, vendors::PRESETS};
 use toolwright_core::profile::{Overrides, Setting};
 
 use super::error::{ConfigError, Place};

@@ -6,7 +6,7 @@ pub(super) use glance::glance;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{Asked, DecodeError, Fields, elements};
+use crate::codec::{DecodeError, Fields, ReplyContext, elements};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::response::{Response, Stop, StopReason};
@@ -87,10 +87,10 @@ pub(super) fn decode_usage(
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let content = part::encode_all(response.parts);
     let start = Start { id: response.id, model: response.model, extra: response.extra };
-    let mut object = encode_start(&start, asked, content);
+    let mut object = encode_start(&start, reply_context, content);
     for (key, value) in encode_stop(&response.stop) {
         object.insert(key, value);
     }
@@ -100,12 +100,16 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
 }
 
 /// Writes what a response says of itself.
-pub(super) fn encode_start(start: &Start, asked: &Asked, content: Vec<Json>) -> Object {
+pub(super) fn encode_start(
+    start: &Start,
+    reply_context: &ReplyContext,
+    content: Vec<Json>,
+) -> Object {
     object! {
         "id": start.id.as_deref().unwrap_or("msg_0"),
         "type": "message",
         "role": "assistant",
-        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "model": start.model.as_deref().or(reply_context.model.as_deref()).unwrap_or_default(),
         "content": Json::Array(content),
     }
 }

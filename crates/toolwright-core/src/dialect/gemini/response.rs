@@ -2,7 +2,7 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{Asked, DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -174,7 +174,7 @@ pub(super) fn encode_usage(usage: &Usage) -> Object {
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let mut object = Object::new();
     if !(response.parts.is_empty() && is_blocked(&response.extra)) {
         let parts = part::encode_all(&response.parts);
@@ -186,14 +186,14 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
     }
     object.insert_some("usageMetadata", response.usage.as_ref().map(encode_usage));
     let start = Start { id: response.id, model: response.model, extra: response.extra };
-    encode_start(&start, asked, &mut object);
+    encode_start(&start, reply_context, &mut object);
     start.extra.write_into(DIALECT, &mut object);
     Json::Object(object)
 }
 
 /// Writes what a response says of itself.
-pub(super) fn encode_start(start: &Start, asked: &Asked, object: &mut Object) {
-    object.insert_some("modelVersion", start.model.as_deref().or(asked.model.as_deref()));
+pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext, object: &mut Object) {
+    object.insert_some("modelVersion", start.model.as_deref().or(reply_context.model.as_deref()));
     object.insert_some("responseId", start.id.as_deref());
 }
 

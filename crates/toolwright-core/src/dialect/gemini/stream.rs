@@ -2,7 +2,7 @@
 
 use super::wire::{self, DIALECT};
 use super::{fault, part, response};
-use crate::codec::{Asked, DecodeError, Seen, StreamDecoder, StreamEncoder};
+use crate::codec::{DecodeError, FrameStatus, ReplyContext, StreamDecoder, StreamEncoder};
 use crate::event::emit::Emitter;
 use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
@@ -39,21 +39,21 @@ struct Words {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         // Compatible servers end their streams as OpenAI does.
         if frame.is_done() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         let value = fault::unwrap(value);
         if value.get("error").is_some() {
             self.emit.fault(fault::decode_body(value, FaultClass::Internal)?, out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let mut fields = wire::open(value, Path::ROOT)?;
         if fields.require_reply(&response::FIELDS).is_err() {
-            return Ok(Seen::Unknown);
+            return Ok(FrameStatus::Unknown);
         }
         let candidates = fields.array("candidates")?;
         let usage = response::decode_usage(&mut fields)?;
@@ -75,7 +75,7 @@ impl StreamDecoder for Decoder {
         if block.is_some() {
             self.stop = block;
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
@@ -169,7 +169,7 @@ impl Decoder {
 /// Writes a stream: bare payloads, because the SDK fails on names, comments and `[DONE]`.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    asked: Asked,
+    reply_context: ReplyContext,
     sequencer: Sequencer,
     gatherer: Gatherer,
     start: Start,
@@ -182,9 +182,9 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(asked: &Asked) -> Encoder {
+    pub(super) fn new(reply_context: &ReplyContext) -> Encoder {
         Encoder {
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             sequencer: Sequencer::default(),
             gatherer: Gatherer::default(),
             start: Start::default(),
@@ -267,7 +267,7 @@ impl Encoder {
     }
 
     fn chunk(&mut self, mut object: Object, frames: &mut Vec<Frame>) {
-        response::encode_start(&self.start, &self.asked, &mut object);
+        response::encode_start(&self.start, &self.reply_context, &mut object);
         if !std::mem::replace(&mut self.begun, true) {
             self.start.extra.write_into(DIALECT, &mut object);
         }

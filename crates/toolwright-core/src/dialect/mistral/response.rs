@@ -5,7 +5,7 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{Asked, DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -109,7 +109,7 @@ pub(super) fn decode_usage(
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let Response { id, model, parts, stop, usage, extra } = response;
     let start = Start { id, model, extra };
     let mut choices =
@@ -118,7 +118,7 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
     if let Some(Json::Array(rest)) = start.extra.get(DIALECT, "choices") {
         choices.extend(rest.iter().cloned());
     }
-    let mut object = encode_start(&start, asked, "chat.completion", choices);
+    let mut object = encode_start(&start, reply_context, "chat.completion", choices);
     object.insert("usage", encode_usage(&usage.unwrap_or_default()));
     Json::Object(object)
 }
@@ -127,7 +127,7 @@ pub(super) fn encode(response: Response, asked: &Asked) -> Json {
 /// any of these (`fixtures/negative.json`).
 pub(super) fn encode_start(
     start: &Start,
-    asked: &Asked,
+    reply_context: &ReplyContext,
     kind: &'static str,
     choices: Vec<Json>,
 ) -> Object {
@@ -135,8 +135,8 @@ pub(super) fn encode_start(
     let mut object = object! {
         "id": start.id.as_deref().unwrap_or("cmpl-0"),
         "object": kind,
-        "created": created.unwrap_or_else(|| asked.created.into()),
-        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "created": created.unwrap_or_else(|| reply_context.created.into()),
+        "model": start.model.as_deref().or(reply_context.model.as_deref()).unwrap_or_default(),
         "choices": Json::Array(choices),
     };
     start.extra.write_into(DIALECT, &mut object);

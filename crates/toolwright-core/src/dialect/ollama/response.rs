@@ -5,7 +5,7 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{Asked, DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -97,30 +97,36 @@ pub(super) fn merged(rest: Object, own: Extra) -> Extra {
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let message = part::encode_all("assistant", &response.parts);
     let start = Start { id: None, model: response.model, extra: response.extra };
-    Json::Object(encode_last(&start, asked, message, &response.stop, response.usage.as_ref()))
+    Json::Object(encode_last(
+        &start,
+        reply_context,
+        message,
+        &response.stop,
+        response.usage.as_ref(),
+    ))
 }
 
 /// Writes what every line of a stream says of the reply.
-pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
+pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Object {
     let created = start.extra.get(DIALECT, "created_at").cloned();
     object! {
-        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
-        "created_at": created.unwrap_or_else(|| wire::timestamp(asked.created).into()),
+        "model": start.model.as_deref().or(reply_context.model.as_deref()).unwrap_or_default(),
+        "created_at": created.unwrap_or_else(|| wire::timestamp(reply_context.created).into()),
     }
 }
 
 /// Writes the last line, which a whole reply also is.
 pub(super) fn encode_last(
     start: &Start,
-    asked: &Asked,
+    reply_context: &ReplyContext,
     message: Object,
     stop: &Stop,
     usage: Option<&Usage>,
 ) -> Object {
-    let mut object = encode_start(start, asked);
+    let mut object = encode_start(start, reply_context);
     object.push("message", message);
     object.push("done", true);
     let word = wire::stop_word(stop.reason);

@@ -3,7 +3,7 @@
 
 use super::wire::DIALECT;
 use super::{fault, part, response};
-use crate::codec::{Asked, DecodeError, Fields, Seen, StreamDecoder, StreamEncoder};
+use crate::codec::{DecodeError, Fields, FrameStatus, ReplyContext, StreamDecoder, StreamEncoder};
 use crate::event::emit::Emitter;
 use crate::event::gather::Gatherer;
 use crate::event::{Delta, Event, Head, Start, Tail};
@@ -34,12 +34,12 @@ enum Kind {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         if value.get("error").is_some() {
             self.emit.fault(fault::decode_body(value, FaultClass::Internal)?, out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         let start = response::decode_start(&mut fields)?;
@@ -60,7 +60,7 @@ impl StreamDecoder for Decoder {
             self.emit.usage(usage, out);
         }
         self.emit.end(out);
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
@@ -114,7 +114,7 @@ impl Decoder {
 /// Writes a stream.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    asked: Asked,
+    reply_context: ReplyContext,
     gatherer: Gatherer,
     start: Start,
     /// What every line says of the reply, as it is written
@@ -127,9 +127,9 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(asked: &Asked) -> Encoder {
+    pub(super) fn new(reply_context: &ReplyContext) -> Encoder {
         Encoder {
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             gatherer: Gatherer::default(),
             start: Start::default(),
             opening: Line::new(),
@@ -143,7 +143,8 @@ impl Encoder {
     fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {
         let message = match event {
             Event::Start(start) => {
-                self.opening = Line::new().members(&response::encode_start(&start, &self.asked));
+                self.opening =
+                    Line::new().members(&response::encode_start(&start, &self.reply_context));
                 self.start = start;
                 return;
             }
@@ -164,7 +165,8 @@ impl Encoder {
             Event::End => {
                 let message = part::encode_all("assistant", &[]);
                 let (stop, usage) = (&self.stop, self.usage.as_ref());
-                let last = response::encode_last(&self.start, &self.asked, message, stop, usage);
+                let last =
+                    response::encode_last(&self.start, &self.reply_context, message, stop, usage);
                 frames.push(frame(last));
                 return;
             }

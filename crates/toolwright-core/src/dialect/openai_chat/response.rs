@@ -10,7 +10,7 @@ pub(super) use glance::glance;
 use super::Quirks;
 use super::part::{self, Reader};
 use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
-use crate::codec::{Asked, DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::{BESIDE, Extra};
@@ -168,9 +168,10 @@ pub(super) fn decode_usage(
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked, quirks: &Quirks) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext, quirks: &Quirks) -> Json {
     let Response { id, model, parts, stop, usage, extra } = response;
-    let mut object = encode_start("chat.completion", &Start { id, model, extra }, asked, quirks);
+    let mut object =
+        encode_start("chat.completion", &Start { id, model, extra }, reply_context, quirks);
     let rest = Rest::of(&stop, quirks);
     let note = rest.message.get(CONTENT);
     let mut message = part::encode_turn(&parts, note, Reader::Client, quirks);
@@ -203,15 +204,15 @@ fn word(stop: &Stop) -> &'static str {
 pub(super) fn encode_start(
     kind: &'static str,
     start: &Start,
-    asked: &Asked,
+    reply_context: &ReplyContext,
     quirks: &Quirks,
 ) -> Object {
     let created = start.extra.get(quirks.dialect, "created").cloned();
     let mut object = object! {
-        "id": start.id.clone().unwrap_or_else(|| format!("chatcmpl-{}", asked.created)),
+        "id": start.id.clone().unwrap_or_else(|| format!("chatcmpl-{}", reply_context.created)),
         "object": kind,
-        "created": created.unwrap_or_else(|| asked.created.into()),
-        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "created": created.unwrap_or_else(|| reply_context.created.into()),
+        "model": start.model.as_deref().or(reply_context.model.as_deref()).unwrap_or_default(),
     };
     start.extra.write_into(quirks.dialect, &mut object);
     object

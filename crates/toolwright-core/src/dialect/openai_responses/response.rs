@@ -2,7 +2,7 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS, keep};
-use crate::codec::{Asked, DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::message::Role;
@@ -127,29 +127,29 @@ pub(super) fn decode_usage(
 }
 
 /// Writes a body.
-pub(super) fn encode(response: Response, asked: &Asked) -> Json {
+pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let start = Start { id: response.id, model: response.model, extra: response.extra };
-    let object = encode_start(&start, asked);
+    let object = encode_start(&start, reply_context);
     Json::Object(encode_end(object, &response.parts, &response.stop, response.usage.as_ref()))
 }
 
 /// Writes a response that has just begun, with all that the SDK's type requires: its own fields,
 /// then those of the request, then what holds for most.
-pub(super) fn encode_start(start: &Start, asked: &Asked) -> Object {
-    let made_id = || format!("resp_{:x}", asked.created);
+pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Object {
+    let made_id = || format!("resp_{:x}", reply_context.created);
     let mut object = object! {
         "id": start.id.clone().unwrap_or_else(made_id),
         "object": "response",
         "status": "in_progress",
         "error": Json::Null,
         "incomplete_details": Json::Null,
-        "model": start.model.as_deref().or(asked.model.as_deref()).unwrap_or_default(),
+        "model": start.model.as_deref().or(reply_context.model.as_deref()).unwrap_or_default(),
         "output": Json::Array(vec![]),
         "usage": Json::Null,
     };
     start.extra.write_into(DIALECT, &mut object);
-    object.merge(&asked.echo);
-    object.merge(&object! {"created_at": asked.created});
+    object.merge(&reply_context.echo);
+    object.merge(&object! {"created_at": reply_context.created});
     object.merge(&usual());
     object
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::model::EventStream;
-use toolwright_core::dialect::Asked;
+use toolwright_core::dialect::ReplyContext;
 use toolwright_core::translate::Options;
 use toolwright_core::{Fault, Response};
 
@@ -52,7 +52,8 @@ impl Exchange {
         };
         drop(waiting);
         let client = self.ask.endpoint.codec;
-        let options = Options { strict: self.ask.strict, asked, ..Options::default() };
+        let options =
+            Options { strict: self.ask.strict, reply_context: asked, ..Options::default() };
         let upstream = run_record.codec().unwrap_or(client);
         let translation = Translation { upstream, ..Translation::local(client, options) };
         self.finalizer.recorder.merge_run();
@@ -69,7 +70,7 @@ impl Exchange {
         toolbox: Toolbox,
         run_record: &RunRecord,
         claim: Option<Claim>,
-    ) -> Result<(Box<ToolRun>, Asked), Fault> {
+    ) -> Result<(Box<ToolRun>, ReplyContext), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.ask, &request);
         let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.finalizer.keep()));

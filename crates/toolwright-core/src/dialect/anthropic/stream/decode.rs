@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held::Held;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
 use crate::frame::Frame;
@@ -41,15 +41,15 @@ struct Open {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         // Compatible servers end their streams as OpenAI does.
         if frame.is_done() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         if self.emit.is_ended() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         match fields.need_string("type")?.as_str() {
@@ -72,9 +72,9 @@ impl StreamDecoder for Decoder {
                     fault::decode_body(Json::Object(fields.into_object()), FaultClass::Internal)?;
                 self.emit.fault(fault, out);
             }
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn is_mere_piece(&self, frame: &Frame) -> bool {
@@ -157,7 +157,7 @@ impl Decoder {
         &mut self,
         mut fields: Fields<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<Seen, DecodeError> {
+    ) -> Result<FrameStatus, DecodeError> {
         let at = fields.u64("index")?.unwrap_or(0);
         let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;
         let kind = delta.need_string("type")?;
@@ -165,7 +165,7 @@ impl Decoder {
             Some(Block::Open(open)) => open,
             Some(Block::Held(held)) => {
                 held.grow(delta);
-                return Ok(Seen::Known);
+                return Ok(FrameStatus::Known);
             }
             None => {
                 let kind = DecodeErrorKind::BrokenStream("a delta of a block that is not open");
@@ -187,20 +187,20 @@ impl Decoder {
             }
             "signature_delta" => {
                 open.tail.signature = part::sign(delta.string("signature")?);
-                return Ok(Seen::Known);
+                return Ok(FrameStatus::Known);
             }
             "citations_delta" => {
                 open.citations.push(delta.need("citation")?);
-                return Ok(Seen::Known);
+                return Ok(FrameStatus::Known);
             }
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         };
         if !self.emit.takes(open.index, &event) {
             let kind = DecodeErrorKind::BrokenStream("a delta of another kind than its block");
             return Err(DecodeError::new(DIALECT, &Path::ROOT.key("delta"), kind));
         }
         self.emit.delta(open.index, event, out);
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn block_stop(&mut self, at: u64, out: &mut Vec<Event>) -> Result<(), DecodeError> {

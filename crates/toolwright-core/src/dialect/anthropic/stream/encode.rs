@@ -3,7 +3,7 @@
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held;
-use crate::codec::{Asked, StreamEncoder};
+use crate::codec::{ReplyContext, StreamEncoder};
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::frame::Frame;
@@ -16,7 +16,7 @@ use crate::object;
 /// Writes a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
-    asked: Asked,
+    reply_context: ReplyContext,
     sequencer: Sequencer,
     /// The start, held until the next event so that early counts go with it
     start: Option<Start>,
@@ -33,9 +33,9 @@ enum Kind {
 }
 
 impl Encoder {
-    pub(in super::super) fn new(asked: &Asked) -> Encoder {
+    pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
         Encoder {
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             sequencer: Sequencer::default(),
             start: None,
             stop: Stop::default(),
@@ -47,7 +47,7 @@ impl Encoder {
 
     fn message_start(&mut self, frames: &mut Vec<Frame>) {
         let Some(start) = self.start.take() else { return };
-        let mut message = response::encode_start(&start, &self.asked, vec![]);
+        let mut message = response::encode_start(&start, &self.reply_context, vec![]);
         message.insert("stop_reason", Json::Null);
         message.insert("stop_sequence", Json::Null);
         message.insert("usage", response::encode_usage(&self.usage));

@@ -6,7 +6,7 @@ use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
 use super::Kind;
 use super::held::Held;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::frame::Frame;
@@ -42,13 +42,13 @@ struct Open {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         if self.emit.is_ended() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         if frame.exception {
             self.emit.fault(fault::decode_frame(frame), out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
@@ -70,9 +70,9 @@ impl StreamDecoder for Decoder {
                 self.stop = Some(response::decode_stop(&mut fields)?);
             }
             Some("metadata") => self.metadata(fields, out)?,
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {
@@ -88,14 +88,14 @@ impl Decoder {
         &mut self,
         mut fields: Fields<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<Seen, DecodeError> {
+    ) -> Result<FrameStatus, DecodeError> {
         let at = fields.u64("contentBlockIndex")?.unwrap_or(0);
         self.block_stop(at, out)?;
         let path = Path::ROOT.key("start");
         let start = fields.take("start").unwrap_or_default();
         // A text may be announced by a start that says nothing.
         if start.as_object().is_none_or(Object::is_empty) {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let (kind, own) = wire::member(start, path)?;
         if kind == "toolUse" && !part::is_server_call(&own) {
@@ -107,23 +107,23 @@ impl Decoder {
         } else if let Some(held) = Held::start(&kind, own) {
             self.blocks.insert(at, Block::Held(held));
         } else {
-            return Ok(Seen::Unknown);
+            return Ok(FrameStatus::Unknown);
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn block_delta(
         &mut self,
         mut fields: Fields<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<Seen, DecodeError> {
+    ) -> Result<FrameStatus, DecodeError> {
         let at = fields.u64("contentBlockIndex")?.unwrap_or(0);
         let path = Path::ROOT.key("delta");
         let (kind, own) = wire::member(fields.need("delta")?, path)?;
         if let Some(Block::Held(held)) = self.blocks.get_mut(&at)
             && held.grow(&kind, &own)
         {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         match (kind.as_ref(), own) {
             ("text", Json::String(text)) => {
@@ -149,12 +149,17 @@ impl Decoder {
             ("text", _) => {
                 return Err(DecodeError::expected(DIALECT, &path.key("text"), "a string"));
             }
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
-    fn reasoning(&mut self, at: u64, own: Json, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn reasoning(
+        &mut self,
+        at: u64,
+        own: Json,
+        out: &mut Vec<Event>,
+    ) -> Result<FrameStatus, DecodeError> {
         let (kind, own) = wire::member(own, Path::ROOT.key("delta"))?;
         match (kind.as_ref(), own) {
             ("text", Json::String(text)) => {
@@ -170,9 +175,9 @@ impl Decoder {
                 self.block_stop(at, out)?;
                 self.blocks.insert(at, Block::Held(Held::redacted(blob)));
             }
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     /// The open block that a delta belongs to: the one at its index if it is of its kind, else a new

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::frame::Frame;
@@ -32,9 +32,9 @@ enum Kind {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         if frame.is_done() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
@@ -65,9 +65,9 @@ impl StreamDecoder for Decoder {
             }
             "citation-end" => {}
             "message-end" => self.message_end(fields, out)?,
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {

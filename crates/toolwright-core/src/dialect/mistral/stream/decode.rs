@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
 use crate::frame::Frame;
@@ -42,33 +42,33 @@ struct OpenCall {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         if frame.is_done() {
             self.stop(None, out);
             self.emit.end(out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         if fault::is_fault(&value) {
             self.emit.fault(fault::decode_body(value, None)?, out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         if fields.peek("choices").is_none() {
-            return Ok(Seen::Unknown);
+            return Ok(FrameStatus::Unknown);
         }
         let choices = fields.array("choices")?;
         let usage = response::decode_usage(&mut fields, Path::ROOT)?;
         self.emit.start(response::decode_start(fields)?, out);
-        let mut seen = Seen::Known;
+        let mut seen = FrameStatus::Known;
         for (at, choice) in choices.into_iter().enumerate() {
             let path = Path::ROOT.key("choices");
             let mut choice = Fields::new(choice, path.index(at), DIALECT)?;
             if choice.u64("index")?.unwrap_or(0) == 0 {
                 self.choice(choice, out)?;
             } else {
-                seen = Seen::Unknown;
+                seen = FrameStatus::Unknown;
             }
         }
         if let Some(usage) = usage {

@@ -2,7 +2,7 @@
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use crate::codec::{Asked, StreamEncoder};
+use crate::codec::{ReplyContext, StreamEncoder};
 use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
@@ -17,7 +17,7 @@ use crate::object;
 /// Writes a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
-    asked: Asked,
+    reply_context: ReplyContext,
     gatherer: Gatherer,
     sequencer: Sequencer,
     start: Start,
@@ -30,9 +30,9 @@ pub(in super::super) struct Encoder {
 }
 
 impl Encoder {
-    pub(in super::super) fn new(asked: &Asked) -> Encoder {
+    pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
         Encoder {
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             gatherer: Gatherer::default(),
             sequencer: Sequencer::default(),
             start: Start::default(),
@@ -52,7 +52,7 @@ impl Encoder {
 
     fn body(&self, choice: Object) -> Object {
         let choices = vec![Json::Object(choice)];
-        response::encode_start(&self.start, &self.asked, "chat.completion.chunk", choices)
+        response::encode_start(&self.start, &self.reply_context, "chat.completion.chunk", choices)
     }
 
     fn content(&self, part: &Part, frames: &mut Vec<Frame>) {

@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Fragment};
 use super::piece;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{Quirks, fault, part, wire};
 use crate::event::emit::Emitter;
@@ -36,15 +36,15 @@ enum Words {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         if self.emit.is_ended() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         if frame.is_done() {
             if self.emit.is_started() {
                 self.complete(out);
             }
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(self.quirks.dialect, &Path::ROOT, error))?;
@@ -52,7 +52,7 @@ impl StreamDecoder for Decoder {
         if fields.peek("error").is_some() {
             let fault = fault::decode_stream(Json::Object(fields.into_object()), self.quirks);
             self.emit.fault(fault, out);
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let choices = fields.array("choices")?;
         let usage = match response::decode_usage(&mut fields, self.quirks)? {
@@ -65,10 +65,10 @@ impl StreamDecoder for Decoder {
         if !self.emit.is_started() && (!choices.is_empty() || usage.is_some()) {
             self.emit.start(self.start.clone(), out);
         }
-        let mut seen = Seen::Known;
+        let mut seen = FrameStatus::Known;
         for (at, choice) in choices.into_iter().enumerate() {
             if choice.get("index").and_then(Json::as_u64).unwrap_or(0) > 0 {
-                seen = Seen::Unknown;
+                seen = FrameStatus::Unknown;
             } else {
                 self.choice(choice, at, out)?;
             }

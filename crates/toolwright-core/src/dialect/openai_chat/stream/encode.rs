@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::{Asked, StreamEncoder};
+use crate::codec::{ReplyContext, StreamEncoder};
 use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{fault, part, wire};
@@ -20,7 +20,7 @@ use crate::object;
 #[derive(Debug)]
 pub(in crate::dialect::openai_chat) struct Encoder {
     quirks: &'static Quirks,
-    asked: Asked,
+    reply_context: ReplyContext,
     /// What every chunk says of the response
     head: Object,
     /// The same, as it is written
@@ -43,10 +43,13 @@ enum Place {
 }
 
 impl Encoder {
-    pub(in crate::dialect::openai_chat) fn new(asked: &Asked, quirks: &'static Quirks) -> Encoder {
+    pub(in crate::dialect::openai_chat) fn new(
+        reply_context: &ReplyContext,
+        quirks: &'static Quirks,
+    ) -> Encoder {
         Encoder {
             quirks,
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             head: Object::new(),
             opening: Line::new(),
             delta: choice(&Line::new()),
@@ -58,8 +61,12 @@ impl Encoder {
     }
 
     fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {
-        self.head =
-            response::encode_start("chat.completion.chunk", start, &self.asked, self.quirks);
+        self.head = response::encode_start(
+            "chat.completion.chunk",
+            start,
+            &self.reply_context,
+            self.quirks,
+        );
         self.opening = Line::new().members(&self.head);
         self.delta = choice(&self.opening);
         self.delta(frames, |line| line.string("role", "assistant").string("content", ""));
@@ -67,7 +74,7 @@ impl Encoder {
 
     fn chunk(&self, choices: Vec<Json>, usage: Option<Object>, frames: &mut Vec<Frame>) {
         let mut own = object! {"choices": choices};
-        if usage.is_some() || self.asked.stream_usage {
+        if usage.is_some() || self.reply_context.stream_usage {
             own.push("usage", usage);
         }
         frames.push(Frame::data(self.opening.fork().members(&own).end()));
@@ -77,7 +84,7 @@ impl Encoder {
     fn delta(&self, frames: &mut Vec<Frame>, say: impl FnOnce(Line) -> Line) {
         let choice = say(self.delta.fork()).close().null("logprobs").null("finish_reason");
         let chunk = choice.close_only();
-        let chunk = if self.asked.stream_usage { chunk.null("usage") } else { chunk };
+        let chunk = if self.reply_context.stream_usage { chunk.null("usage") } else { chunk };
         frames.push(Frame::data(chunk.end()));
     }
 
@@ -177,7 +184,7 @@ impl Encoder {
         let usage = self.usage.as_ref().map(|usage| response::encode_usage(usage, self.quirks));
         let (last, own) = match self.quirks.stream_usage {
             UsagePlace::LastChunk => (usage, None),
-            UsagePlace::OwnChunk => (None, usage.filter(|_| self.asked.stream_usage)),
+            UsagePlace::OwnChunk => (None, usage.filter(|_| self.reply_context.stream_usage)),
         };
         self.chunk(choices, last, frames);
         if own.is_some() {

@@ -7,7 +7,7 @@ use super::super::wire::{DIALECT, SEARCH};
 use super::super::{fault, part, response};
 use super::Steps;
 use super::piece::{Item, Kind, Piece};
-use crate::codec::{DecodeError, Fields, Seen, StreamDecoder};
+use crate::codec::{DecodeError, Fields, FrameStatus, StreamDecoder};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Tail};
 use crate::frame::Frame;
@@ -26,9 +26,9 @@ pub(in super::super) struct Decoder {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<Seen, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
         if frame.is_done() {
-            return Ok(Seen::Known);
+            return Ok(FrameStatus::Known);
         }
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
@@ -77,9 +77,9 @@ impl StreamDecoder for Decoder {
             "error" => self.emit.fault(fault::decode_event(fields)?, out),
             // Progress of an item that the vendor runs itself; its end repeats all of it.
             _ if fields.peek("output_index").is_some() => {}
-            _ => return Ok(Seen::Unknown),
+            _ => return Ok(FrameStatus::Unknown),
         }
-        Ok(Seen::Known)
+        Ok(FrameStatus::Known)
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) {

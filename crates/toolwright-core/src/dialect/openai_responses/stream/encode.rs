@@ -6,7 +6,7 @@ use super::super::{fault, response};
 use super::Steps;
 use super::number::Numbers;
 use super::section::Sections;
-use crate::codec::{Asked, StreamEncoder};
+use crate::codec::{ReplyContext, StreamEncoder};
 use crate::event::join::Open;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
@@ -25,7 +25,7 @@ use crate::object;
 /// Writes a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
-    asked: Asked,
+    reply_context: ReplyContext,
     sequencer: Sequencer,
     /// The response as it began, once it did
     response: Option<Object>,
@@ -67,9 +67,9 @@ enum Kind {
 }
 
 impl Encoder {
-    pub(in super::super) fn new(asked: &Asked) -> Encoder {
+    pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
         Encoder {
-            asked: asked.clone(),
+            reply_context: reply_context.clone(),
             sequencer: Sequencer::default(),
             response: None,
             parts: Vec::new(),
@@ -81,7 +81,7 @@ impl Encoder {
     }
 
     fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {
-        let response = response::encode_start(start, &self.asked);
+        let response = response::encode_start(start, &self.reply_context);
         for name in ["response.created", "response.in_progress"] {
             self.number.frame(name, object! {"response": response.clone()}, frames);
         }
