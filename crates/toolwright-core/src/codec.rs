@@ -5,12 +5,12 @@
 mod embed;
 mod error;
 mod fields;
-mod watch;
+mod summary;
 
 pub use embed::{Form, Most};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use fields::{Fields, elements};
-pub use watch::Watch;
+pub use summary::ResponseSummary;
 
 use crate::event::Event;
 use crate::frame::{Frame, Framing};
@@ -158,8 +158,8 @@ pub trait ChatCodec: ToolCodec {
     fn has_think_tags(&self) -> bool {
         false
     }
-    /// What is noted of a response that passes, where that can be told without reading all of it.
-    fn glance(&self, _body: &[u8]) -> Option<Watch> {
+    /// Summarizes the body of a response without a full decode; `None` if the dialect cannot.
+    fn summarize(&self, _body: &[u8]) -> Option<ResponseSummary> {
         None
     }
     /// Encodes a fault.
@@ -193,9 +193,9 @@ pub trait StreamDecoder: Send {
         frame: &Frame,
         events: &mut Vec<Event>,
     ) -> Result<FrameStatus, DecodeError>;
-    /// Whether a frame is but one more piece of what has begun, so that it may be left out by who
-    /// wants to know what a [`Watch`] notes. If in doubt, it is not.
-    fn is_mere_piece(&self, _frame: &Frame) -> bool {
+    /// Whether a frame only adds content to a part, so that a [`ResponseSummary`] can skip it. `false` if
+    /// in doubt.
+    fn is_delta_only(&self, _frame: &Frame) -> bool {
         false
     }
     /// Ends the stream. Appends the events that a complete reply lacks, or a fault if the reply is

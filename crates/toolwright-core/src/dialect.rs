@@ -20,7 +20,8 @@ pub mod vendors;
 
 pub use crate::codec::{
     ChatCodec, DecodeError, DecodeErrorKind, Defaults, Fields, FrameStatus, ReplyContext,
-    StreamDecoder, StreamEncoder, Target, ToolCodec, Watch, WireReply, WireRequest, elements,
+    ResponseSummary, StreamDecoder, StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
+    elements,
 };
 pub use crate::model::dialect::Dialect;
 pub use crate::model::digest::ConversationDigest;

@@ -9,7 +9,7 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::Watch;
+use crate::codec::ResponseSummary;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -91,8 +91,8 @@ impl ChatCodec for Anthropic {
         response::decode(wire.body)
     }
 
-    fn glance(&self, body: &[u8]) -> Option<Watch> {
-        response::glance(body).ok().flatten()
+    fn summarize(&self, body: &[u8]) -> Option<ResponseSummary> {
+        response::summarize(body).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

@@ -12,7 +12,7 @@ mod wire;
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
 use crate::codec::Form;
-use crate::codec::Watch;
+use crate::codec::ResponseSummary;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, Fields, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -132,8 +132,8 @@ impl ChatCodec for OpenaiChat {
         self.quirks.think_tags
     }
 
-    fn glance(&self, body: &[u8]) -> Option<Watch> {
-        response::glance(body, self.quirks).ok().flatten()
+    fn summarize(&self, body: &[u8]) -> Option<ResponseSummary> {
+        response::summarize(body, self.quirks).ok().flatten()
     }
 
     fn encode_fault(&self, fault: &Fault) -> WireReply {

@@ -1,7 +1,7 @@
-//! A stream from one dialect to another, as its bytes arrive: a reader, then a writer.
+//! Translates a stream between dialects as its bytes arrive: a reader, then a writer.
 
 use super::{Report, TranslateError};
-use crate::codec::Watch;
+use crate::codec::ResponseSummary;
 use crate::codec::{ChatCodec, ReplyContext, StreamDecoder, StreamEncoder};
 use crate::event::Event;
 use crate::event::think::ThinkFilter;
@@ -9,8 +9,8 @@ use crate::fit::restore::Restorer;
 use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
 use crate::model::fault::{Fault, FaultClass};
 
-/// Takes bytes of one dialect and gives bytes of another. It holds back no more than a frame, or
-/// a part where the target's dialect cannot say half of it.
+/// Translates bytes of one dialect to bytes of another. It buffers at most a frame, or a part where the
+/// target's dialect cannot send it in pieces.
 pub struct StreamTranslator {
     reader: StreamReader,
     writer: StreamWriter,
@@ -22,30 +22,30 @@ impl StreamTranslator {
         StreamTranslator { reader, writer, events: Vec::new() }
     }
 
-    /// Takes some bytes and appends what can be said by now. Frames of a kind that the source's
+    /// Reads bytes and appends the translation of what is complete. Frames of a kind that the source's
     /// dialect does not have are skipped.
     ///
-    /// After an error nothing more may be pushed: what was appended ends with a fault, so that a
-    /// client that has seen half an answer is told that it is half.
+    /// After an error nothing more may be pushed: the appended bytes end with a fault, so that a client
+    /// that got half a response knows it.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TranslateError> {
         let read = self.reader.push(bytes, &mut self.events);
-        self.told(read, out)
+        self.write(read, out)
     }
 
-    /// Takes the end of the bytes. An error is told to the client as in [`Self::push`].
+    /// Ends the stream. An error reaches the client as in [`Self::push`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Report, TranslateError> {
         let read = self.reader.finish(&mut self.events);
-        self.told(read, out)?;
+        self.write(read, out)?;
         Ok(self.writer.report())
     }
 
-    /// What was seen of the answer so far.
-    pub fn watch(&self) -> &Watch {
-        self.writer.watch()
+    /// Summary of the response so far.
+    pub fn summary(&self) -> &ResponseSummary {
+        self.writer.summary()
     }
 
-    /// Writes what was read, and breaks the answer off where the source could not be read.
-    fn told(
+    /// Writes the decoded events, and a fault if the source could not be read.
+    fn write(
         &mut self,
         read: Result<(), TranslateError>,
         out: &mut Vec<u8>,
@@ -59,33 +59,33 @@ impl StreamTranslator {
     }
 }
 
-/// Takes bytes of one dialect and gives events.
+/// Decodes bytes of one dialect to events.
 pub struct StreamReader {
     frames: FrameReader,
     decoder: Box<dyn StreamDecoder>,
-    interest: Interest,
+    scope: Scope,
     skipped: Skipped,
-    /// How many bytes of words were read
-    words: u64,
-    whole: Vec<Frame>,
+    /// Bytes of content in decoded frames
+    content_bytes: u64,
+    frames_read: Vec<Frame>,
     /// Separates thinking from the text, if the vendor's models write it there
     think: Option<ThinkFilter>,
     decoded: Vec<Event>,
 }
 
-/// Which frames of a stream are read.
+/// Which frames of a stream are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Interest {
+enum Scope {
     /// All of them
-    Everything,
-    /// Those that a [`Watch`] notes something of
-    Notes,
+    Full,
+    /// Those that a [`ResponseSummary`] needs
+    Summary,
 }
 
-/// Bytes of words that are about a token.
+/// Approximate bytes of content per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The size of frames that were not read, which hold words of the model and little else.
+/// Number and size of frames that were not decoded, which hold content and little else.
 #[derive(Debug, Default)]
 struct Skipped {
     frames: u64,
@@ -101,74 +101,74 @@ impl Skipped {
         self.bytes += size;
     }
 
-    /// A frame has a token at least. What it has beyond the shortest frame is words.
+    /// Estimates tokens: at least one per frame, and the bytes beyond the shortest frame as content.
     fn tokens(&self) -> u64 {
-        let words = self.bytes.saturating_sub(self.frames.saturating_mul(self.shortest));
-        self.frames.max(words / BYTES_PER_TOKEN)
+        let content = self.bytes.saturating_sub(self.frames.saturating_mul(self.shortest));
+        self.frames.max(content / BYTES_PER_TOKEN)
     }
 }
 
 impl StreamReader {
-    /// At the start of a stream.
+    /// Creates a reader for one stream.
     pub fn new(from: &dyn ChatCodec) -> StreamReader {
         StreamReader {
             frames: FrameReader::new(from.framing()),
             decoder: from.stream_decoder(),
-            interest: Interest::Everything,
+            scope: Scope::Full,
             skipped: Skipped::default(),
-            words: 0,
-            whole: Vec::new(),
+            content_bytes: 0,
+            frames_read: Vec::new(),
             think: from.has_think_tags().then(ThinkFilter::default),
             decoded: Vec::new(),
         }
     }
 
-    /// Separates a leading `<think>…</think>` from the text, or does not, whatever is usual behind
-    /// this vendor.
+    /// Sets whether a leading `<think>…</think>` is separated from the text, instead of the vendor's
+    /// default.
     #[must_use]
     pub fn with_think_tags(mut self, think_tags: bool) -> StreamReader {
         self.think = think_tags.then(ThinkFilter::default);
         self
     }
 
-    /// At the start of a stream of which only a [`Watch`] is kept: of the words of the model, most
-    /// frames are not read. The events are not for a [`StreamWriter`].
-    pub fn watching(from: &dyn ChatCodec) -> StreamReader {
-        StreamReader { interest: Interest::Notes, ..StreamReader::new(from) }
+    /// Creates a reader for a [`ResponseSummary`], which skips most frames of content. The events are not
+    /// for a [`StreamWriter`].
+    pub fn summarizing(from: &dyn ChatCodec) -> StreamReader {
+        StreamReader { scope: Scope::Summary, ..StreamReader::new(from) }
     }
 
-    /// In another framing than the dialect's usual one.
+    /// Sets another framing than the dialect's default.
     #[must_use]
     pub fn framed(self, framing: Framing) -> StreamReader {
         StreamReader { frames: FrameReader::new(framing), ..self }
     }
 
-    /// Takes some bytes and appends the events that they complete. After an error nothing more may
-    /// be pushed.
+    /// Reads bytes and appends the events that they complete. After an error nothing more may be
+    /// pushed.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TranslateError> {
-        let read = self.frames.push(bytes, &mut self.whole);
+        let read = self.frames.push(bytes, &mut self.frames_read);
         self.decode(events)?;
         Ok(read?)
     }
 
-    /// A writer of frames that goes on where these bytes are.
+    /// A frame writer that continues after the bytes read so far.
     pub fn framer(&self) -> FrameWriter {
         FrameWriter::after(&self.frames)
     }
 
-    /// Whether the bytes so far end where a frame ends.
+    /// Whether the bytes so far end at a frame boundary.
     pub fn is_between(&self) -> bool {
         self.frames.is_between()
     }
 
-    /// About how many tokens have come, in frames that were read and in those that were not.
+    /// Estimated number of tokens so far, in decoded and in skipped frames.
     pub fn tokens(&self) -> u64 {
-        self.skipped.tokens().saturating_add(self.words / BYTES_PER_TOKEN)
+        self.skipped.tokens().saturating_add(self.content_bytes / BYTES_PER_TOKEN)
     }
 
-    /// Takes the end of the bytes.
+    /// Ends the stream.
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
-        let read = self.frames.finish(&mut self.whole);
+        let read = self.frames.finish(&mut self.frames_read);
         self.decode(events)?;
         read?;
         self.decoder.finish(&mut self.decoded);
@@ -178,8 +178,8 @@ impl StreamReader {
 
     fn decode(&mut self, events: &mut Vec<Event>) -> Result<(), TranslateError> {
         let mut failed = None;
-        for frame in self.whole.drain(..) {
-            if self.interest == Interest::Notes && self.decoder.is_mere_piece(&frame) {
+        for frame in self.frames_read.drain(..) {
+            if self.scope == Scope::Summary && self.decoder.is_delta_only(&frame) {
                 self.skipped.push(&frame);
                 continue;
             }
@@ -192,10 +192,10 @@ impl StreamReader {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Gives out the events that were decoded.
+    /// Moves decoded events to the caller.
     fn release(&mut self, events: &mut Vec<Event>) {
         let words: usize = self.decoded.iter().map(|event| event.words().len()).sum();
-        self.words += words as u64;
+        self.content_bytes += words as u64;
         match &mut self.think {
             Some(think) => self.decoded.drain(..).for_each(|event| think.push(event, events)),
             None => events.append(&mut self.decoded),
@@ -203,7 +203,7 @@ impl StreamReader {
     }
 }
 
-/// Takes events and gives bytes of one dialect, in the client's own names.
+/// Encodes events to bytes of one dialect, with the client's own names restored.
 pub struct StreamWriter {
     restorer: Restorer,
     encoder: Box<dyn StreamEncoder>,
@@ -211,7 +211,7 @@ pub struct StreamWriter {
     spelling: &'static [(&'static str, &'static str)],
     restored: Vec<Event>,
     frames: Vec<Frame>,
-    watch: Watch,
+    summary: ResponseSummary,
 }
 
 impl StreamWriter {
@@ -228,23 +228,23 @@ impl StreamWriter {
             spelling,
             restored: Vec::new(),
             frames: Vec::new(),
-            watch: Watch::default(),
+            summary: ResponseSummary::default(),
         }
     }
 
-    /// In another framing than the dialect's usual one, or going on where somebody else is.
+    /// Sets another frame writer, for another framing or to continue a stream.
     #[must_use]
     pub fn with_framer(self, framer: FrameWriter) -> StreamWriter {
         StreamWriter { framer, ..self }
     }
 
-    /// Takes events and appends what can be said by now. After the end nothing more is said.
+    /// Encodes events and appends their bytes. Events after the end are ignored.
     pub fn write(&mut self, events: impl IntoIterator<Item = Event>, out: &mut Vec<u8>) {
         for event in events {
-            if self.watch.is_over() {
+            if self.summary.is_over() {
                 break;
             }
-            self.watch.see(&event);
+            self.summary.update(&event);
             self.restorer.event(event, &mut self.restored);
         }
         for event in self.restored.drain(..) {
@@ -253,17 +253,17 @@ impl StreamWriter {
         for frame in self.frames.drain(..) {
             self.framer.write(&frame, out);
         }
-        if self.watch.is_over() {
+        if self.summary.is_over() {
             self.framer.end(out);
         }
     }
 
-    /// What was seen of the answer, before it was fitted to the client.
-    pub fn watch(&self) -> &Watch {
-        &self.watch
+    /// Summary of the response, before it was fitted to the client.
+    pub fn summary(&self) -> &ResponseSummary {
+        &self.summary
     }
 
-    /// Whether a strict translation must be refused for what was lost so far. Notes never refuse.
+    /// Whether a strict translation must fail for the losses so far. Notes never make it fail.
     pub fn is_refused(&self) -> bool {
         self.restorer.is_refused()
     }

@@ -2,7 +2,7 @@
 //! decoders keep the grammar.
 
 use toolwright_core::Json;
-use toolwright_core::dialect::Watch;
+use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::dialect::{ReplyContext, WireReply};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
@@ -24,27 +24,27 @@ fn law_6_decoders_keep_the_grammar() {
 }
 
 #[test]
-fn who_only_watches_notes_the_same() {
+fn a_summarizing_reader_gives_the_same_summary() {
     for codec in fixtures::codecs() {
         for (name, bytes) in fixtures::streams(codec.dialect()) {
             let noted = |mut reader: StreamReader| {
                 let mut events = Vec::new();
-                let mut watch = Watch::default();
+                let mut summary = ResponseSummary::default();
                 reader.push(&bytes, &mut events).unwrap();
                 reader.finish(&mut events).unwrap();
                 for event in &events {
-                    watch.see(event);
+                    summary.update(event);
                 }
-                format!("{watch:?}")
+                format!("{summary:?}")
             };
-            let (all, some) = (StreamReader::new(codec), StreamReader::watching(codec));
+            let (all, some) = (StreamReader::new(codec), StreamReader::summarizing(codec));
             assert_eq!(noted(some), noted(all), "{name}");
         }
     }
 }
 
 #[test]
-fn a_glance_at_a_reply_notes_what_a_reader_does() {
+fn the_summary_of_a_body_equals_that_of_the_decoded_response() {
     let unusual = [
         r#"{"choices":[{"message":{"content":null,"function_call":{"name":"a","arguments":""}}}]}"#,
         r#"{"choices":[{"message":{"tool_calls":[{"type":"custom","custom":{"name":"a"}}]}}]}"#,
@@ -68,10 +68,11 @@ fn a_glance_at_a_reply_notes_what_a_reader_does() {
         for (name, text) in replies.chain(unusual) {
             let read = Json::parse(&text).ok().map(WireReply::ok);
             let read = read.and_then(|wire| codec.decode_response(wire).ok());
-            let read = read.map(|response| format!("{:?}", Watch::of(&response)));
-            let glanced = Watch::of_bytes(codec, text.as_bytes());
+            let read =
+                read.map(|response| format!("{:?}", ResponseSummary::from_response(&response)));
+            let summarized = ResponseSummary::from_bytes(codec, text.as_bytes());
             let dialect = codec.dialect();
-            assert_eq!(glanced.map(|own| format!("{own:?}")), read, "{dialect} {name} {text}");
+            assert_eq!(summarized.map(|own| format!("{own:?}")), read, "{dialect} {name} {text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Responses, and the pieces of them that a stream repeats.
 
-mod glance;
+mod summary;
 
-pub(super) use glance::glance;
+pub(super) use summary::summarize;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};

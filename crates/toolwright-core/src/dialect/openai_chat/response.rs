@@ -3,9 +3,9 @@
 //! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop: in a
 //! stream, too, it is complete only then.
 
-mod glance;
+mod summary;
 
-pub(super) use glance::glance;
+pub(super) use summary::summarize;
 
 use super::Quirks;
 use super::part::{self, Reader};

@@ -77,7 +77,7 @@ impl StreamDecoder for Decoder {
         Ok(FrameStatus::Known)
     }
 
-    fn is_mere_piece(&self, frame: &Frame) -> bool {
+    fn is_delta_only(&self, frame: &Frame) -> bool {
         matches!(frame.name.as_deref(), Some("content_block_delta" | "ping"))
     }
 

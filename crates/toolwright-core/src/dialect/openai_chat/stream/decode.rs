@@ -79,7 +79,7 @@ impl StreamDecoder for Decoder {
         Ok(seen)
     }
 
-    fn is_mere_piece(&self, frame: &Frame) -> bool {
+    fn is_delta_only(&self, frame: &Frame) -> bool {
         self.emit.is_started() && piece::is_mere(&frame.data)
     }
 

@@ -1,29 +1,31 @@
-//! What is noted of a whole answer that passes, without reading all of it.
+//! Summarizes a response without a full decode.
 
 use std::borrow::Cow;
 
 use super::decode_usage;
 use crate::codec::Fields;
-use crate::codec::Watch;
+use crate::codec::ResponseSummary;
 use crate::dialect::anthropic::wire::{DIALECT, STOPS};
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
 use crate::model::response::StopReason;
 
-/// Looks at a body. `None` if it is no answer.
-pub(in crate::dialect::anthropic) fn glance(body: &[u8]) -> Result<Option<Watch>, JsonError> {
-    let mut watch = Watch::default();
+/// Summarizes a body; `None` if it is not a response.
+pub(in crate::dialect::anthropic) fn summarize(
+    body: &[u8],
+) -> Result<Option<ResponseSummary>, JsonError> {
+    let mut summary = ResponseSummary::default();
     let (mut said, mut usage, mut stop) = (false, Json::Null, StopReason::default());
     skim(body, |key, value| {
         match key {
-            "id" => watch.id = value.text()?.map(Cow::into_owned),
-            "model" => watch.model = value.text()?.map(Cow::into_owned),
+            "id" => summary.id = value.text()?.map(Cow::into_owned),
+            "model" => summary.model = value.text()?.map(Cow::into_owned),
             "usage" => usage = value.json()?,
             "stop_reason" => stop = value.text()?.map(reason).unwrap_or_default(),
             "content" => {
                 said = true;
-                watch.calls.clear();
+                summary.calls.clear();
                 value.items(|block| {
-                    watch.calls.extend(name(block)?);
+                    summary.calls.extend(name(block)?);
                     Ok(())
                 })?;
             }
@@ -35,8 +37,8 @@ pub(in crate::dialect::anthropic) fn glance(body: &[u8]) -> Result<Option<Watch>
     let usage = Fields::new(usage, Path::ROOT, DIALECT)
         .and_then(|mut own| decode_usage(&mut own, Path::ROOT));
     let Ok(usage) = usage else { return Ok(None) };
-    watch.usage = usage;
-    Ok(said.then(|| watch.glanced(stop, false)))
+    summary.usage = usage;
+    Ok(said.then(|| summary.with_stop(stop, false)))
 }
 
 /// The name of a call, if a block is one.

@@ -1,26 +1,26 @@
-//! What is noted of a whole answer that passes, without reading all of it.
+//! Summarizes a response without a full decode.
 
 use std::borrow::Cow;
 
 use super::decode_usage;
 use crate::codec::Fields;
-use crate::codec::Watch;
+use crate::codec::ResponseSummary;
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
 use crate::model::response::StopReason;
 
 /// Looks at a body. `None` if it is no answer, or one that must be read to know what it says.
-pub(in crate::dialect::openai_chat) fn glance(
+pub(in crate::dialect::openai_chat) fn summarize(
     body: &[u8],
     quirks: &Quirks,
-) -> Result<Option<Watch>, JsonError> {
-    let mut watch = Watch::default();
+) -> Result<Option<ResponseSummary>, JsonError> {
+    let mut summary = ResponseSummary::default();
     let (mut turn, mut usage) = (None, Json::Null);
     skim(body, |key, value| {
         match key {
-            "id" => watch.id = filled(value)?,
-            "model" => watch.model = filled(value)?,
+            "id" => summary.id = filled(value)?,
+            "model" => summary.model = filled(value)?,
             "usage" => usage = value.json()?,
             "choices" => turn = first(value)?,
             _ => {}
@@ -32,8 +32,8 @@ pub(in crate::dialect::openai_chat) fn glance(
     let usage = Fields::new(usage, Path::ROOT, quirks.dialect)
         .and_then(|mut own| decode_usage(&mut own, quirks));
     let Ok(usage) = usage else { return Ok(None) };
-    (watch.calls, watch.usage) = (turn.calls, usage);
-    Ok(Some(watch.glanced(turn.stop, turn.refused)))
+    (summary.calls, summary.usage) = (turn.calls, usage);
+    Ok(Some(summary.with_stop(turn.stop, turn.refused)))
 }
 
 /// What the first choice says.

@@ -1,5 +1,4 @@
-//! What is worth noting of an answer that passes: which model, what it called, why it stopped, what
-//! it cost. None of its words.
+//! Summaries of responses for telemetry: model, calls, stop reason and usage, without any content.
 
 use super::{ChatCodec, WireReply};
 use crate::event::{Event, Head};
@@ -8,49 +7,47 @@ use crate::model::fault::FaultClass;
 use crate::model::response::{Response, StopReason};
 use crate::model::usage::Usage;
 
-/// What was seen of one answer.
+/// Summary of one response, complete or as far as it has arrived.
 #[derive(Debug, Clone, Default)]
-pub struct Watch {
-    /// The vendor's id of the answer
+pub struct ResponseSummary {
+    /// The vendor's id of the response
     pub id: Option<String>,
     /// The model that answered
     pub model: Option<String>,
-    /// The tools that it called, in order
+    /// The names of the called tools, in order
     pub calls: Vec<String>,
-    /// Why it stopped, once it has
+    /// The stop reason, once it is known
     pub stop: Option<StopReason>,
-    /// What it cost, as far as it was told
+    /// Usage, as far as it was reported
     pub usage: Option<Usage>,
-    /// How the answer broke off, if it did
+    /// The fault that ended the response, if one did
     pub fault: Option<FaultClass>,
     ended: bool,
 }
 
-impl Watch {
-    /// What there is to see in a whole answer, by the bytes that it came in; `None` if they are no
-    /// answer.
-    pub fn of_bytes(codec: &dyn ChatCodec, body: &[u8]) -> Option<Watch> {
-        codec.glance(body).or_else(|| {
+impl ResponseSummary {
+    /// Summarizes the body of a response; `None` if it is not one.
+    pub fn from_bytes(codec: &dyn ChatCodec, body: &[u8]) -> Option<ResponseSummary> {
+        codec.summarize(body).or_else(|| {
             let wire = WireReply::ok(Json::parse_bytes(body).ok()?);
-            Some(Watch::of(&codec.decode_response(wire).ok()?))
+            Some(ResponseSummary::from_response(&codec.decode_response(wire).ok()?))
         })
     }
 
-    /// What is noted of bytes that are no answer.
-    pub fn unreadable() -> Watch {
-        Watch { fault: Some(FaultClass::Internal), ..Watch::default() }
+    /// The summary of a body that is not a response.
+    pub fn unreadable() -> ResponseSummary {
+        ResponseSummary { fault: Some(FaultClass::Internal), ..ResponseSummary::default() }
     }
 
-    /// What was seen at a glance: the word that an answer stopped with, and what was said, decide
-    /// why it stopped.
-    pub(crate) fn glanced(self, said: StopReason, refused: bool) -> Watch {
-        let stop = said.settled(!self.calls.is_empty(), refused);
-        Watch { stop: Some(stop), ended: true, ..self }
+    /// Completes a summary with the stop reason that the vendor sent, corrected by the content.
+    pub(crate) fn with_stop(self, sent: StopReason, refused: bool) -> ResponseSummary {
+        let stop = sent.settled(!self.calls.is_empty(), refused);
+        ResponseSummary { stop: Some(stop), ended: true, ..self }
     }
 
-    /// What there is to see in a whole answer.
-    pub fn of(response: &Response) -> Watch {
-        Watch {
+    /// Summarizes a decoded response.
+    pub fn from_response(response: &Response) -> ResponseSummary {
+        ResponseSummary {
             id: response.id.clone(),
             model: response.model.clone(),
             calls: response.calls().map(|call| call.name.clone()).collect(),
@@ -61,8 +58,8 @@ impl Watch {
         }
     }
 
-    /// Takes an event of a stream.
-    pub fn see(&mut self, event: &Event) {
+    /// Adds an event of a stream.
+    pub fn update(&mut self, event: &Event) {
         match event {
             Event::Start(start) => {
                 self.id.clone_from(&start.id);
@@ -80,12 +77,12 @@ impl Watch {
         }
     }
 
-    /// Whether the answer is complete or broken off.
+    /// Whether the response has ended, with or without a fault.
     pub fn is_over(&self) -> bool {
         self.ended || self.fault.is_some()
     }
 
-    /// Whether the answer is complete.
+    /// Whether the response is complete.
     pub fn is_complete(&self) -> bool {
         self.ended
     }
