@@ -97,7 +97,7 @@ pub trait ToolCodec: Send + Sync {
     fn profile(&self, target: &Target<'_>) -> Profile;
     /// The JSON Pointer, relative to a value's origin, of a canonical field in this dialect:
     /// `parameters` is `inputSchema/json` in Bedrock. Fields that are not listed keep their name.
-    fn spelling(&self) -> &'static [(&'static str, &'static str)];
+    fn field_paths(&self) -> &'static [(&'static str, &'static str)];
     /// Members of this dialect's documents that may be dropped without a loss.
     fn defaults(&self) -> Defaults {
         &[]

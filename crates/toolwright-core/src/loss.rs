@@ -1,4 +1,4 @@
-//! What a target could not be told.
+//! Losses: what a translation could not carry to its target, with place, reason and severity.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,14 +8,14 @@ use crate::json::{Json, Object};
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
 
-/// Something that does not reach the target as it was said.
+/// Something that does not reach the target as the source had it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it stood
+    /// Its place in the source
     pub site: Site,
     /// What happened to it
     pub what: Cow<'static, str>,
-    /// Why it could not be kept
+    /// Why the target cannot have it
     pub why: Cow<'static, str>,
     /// How much it matters
     pub severity: Severity,
@@ -24,29 +24,29 @@ pub struct Loss {
 /// How much a loss matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Said in another way; the model sees the same
+    /// Expressed in another way; the model sees the same
     Note,
     /// A hint is gone (a cache breakpoint, a title)
     Minor,
-    /// The model sees less, or a promise is kept by other means
+    /// The model sees less, or a guarantee is enforced by other means
     Major,
 }
 
-/// A place in the source document: the origin of a canonical value and a field of it.
+/// A place in the source document: the origin of a canonical value, and a field of that value.
 #[derive(Debug, Clone)]
 pub struct Site {
     /// The value
     pub origin: Origin,
     /// The canonical field, or the key of an extra one; empty for the value itself
     pub field: Cow<'static, str>,
-    /// A pointer further down, inside the field
+    /// A JSON Pointer inside the field
     pub below: String,
 }
 
-/// Fields that only some dialects have apart from others: counts without what caches gave or
-/// thinking took; the schema and the kind of an answer format; what cut an answer off or failed, beside the word
-/// for it; of which kind of tool an outcome is. Where they are not spelled, they do not exist.
-const APART: [&str; 8] = [
+/// Fields that only some dialects have as fields of their own: token counts without cached or reasoning
+/// tokens, schema and kind of a response format, the cause of a stop or a failure, the tool kind of an
+/// outcome. A dialect whose field paths do not list one does not have it.
+const OPTIONAL_FIELDS: [&str; 8] = [
     "uncached_input",
     "uncached_total",
     "unthought_output",
@@ -57,13 +57,13 @@ const APART: [&str; 8] = [
     "kind",
 ];
 
-/// Stands before the key of an extra field, which may be a canonical field's name as well.
-const EXTRA: &str = "+";
+/// Prefix of the key of an extra field, which may have the name of a canonical field.
+const EXTRA_PREFIX: &str = "+";
 
 impl Site {
     /// An extra field of a value.
     pub fn extra(origin: &Origin, key: &str) -> Site {
-        Site::field(origin, [EXTRA, key].concat())
+        Site::field(origin, [EXTRA_PREFIX, key].concat())
     }
 
     /// A value as a whole.
@@ -91,37 +91,37 @@ impl Site {
         self
     }
 
-    /// Whether a dialect with this spelling has such a field.
-    pub fn exists(&self, spelling: &[(&str, &str)]) -> bool {
+    /// Whether a dialect with these field paths has such a field.
+    pub fn exists(&self, field_paths: &[(&str, &str)]) -> bool {
         let field = self.field.as_ref();
-        !APART.contains(&field) || spelling.iter().any(|(own, _)| *own == field)
+        !OPTIONAL_FIELDS.contains(&field) || field_paths.iter().any(|(own, _)| *own == field)
     }
 
-    /// The JSON Pointer in the source document, by the source dialect's spelling of fields.
-    pub fn pointer(&self, spelling: &[(&str, &str)]) -> String {
+    /// The JSON Pointer in the source document, by the field paths of the source dialect.
+    pub fn pointer(&self, field_paths: &[(&str, &str)]) -> String {
         let (base, below) = (self.origin.pointer().unwrap_or_default(), self.below.as_str());
-        // A name with a slash is that of the document's own field, where a value inside has one of
-        // the same name: a response's `id` and a call's.
+        // A name with a slash is a field of the document itself, for names that values inside it have as
+        // well: a response's `id` and a call's.
         let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
-        let own = spelling.iter().find(|(canonical, _)| is_own(canonical));
-        let spelled =
-            own.or_else(|| spelling.iter().find(|(canonical, _)| *canonical == self.field));
-        let pointer = match spelled {
-            // The value is a bare string or number, which is its own field.
+        let own = field_paths.iter().find(|(canonical, _)| is_own(canonical));
+        let listed =
+            own.or_else(|| field_paths.iter().find(|(canonical, _)| *canonical == self.field));
+        let pointer = match listed {
+            // The value is a bare string or number.
             Some(&(_, "")) => [base, below].concat(),
             Some((_, wire)) => [base, "/", wire, below].concat(),
             None if self.field.is_empty() => [base, below].concat(),
             None => {
-                let key = self.field.strip_prefix(EXTRA).unwrap_or(&self.field);
+                let key = self.field.strip_prefix(EXTRA_PREFIX).unwrap_or(&self.field);
                 [base, "/", &escape(key), below].concat()
             }
         };
-        climbed(pointer)
+        resolve_parents(pointer)
     }
 }
 
-/// Follows each `..`: a field may stand beside the object that is its value's origin.
-fn climbed(pointer: String) -> String {
+/// Resolves each `..`, because a field may be beside the object that is the origin of its value.
+fn resolve_parents(pointer: String) -> String {
     if !pointer.contains("/../") {
         return pointer;
     }
@@ -176,10 +176,10 @@ impl Loss {
         Loss { site, what: what.into(), why: why.into(), severity }
     }
 
-    /// The loss for a report, its path in the source dialect's spelling.
-    pub fn to_json(&self, spelling: &[(&str, &str)]) -> Object {
+    /// The loss as JSON, with its path by the field paths of the source dialect.
+    pub fn to_json(&self, field_paths: &[(&str, &str)]) -> Object {
         crate::object! {
-            "path": self.site.pointer(spelling),
+            "path": self.site.pointer(field_paths),
             "what": self.what.as_ref(),
             "why": self.why.as_ref(),
             "severity": self.severity.word(),
@@ -194,6 +194,6 @@ impl fmt::Display for Loss {
 }
 
 /// A list of losses as JSON.
-pub fn report(losses: &[Loss], spelling: &[(&str, &str)]) -> Json {
-    Json::Array(losses.iter().map(|loss| Json::Object(loss.to_json(spelling))).collect())
+pub fn report(losses: &[Loss], field_paths: &[(&str, &str)]) -> Json {
+    Json::Array(losses.iter().map(|loss| Json::Object(loss.to_json(field_paths))).collect())
 }

@@ -156,10 +156,10 @@ impl<'c> Translator<'c> {
         profile.overrides = self.options.overrides.clone();
         let mut fitted = fit(request, self.from.dialect(), &profile);
         if let Some(Refusal { site, what }) = fitted.refusal.take() {
-            let pointer = site.pointer(self.from.spelling());
+            let pointer = site.pointer(self.from.field_paths());
             return Err(TranslateError::Unsupported { pointer, what });
         }
-        let (request, mut report) = Report::of_request(fitted, self.from.spelling());
+        let (request, mut report) = Report::of_request(fitted, self.from.field_paths());
         let mut value = self.to.encode_request(request);
         self.to.ask_for_usage(&mut value);
         report.model = model.filter(|_| value.body.get("model").is_none());
@@ -176,7 +176,7 @@ impl<'c> Translator<'c> {
     pub fn answer(&self, response: Response) -> Result<Translated<WireReply>, TranslateError> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
-        let report = Report::of_answer(&mut restorer, self.from.spelling());
+        let report = Report::of_answer(&mut restorer, self.from.field_paths());
         self.settle(self.to.encode_response(response, &self.options.reply_context), report)
     }
 
@@ -193,8 +193,8 @@ impl<'c> Translator<'c> {
 
     /// Writes a stream of which the events are known.
     pub fn writer(&self) -> StreamWriter {
-        let spelling = self.from.spelling();
-        StreamWriter::new(self.to, self.restorer(), spelling, &self.options.reply_context)
+        let field_paths = self.from.field_paths();
+        StreamWriter::new(self.to, self.restorer(), field_paths, &self.options.reply_context)
     }
 
     fn restorer(&self) -> Restorer {
@@ -252,7 +252,7 @@ pub fn tools(
         .profile(&Target { model: options.model.as_deref(), version: options.version.as_deref() });
     let mut fitted = fit(Request { tools, ..Request::default() }, from.dialect(), &profile);
     fitted.additions.clear();
-    let (request, report) = Report::of_request(fitted, from.spelling());
+    let (request, report) = Report::of_request(fitted, from.field_paths());
     settle(Json::Array(to.encode_tools(&request.tools)), report, options.strict)
 }
 

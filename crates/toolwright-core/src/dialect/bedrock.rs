@@ -36,8 +36,8 @@ impl ToolCodec for Bedrock {
         quirks::profile(target)
     }
 
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
+    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
+        wire::FIELD_PATHS
     }
 
     fn defaults(&self) -> Defaults {

@@ -50,8 +50,8 @@ impl ToolCodec for Mcp {
         wire::profile(target.version.map_or(self.era, Era::of))
     }
 
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
+    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
+        wire::FIELD_PATHS
     }
 
     fn encode_tool(&self, tool: &Tool) -> Json {

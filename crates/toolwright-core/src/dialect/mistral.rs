@@ -40,8 +40,8 @@ impl ToolCodec for Mistral {
         quirks::profile()
     }
 
-    fn spelling(&self) -> &'static [(&'static str, &'static str)] {
-        wire::SPELLING
+    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
+        wire::FIELD_PATHS
     }
 
     fn defaults(&self) -> Defaults {

@@ -168,7 +168,7 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
                 "" => Site::extra(&site.origin, key).below(pointer),
                 _ => site.clone().below(["/", &escape(key), pointer].concat()),
             };
-            let place = |own: Dialect| site.pointer(own.tool_codec().spelling());
+            let place = |own: Dialect| site.pointer(own.tool_codec().field_paths());
             if own.is_some_and(|own| own.is_default(&place(own), value)) {
                 return;
             }

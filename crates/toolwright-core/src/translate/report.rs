@@ -47,22 +47,26 @@ pub struct Entry {
 
 impl Report {
     /// Of a fitted request, which is given back.
-    pub(super) fn of_request(fitted: Fitted, spelling: &[(&str, &str)]) -> (Request, Report) {
+    pub(super) fn of_request(fitted: Fitted, field_paths: &[(&str, &str)]) -> (Request, Report) {
         let Fitted { request, aliases, losses, additions, .. } = fitted;
-        (request, Report { additions, aliases, ..Report::of_losses(losses, spelling) })
+        (request, Report { additions, aliases, ..Report::of_losses(losses, field_paths) })
     }
 
     /// Of an answer that was restored.
-    pub(super) fn of_answer(restorer: &mut Restorer, spelling: &[(&str, &str)]) -> Report {
+    pub(super) fn of_answer(restorer: &mut Restorer, field_paths: &[(&str, &str)]) -> Report {
         let cached_reasoning = restorer.take_cached_reasoning().map(Arc::new);
         let aliases = restorer.take_aliases();
-        Report { aliases, cached_reasoning, ..Report::of_losses(restorer.take_losses(), spelling) }
+        Report {
+            aliases,
+            cached_reasoning,
+            ..Report::of_losses(restorer.take_losses(), field_paths)
+        }
     }
 
-    pub(super) fn of_losses(losses: Vec<Loss>, spelling: &[(&str, &str)]) -> Report {
-        let known = losses.into_iter().filter(|loss| loss.site.exists(spelling));
+    pub(super) fn of_losses(losses: Vec<Loss>, field_paths: &[(&str, &str)]) -> Report {
+        let known = losses.into_iter().filter(|loss| loss.site.exists(field_paths));
         let mut losses: Vec<Entry> =
-            known.map(|loss| Entry { path: loss.site.pointer(spelling), loss }).collect();
+            known.map(|loss| Entry { path: loss.site.pointer(field_paths), loss }).collect();
         // A stream may lose the same thing many times; once is enough to say.
         let mut told = BTreeSet::new();
         let entries =

@@ -208,7 +208,7 @@ pub struct StreamWriter {
     restorer: Restorer,
     encoder: Box<dyn StreamEncoder>,
     framer: FrameWriter,
-    spelling: &'static [(&'static str, &'static str)],
+    field_paths: &'static [(&'static str, &'static str)],
     restored: Vec<Event>,
     frames: Vec<Frame>,
     summary: ResponseSummary,
@@ -218,14 +218,14 @@ impl StreamWriter {
     pub(super) fn new(
         to: &dyn ChatCodec,
         restorer: Restorer,
-        spelling: &'static [(&'static str, &'static str)],
+        field_paths: &'static [(&'static str, &'static str)],
         context: &ReplyContext,
     ) -> StreamWriter {
         StreamWriter {
             restorer,
             encoder: to.stream_encoder(context),
             framer: FrameWriter::new(to.framing()),
-            spelling,
+            field_paths,
             restored: Vec::new(),
             frames: Vec::new(),
             summary: ResponseSummary::default(),
@@ -270,6 +270,6 @@ impl StreamWriter {
 
     /// Losses so far, and the reasoning to cache.
     pub fn report(&mut self) -> Report {
-        Report::of_answer(&mut self.restorer, self.spelling)
+        Report::of_answer(&mut self.restorer, self.field_paths)
     }
 }

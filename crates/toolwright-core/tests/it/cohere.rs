@@ -270,7 +270,7 @@ fn strictness_is_said_of_all_tools_at_once() {
         request(&format!(r#"{{"messages":[],"tools":[{tool},{tool}],"strict_tools":true}}"#));
     assert!(strict.tools.iter().all(|tool| tool.strict == Some(true)));
     let site = Site::field(&strict.tools[1].origin, "strict");
-    assert_eq!(site.pointer(codec().spelling()), "/strict_tools");
+    assert_eq!(site.pointer(codec().field_paths()), "/strict_tools");
     let silent = request(&format!(r#"{{"messages":[],"tools":[{tool}]}}"#));
     assert_eq!(silent.tools[0].strict, None);
     // Without tools, and on a tool, it is nothing that we know.
@@ -281,7 +281,7 @@ fn strictness_is_said_of_all_tools_at_once() {
     assert_eq!(odd.tools[0].strict, None);
     // A field beside the definition is named by its own place.
     let site = Site::field(&odd.tools[0].origin, "..").below("/x");
-    assert_eq!(site.pointer(codec().spelling()), "/tools/0/x");
+    assert_eq!(site.pointer(codec().field_paths()), "/tools/0/x");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
     let path = |entry: &Entry| spelling::path(from.dialect(), &entry.path);
     let whole = journey.back.losses.iter().map(|entry| &entry.loss.site);
     let whole = whole.filter(|site| site.origin.pointer().is_none());
-    let back: Vec<String> = whole.map(|site| site.pointer(from.spelling())).collect();
+    let back: Vec<String> = whole.map(|site| site.pointer(from.field_paths())).collect();
     let mut wrong = Vec::new();
     for pointer in &lost {
         let mut named = journey.there.losses.iter().map(path).chain(back.iter().cloned());

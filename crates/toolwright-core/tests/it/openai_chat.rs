@@ -135,7 +135,7 @@ fn values_know_where_they_stood() {
     assert_eq!(tool.origin.pointer(), Some("/tools/0/function"));
     let call = &request.messages[5].parts[1];
     assert_eq!(call.origin.pointer(), Some("/messages/6/tool_calls/0/function"));
-    let spelling = codec().spelling();
+    let spelling = codec().field_paths();
     let at = |site: Site| site.pointer(spelling);
     assert_eq!(at(Site::field(&call.origin, "id")), "/messages/6/tool_calls/0/id");
     assert_eq!(

@@ -18,7 +18,7 @@ pub(super) const PATH: &str = "/v1/messages";
 pub(super) const CLIENT: &str = note!("client");
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("user", "metadata/user_id"),
     ("parameters", "input_schema"),
     ("cache", "cache_control"),

@@ -16,7 +16,7 @@ pub(super) const DIALECT: Dialect = Dialect::Bedrock;
 pub(super) const REQUEST_ID: &str = "x-amzn-requestid";
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("ending", ""),
     ("uncached_input", "usage/inputTokens"),
     ("uncached_total", "usage/totalTokens"),

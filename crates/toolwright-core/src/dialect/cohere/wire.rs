@@ -12,7 +12,7 @@ pub(super) const DIALECT: Dialect = Dialect::Cohere;
 pub(super) const PATH: &str = "/v2/chat";
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("strict", "../../../strict_tools"),
     ("arguments", "function/arguments"),
     ("call_id", "tool_call_id"),

@@ -16,7 +16,7 @@ const PREFIX: &str = "/v1beta/models/";
 
 /// Where canonical fields stand on the wire. A part's origin is the whole part, because its
 /// signature stands beside the call. What a candidate and the counts add is found by its own name.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("frequency_penalty", "generationConfig/frequencyPenalty"),
     ("presence_penalty", "generationConfig/presencePenalty"),
     ("answers", "generationConfig/candidateCount"),

@@ -50,7 +50,7 @@ pub(super) fn profile(era: Era) -> Profile {
 }
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("parameters", "inputSchema"),
     ("output", "outputSchema"),
     ("call_id", "id"),

@@ -21,7 +21,7 @@ pub(super) const EMBEDS: Form = Form::Listed {
 };
 
 /// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("answers", "n"),
     ("instructions", "messages/0"),
     ("seed", "random_seed"),

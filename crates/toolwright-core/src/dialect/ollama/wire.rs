@@ -12,7 +12,7 @@ pub(super) const DIALECT: Dialect = Dialect::Ollama;
 pub(super) const PATH: &str = "/api/chat";
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("frequency_penalty", "options/frequency_penalty"),
     ("presence_penalty", "options/presence_penalty"),
     ("usage", ""),

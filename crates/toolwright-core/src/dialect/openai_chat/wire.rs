@@ -12,7 +12,7 @@ use crate::object;
 
 /// Where canonical fields stand on the wire. The id of a call stands beside the object that holds
 /// its name and arguments.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("answers", "n"),
     ("id", "../id"),
     ("cache", "prompt_cache_breakpoint"),

@@ -165,7 +165,7 @@ pub(super) const LOADED: &str = note!("namespace");
 pub(super) const ADDITIONAL: &str = note!("additional_tools");
 
 /// Where canonical fields stand on the wire.
-pub(super) const SPELLING: &[(&str, &str)] = &[
+pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("logprobs", "include"),
     ("/id", "id"),
     ("ending", ""),
