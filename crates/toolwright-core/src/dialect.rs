@@ -52,14 +52,14 @@ impl Dialect {
     }
 }
 
-/// The codec of a dialect or of a vendor's row, by id.
+/// Finds the codec of a dialect or of a vendor's preset, by id.
 pub fn lookup(id: &str) -> Option<&'static dyn ChatCodec> {
     let dialect = id.parse().ok().and_then(Dialect::codec);
     dialect.or_else(|| vendors::find(id).map(|vendor| &vendor.codec as &dyn ChatCodec))
 }
 
-/// Whether two codecs are one: codecs without fields may lie at the same address, and rows share a
-/// dialect, so it takes both to tell.
+/// Whether two codecs are the same. Compares dialect and address, because codecs without fields may have
+/// the same address, and presets share a dialect.
 pub fn is_same(one: &dyn ChatCodec, other: &dyn ChatCodec) -> bool {
     one.dialect() == other.dialect() && std::ptr::addr_eq(one, other)
 }

@@ -23,7 +23,7 @@ const DIALECTS: &[&str] = &[
     "vendors",
 ];
 
-/// Rows and the dialect that they are a row of.
+/// Dialects and presets that build on the codec of another dialect.
 const PARENTS: &[(&str, &str)] =
     &[("deepseek", "openai_chat"), ("vendors", "openai_chat"), ("mistral", "openai_chat")];
 
@@ -77,7 +77,7 @@ fn mentions(file: &Source) -> BTreeMap<String, usize> {
 }
 
 fn parent(dialect: &str) -> Option<&'static str> {
-    PARENTS.iter().find(|(row, _)| *row == dialect).map(|(_, parent)| *parent)
+    PARENTS.iter().find(|(child, _)| *child == dialect).map(|(_, parent)| *parent)
 }
 
 /// A dialect imports no other but its declared parent.

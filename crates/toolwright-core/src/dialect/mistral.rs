@@ -1,6 +1,6 @@
 //! Mistral, `POST /v1/chat/completions`.
 //!
-//! Not a row on `OpenAI` Chat: content is chunks with thinking at its place, calls stream whole,
+//! Not a preset of `OpenAI` Chat: content is chunks with thinking at its place, calls stream whole,
 //! errors and required fields differ.
 
 mod fault;

@@ -1,7 +1,7 @@
-//! Vendors who speak OpenAI's Chat Completions, as rows of one table.
+//! Presets for vendors that speak OpenAI's Chat Completions.
 //!
-//! A row says where the vendor is, which variable holds its key, and in what it differs. What a
-//! vendor does not document is left as OpenAI has it.
+//! A preset has the address of the vendor, the variable of its key, and its differences from OpenAI.
+//! What a vendor does not document is as OpenAI has it.
 
 use crate::codec::Target;
 use crate::codec::{Form, Most};
@@ -11,22 +11,22 @@ use crate::dialect::openai_chat::{
 use crate::model::part::MediaKind;
 use crate::profile::{LateSystem, Profile};
 
-/// One vendor.
+/// A vendor that speaks OpenAI's Chat Completions, with its quirks.
 #[derive(Debug, Clone, Copy)]
-pub struct Vendor {
+pub struct VendorPreset {
     /// The id used wherever a dialect's id is
     pub id: &'static str,
-    /// The address before the codec's path; `None` where everybody has another
+    /// The address before the codec's path; `None` if every installation has its own
     pub base_url: Option<&'static str>,
-    /// The variable that holds the key; `None` where none is needed
+    /// The environment variable that holds the key; `None` if no key is needed
     pub key_env: Option<&'static str>,
-    /// How it speaks
+    /// The codec
     pub codec: OpenaiChat,
 }
 
-/// All of them.
-pub static VENDORS: &[Vendor] = &[
-    Vendor {
+/// All presets.
+pub static PRESETS: &[VendorPreset] = &[
+    VendorPreset {
         id: "moonshot",
         base_url: Some("https://api.moonshot.ai"),
         key_env: Some("MOONSHOT_API_KEY"),
@@ -38,7 +38,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "zhipu",
         base_url: Some("https://open.bigmodel.cn/api/paas"),
         key_env: Some("ZHIPUAI_API_KEY"),
@@ -70,7 +70,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "qwen",
         base_url: Some("https://dashscope.aliyuncs.com/compatible-mode"),
         key_env: Some("DASHSCOPE_API_KEY"),
@@ -97,7 +97,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "groq",
         base_url: Some("https://api.groq.com/openai"),
         key_env: Some("GROQ_API_KEY"),
@@ -112,7 +112,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "openrouter",
         base_url: Some("https://openrouter.ai/api"),
         key_env: Some("OPENROUTER_API_KEY"),
@@ -141,13 +141,13 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "xai",
         base_url: Some("https://api.x.ai"),
         key_env: Some("XAI_API_KEY"),
         codec: OpenaiChat::new(&Quirks { rules: thinks_in_text, ..OPENAI }),
     },
-    Vendor {
+    VendorPreset {
         id: "vllm",
         base_url: Some("http://localhost:8000"),
         key_env: None,
@@ -159,7 +159,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "lmstudio",
         base_url: Some("http://localhost:1234"),
         key_env: None,
@@ -174,7 +174,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "together",
         base_url: Some("https://api.together.ai"),
         key_env: Some("TOGETHER_API_KEY"),
@@ -186,7 +186,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "fireworks",
         base_url: Some("https://api.fireworks.ai/inference"),
         key_env: Some("FIREWORKS_API_KEY"),
@@ -197,7 +197,7 @@ pub static VENDORS: &[Vendor] = &[
             ..OPENAI
         }),
     },
-    Vendor {
+    VendorPreset {
         id: "siliconflow",
         base_url: Some("https://api.siliconflow.cn"),
         key_env: Some("SILICONFLOW_API_KEY"),
@@ -222,7 +222,7 @@ pub static VENDORS: &[Vendor] = &[
         }),
     },
     // Small projects put flat tools beside chat messages, and know no integers.
-    Vendor {
+    VendorPreset {
         id: "openai-flat",
         base_url: None,
         key_env: None,
@@ -240,9 +240,9 @@ pub static VENDORS: &[Vendor] = &[
     },
 ];
 
-/// A row by its id.
-pub fn find(id: &str) -> Option<&'static Vendor> {
-    VENDORS.iter().find(|vendor| vendor.id == id)
+/// Finds a preset by its id.
+pub fn find(id: &str) -> Option<&'static VendorPreset> {
+    PRESETS.iter().find(|vendor| vendor.id == id)
 }
 
 /// Kimi, which thinks unless told otherwise; the evidence is in the page on vendors.

@@ -14,7 +14,7 @@ pub enum Dialect {
     Anthropic,
     /// AWS Bedrock Converse
     Bedrock,
-    /// DeepSeek, a row on OpenAI Chat
+    /// DeepSeek, on OpenAI Chat
     Deepseek,
     /// Google Gemini `generateContent`
     Gemini,

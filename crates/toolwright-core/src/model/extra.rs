@@ -62,7 +62,7 @@ impl Extra {
         self.0.as_ref().map(|inner| &inner.fields)
     }
 
-    /// The fields, if they can be written in a dialect: its own or that of its parent or row.
+    /// The fields, if they can be written in a dialect: its own, or one that shares its wire format.
     pub fn for_dialect(&self, dialect: Dialect) -> Option<&Object> {
         self.0
             .as_ref()

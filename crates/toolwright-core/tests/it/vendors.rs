@@ -1,6 +1,6 @@
 //! DeepSeek and the table of vendors: rows on OpenAI Chat.
 
-use toolwright_core::dialect::vendors::{VENDORS, find};
+use toolwright_core::dialect::vendors::{PRESETS, find};
 use toolwright_core::dialect::{
     ChatCodec, Dialect, ReplyContext, Target, ToolCodec, WireReply, WireRequest, is_same, lookup,
 };
@@ -23,7 +23,7 @@ fn request(codec: &dyn ChatCodec, text: &str) -> Request {
 #[test]
 fn a_codec_is_the_same_as_no_other() {
     let dialects = Dialect::ALL.into_iter().filter(|each| each.codec().is_some()).map(Dialect::id);
-    let ids: Vec<&str> = dialects.chain(VENDORS.iter().map(|vendor| vendor.id)).collect();
+    let ids: Vec<&str> = dialects.chain(PRESETS.iter().map(|vendor| vendor.id)).collect();
     for one in &ids {
         for other in &ids {
             let same = is_same(lookup(one).unwrap(), lookup(other).unwrap());
@@ -55,11 +55,11 @@ fn ids_of_dialects_and_vendors_are_looked_up() {
 
 #[test]
 fn every_row_is_whole() {
-    let mut ids: Vec<&str> = VENDORS.iter().map(|vendor| vendor.id).collect();
+    let mut ids: Vec<&str> = PRESETS.iter().map(|vendor| vendor.id).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), VENDORS.len());
-    for vendor in VENDORS {
+    assert_eq!(ids.len(), PRESETS.len());
+    for vendor in PRESETS {
         assert!(vendor.id.parse::<Dialect>().is_err(), "{}", vendor.id);
         let wire = vendor.codec.encode_request(Request::default());
         assert!(wire.path.ends_with("/chat/completions"), "{}", vendor.id);

@@ -178,7 +178,7 @@ fn usual_dialect(id: &str) -> Option<&str> {
 /// The ids of dialects and rows that an upstream can speak.
 fn dialects() -> Vec<&'static str> {
     let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
-    dialects.map(Dialect::id).chain(VENDORS.iter().map(|vendor| vendor.id)).collect()
+    dialects.map(Dialect::id).chain(PRESETS.iter().map(|vendor| vendor.id)).collect()
 }
 
 fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {

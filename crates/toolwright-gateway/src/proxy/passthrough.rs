@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use toolwright::upstream::IncomingBody;
 use toolwright_core::dialect::ChatCodec;
-use toolwright_core::dialect::Watch;
+use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::event::Event;
 use toolwright_core::frame::{FrameWriter, Framing};
 use toolwright_core::translate::{Options, StreamReader, Translator};
@@ -37,11 +37,11 @@ pub struct PassthroughBody {
 /// Reads a reply that passes through.
 pub enum Observer {
     /// Reads a stream, frame by frame
-    Stream(&'static dyn ChatCodec, Box<StreamReader>, Vec<Event>, Watch),
+    Stream(&'static dyn ChatCodec, Box<StreamReader>, Vec<Event>, ResponseSummary),
     /// Reads a whole reply, at its end
     Whole(&'static dyn ChatCodec, Vec<Bytes>, usize, Share),
     /// Has stopped at a frame that could not be read
-    Seen(Watch),
+    Seen(ResponseSummary),
     /// Reads nothing, because the reply is too long or there is no memory for it
     Off,
 }
@@ -55,8 +55,8 @@ const MAX_OBSERVED_BODY: usize = 4 << 20;
 impl Observer {
     /// Creates an observer of a stream.
     pub fn stream(codec: &'static dyn ChatCodec, framing: Framing) -> Observer {
-        let reader = Box::new(StreamReader::watching(codec).framed(framing));
-        Observer::Stream(codec, reader, Vec::new(), Watch::default())
+        let reader = Box::new(StreamReader::summarizing(codec).framed(framing));
+        Observer::Stream(codec, reader, Vec::new(), ResponseSummary::default())
     }
 
     /// Creates an observer of a whole reply.
@@ -68,7 +68,7 @@ impl Observer {
         match self {
             Observer::Stream(_, reader, events, watch) => {
                 let read = reader.push(bytes, events);
-                events.drain(..).for_each(|event| watch.see(&event));
+                events.drain(..).for_each(|event| watch.update(&event));
                 if read.is_err() || watch.calls.len() > MAX_CALLS {
                     *self = Observer::Seen(std::mem::take(watch));
                 }
@@ -102,7 +102,7 @@ impl Observer {
     }
 
     /// The summary of a stream so far.
-    fn seen(self) -> Option<Watch> {
+    fn seen(self) -> Option<ResponseSummary> {
         match self {
             Observer::Stream(_, _, _, watch) | Observer::Seen(watch) => Some(watch),
             Observer::Whole(..) | Observer::Off => None,
@@ -110,13 +110,13 @@ impl Observer {
     }
 
     /// The summary of the reply, after its last byte.
-    fn end(self, ids: Option<&PassedAnswer>) -> Option<Watch> {
+    fn end(self, ids: Option<&PassedAnswer>) -> Option<ResponseSummary> {
         match self {
             Observer::Stream(_, mut reader, mut events, mut watch) => {
                 // A stream that cannot be read to its end was seen as far as it could be.
                 let _ = reader.finish(&mut events);
                 for event in &events {
-                    watch.see(event);
+                    watch.update(event);
                 }
                 Some(watch)
             }
@@ -132,7 +132,10 @@ impl Observer {
                     return None;
                 }
                 // The client gets the bytes unchanged, but the exchange is recorded as failed.
-                Some(Watch::of_bytes(codec, &body).unwrap_or_else(Watch::unreadable))
+                Some(
+                    ResponseSummary::from_bytes(codec, &body)
+                        .unwrap_or_else(ResponseSummary::unreadable),
+                )
             }
             Observer::Seen(watch) => Some(watch),
             Observer::Off => None,
@@ -174,7 +177,7 @@ impl PassthroughBody {
         let observer = std::mem::replace(&mut self.observer, Observer::Off);
         let (open, stream_end) = (observer.is_open(), observer.stream_end());
         let watch = observer.end(self.ids.as_ref());
-        let complete = watch.as_ref().is_some_and(Watch::is_complete);
+        let complete = watch.as_ref().is_some_and(ResponseSummary::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut finalizer) = self.finalizer.take() else { return Poll::Ready(None) };
         finalizer.recorder.set_fault(fault.as_ref().map(|fault| fault.class));

@@ -104,13 +104,13 @@ impl TranslatingBody {
                 let size = data.map_or(0, Bytes::len);
                 self.received += size;
                 // Some dialects hold a call back until it is complete, so the size must be bounded.
-                let more = if self.received > LONGEST || self.writer.watch().calls.len() > MAX_CALLS
-                {
-                    self.events.push(Event::Fault(too_long()));
-                    false
-                } else {
-                    read(frame, reader, &mut self.events)
-                };
+                let more =
+                    if self.received > LONGEST || self.writer.summary().calls.len() > MAX_CALLS {
+                        self.events.push(Event::Fault(too_long()));
+                        false
+                    } else {
+                        read(frame, reader, &mut self.events)
+                    };
                 self.unread = if self.events.is_empty() { self.unread + size } else { 0 };
                 self.write(span);
                 Poll::Ready(more)
@@ -120,7 +120,7 @@ impl TranslatingBody {
                 let span = BusySpan::start();
                 let more = event.is_some();
                 self.events.extend(event);
-                if !more && !self.writer.watch().is_over() {
+                if !more && !self.writer.summary().is_over() {
                     self.events.push(Event::Fault(broken_off()));
                 }
                 self.write(span);
@@ -146,7 +146,7 @@ impl TranslatingBody {
                 self.writer.write([Event::Fault(fault)], &mut self.out);
             }
         }
-        if !self.has_room() && !self.writer.watch().is_over() {
+        if !self.has_room() && !self.writer.summary().is_over() {
             self.writer.write([Event::Fault(Full::Now.into())], &mut self.out);
         }
         if let Some(finalizer) = &mut self.finalizer {
@@ -177,7 +177,7 @@ impl TranslatingBody {
     fn take_finalizer(&mut self) -> Option<Finalizer> {
         let mut finalizer = self.finalizer.take()?;
         finalizer.recorder.set_response_report(self.writer.report());
-        finalizer.recorder.add_reply(self.writer.watch().clone());
+        finalizer.recorder.add_reply(self.writer.summary().clone());
         Some(finalizer)
     }
 }
@@ -248,7 +248,7 @@ impl Body for TranslatingBody {
             if this.finalizer.is_none() {
                 return Poll::Ready(None);
             }
-            let more = ready!(this.poll_source(context)) && !this.writer.watch().is_over();
+            let more = ready!(this.poll_source(context)) && !this.writer.summary().is_over();
             let bytes = Bytes::from(std::mem::take(&mut this.out));
             if let Some(finalizer) = this.finalizer.as_mut().filter(|_| !bytes.is_empty()) {
                 finalizer.recorder.add_sent(&bytes);
@@ -256,7 +256,7 @@ impl Body for TranslatingBody {
             if !more {
                 let capture =
                     this.finalizer.as_ref().and_then(|finalizer| finalizer.capture.as_ref());
-                if let Some(capture) = capture.filter(|_| this.writer.watch().is_complete()) {
+                if let Some(capture) = capture.filter(|_| this.writer.summary().is_complete()) {
                     capture.end_of_stream(&bytes);
                 }
                 this.end(context);

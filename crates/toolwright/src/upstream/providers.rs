@@ -6,7 +6,7 @@
 //! environment → discover → every Remote whose key is there
 //! ```
 //!
-//! OpenAI-compatible vendors are rows of core's [`VENDORS`]; the table here has the others. The
+//! OpenAI-compatible vendors are presets of the core ([`PRESETS`]); the table here has the others. The
 //! environment is a parameter, so that nothing depends on the process but [`process`].
 
 mod aws;
@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use toolwright_core::dialect::vendors::{self, VENDORS, Vendor};
+use toolwright_core::dialect::vendors::{self, PRESETS, VendorPreset};
 use toolwright_core::dialect::{
     ChatCodec, anthropic, bedrock, cohere, deepseek, gemini, mistral, ollama, openai_chat,
     openai_responses,
@@ -175,11 +175,11 @@ static OWN: [Known; 9] = [
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Known> {
-    OWN.iter().copied().chain(VENDORS.iter().filter_map(of_row))
+    OWN.iter().copied().chain(PRESETS.iter().filter_map(of_preset))
 }
 
 /// A vendor's row, unless everybody has it at another address.
-fn of_row(vendor: &'static Vendor) -> Option<Known> {
+fn of_preset(vendor: &'static VendorPreset) -> Option<Known> {
     Some(Known {
         id: vendor.id,
         dialect: vendor.id,
@@ -196,7 +196,7 @@ fn of_row(vendor: &'static Vendor) -> Option<Known> {
 /// One by its id.
 pub fn find(id: &str) -> Option<Known> {
     let own = OWN.iter().copied().find(|known| known.id == id);
-    own.or_else(|| vendors::find(id).and_then(of_row))
+    own.or_else(|| vendors::find(id).and_then(of_preset))
 }
 
 /// The first one that speaks a dialect, or a vendor's row: its address and its way with keys are

@@ -39,7 +39,7 @@ pub(super) fn take_reasoning(
     }
 }
 
-/// Notes the name of the field that thinking was read from, if it is not the row's own.
+/// Notes the name of the field that thinking was read from, if it is not the preset's own.
 pub(super) fn reasoning_extra(key: &'static str, quirks: &Quirks) -> Extra {
     let mut extra = Extra::NONE;
     if key != quirks.reasoning {

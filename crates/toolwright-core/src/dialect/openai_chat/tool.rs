@@ -68,7 +68,7 @@ pub(super) fn encode(tool: &Tool, quirks: &Quirks) -> Json {
     wire
 }
 
-/// `{"type": kind, kind: {…}}`, or flat where the row asks for it.
+/// `{"type": kind, kind: {…}}`, or flat where the preset asks for it.
 fn wrap(kind: &'static str, inner: Object, extra: &Extra, quirks: &Quirks) -> Json {
     let outer = object! {"type": kind};
     Json::Object(match quirks.tool_shape {
