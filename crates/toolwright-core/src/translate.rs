@@ -7,14 +7,14 @@
 //! ```
 
 mod report;
-mod speak;
 mod stream;
+mod vendor;
 
 use std::sync::Arc;
 
 pub use report::{Entry, Report};
-pub use speak::{Speaker, StreamListener};
 pub use stream::{StreamReader, StreamTranslator, StreamWriter};
+pub use vendor::{VendorCodec, VendorStreamDecoder};
 
 use crate::codec::{
     ChatCodec, DecodeError, DecodeErrorKind, ReplyContext, Target, ToolCodec, WireReply,

@@ -12,7 +12,7 @@ use toolwright_core::event::split;
 use toolwright_core::fault::Fault;
 use toolwright_core::frame::Framing;
 use toolwright_core::request::Request;
-use toolwright_core::translate::{Report, Speaker, TranslateError};
+use toolwright_core::translate::{Report, TranslateError, VendorCodec};
 
 use super::attempt::{self, Failure};
 use super::stream::Answering;
@@ -46,8 +46,8 @@ impl Upstream for Remote {
 
 impl Remote {
     /// Speaks the dialect by the version that requests are fitted for.
-    pub(super) fn speaker(&self) -> Speaker<'_> {
-        Speaker::new(self.codec())
+    pub(super) fn vendor_codec(&self) -> VendorCodec<'_> {
+        VendorCodec::new(self.codec())
             .with_version(self.version())
             .with_think_tags(self.has_think_tags())
     }
@@ -65,7 +65,7 @@ impl Remote {
     }
 
     fn question(&self, request: Request) -> Result<Question, Fault> {
-        let spoken = self.speaker().request(request);
+        let spoken = self.vendor_codec().encode_request(request);
         self.losses().of_request(&spoken.report)?;
         Ok(Question { outgoing: attempt::outgoing(spoken.value), report: spoken.report })
     }
@@ -80,7 +80,7 @@ async fn whole(remote: &Remote, question: &Question) -> Result<Response, Failure
 
 /// Reads a whole answer.
 fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Failure> {
-    let read = remote.speaker().response(wire.clone(), &asked.aliases);
+    let read = remote.vendor_codec().decode_response(wire.clone(), &asked.aliases);
     let restored = match read {
         Ok(restored) => restored,
         Err(TranslateError::Decode(error)) => {

@@ -10,7 +10,7 @@ use http_body::Body;
 use toolwright_core::event::Event;
 use toolwright_core::fault::Fault;
 use toolwright_core::fit::Aliases;
-use toolwright_core::translate::{Report, StreamListener, TranslateError};
+use toolwright_core::translate::{Report, TranslateError, VendorStreamDecoder};
 
 use super::transport::fault;
 use super::{IncomingBody, Remote};
@@ -20,7 +20,7 @@ pub(super) struct Answering {
     remote: Remote,
     /// `None` once the answer is over
     body: Option<IncomingBody>,
-    listener: StreamListener,
+    decoder: VendorStreamDecoder,
     /// What was lost of the request, noted on the start of the answer
     lost: Report,
     read: Vec<Event>,
@@ -33,7 +33,7 @@ impl Answering {
         Answering {
             remote: remote.clone(),
             body: Some(body),
-            listener: remote.speaker().stream(aliases),
+            decoder: remote.vendor_codec().decode_stream(aliases),
             lost: asked.clone(),
             read: Vec::new(),
             events: VecDeque::new(),
@@ -63,7 +63,7 @@ impl Answering {
         {
             let read = match ready!(Pin::new(body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => self.listener.push(&bytes, &mut self.read),
+                    Ok(bytes) => self.decoder.push(&bytes, &mut self.read),
                     // Trailers say nothing in any dialect.
                     Err(_) => Ok(()),
                 },
@@ -74,7 +74,7 @@ impl Answering {
                 }
                 None => {
                     self.body = None;
-                    self.listener.finish(&mut self.read)
+                    self.decoder.finish(&mut self.read)
                 }
             };
             self.take(read);
@@ -89,7 +89,7 @@ impl Answering {
             match &mut event {
                 Event::Start(start) => self.lost.note(dialect, &mut start.extra),
                 Event::Stop(stop) => {
-                    let report = self.listener.report();
+                    let report = self.decoder.report();
                     self.remote.losses().tell(&report);
                     report.note(dialect, &mut stop.extra);
                 }

@@ -1,5 +1,5 @@
-//! One vendor, spoken to in canonical words: the way of a request that was made and not read, and
-//! of an answer that goes to the library and to no second dialect.
+//! Requests to one vendor and its replies, without a second dialect: the caller creates canonical
+//! requests and receives canonical responses.
 //!
 //! ```text
 //! request:  fit(profile) → encode
@@ -16,38 +16,38 @@ use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::profile::Profile;
 
-/// Speaks to one vendor.
+/// Encodes requests to one vendor and decodes its replies.
 #[derive(Clone, Copy)]
-pub struct Speaker<'c> {
+pub struct VendorCodec<'c> {
     codec: &'c dyn ChatCodec,
     version: Option<&'c str>,
     think_tags: bool,
 }
 
-impl<'c> Speaker<'c> {
-    /// To a vendor of one dialect.
-    pub fn new(codec: &'c dyn ChatCodec) -> Speaker<'c> {
-        Speaker { codec, version: None, think_tags: codec.has_think_tags() }
+impl<'c> VendorCodec<'c> {
+    /// Creates a codec for a vendor of one dialect.
+    pub fn new(codec: &'c dyn ChatCodec) -> VendorCodec<'c> {
+        VendorCodec { codec, version: None, think_tags: codec.has_think_tags() }
     }
 
-    /// By one version of its API, where rules depend on it.
+    /// Sets the version of the vendor's API, if rules depend on it.
     #[must_use]
-    pub fn with_version(mut self, version: Option<&'c str>) -> Speaker<'c> {
+    pub fn with_version(mut self, version: Option<&'c str>) -> VendorCodec<'c> {
         self.version = version;
         self
     }
 
-    /// Separates a leading `<think>…</think>` from the text, or does not, whatever is usual behind
-    /// this vendor.
+    /// Sets whether a leading `<think>…</think>` is separated from the text, instead of the vendor's
+    /// default.
     #[must_use]
-    pub fn with_think_tags(mut self, think_tags: bool) -> Speaker<'c> {
+    pub fn with_think_tags(mut self, think_tags: bool) -> VendorCodec<'c> {
         self.think_tags = think_tags;
         self
     }
 
-    /// Fits a request and writes it. Losses are named by their place in the canonical request. The
-    /// aliases of the report are needed for the way back.
-    pub fn request(&self, request: Request) -> Translated<WireRequest> {
+    /// Fits a request and encodes it. Paths of losses point into the canonical request. Decoding the
+    /// reply needs the aliases of the report.
+    pub fn encode_request(&self, request: Request) -> Translated<WireRequest> {
         let request = request.placed();
         let model = request.model.clone();
         let target = Target { model: model.as_deref(), version: self.version };
@@ -59,8 +59,8 @@ impl<'c> Speaker<'c> {
         Translated { value, report }
     }
 
-    /// Reads an answer and restores it.
-    pub fn response(
+    /// Decodes a response and restores it.
+    pub fn decode_response(
         &self,
         wire: WireReply,
         aliases: &Aliases,
@@ -70,9 +70,9 @@ impl<'c> Speaker<'c> {
         Ok(Translated { value, report: Report::of_losses(restorer.take_losses(), &[]) })
     }
 
-    /// Reads an answer as its bytes arrive.
-    pub fn stream(&self, aliases: &Aliases) -> StreamListener {
-        StreamListener {
+    /// Decodes a response as its bytes arrive.
+    pub fn decode_stream(&self, aliases: &Aliases) -> VendorStreamDecoder {
+        VendorStreamDecoder {
             reader: StreamReader::new(self.codec).with_think_tags(self.think_tags),
             restorer: self.restorer(aliases),
             events: Vec::new(),
@@ -85,30 +85,30 @@ impl<'c> Speaker<'c> {
     }
 }
 
-/// Takes bytes of one dialect and gives events in the names that the request had.
-pub struct StreamListener {
+/// Decodes bytes of one dialect to events, with the names of the request restored.
+pub struct VendorStreamDecoder {
     reader: StreamReader,
     restorer: Restorer,
     events: Vec<Event>,
 }
 
-impl StreamListener {
-    /// Takes some bytes and appends the events that they complete. After an error nothing more may
-    /// be pushed.
+impl VendorStreamDecoder {
+    /// Reads bytes and appends the events that they complete. After an error nothing more may be
+    /// pushed.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Event>) -> Result<(), TranslateError> {
         let read = self.reader.push(bytes, &mut self.events);
         self.restore(out);
         read
     }
 
-    /// Takes the end of the bytes.
+    /// Ends the stream.
     pub fn finish(&mut self, out: &mut Vec<Event>) -> Result<(), TranslateError> {
         let read = self.reader.finish(&mut self.events);
         self.restore(out);
         read
     }
 
-    /// What the answer lost since this was last asked.
+    /// Losses since the last report.
     pub fn report(&mut self) -> Report {
         Report::of_losses(self.restorer.take_losses(), &[])
     }

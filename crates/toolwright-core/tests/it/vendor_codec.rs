@@ -5,15 +5,15 @@ use toolwright_core::event::join::join;
 use toolwright_core::fit::Aliases;
 use toolwright_core::part::CacheMark;
 use toolwright_core::tool::ToolKind;
-use toolwright_core::translate::Speaker;
+use toolwright_core::translate::VendorCodec;
 use toolwright_core::{Json, Message, Part, Request, Response, Tool};
 
 use crate::fixtures;
 
-fn said(dialect: Dialect, request: Request) -> (Json, Vec<String>) {
-    let spoken = Speaker::new(dialect.codec().unwrap()).request(request);
-    let losses = spoken.report.losses.iter().map(|entry| entry.path.clone()).collect();
-    (spoken.value.body, losses)
+fn encode(dialect: Dialect, request: Request) -> (Json, Vec<String>) {
+    let encoded = VendorCodec::new(dialect.codec().unwrap()).encode_request(request);
+    let losses = encoded.report.losses.iter().map(|entry| entry.path.clone()).collect();
+    (encoded.value.body, losses)
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn losses_are_named_by_their_place_in_the_request() {
     let mut tool = Tool::function("now", Json::parse(r#"{"type":"object"}"#).unwrap());
     tool.cache = Some(CacheMark::default());
     let request = Request::new([Message::system("be brief"), user]).with_tools([tool]);
-    let (_, losses) = said(Dialect::Cohere, request);
+    let (_, losses) = encode(Dialect::Cohere, request);
     assert_eq!(losses, ["/tools/0/cache", "/messages/0/parts/0/cache"]);
 }
 
@@ -35,7 +35,7 @@ fn hosted_tools_are_meant_for_the_vendor_that_is_asked() {
         ..Tool::default()
     };
     let request = Request::new([Message::user("hi")]).with_tools([hosted]);
-    let (body, losses) = said(Dialect::OpenaiResponses, request);
+    let (body, losses) = encode(Dialect::OpenaiResponses, request);
     assert_eq!(body.pointer("/tools/0/type").and_then(Json::as_str), Some("web_search"));
     assert_eq!(losses, [""; 0]);
 }
@@ -43,33 +43,33 @@ fn hosted_tools_are_meant_for_the_vendor_that_is_asked() {
 #[test]
 fn a_stream_is_asked_for_its_counts() {
     let request = Request { stream: Some(true), ..Request::new([Message::user("hi")]) };
-    let (body, _) = said(Dialect::OpenaiChat, request);
+    let (body, _) = encode(Dialect::OpenaiChat, request);
     let asked = body.pointer("/stream_options/include_usage").and_then(Json::as_bool);
     assert_eq!(asked, Some(true));
 }
 
-fn heard(codec: &dyn ChatCodec, bytes: &[u8]) -> (Response, usize) {
-    let mut listener = Speaker::new(codec).stream(&Aliases::default());
+fn decode_stream(codec: &dyn ChatCodec, bytes: &[u8]) -> (Response, usize) {
+    let mut decoder = VendorCodec::new(codec).decode_stream(&Aliases::default());
     let mut events = Vec::new();
     for byte in bytes.chunks(7) {
-        listener.push(byte, &mut events).unwrap();
+        decoder.push(byte, &mut events).unwrap();
     }
-    listener.finish(&mut events).unwrap();
-    (join(events).unwrap(), listener.report().losses.len())
+    decoder.finish(&mut events).unwrap();
+    (join(events).unwrap(), decoder.report().losses.len())
 }
 
 #[test]
 fn nothing_that_a_vendor_answers_is_lost_on_the_way_to_the_library() {
     for codec in fixtures::codecs() {
-        let speaker = Speaker::new(codec);
+        let vendor = VendorCodec::new(codec);
         for (name, wire) in fixtures::replies(codec.dialect()) {
             let direct = codec.decode_response(wire.clone()).unwrap();
-            let restored = speaker.response(wire, &Aliases::default()).unwrap();
+            let restored = vendor.decode_response(wire, &Aliases::default()).unwrap();
             assert_eq!(restored.report.losses, [], "{name}");
             assert_eq!(with_ids(direct), with_ids(restored.value.clone()), "{name}");
             assert!(restored.value.calls().all(|call| call.id.is_some()), "{name}");
         }
-        let (streamed, losses) = heard(codec, &fixtures::matrix_stream(codec.dialect()));
+        let (streamed, losses) = decode_stream(codec, &fixtures::matrix_stream(codec.dialect()));
         assert_eq!((streamed.calls().count(), losses), (2, 0), "{}", codec.dialect());
     }
 }
@@ -90,7 +90,7 @@ fn calls_keep_their_names_and_their_arguments_as_they_came() {
         \"function\":{\"name\":\"now\",\"arguments\":\"{\\\"zone\\\": \"}}]}}]}\n\n\
         data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n\
         data: [DONE]\n\n";
-    let (response, losses) = heard(Dialect::OpenaiChat.codec().unwrap(), stream.as_bytes());
+    let (response, losses) = decode_stream(Dialect::OpenaiChat.codec().unwrap(), stream.as_bytes());
     let call = response.calls().next().unwrap();
     assert_eq!((call.name.as_str(), call.arguments.as_str()), ("now", "{\"zone\": "));
     assert_eq!(losses, 0);
@@ -101,7 +101,7 @@ fn a_response_tells_what_was_lost() {
     let mut user = Message::user("hi");
     user.parts[0].cache = Some(CacheMark::default());
     let codec = Dialect::Cohere.codec().unwrap();
-    let report = Speaker::new(codec).request(Request::new([user])).report;
+    let report = VendorCodec::new(codec).encode_request(Request::new([user])).report;
     let mut response = Response::new(vec![Part::text("hello")]);
     assert_eq!(response.losses().count(), 0);
     report.note(Dialect::Cohere, &mut response.extra);
