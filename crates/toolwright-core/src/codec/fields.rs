@@ -1,4 +1,4 @@
-//! An object whose known fields are taken one by one; what remains is [`Extra`].
+//! Reads the fields of a JSON object one by one; the remaining ones become [`Extra`].
 
 use super::{DecodeError, DecodeErrorKind};
 use crate::json::{Json, Key, Number, Object, Path};
@@ -7,8 +7,8 @@ use crate::model::extra::{BESIDE, Extra, HERE};
 use crate::model::origin::Origin;
 use crate::note::is_note;
 
-/// An object being decoded. A known field that is `null` counts as absent; of a repeated key the
-/// last counts, as every reader takes it, and the others are gone.
+/// An object being decoded. A known field that is `null` counts as absent. Of a repeated key the last
+/// value counts, as in other JSON readers; the others are dropped.
 #[derive(Debug)]
 pub struct Fields<'p> {
     object: Object,
@@ -31,22 +31,22 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Where this object stands.
+    /// The path of this object.
     pub fn path(&self) -> Path<'p> {
         self.path
     }
 
-    /// Where this object stands, to be kept.
+    /// The path of this object, as an origin.
     pub fn origin(&self) -> Origin {
         Origin::at(&self.path)
     }
 
-    /// A look at a field without taking it.
+    /// Returns a field without taking it.
     pub fn peek(&self, key: &str) -> Option<&Json> {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    /// A look at a string field without taking it: the tag of a union.
+    /// Returns a string field without taking it, such as the tag of a union.
     pub fn tag(&self, key: &str) -> Option<&str> {
         self.peek(key).and_then(Json::as_str)
     }
@@ -61,8 +61,8 @@ impl<'p> Fields<'p> {
         self.take(key).ok_or_else(|| self.missing(key))
     }
 
-    /// Checks that this is the body of a reply, which has at least one of these fields. A server
-    /// that answers 200 may still say that there is no such path, or that it failed.
+    /// Checks that this is the body of a reply, which has at least one of these fields. The body of a
+    /// reply with status 200 may still be an error.
     pub fn require_reply(&self, keys: &[&str]) -> Result<(), DecodeError> {
         if keys.iter().any(|key| self.peek(key).is_some()) {
             return Ok(());
@@ -88,8 +88,8 @@ impl<'p> Fields<'p> {
         self.string(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// Takes a string in which an empty one says nothing, as where the format requires an id of
-    /// somebody who has none.
+    /// Takes a string; an empty one counts as absent, for formats that require an id even if there is
+    /// none.
     pub fn filled(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
         Ok(self.string(key)?.filter(|text| !text.is_empty()))
     }
@@ -103,7 +103,7 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes a whole number; one that is too large is the largest there is.
+    /// Takes an unsigned integer, saturating.
     pub fn u64(&mut self, key: &str) -> Result<Option<u64>, DecodeError> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let count = if let Json::Number(number) = &value { number.as_count() } else { None };
@@ -128,7 +128,7 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes an array of strings, or one string that stands for itself; an absent one is empty.
+    /// Takes an array of strings, or one string; an absent one is empty.
     pub fn strings(&mut self, key: &str) -> Result<Vec<String>, DecodeError> {
         let items = match self.take(key) {
             None => return Ok(Vec::new()),
@@ -154,7 +154,7 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Whether a field is all that is left.
+    /// Whether a field is the only remaining one.
     pub fn is_sole(&self, key: &str) -> bool {
         self.object.len() == 1 && self.object.contains_key(key)
     }
@@ -164,34 +164,41 @@ impl<'p> Fields<'p> {
         self.object.insert(key, value);
     }
 
-    /// An error: a field is not what it should be.
+    /// Puts back what is left of a nested object, if there is anything, so that it stays extra.
+    pub fn put_back_rest(&mut self, key: impl Into<Key>, rest: Object) {
+        if !rest.is_empty() {
+            self.put_back(key, rest);
+        }
+    }
+
+    /// The error for a field of another type or value.
     pub fn expected(&self, key: &str, what: &'static str) -> DecodeError {
         DecodeError::expected(self.dialect, &self.path.key(key), what)
     }
 
-    /// An error: a field is not there.
+    /// The error for a missing field.
     pub fn missing(&self, key: &'static str) -> DecodeError {
         DecodeError::new(self.dialect, &self.path, DecodeErrorKind::Missing(key))
     }
 
-    /// What was not taken.
-    pub fn rest(self) -> Extra {
+    /// The remaining fields as [`Extra`].
+    pub fn into_extra(self) -> Extra {
         Extra::new(self.dialect, self.object)
     }
 
-    /// What was not taken, as an object.
+    /// The remaining fields as an object.
     pub fn into_object(self) -> Object {
         self.object
     }
 }
 
-/// Whether a key has a meaning among extra fields: a note, what stood beside the object, its place. No
-/// vendor has such a key; one that came over a wire would be taken for ours.
+/// Whether a key is reserved among extra fields. No vendor has such a key; one from a wire would be
+/// mistaken for ours.
 fn is_reserved(key: &str) -> bool {
     is_note(key) || key == BESIDE || key == HERE
 }
 
-/// Decodes each element of an array, with its place.
+/// Decodes each element of an array, with its path.
 pub fn elements<T>(
     items: Vec<Json>,
     path: &Path<'_>,

@@ -105,7 +105,7 @@ fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
         kind: ToolKind::Function(schema),
         output: fields.take("outputSchema").or_else(|| fields.take("output_schema")),
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }

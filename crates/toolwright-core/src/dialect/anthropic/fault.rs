@@ -52,7 +52,7 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
     if !rest.is_empty() {
         outer.put_back("error", rest);
     }
-    fault.extra = outer.rest();
+    fault.extra = outer.into_extra();
     Ok(fault)
 }
 

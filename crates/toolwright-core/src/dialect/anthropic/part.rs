@@ -77,7 +77,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         }),
         _ => Body::Outcome(decode_outcome(&mut fields)?),
     };
-    Ok(Part { body, signature, cache, origin, extra: fields.rest() })
+    Ok(Part { body, signature, cache, origin, extra: fields.into_extra() })
 }
 
 /// A signature of ours; an empty one is none.

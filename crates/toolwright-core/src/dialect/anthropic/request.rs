@@ -24,7 +24,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.tools = elements(fields.array("tools")?, &Path::ROOT.key("tools"), tool::decode)?;
     if let Some(choice) = fields.take("tool_choice") {
         let rest = tool::decode_choice(choice, Path::ROOT.key("tool_choice"), &mut request)?;
-        keep(&mut fields, "tool_choice", rest);
+        fields.put_back_rest("tool_choice", rest);
     }
     request.sampling.max_tokens = fields.number("max_tokens")?;
     request.sampling.temperature = fields.number("temperature")?;
@@ -35,11 +35,11 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     if let Some(wire) = fields.take("metadata") {
         let mut own = Fields::new(wire, Path::ROOT.key("metadata"), DIALECT)?;
         request.user = own.string("user_id")?;
-        keep(&mut fields, "metadata", own.into_object());
+        fields.put_back_rest("metadata", own.into_object());
     }
     decode_thinking(&mut fields, &mut request)?;
     decode_output_config(&mut fields, &mut request)?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -52,7 +52,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         _ => return Err(fields.expected("role", "user, assistant or system")),
     };
     let parts = part::decode_content(fields.need("content")?, path.key("content"))?;
-    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
 /// `thinking`: the switch and the budget are canonical, the mode and the rest are ours.
@@ -74,7 +74,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
         own.put_back("type", mode);
     }
     request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget, show });
-    keep(fields, "thinking", own.into_object());
+    fields.put_back_rest("thinking", own.into_object());
     Ok(())
 }
 
@@ -98,17 +98,10 @@ fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Resul
             schema,
             strict: None,
         }));
-        keep(&mut own, "format", format.into_object());
+        own.put_back_rest("format", format.into_object());
     }
-    keep(fields, "output_config", own.into_object());
+    fields.put_back_rest("output_config", own.into_object());
     Ok(())
-}
-
-/// What is left of a nested object stays extra, in its place.
-fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
 }
 
 /// The mode that says a switch and a budget.

@@ -40,7 +40,11 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
             fields.take(key);
         }
     }
-    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+    Ok(Start {
+        id: fields.string("id")?,
+        model: fields.string("model")?,
+        extra: fields.into_extra(),
+    })
 }
 
 /// Reads why the model stopped, from a response or a `message_delta`.
@@ -82,7 +86,7 @@ pub(super) fn decode_usage(
             own.put_back("output_tokens_details", rest);
         }
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 

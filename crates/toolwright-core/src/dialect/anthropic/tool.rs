@@ -42,7 +42,7 @@ fn function(
         cache: wire::take_cache(&mut fields),
         examples: fields.array("input_examples")?,
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }

@@ -95,7 +95,7 @@ fn read_body(fault: &mut Fault, body: Json) {
             break;
         }
     }
-    fault.extra = fields.rest();
+    fault.extra = fields.into_extra();
 }
 
 fn row_of(class: FaultClass) -> (FaultClass, &'static str, u16) {

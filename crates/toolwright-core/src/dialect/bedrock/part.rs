@@ -114,7 +114,7 @@ fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         Some(_) => return Err(fields.expected("input", "an object")),
     };
     let part = Part::call(Call { id, name, arguments }).with_origin(fields.origin());
-    Ok(part.with_extra(fields.rest()))
+    Ok(part.with_extra(fields.into_extra()))
 }
 
 fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
@@ -137,7 +137,7 @@ fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     }
     let outcome = Outcome { call_id, name: None, content, error };
     let part = Part::outcome(outcome).with_origin(fields.origin());
-    Ok(part.with_extra(fields.rest()))
+    Ok(part.with_extra(fields.into_extra()))
 }
 
 /// Reads a block of an outcome, which may also be JSON.
@@ -155,7 +155,12 @@ fn decode_reasoning(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let signature = sign(fields.string("signature")?);
     let reasoning = Reasoning::text(fields.need_string("text")?);
     let origin = fields.origin();
-    Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(Body::Reasoning(reasoning)) })
+    Ok(Part {
+        signature,
+        origin,
+        extra: fields.into_extra(),
+        ..Part::new(Body::Reasoning(reasoning))
+    })
 }
 
 /// Builds redacted reasoning. The blob is the base64 text of the wire, unchanged; Anthropic's `data`
@@ -216,7 +221,7 @@ fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part, Deco
     let name = if kind == MediaKind::Document { fields.string("name")? } else { None };
     let media = Media { kind, mime: mime.map(str::to_owned), source, name };
     let part = Part::new(Body::Media(media)).with_origin(fields.origin());
-    Ok(part.with_extra(fields.rest()))
+    Ok(part.with_extra(fields.into_extra()))
 }
 
 /// Writes a block; `None` for what [`fit`](crate::fit) would have removed.

@@ -40,7 +40,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     decode_inference_config(&mut fields, &mut request)?;
     decode_additional(&mut fields, &mut request);
     decode_output_config(&mut fields, &mut request)?;
-    request.extra.update(fields.rest());
+    request.extra.update(fields.into_extra());
     Ok(request)
 }
 
@@ -56,7 +56,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         return Err(fields.expected("content", "an array of blocks"));
     };
     let parts = part::decode_all(content, path.key("content"))?;
-    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
 fn decode_inference_config(
@@ -69,7 +69,7 @@ fn decode_inference_config(
     request.sampling.temperature = own.number("temperature")?;
     request.sampling.top_p = own.number("topP")?;
     request.sampling.stop = own.strings("stopSequences")?;
-    wire::keep(fields, "inferenceConfig", own.into_object());
+    fields.put_back_rest("inferenceConfig", own.into_object());
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn decode_additional(fields: &mut Fields<'_>, request: &mut Request) {
         request.thinking = Some(thinking);
         own.remove("thinking");
     }
-    wire::keep(fields, "additionalModelRequestFields", own);
+    fields.put_back_rest("additionalModelRequestFields", own);
 }
 
 /// Claude's `thinking`, if it is what [`encode_thinking`] would write.
@@ -121,7 +121,7 @@ fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Resul
         request.format = Some(Format::Schema(format));
         own.take("textFormat");
     }
-    wire::keep(fields, "outputConfig", own.into_object());
+    fields.put_back_rest("outputConfig", own.into_object());
     Ok(())
 }
 

@@ -60,7 +60,7 @@ pub(super) fn decode_details(mut fields: Fields<'_>, stop: &mut Stop) {
     if fields.peek("metrics").is_some_and(|metrics| metrics.same(&no_metrics())) {
         fields.take("metrics");
     }
-    stop.extra.update(fields.rest());
+    stop.extra.update(fields.into_extra());
 }
 
 fn reason_of(word: &str) -> Option<StopReason> {
@@ -86,7 +86,7 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
     if own.peek("totalTokens").and_then(Json::as_u64) == Some(total(&usage)) {
         own.take("totalTokens");
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn decode_config(
     if let Some(choice) = own.take("toolChoice") {
         request.tool_choice = Some(decode_choice(choice, path.key("toolChoice"))?);
     }
-    wire::keep(fields, "toolConfig", own.into_object());
+    fields.put_back_rest("toolConfig", own.into_object());
     Ok(())
 }
 
@@ -54,14 +54,14 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(own, path, DIALECT)?;
     let mut schema = Fields::new(fields.need("inputSchema")?, path.key("inputSchema"), DIALECT)?;
     let parameters = schema.need("json")?;
-    wire::keep(&mut fields, "inputSchema", schema.into_object());
+    fields.put_back_rest("inputSchema", schema.into_object());
     Ok(Tool {
         name: fields.need_string("name")?,
         description: fields.string("description")?,
         kind: ToolKind::Function(Some(parameters)),
         strict: fields.boolean("strict")?,
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }
@@ -99,7 +99,7 @@ fn decode_choice(wire: Json, path: Path<'_>) -> Result<ToolChoice, DecodeError> 
     let path = path.key(&kind);
     let mut fields = Fields::new(own, path, DIALECT)?;
     let name = if kind == "tool" { Some(fields.need_string("name")?) } else { None };
-    let known = fields.rest().is_empty();
+    let known = fields.into_extra().is_empty();
     Ok(match (kind.as_ref(), name) {
         ("auto", _) if known => ToolChoice::Auto,
         ("any", _) if known => ToolChoice::Required,

@@ -1,6 +1,6 @@
 //! Words and paths of Bedrock's format, each in one place.
 
-use crate::codec::{DecodeError, Defaults, Fields};
+use crate::codec::{DecodeError, Defaults};
 use crate::json::{Json, Key, Object, Path};
 use crate::model::dialect::Dialect;
 use crate::model::origin::Origin;
@@ -254,11 +254,4 @@ pub(super) fn encode_cache(cache: &CacheMark) -> Json {
     let mut mark = object! {"type": "default"};
     mark.insert_some("ttl", cache.ttl.as_deref());
     union("cachePoint", mark)
-}
-
-/// What is left of a nested object stays extra, in its place.
-pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
 }

@@ -26,7 +26,7 @@ fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut fault = Fault::new(class, fields.need_string("message")?);
     fault.request_id = fields.string("id")?;
-    fault.extra = fields.rest();
+    fault.extra = fields.into_extra();
     Ok(fault)
 }
 

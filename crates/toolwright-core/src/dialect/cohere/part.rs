@@ -58,7 +58,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
             let at = path.key("image_url");
             let mut image = Fields::new(fields.need("image_url")?, at, DIALECT)?;
             let body = Body::Media(decode_url(image.need_string("url")?));
-            keep(&mut fields, "image_url", image.into_object());
+            fields.put_back_rest("image_url", image.into_object());
             body
         }
         Some("document") => {
@@ -72,23 +72,16 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
                 }
                 _ => return Ok(Part::opaque(DIALECT, whole).with_origin(origin)),
             };
-            keep(&mut fields, "document", document.into_object());
+            fields.put_back_rest("document", document.into_object());
             body
         }
         _ => return Ok(Part::opaque(DIALECT, whole).with_origin(origin)),
     };
-    let mut extra = fields.rest();
+    let mut extra = fields.into_extra();
     if note {
         extra.insert(DIALECT, DOCUMENT, true);
     }
     Ok(Part::new(body).with_origin(origin).with_extra(extra))
-}
-
-/// What is left of a nested object stays extra, in its place.
-fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
 }
 
 /// An image at an address, or in it.
@@ -113,8 +106,8 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeErro
         name: function.need_string("name")?,
         arguments: Arguments::from_text(function.string("arguments")?.unwrap_or_default()),
     };
-    keep(&mut outer, "function", function.into_object());
-    Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.rest()))
+    outer.put_back_rest("function", function.into_object());
+    Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.into_extra()))
 }
 
 /// Reads a message of role `tool`.
@@ -127,7 +120,7 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
         content: decode_content(fields.need("content")?, path.key("content"))?,
         error: None,
     };
-    Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.rest()))
+    Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.into_extra()))
 }
 
 /// Writes content, as a string where that says it all.

@@ -33,7 +33,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.stream = fields.boolean("stream")?;
     decode_thinking(&mut fields, &mut request)?;
     decode_format(&mut fields, &mut request)?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -50,7 +50,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         }
         _ => return Err(fields.expected("role", "system, user, assistant or tool")),
     };
-    Ok(Message { role, parts, origin, extra: fields.rest() })
+    Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
 fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
@@ -74,7 +74,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
         }
     };
     request.thinking = Some(Thinking { enabled: Some(enabled), effort: None, budget, show: None });
-    keep(fields, "thinking", own.into_object());
+    fields.put_back_rest("thinking", own.into_object());
     Ok(())
 }
 
@@ -98,15 +98,8 @@ fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), D
             Format::Schema(SchemaFormat { name: None, description: None, schema, strict: None })
         }
     });
-    keep(fields, "response_format", own.into_object());
+    fields.put_back_rest("response_format", own.into_object());
     Ok(())
-}
-
-/// What is left of a nested object stays extra, in its place.
-fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
 }
 
 /// Writes a body.

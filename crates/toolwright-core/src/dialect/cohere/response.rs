@@ -35,7 +35,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
 /// Reads why the model stopped, from a response or a `message-end`; what is left is its extra.
 pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
     let word = fields.string("finish_reason")?.unwrap_or_default();
-    let mut stop = Stop { extra: fields.rest(), ..Stop::default() };
+    let mut stop = Stop { extra: fields.into_extra(), ..Stop::default() };
     match STOPS.iter().find(|(_, own)| *own == word) {
         Some((reason, _)) => stop.reason = *reason,
         None if word.is_empty() => {}
@@ -89,7 +89,7 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
         // What is written for a reply without counts.
         return Ok(None);
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 

@@ -66,8 +66,8 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
         fault.code = Some(word);
     }
     fault.retry_after_ms = inner.peek("details").and_then(retry_after);
-    wire::keep(&mut outer, "error", inner.into_object());
-    fault.extra = outer.rest();
+    outer.put_back_rest("error", inner.into_object());
+    fault.extra = outer.into_extra();
     Ok(fault)
 }
 

@@ -59,20 +59,20 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         "functionCall" => {
             let mut own = wire::open(fields.need("functionCall")?, path.key("functionCall"))?;
             let call = decode_call(&mut own)?;
-            wire::keep(&mut fields, "functionCall", own.into_object());
+            fields.put_back_rest("functionCall", own.into_object());
             Body::Call(call)
         }
         "functionResponse" => {
             let key = "functionResponse";
             let mut own = wire::open(fields.need(key)?, path.key(key))?;
             let outcome = decode_outcome(&mut own)?;
-            wire::keep(&mut fields, key, own.into_object());
+            fields.put_back_rest(key, own.into_object());
             Body::Outcome(outcome)
         }
         key => {
             let mut own = wire::open(fields.take(key).unwrap_or_default(), path.key(key))?;
             let mut media = decode_media(&mut own)?;
-            wire::keep(&mut fields, key, own.into_object());
+            fields.put_back_rest(key, own.into_object());
             if let MediaSource::Base64(data) = &mut media.source {
                 let (standard, padded) = base64::standard(std::mem::take(data));
                 *data = standard;
@@ -83,7 +83,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
             Body::Media(media)
         }
     };
-    Ok(Part { signature, origin, extra: fields.rest(), ..Part::new(body) })
+    Ok(Part { signature, origin, extra: fields.into_extra(), ..Part::new(body) })
 }
 
 /// A part that stays as it is.

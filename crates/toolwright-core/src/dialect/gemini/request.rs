@@ -48,7 +48,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     request.tools = tool::decode_all(wire::list(&mut fields, "tools")?, Path::ROOT.key("tools"))?;
     tool::decode_config(&mut fields, &mut request)?;
     decode_config(&mut fields, &mut request)?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -66,7 +66,7 @@ fn decode_instructions(wire: Json) -> Result<Message, DecodeError> {
     }
     let mut fields = wire::open(wire, path)?;
     let parts = part::decode_all(wire::list(&mut fields, "parts")?, path.key("parts"))?;
-    Ok(Message { extra: fields.rest(), origin, ..Message::new(Role::System, parts) })
+    Ok(Message { extra: fields.into_extra(), origin, ..Message::new(Role::System, parts) })
 }
 
 fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
@@ -82,7 +82,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         fields.put_back(note!("role"), word);
     }
     let parts = part::decode_all(wire::list(&mut fields, "parts")?, path.key("parts"))?;
-    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
 /// `generationConfig`: limits, thinking and format are canonical, the rest stays extra in place.
@@ -104,7 +104,7 @@ fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), Dec
     };
     request.thinking = decode_thinking(&mut own, root)?;
     request.format = decode_format(&mut own, root)?;
-    wire::keep(root, "generationConfig", own.into_object());
+    root.put_back_rest("generationConfig", own.into_object());
     Ok(())
 }
 
@@ -135,7 +135,7 @@ fn decode_thinking(
         Some(flag) => own.put_back("includeThoughts", flag),
         None => {}
     }
-    wire::keep(config, "thinkingConfig", own.into_object());
+    config.put_back_rest("thinkingConfig", own.into_object());
     Ok(Some(thinking).filter(|thinking| *thinking != Thinking::default()))
 }
 

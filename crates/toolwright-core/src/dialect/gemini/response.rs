@@ -59,13 +59,13 @@ pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, 
         let mut content = wire::open(content, path)?;
         parts = part::decode_each(wire::list(&mut content, "parts")?, path.key("parts"))?;
         content.take("role");
-        wire::keep(&mut fields, "content", content.into_object());
+        fields.put_back_rest("content", content.into_object());
     }
     if fields.peek("index").and_then(Json::as_u64) == Some(0) {
         fields.take("index");
     }
     let word = wire::word(&mut fields, "finishReason", wire::STOP_NUMBERS)?;
-    Ok(Candidate { parts, word, extra: fields.rest() })
+    Ok(Candidate { parts, word, extra: fields.into_extra() })
 }
 
 /// Why the model stopped, by a finish reason and what the candidate says beside it.
@@ -108,7 +108,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     Ok(Start {
         id: fields.string("responseId")?,
         model: fields.string("modelVersion")?,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     })
 }
 
@@ -134,7 +134,7 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
             (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         },
         reasoning: thoughts,
-        extra: own.rest(),
+        extra: own.into_extra(),
         ..Usage::default()
     };
     let tools = tool_use(&usage);

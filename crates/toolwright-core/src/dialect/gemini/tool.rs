@@ -90,7 +90,7 @@ fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
         kind: ToolKind::Function(parameters),
         output,
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     };
     if subset.is_some() {
@@ -164,9 +164,9 @@ pub(super) fn decode_config(
     let mut own = wire::open(wire, path)?;
     if let Some(wire) = own.take("functionCallingConfig") {
         let rest = decode_calling(wire, path.key("functionCallingConfig"), root, request)?;
-        wire::keep(&mut own, "functionCallingConfig", rest);
+        own.put_back_rest("functionCallingConfig", rest);
     }
-    wire::keep(root, "toolConfig", own.into_object());
+    root.put_back_rest("toolConfig", own.into_object());
     Ok(())
 }
 

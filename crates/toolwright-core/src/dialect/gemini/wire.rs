@@ -190,13 +190,6 @@ pub(super) fn word(
     fields.string(key)
 }
 
-/// What is left of a nested object stays extra, in its place.
-pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
-}
-
 /// A key in camel case.
 pub(super) fn camel(key: &str) -> Cow<'_, str> {
     let snake = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';

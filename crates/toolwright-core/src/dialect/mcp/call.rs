@@ -38,7 +38,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         Some(_) => return Err(fields.expected("arguments", "an object")),
     };
     let part = Part::call(Call { id: None, name, arguments }).with_origin(fields.origin());
-    Ok(part.with_extra(fields.rest()))
+    Ok(part.with_extra(fields.into_extra()))
 }
 
 /// Writes the parameters of a call.
@@ -71,7 +71,7 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Par
     }
     let error = fields.boolean("isError")?;
     let outcome = Outcome { content, error, ..Outcome::default() };
-    Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 /// Whether an era takes a value as structured content: only objects before 2026-07-28

@@ -28,7 +28,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, Decod
         output,
         annotations: fields.object("annotations")?,
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }

@@ -68,7 +68,7 @@ pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault
         None => {}
     }
     fault.param = fields.string("param")?;
-    fault.extra = fields.rest();
+    fault.extra = fields.into_extra();
     Ok(fault)
 }
 

@@ -98,7 +98,7 @@ pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         }
         kind => Body::Media(media::decode(kind, &mut fields)?),
     };
-    Ok(Part { body, signature, cache: None, origin, extra: fields.rest() })
+    Ok(Part { body, signature, cache: None, origin, extra: fields.into_extra() })
 }
 
 /// Whether a chunk has a canonical form: references and resources have none, nor has thinking
@@ -173,13 +173,13 @@ pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, De
         Some(_) => return Err(function.expected("arguments", "a string or an object")),
     };
     let name = function.string("name")?;
-    wire::keep(&mut fields, "function", function.into_object());
+    fields.put_back_rest("function", function.into_object());
     let id = wire::take_id(&mut fields, "id")?;
     let index = fields.u64("index")?;
     if fields.tag("type") == Some("function") {
         fields.take("type");
     }
-    Ok(Fragment { id, name, text, index, extra: fields.rest() })
+    Ok(Fragment { id, name, text, index, extra: fields.into_extra() })
 }
 
 impl Fragment {
@@ -239,7 +239,7 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
         error: None,
     };
     let part = Part::outcome(outcome).with_origin(fields.origin());
-    Ok(part.with_extra(fields.rest()))
+    Ok(part.with_extra(fields.into_extra()))
 }
 
 /// Writes a message with role `tool`.

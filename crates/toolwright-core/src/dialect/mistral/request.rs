@@ -1,6 +1,6 @@
 //! Requests.
 
-use super::wire::{self, DIALECT, PATH};
+use super::wire::{DIALECT, PATH};
 use super::{part, tool};
 use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Object, Path};
@@ -49,7 +49,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     request.stream = fields.boolean("stream")?;
     decode_thinking(&mut fields, &mut request)?;
     decode_format(&mut fields, &mut request)?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -66,7 +66,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         }
         _ => return Err(fields.expected("role", "system, user, assistant or tool")),
     };
-    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
 /// Content of somebody who must have said something: an empty string is an empty text.
@@ -111,11 +111,11 @@ fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), D
                 schema: schema.need("schema")?,
                 strict: schema.boolean("strict")?,
             };
-            wire::keep(&mut own, "json_schema", schema.into_object());
+            own.put_back_rest("json_schema", schema.into_object());
             Format::Schema(format)
         }
     });
-    wire::keep(fields, "response_format", own.into_object());
+    fields.put_back_rest("response_format", own.into_object());
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! model stops, whole or streaming.
 
 use super::part;
-use super::wire::{self, DIALECT, STOPS};
+use super::wire::{DIALECT, STOPS};
 use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
@@ -32,7 +32,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     if let Some(note) = message.remove(part::CONTENT) {
         choice.put_back(part::CONTENT, note);
     }
-    wire::keep(&mut choice, "message", message);
+    choice.put_back_rest("message", message);
     choice.take("index");
     let word = choice.string("finish_reason")?;
     let stop = decode_stop(word, choice.into_object()).settled(&parts);
@@ -47,7 +47,11 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
 /// Reads what a response says of itself; takes the fields that each chunk of a stream shares.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     fields.take("object");
-    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+    Ok(Start {
+        id: fields.string("id")?,
+        model: fields.string("model")?,
+        extra: fields.into_extra(),
+    })
 }
 
 /// Reads why the model stopped, with what else the choice says.
@@ -86,7 +90,7 @@ pub(super) fn decode_usage(
             Some(odd) => details.put_back("cached_tokens", odd),
             None => {}
         }
-        wire::keep(&mut own, "prompt_tokens_details", details.into_object());
+        own.put_back_rest("prompt_tokens_details", details.into_object());
     }
     let read = own.u64(NUM_CACHED)?;
     let is_part = read <= prompt && usage.cache_read.is_none();
@@ -101,7 +105,7 @@ pub(super) fn decode_usage(
     {
         own.put_back("total_tokens", total);
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     if read.is_some() && is_part {
         usage.extra.insert(DIALECT, COUNTED, true);
     }

@@ -2,7 +2,6 @@
 
 use crate::codec::{DecodeError, Defaults, Fields};
 use crate::codec::{Form, Most};
-use crate::json::Object;
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 
@@ -74,11 +73,4 @@ pub(super) const NO_ID: &str = "null";
 /// Takes an id; the word `null` is none.
 pub(super) fn take_id(fields: &mut Fields<'_>, key: &str) -> Result<Option<String>, DecodeError> {
     Ok(fields.string(key)?.filter(|id| id != NO_ID))
-}
-
-/// What is left of a nested object stays extra, in its place.
-pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
 }

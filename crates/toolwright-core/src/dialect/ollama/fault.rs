@@ -22,7 +22,7 @@ pub(super) fn decode(wire: WireReply) -> Fault {
 pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let message = fields.need_string("error")?;
-    Ok(Fault { extra: fields.rest(), ..Fault::new(class, message) })
+    Ok(Fault { extra: fields.into_extra(), ..Fault::new(class, message) })
 }
 
 /// Writes a reply.

@@ -86,7 +86,7 @@ pub(super) fn decode_call(
     if !rest.is_empty() {
         outer.put_back("function", rest);
     }
-    Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.rest()))
+    Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.into_extra()))
 }
 
 /// Reads a message of role `tool`.
@@ -99,7 +99,7 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
         content: decode_text(&mut fields)?.into_iter().collect(),
         error: None,
     };
-    Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.rest()))
+    Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.into_extra()))
 }
 
 /// Writes what a message says.

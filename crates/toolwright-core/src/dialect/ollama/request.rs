@@ -47,7 +47,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         Some(other) => fields.put_back("format", other),
         None => {}
     }
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -66,7 +66,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
         _ => return Err(fields.expected("role", "system, user, assistant or tool")),
     };
     let parts = part::decode_all(&mut fields, 0)?;
-    Ok(Message { role, parts, origin, extra: fields.rest() })
+    Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
 /// `options`: limits and sampling are canonical, the rest is ours.

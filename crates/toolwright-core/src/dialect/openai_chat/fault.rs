@@ -1,7 +1,6 @@
 //! Faults: `{"error": {"message", "type", "param", "code"}}`.
 
 use super::Quirks;
-use super::wire::keep;
 use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
@@ -62,7 +61,7 @@ fn decode_body(
         Some(error) => Fields::new(error, Path::ROOT.key("error"), quirks.dialect)?,
         None => {
             let message = outer.need_string("message")?;
-            return Ok(Fault { extra: outer.rest(), ..Fault::new(internal, message) });
+            return Ok(Fault { extra: outer.into_extra(), ..Fault::new(internal, message) });
         }
     };
     let message = inner.need_string("message")?;
@@ -82,8 +81,8 @@ fn decode_body(
         inner.put_back("type", word);
     }
     (fault.code, fault.param) = (code, param);
-    keep(&mut outer, "error", inner.into_object());
-    fault.extra = outer.rest();
+    outer.put_back_rest("error", inner.into_object());
+    fault.extra = outer.into_extra();
     Ok(fault)
 }
 

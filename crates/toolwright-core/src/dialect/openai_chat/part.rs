@@ -183,7 +183,7 @@ pub(super) fn decode_call(
         _ => decode_arguments(&mut inner),
     };
     let origin = inner.origin();
-    let extra = wire::beside(inner.rest(), outer, quirks);
+    let extra = wire::beside(inner.into_extra(), outer, quirks);
     let part = Part::call(Call { id, name, arguments });
     Ok(part.with_origin(origin).with_extra(extra))
 }
@@ -194,7 +194,7 @@ fn decode_legacy_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Par
     let call = Call { id: None, name, arguments: decode_arguments(&mut fields) };
     let origin = fields.origin();
     fields.put_back(LEGACY, true);
-    Ok(Part::call(call).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::call(call).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 /// Arguments are text; some vendors send the value itself, which the SDK lets pass.
@@ -237,7 +237,7 @@ pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<
         error: None,
     };
     let origin = fields.origin();
-    Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 /// Writes an outcome as a message of its own.

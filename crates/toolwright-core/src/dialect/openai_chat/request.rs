@@ -1,7 +1,7 @@
 //! Requests.
 
 use super::part::{self, Reader};
-use super::wire::{self, CONTENT, KEY, LEGACY, keep};
+use super::wire::{self, CONTENT, KEY, LEGACY};
 use super::{Quirks, ThinkingSwitch, tool};
 use crate::codec::{DecodeError, Fields, WireRequest, elements};
 use crate::json::{Json, Key, Object, Path};
@@ -44,7 +44,7 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError
     request.stream = fields.boolean("stream")?;
     request.thinking = decode_thinking(&mut fields, quirks)?;
     request.format = decode_format(&mut fields, quirks)?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -75,7 +75,7 @@ fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message
     if let Some(last) = parts.last_mut().filter(|last| last.cache.is_none()) {
         last.cache = wire::take_cache(&mut fields);
     }
-    Ok(Message { role, parts, origin, extra: fields.rest() })
+    Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
 /// `tools` and `tool_choice`, or the legacy `functions` and `function_call`.
@@ -121,7 +121,7 @@ fn decode_thinking(
                 if thinking.enabled.is_some() {
                     own.take("type");
                 }
-                keep(fields, "thinking", own.into_object());
+                fields.put_back_rest("thinking", own.into_object());
             }
         }
         ThinkingSwitch::Flags => {
@@ -134,7 +134,7 @@ fn decode_thinking(
                 thinking.enabled = own.boolean("enabled")?;
                 thinking.effort = own.string("effort")?;
                 thinking.budget = own.number("max_tokens")?;
-                keep(fields, "reasoning", own.into_object());
+                fields.put_back_rest("reasoning", own.into_object());
             }
         }
     }
@@ -159,7 +159,7 @@ fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Form
                 schema: inner.need("schema")?,
                 strict: inner.boolean("strict")?,
             };
-            keep(&mut own, "json_schema", inner.into_object());
+            own.put_back_rest("json_schema", inner.into_object());
             Some(Format::Schema(format))
         }
         _ => None,
@@ -167,7 +167,7 @@ fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Form
     if format.is_some() {
         own.take("type");
     }
-    keep(fields, "response_format", own.into_object());
+    fields.put_back_rest("response_format", own.into_object());
     Ok(format)
 }
 

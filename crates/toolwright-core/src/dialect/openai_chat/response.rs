@@ -9,7 +9,7 @@ pub(super) use summary::summarize;
 
 use super::Quirks;
 use super::part::{self, Reader};
-use super::wire::{CONTENT, OWN_STOPS, STOPS, keep};
+use super::wire::{CONTENT, OWN_STOPS, STOPS};
 use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
@@ -119,7 +119,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     fields.take("object");
     let id = fields.filled("id")?;
     let model = fields.string("model")?.filter(|model| !model.is_empty());
-    Ok(Start { id, model, extra: fields.rest() })
+    Ok(Start { id, model, extra: fields.into_extra() })
 }
 
 /// The count of what a cache gave. Moonshot says it beside the others, without details.
@@ -139,13 +139,13 @@ pub(super) fn decode_usage(
         let mut details = Fields::new(details, path.key("prompt_tokens_details"), quirks.dialect)?;
         usage.cache_read = details.u64(CACHED)?;
         usage.cache_write = details.u64("cache_write_tokens")?;
-        keep(&mut own, "prompt_tokens_details", details.into_object());
+        own.put_back_rest("prompt_tokens_details", details.into_object());
     }
     if let Some(details) = own.take("completion_tokens_details") {
         let mut details =
             Fields::new(details, path.key("completion_tokens_details"), quirks.dialect)?;
         usage.reasoning = details.u64("reasoning_tokens")?;
-        keep(&mut own, "completion_tokens_details", details.into_object());
+        own.put_back_rest("completion_tokens_details", details.into_object());
     }
     if usage.cache_read.is_none() {
         usage.cache_read = own.peek(CACHED).and_then(Json::as_u64);
@@ -163,7 +163,7 @@ pub(super) fn decode_usage(
             own.put_back(key, said);
         }
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 

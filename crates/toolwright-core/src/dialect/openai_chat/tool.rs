@@ -41,7 +41,7 @@ fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeErr
         description: fields.string("description")?,
         kind: ToolKind::Custom(format),
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }

@@ -170,13 +170,6 @@ pub(super) fn put_tool_cache(object: &mut Object, cache: Option<&CacheMark>) {
     }
 }
 
-/// What is left of a nested object stays extra, in its place.
-pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
-    }
-}
-
 /// Adds what stood beside a nested object to what is left of the inside.
 pub(super) fn beside(mut extra: Extra, outer: Fields<'_>, quirks: &Quirks) -> Extra {
     let outer = outer.into_object();

@@ -1,6 +1,6 @@
 //! Faults: `{"error":{"message","type","param","code"}}`, in streams also flat or in a response.
 
-use super::wire::{DIALECT, keep};
+use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
@@ -39,8 +39,8 @@ fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     }
     let mut inner = Fields::new(outer.need("error")?, Path::ROOT.key("error"), DIALECT)?;
     let mut fault = decode_error(&mut inner, class)?;
-    keep(&mut outer, "error", inner.into_object());
-    fault.extra = outer.rest();
+    outer.put_back_rest("error", inner.into_object());
+    fault.extra = outer.into_extra();
     Ok(fault)
 }
 

@@ -159,7 +159,7 @@ pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, Deco
     };
     fields.take("type");
     let parts = content::decode_all(fields.need("content")?, path.key("content"), Side::Input)?;
-    Ok(Message { role, parts, origin: fields.origin(), extra: fields.rest() })
+    Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
 fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
@@ -172,7 +172,7 @@ fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         Arguments::Free(fields.need_string("input")?)
     };
     let origin = fields.origin();
-    Ok(Part::call(Call { id, name, arguments }).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::call(Call { id, name, arguments }).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 /// Takes the name of a tool, with its namespace.
@@ -203,7 +203,7 @@ fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let call_id = fields.filled("call_id")?;
     let outcome = Outcome { call_id, name: take_name(&mut fields)?, content, error: None };
     let origin = fields.origin();
-    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
+    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra());
     if custom {
         part.extra.insert(DIALECT, CUSTOM, true);
     }
@@ -248,6 +248,6 @@ fn decode_reasoning(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         signature: signature.map(|value| Signature { dialect: DIALECT, value }),
         ..Part::new(Body::Reasoning(Reasoning { sections, redacted: false }))
             .with_origin(origin)
-            .with_extra(fields.rest())
+            .with_extra(fields.into_extra())
     })
 }

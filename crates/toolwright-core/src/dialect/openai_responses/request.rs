@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH, keep};
+use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH};
 use super::{part, tool};
 use crate::codec::{DecodeError, Fields, WireRequest};
 use crate::json::{Json, Object, Path};
@@ -86,13 +86,13 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         };
         let thinking = Thinking { effort, show, ..Thinking::default() };
         request.thinking = Some(thinking).filter(|own| *own != Thinking::default());
-        keep(&mut fields, "reasoning", reasoning.into_object());
+        fields.put_back_rest("reasoning", reasoning.into_object());
     }
     if let Some(mut text) = open(&mut fields, "text")? {
         request.format = decode_format(&mut text)?;
-        keep(&mut fields, "text", text.into_object());
+        fields.put_back_rest("text", text.into_object());
     }
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     if !input.additional.is_empty() {
         request.extra.insert(DIALECT, ADDITIONAL, Json::Array(input.additional));
     }
@@ -248,7 +248,7 @@ fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>, DecodeError> {
             strict: own.boolean("strict")?,
         }),
     };
-    keep(text, "format", own.into_object());
+    text.put_back_rest("format", own.into_object());
     Ok(Some(format))
 }
 

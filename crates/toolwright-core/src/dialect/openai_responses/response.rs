@@ -1,7 +1,7 @@
 //! Responses, and the pieces of them that a stream repeats.
 
 use super::part;
-use super::wire::{DIALECT, STOPS, keep};
+use super::wire::{DIALECT, STOPS};
 use crate::codec::{DecodeError, Fields, ReplyContext};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
@@ -38,7 +38,11 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
             fields.take(key);
         }
     }
-    Ok(Start { id: fields.string("id")?, model: fields.string("model")?, extra: fields.rest() })
+    Ok(Start {
+        id: fields.string("id")?,
+        model: fields.string("model")?,
+        extra: fields.into_extra(),
+    })
 }
 
 /// Reads why the model stopped. The vendor's own words are kept where ours would be others.
@@ -101,12 +105,12 @@ pub(super) fn decode_usage(
         let mut details = Fields::new(details, path.key("input_tokens_details"), DIALECT)?;
         usage.cache_read = details.u64("cached_tokens")?;
         usage.cache_write = details.u64("cache_write_tokens")?;
-        keep(&mut own, "input_tokens_details", details.into_object());
+        own.put_back_rest("input_tokens_details", details.into_object());
     }
     if let Some(details) = own.take("output_tokens_details") {
         let mut details = Fields::new(details, path.key("output_tokens_details"), DIALECT)?;
         usage.reasoning = details.u64("reasoning_tokens")?;
-        keep(&mut own, "output_tokens_details", details.into_object());
+        own.put_back_rest("output_tokens_details", details.into_object());
     }
     let input = own.u64("input_tokens")?;
     let output = own.u64("output_tokens")?;
@@ -122,7 +126,7 @@ pub(super) fn decode_usage(
             own.put_back(key, said);
         }
     }
-    usage.extra = own.rest();
+    usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 

@@ -47,7 +47,7 @@ fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
         description: fields.string("description")?,
         kind: ToolKind::Custom(format.map(nested_format)),
         origin: fields.origin(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..Tool::default()
     })
 }

@@ -270,7 +270,7 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
         rest.remove("ttl");
     }
     fields.take("prompt_cache_breakpoint");
-    keep(fields, "prompt_cache_breakpoint", rest);
+    fields.put_back_rest("prompt_cache_breakpoint", rest);
     Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
@@ -280,13 +280,6 @@ pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
         let mut mark = object! {"mode": "explicit"};
         mark.insert_some("ttl", cache.ttl.as_deref());
         object.insert("prompt_cache_breakpoint", mark);
-    }
-}
-
-/// What is left of a nested object stays extra, in its place.
-pub(super) fn keep(fields: &mut Fields<'_>, key: &'static str, rest: Object) {
-    if !rest.is_empty() {
-        fields.put_back(key, rest);
     }
 }
 

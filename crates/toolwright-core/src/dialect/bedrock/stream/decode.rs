@@ -103,7 +103,7 @@ impl Decoder {
             part::note_type(&mut own, "tool_use");
             let id = Some(own.need_string("toolUseId")?);
             let head = Head::Call { id, name: own.need_string("name")?, free: false };
-            self.open(at, Kind::Call, head, own.rest(), out);
+            self.open(at, Kind::Call, head, own.into_extra(), out);
         } else if let Some(held) = Held::start(&kind, own) {
             self.blocks.insert(at, Block::Held(held));
         } else {

@@ -48,7 +48,7 @@ impl StreamDecoder for Decoder {
                 // The message in it is an empty frame for what follows.
                 fields.take("delta");
                 let id = fields.string("id")?;
-                self.emit.start(Start { id, model: None, extra: fields.rest() }, out);
+                self.emit.start(Start { id, model: None, extra: fields.into_extra() }, out);
             }
             "tool-plan-delta" => self.plan_delta(message(&mut fields, path)?, out)?,
             "content-start" => self.content_start(at, message(&mut fields, path)?, out)?,

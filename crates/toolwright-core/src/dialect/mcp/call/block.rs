@@ -35,7 +35,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
             name: None,
         }),
     };
-    Ok(Part::new(body).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::new(body).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 fn decode_resource(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {

@@ -2,7 +2,7 @@
 
 use crate::codec::{DecodeError, Fields, elements};
 use crate::dialect::openai_chat::Quirks;
-use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE, keep};
+use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE};
 use crate::json::{Json, Object, Path};
 use crate::model::origin::Origin;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
@@ -86,7 +86,7 @@ fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeErr
         "input_audio" => Body::Media(decode_audio(&mut fields, quirks)?),
         _ => Body::Media(decode_file(&mut fields, quirks)?),
     };
-    Ok(Part { body, signature: None, cache, origin, extra: fields.rest() })
+    Ok(Part { body, signature: None, cache, origin, extra: fields.into_extra() })
 }
 
 /// Reads a medium by its address, or by its data in the address.
@@ -102,7 +102,7 @@ fn decode_link(
         own => {
             let mut own = Fields::new(own, path.key(key), quirks.dialect)?;
             let url = own.need_string("url")?;
-            keep(fields, key, own.into_object());
+            fields.put_back_rest(key, own.into_object());
             url
         }
     };
@@ -122,7 +122,7 @@ fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decod
         "mp3" => "audio/mpeg".to_owned(),
         other => format!("audio/{other}"),
     });
-    keep(fields, "input_audio", own.into_object());
+    fields.put_back_rest("input_audio", own.into_object());
     Ok(Media { kind: MediaKind::Audio, mime, source, name: None })
 }
 
@@ -138,7 +138,7 @@ fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decode
         None => (None, MediaSource::File(quirks.dialect, own.need_string("file_id")?)),
     };
     let name = own.string("filename")?;
-    keep(fields, "file", own.into_object());
+    fields.put_back_rest("file", own.into_object());
     Ok(Media { kind: MediaKind::Document, mime, source, name })
 }
 

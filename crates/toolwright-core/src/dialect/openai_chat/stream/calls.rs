@@ -166,6 +166,6 @@ impl Fragment {
             Some(Json::String(text)) => text,
             Some(value) => value.compact(),
         };
-        Ok(Fragment { key: None, id: None, name, text, free: false, extra: inner.rest() })
+        Ok(Fragment { key: None, id: None, name, text, free: false, extra: inner.into_extra() })
     }
 }

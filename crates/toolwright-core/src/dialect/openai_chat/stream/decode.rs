@@ -4,7 +4,7 @@ use super::calls::{Calls, Fragment};
 use super::piece;
 use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
 use crate::dialect::openai_chat::response::{self, Rest};
-use crate::dialect::openai_chat::{Quirks, fault, part, wire};
+use crate::dialect::openai_chat::{Quirks, fault, part};
 use crate::event::emit::Emitter;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::frame::Frame;
@@ -248,7 +248,7 @@ fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>,
     let Some(own) = fields.take("x_groq") else { return Ok(None) };
     let mut own = Fields::new(own, Path::ROOT.key("x_groq"), quirks.dialect)?;
     let usage = response::decode_usage(&mut own, quirks)?;
-    wire::keep(fields, "x_groq", own.into_object());
+    fields.put_back_rest("x_groq", own.into_object());
     Ok(usage)
 }
 

@@ -63,7 +63,7 @@ pub(super) fn decode_call(
     }
     let call = Call { id, name: qualified_name("", tool.kind), arguments };
     let origin = fields.origin();
-    Ok(Part::call(call).with_origin(origin).with_extra(fields.rest()))
+    Ok(Part::call(call).with_origin(origin).with_extra(fields.into_extra()))
 }
 
 /// Reads what came of a call. What a search found reaches the model with all other tools; the outcome
@@ -102,7 +102,7 @@ pub(in super::super) fn decode_outcome(
         }
     }
     let origin = fields.origin();
-    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.rest());
+    let mut part = Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra());
     part.extra.insert(DIALECT, KIND, tool.kind);
     if let Some(found) = found {
         part.extra.insert(DIALECT, FOUND, Json::Array(found));

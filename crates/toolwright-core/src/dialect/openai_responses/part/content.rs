@@ -63,7 +63,7 @@ fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
             Body::Text(fields.need_string("text")?)
         }
     };
-    let mut part = Part { body, signature: None, cache, origin, extra: fields.rest() };
+    let mut part = Part { body, signature: None, cache, origin, extra: fields.into_extra() };
     // Chat's `text` is written as what this format calls it.
     if matches!(kind.as_str(), "input_text" | "output_text") && kind != side.text_type() {
         part.extra.insert(DIALECT, wire::TYPE, kind);
@@ -116,7 +116,7 @@ fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
         "mp3" => "audio/mpeg".to_owned(),
         format => format!("audio/{format}"),
     };
-    wire::keep(fields, "input_audio", audio.into_object());
+    fields.put_back_rest("input_audio", audio.into_object());
     Ok(Media { kind: MediaKind::Audio, mime: Some(mime), source, name: None })
 }
 

@@ -51,7 +51,7 @@ fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result
         return Err(fields.expected("tools", "an array"));
     };
     let origin = fields.origin();
-    let mut namespace = Some(Namespace { description, origin, extra: fields.rest() });
+    let mut namespace = Some(Namespace { description, origin, extra: fields.into_extra() });
     let list = path.key("tools");
     for (index, item) in items.into_iter().enumerate() {
         let path = list.index(index);
