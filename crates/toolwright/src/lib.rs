@@ -84,6 +84,6 @@ pub use toolwright_core::{
     Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
     StopReason, Tool, ToolChoice, Usage, object,
 };
-pub use toolwright_core::{args, dialect, document, event, fit, json, schema};
+pub use toolwright_core::{args, dialect, document, event, fit, json, loss, profile, schema};
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

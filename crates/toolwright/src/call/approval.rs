@@ -8,9 +8,9 @@ use toolwright_core::{Call, Json, object};
 
 use super::completeness::Wholeness;
 use super::key::{self, Place};
-use crate::document::{DocumentError, Fields, read_call, write_call};
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Session;
+use toolwright_core::document::{DocumentError, Fields, read_call, write_call};
 
 /// A call that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]

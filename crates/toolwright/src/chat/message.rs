@@ -14,7 +14,7 @@ use toolwright_core::part::{Body, Part};
 use toolwright_core::{ChatCodec, Json, Message, Outcome, Request, Role, object};
 
 use super::response;
-use crate::document::{DocumentError, Fields, items};
+use toolwright_core::document::{DocumentError, Fields, items};
 
 /// Reads a list of messages.
 pub fn read_all(document: &Json) -> Result<Vec<Message>, DocumentError> {

@@ -17,7 +17,7 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part, Reasoning};
 use toolwright_core::{Arguments, Call, Json, Response, Stop, StopReason, Usage, object};
 
-use crate::document::{DocumentError, Fields, items};
+use toolwright_core::document::{DocumentError, Fields, items};
 
 /// The words for why a model stopped.
 const REASONS: [(&str, StopReason); 10] = [

@@ -12,8 +12,8 @@ use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 
 use super::{CallEntry, Entry, ExchangeEntry, Kind, time};
-use crate::document::{DocumentError, Fields, text};
 use crate::session::Caller;
+use toolwright_core::document::{DocumentError, Fields, text};
 
 impl Entry {
     /// The document, with the fields that the [ledger](super) names.

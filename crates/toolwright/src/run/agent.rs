@@ -8,9 +8,9 @@ use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 use super::error::RunError;
 use super::save;
 use super::start::Start;
-use crate::document::DocumentError;
 use crate::model::Model;
 use crate::toolbox::Toolbox;
+use toolwright_core::document::DocumentError;
 
 /// A model with instructions and tools. Clones share the tools; any number of runs may be under
 /// way at once.

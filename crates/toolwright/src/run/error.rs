@@ -4,8 +4,8 @@ use toolwright_core::Fault;
 
 use super::limit::Limit;
 use crate::call::Approval;
-use crate::document::DocumentError;
 use crate::toolbox::MissingNeed;
+use toolwright_core::document::DocumentError;
 
 /// Why a run did not finish. The run itself is still there: its messages are a legal conversation,
 /// and after a fault, a limit or a question it can go on.

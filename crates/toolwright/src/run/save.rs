@@ -25,8 +25,10 @@ use super::limit::Spent;
 use super::repeat::Failures;
 use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Wholeness};
-use crate::document::{DocumentError, Fields, read_call, read_outcome, write_call, write_outcome};
 use crate::session::Caller;
+use toolwright_core::document::{
+    DocumentError, Fields, read_call, read_outcome, write_call, write_outcome,
+};
 
 const FORMAT: &str = "toolwright.run";
 const VERSION: u64 = 1;

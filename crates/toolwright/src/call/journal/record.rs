@@ -3,8 +3,8 @@
 use toolwright_core::part::Part;
 use toolwright_core::{Json, object};
 
-use crate::document::{DocumentError, Fields, read_part, write_part};
 use crate::error::{CallError, CallErrorKind};
+use toolwright_core::document::{DocumentError, Fields, read_part, write_part};
 
 /// What the model saw, and why the call failed if it did.
 pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {

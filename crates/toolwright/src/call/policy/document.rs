@@ -4,7 +4,7 @@
 use toolwright_core::{Json, object};
 
 use super::{Condition, Glob, Policy, Rule, Test, Verdict};
-use crate::document::{DocumentError, Fields, items, text};
+use toolwright_core::document::{DocumentError, Fields, items, text};
 
 impl Verdict {
     /// The word in documents.

@@ -6,8 +6,8 @@ use toolwright_core::{Json, object};
 
 use super::super::{CallEntry, ResultSource, time};
 use super::{micros, push_list, read_caller, read_loss, read_micros, read_time, write_loss};
-use crate::document::{DocumentError, Fields};
 use crate::error::CallErrorKind;
+use toolwright_core::document::{DocumentError, Fields};
 
 impl CallEntry {
     /// What came of the call in a word: `ok`, `failed` or `waiting`.

@@ -8,8 +8,8 @@ use super::super::{ExchangeEntry, Kind, Tried, time};
 use super::page::Page;
 use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
-use crate::document::{DocumentError, Fields, text};
 use crate::error::CallErrorKind;
+use toolwright_core::document::{DocumentError, Fields, text};
 
 impl ExchangeEntry {
     pub(super) fn write(&self, out: &mut impl Page) {

@@ -4,7 +4,9 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, Response, Stop, Usage, object};
 
 use crate::chat::response::{finish_reason, stop_reason};
-use crate::document::{DocumentError, Fields, read_extra, read_part, write_extra, write_part};
+use toolwright_core::document::{
+    DocumentError, Fields, read_extra, read_part, write_extra, write_part,
+};
 
 pub(super) fn write(response: &Response) -> Object {
     let parts: Vec<Object> = response.parts.iter().map(write_part).collect();

@@ -3,7 +3,9 @@
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Message, Role, object};
 
-use crate::document::{DocumentError, Fields, read_extra, read_part, write_extra, write_part};
+use toolwright_core::document::{
+    DocumentError, Fields, read_extra, read_part, write_extra, write_part,
+};
 
 const ROLES: [(&str, Role); 5] = [
     ("system", Role::System),
