@@ -1,6 +1,7 @@
 //! The rules of the source tree: one function each, which gives where a rule is broken and what to
 //! do. A rule sees the files only as text, so that its tests need no files.
 
+mod cases;
 mod code;
 mod dependency;
 mod dialect;
@@ -132,8 +133,9 @@ const RULES: &[(&str, Rule)] = &[
     ("a crate has one integration test binary", file::has_one_test_binary),
     ("links lead somewhere", reference::links_lead_somewhere),
     ("cited sections exist", reference::cites_existing_sections),
-    ("cited cases exist", reference::cites_existing_cases),
-    ("cases list their tests", reference::cases_list_their_tests),
+    ("named sources exist", reference::names_existing_sources),
+    ("cited cases exist", cases::are_indexed),
+    ("cases list their tests", cases::list_their_tests),
     ("no document that is not here", reference::names_no_absent_document),
     ("no retired word", reference::uses_no_retired_word),
     ("no path of a machine", text::names_no_machine),

@@ -1,24 +1,18 @@
-//! Rules about references: links lead to files and headings, cited cases and sections exist, and no
-//! text refers to a document or a word that is not here any more.
+//! Rules about references: links lead to files and headings, cited sections and sources exist, and no
+//! text refers to a document or a name that is not here any more.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Finding, Source, Tree};
 
-/// The index of acceptance cases.
-const CASES: &str = "docs/cases.md";
-/// This file, which names what it forbids.
-const HERE: &str = "xtask/src/tidy/reference.rs";
-
 /// Documents that are not in the repository, with the files that may name them.
 const ABSENT: &[(&str, &[&str])] = &[
-    ("wire facts", &[]),
-    ("facts §", &[]),
-    ("design §", &[]),
-    ("design.md", &[]),
-    ("style.md", &[]),
-    ("../shared", &["CONTRIBUTING.md", "xtask/src/ci.rs", "xtask/src/recorded.rs"]),
+    (concat!("wire", " facts"), &[]),
+    (concat!("facts", " §"), &[]),
+    (concat!("design", " §"), &[]),
+    (concat!("design", ".md"), &[]),
+    (concat!("style", ".md"), &[]),
+    (concat!("../", "shared"), &["CONTRIBUTING.md", "xtask/src/ci.rs", "xtask/src/recorded.rs"]),
 ];
 
 /// A name that was replaced across the workspace.
@@ -32,6 +26,10 @@ struct Retired {
 const RETIRED: &[Retired] = &[
     Retired { word: "Exchanging", instead: "ExchangeRecorder", except: &[] },
     Retired { word: "Exchanged", instead: "ExchangeRecord", except: &[] },
+    Retired { word: "struct Relay", instead: "TranslatingBody", except: &[] },
+    Retired { word: "struct Bundle", instead: "CoalescingBody", except: &[] },
+    Retired { word: "enum Tap", instead: "Observer", except: &[] },
+    Retired { word: "struct Consult", instead: "FallbackModel", except: &[] },
     Retired { word: "mod near", instead: "suggest", except: &[] },
     Retired { word: "mod nearest", instead: "suggest", except: &[] },
 ];
@@ -73,43 +71,20 @@ pub(super) fn cites_existing_sections(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// Every case that a text cites by its number is in the index.
-pub(super) fn cites_existing_cases(tree: &Tree) -> Vec<Finding> {
-    let Some(index) = tree.get(CASES) else { return Vec::new() };
-    let known: BTreeSet<u32> = Index::of(index).cases.into_iter().map(|case| case.number).collect();
-    each_line(tree, |text| {
-        let cited = cited_cases(text).into_iter().filter(|number| !known.contains(number));
-        cited.map(|number| format!("cites case {number}; add it to {CASES}")).collect()
-    })
-}
-
-/// The index lists tests that exist, at least one for each case, and every test named after a case.
-pub(super) fn cases_list_their_tests(tree: &Tree) -> Vec<Finding> {
-    let Some(file) = tree.get(CASES) else { return Vec::new() };
-    let index = Index::of(file);
+/// Every source file that a document names by its path exists; the path may begin in the middle.
+pub(super) fn names_existing_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (line, path, name) in &index.tests {
-        let exists = |source: &Source| source.text.contains(&format!("fn {name}("));
-        if !tree.get(path).is_some_and(exists) {
-            let what = format!("lists {name} of {path}, which does not exist; correct the entry");
-            findings.push(file.finding(*line, what));
-        }
-    }
-    for case in index.cases.iter().filter(|case| case.tests.is_empty()) {
-        let what = format!("lists no test for case {}; add one", case.number);
-        findings.push(file.finding(case.line, what));
-    }
-    for source in tree.rust().filter(|source| source.path != HERE) {
-        for (at, text) in source.text.lines().enumerate() {
-            let Some((_, rest)) = text.split_once("fn ") else { continue };
-            let name = rest.split(|other: char| !is_word(other)).next().unwrap_or_default();
-            let test = (source.path.clone(), name.to_owned());
-            for number in numbers_in_name(name) {
-                let case = index.cases.iter().find(|case| case.number == number);
-                if case.is_some_and(|case| !case.tests.contains(&test)) {
-                    let what =
-                        format!("{name} is not listed under case {number} in {CASES}; add it");
-                    findings.push(source.finding(at + 1, what));
+    for file in written(tree).filter(|file| is_markdown(file)) {
+        for (line, text) in prose(&file.text) {
+            for span in spans(text).filter(|span| has_extension(span, "rs")) {
+                let is_path = span.chars().all(|own| is_word(own) || "/.-".contains(own));
+                let is_it = |source: &Source| {
+                    let before = source.path.strip_suffix(span);
+                    before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '-']))
+                };
+                if is_path && span.contains('/') && !tree.rust().any(is_it) {
+                    let what = format!("names {span}, which does not exist; correct the path");
+                    findings.push(file.finding(line, what));
                 }
             }
         }
@@ -157,7 +132,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-fn is_word(character: char) -> bool {
+pub(super) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -165,20 +140,23 @@ fn is_markdown(file: &Source) -> bool {
     has_extension(&file.path, "md")
 }
 
-fn has_extension(path: &str, extension: &str) -> bool {
+pub(super) fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|own| own == extension)
 }
 
-/// Texts that we wrote: no recorded data, no history of changes, not these rules.
+/// Texts that we wrote: no recorded data, no history of changes, not these rules, which name what
+/// they forbid.
 fn written(tree: &Tree) -> impl Iterator<Item = &Source> {
-    let data = |file: &Source| file.under("fixtures") || file.under("golden");
-    let is_apart =
-        |file: &Source| matches!(file.path.as_str(), "CHANGELOG.md" | "Cargo.lock" | HERE);
-    tree.files.iter().filter(move |file| !data(file) && !is_apart(file))
+    let apart = ["fixtures", "golden", "xtask/src/tidy"];
+    let is_apart = move |file: &Source| {
+        apart.iter().any(|folder| file.under(folder))
+            || matches!(file.path.as_str(), "CHANGELOG.md" | "Cargo.lock")
+    };
+    tree.files.iter().filter(move |file| !is_apart(file))
 }
 
 /// What a check finds in each line of Rust and Markdown.
-fn each_line(tree: &Tree, check: impl Fn(&str) -> Vec<String>) -> Vec<Finding> {
+pub(super) fn each_line(tree: &Tree, check: impl Fn(&str) -> Vec<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in written(tree).filter(|file| file.is_rust() || is_markdown(file)) {
         for (at, text) in file.text.lines().enumerate() {
@@ -189,7 +167,7 @@ fn each_line(tree: &Tree, check: impl Fn(&str) -> Vec<String>) -> Vec<Finding> {
 }
 
 /// Lines of Markdown outside of code blocks, with their numbers.
-fn prose(text: &str) -> Vec<(usize, &str)> {
+pub(super) fn prose(text: &str) -> Vec<(usize, &str)> {
     let mut in_code = false;
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -200,6 +178,11 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
         }
     }
     lines
+}
+
+/// What stands between backticks in a line.
+pub(super) fn spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
 }
 
 /// Targets of the links in a line that lead into the repository.
@@ -241,86 +224,6 @@ fn slug(heading: &str) -> String {
     kept.map(|own| if own == ' ' { '-' } else { own }).collect()
 }
 
-/// The numbers of cases that a line cites: `case_09_…`, "case 9", "cases 9 and 13".
-fn cited_cases(text: &str) -> Vec<u32> {
-    let mut numbers = numbers_in_name(text);
-    let lower = text.to_ascii_lowercase();
-    for (at, _) in lower.match_indices("case") {
-        if lower[..at].chars().next_back().is_some_and(is_word) {
-            continue;
-        }
-        let rest = &lower[at + "case".len()..];
-        let rest = rest.strip_prefix('s').unwrap_or(rest);
-        let Some(mut rest) = rest.strip_prefix(' ') else { continue };
-        while let Some((number, after)) = leading_number(rest) {
-            numbers.push(number);
-            let next = after.strip_prefix(", ").or_else(|| after.strip_prefix(" and "));
-            rest = next.unwrap_or_default();
-        }
-    }
-    numbers
-}
-
-/// The numbers after `case_`, of two digits each: 6 and 7 of `case_06_07_signatures`.
-fn numbers_in_name(text: &str) -> Vec<u32> {
-    let mut numbers = Vec::new();
-    for (at, prefix) in text.match_indices("case_") {
-        let groups = text[at + prefix.len()..].split('_');
-        numbers.extend(groups.map_while(|group| group.get(..2)?.parse::<u32>().ok()));
-    }
-    numbers
-}
-
-fn leading_number(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|own: char| !own.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().ok().map(|number| (number, &text[end..]))
-}
-
-/// The index of cases, read.
-#[derive(Default)]
-struct Index {
-    cases: Vec<Case>,
-    /// Every listed test: line, file, function
-    tests: Vec<(usize, String, String)>,
-}
-
-struct Case {
-    number: u32,
-    line: usize,
-    /// File and function
-    tests: BTreeSet<(String, String)>,
-}
-
-impl Index {
-    /// Reads headings (`## Case 9: …`) and list items (`` - `file.rs`: `test`, `test` ``).
-    fn of(file: &Source) -> Index {
-        let mut index = Index::default();
-        let (mut in_case, mut in_item, mut path) = (false, false, None);
-        for (line, text) in prose(&file.text) {
-            if let Some(heading) = text.strip_prefix("## ") {
-                let number = heading.strip_prefix("Case ").and_then(leading_number);
-                in_case = number.is_some();
-                let case = |(number, _)| Case { number, line, tests: BTreeSet::new() };
-                index.cases.extend(number.map(case));
-            }
-            in_item = text.starts_with("- ") || (in_item && text.starts_with("  "));
-            path = path.filter(|_| in_item && !text.starts_with("- "));
-            for span in text.split('`').skip(1).step_by(2).filter(|_| in_item) {
-                if has_extension(span, "rs") {
-                    path = Some(span.to_owned());
-                } else if let Some(path) = &path {
-                    index.tests.push((line, path.clone(), span.to_owned()));
-                    let case = index.cases.last_mut().filter(|_| in_case);
-                    if let Some(case) = case {
-                        case.tests.insert((path.clone(), span.to_owned()));
-                    }
-                }
-            }
-        }
-        index
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,48 +263,25 @@ mod tests {
         assert_eq!(check(concat!("// docs", "/dialects/y.md")), 1);
     }
 
-    const INDEX: &str = "## Case 1: A\n\n- `t.rs`: `case_01_a`,\n  `b`\n\n## Case 2: B\n\n- `t.rs`: \
-                         `case_02_c`\n";
-
-    fn cases(rule: fn(&Tree) -> Vec<Finding>, index: &str, test: &str) -> Vec<String> {
-        found(rule, &[(CASES, index), ("t.rs", test)])
-    }
-
-    const TESTS: &str = "fn case_01_a() {}\nfn b() {}\nfn case_02_c() {}\n";
-
     #[test]
-    fn an_unknown_case_is_found() {
-        let check = |text: &str| cases(cites_existing_cases, INDEX, text).len();
-        for right in ["// cases 1 and 2", "// Case 1: x", "fn case_01_02_x()", "// a case of 3"] {
-            assert_eq!(check(right), 0, "{right}");
-        }
-        for wrong in
-            ["// (case 3)", "// cases 1, 2 and 3", "fn case_03_x()", "\"case_01_03_x.txt\""]
-        {
-            assert_eq!(check(wrong), 1, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn an_index_that_differs_from_the_tests_is_found() {
-        let check = |index: &str, tests: &str| cases(cases_list_their_tests, index, tests);
-        assert_eq!(check(INDEX, TESTS), Vec::<String>::new());
-        assert!(
-            check(INDEX, &TESTS.replace("fn b", "fn d"))[0].starts_with("docs/cases.md:4: lists b")
-        );
-        let more = format!("{TESTS}fn case_02_d() {{}}");
-        assert!(check(INDEX, &more)[0].starts_with("t.rs:4: case_02_d is not listed under case 2"));
-        let none = format!("{INDEX}\n## Case 3: C\n");
-        assert!(check(&none, TESTS)[0].contains("no test for case 3"));
+    fn a_source_that_is_missing_is_found() {
+        let check = |text: &str| {
+            let files = [("crates/a-core/src/x/y.rs", ""), ("README.md", text)];
+            found(names_existing_sources, &files).len()
+        };
+        let right =
+            "`x/y.rs`, `core/src/x/y.rs`, `crates/a-core/src/x/y.rs`, `utils.rs`, `<x>/z.rs`";
+        assert_eq!(check(right), 0);
+        assert_eq!(check("`x/z.rs` and `b/x/y.rs`"), 2);
     }
 
     #[test]
     fn absent_documents_and_retired_words_are_found() {
         for (path, text, count) in [
-            ("crates/a.rs", "// see the wire facts", 1),
-            ("docs/a.md", "style.md, ../shared/x", 2),
-            ("CONTRIBUTING.md", "../shared/recorded", 0),
-            ("fixtures/a.json", "wire facts", 0),
+            ("crates/a.rs", concat!("// see the wire", " facts"), 1),
+            ("docs/a.md", concat!("style", ".md, ../", "shared/x"), 2),
+            ("CONTRIBUTING.md", concat!("../", "shared/recorded"), 0),
+            ("fixtures/a.json", concat!("wire", " facts"), 0),
         ] {
             assert_eq!(found(names_no_absent_document, &[(path, text)]).len(), count, "{text}");
         }
