@@ -30,6 +30,9 @@ const RETIRED: &[Retired] = &[
     Retired { word: "struct Bundle", instead: "CoalescingBody", except: &[] },
     Retired { word: "enum Tap", instead: "Observer", except: &[] },
     Retired { word: "struct Consult", instead: "FallbackModel", except: &[] },
+    Retired { word: "StreamListener", instead: "StreamDecoder", except: &[] },
+    Retired { word: "Speaker", instead: "VendorCodec", except: &[] },
+    Retired { word: "is_mere_piece", instead: "is_delta_only", except: &[] },
     Retired { word: "mod near", instead: "suggest", except: &[] },
     Retired { word: "mod nearest", instead: "suggest", except: &[] },
 ];
