@@ -52,7 +52,7 @@ fn agent(effect: Effect, calls: usize) -> Agent {
     Agent::new("forecaster")
         .with_instructions("You tell the weather.")
         .with_tools(toolbox)
-        .with_model(Model::at(Eager(calls), "eager"))
+        .with_model(Model::with_upstream(Eager(calls), "eager"))
 }
 
 fn runtime() -> Runtime {

@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // `Model::new` looks variables up in the process; here they are our own.
     let nothing = |_: &str| None;
-    if let Err(error) = Model::found("claude-haiku-5", &nothing) {
+    if let Err(error) = Model::from_env("claude-haiku-5", &nothing) {
         println!("without a key: {error}");
     }
 
@@ -67,7 +67,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "ANTHROPIC_BASE_URL" => Some(url.clone()),
         _ => None,
     };
-    let model = Model::found("claude-haiku-5", &variables)?;
+    let model = Model::from_env("claude-haiku-5", &variables)?;
     let handler = city_time::handler();
     let asked = model.chat([Message::user("What time is it in Beijing?")]);
     let response = asked.tools([handler.tool().clone()]).send().await?;

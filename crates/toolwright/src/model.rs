@@ -95,7 +95,7 @@ impl UnknownModel {
 
 impl Model {
     /// Creates a model of an upstream, by the name that the upstream has for it.
-    pub fn at(upstream: impl Upstream, name: impl Into<Arc<str>>) -> Model {
+    pub fn with_upstream(upstream: impl Upstream, name: impl Into<Arc<str>>) -> Model {
         Model { name: name.into(), upstream: Arc::new(upstream) }
     }
 

@@ -1,20 +1,20 @@
-//! Resolves the name of a model: the offline rules, or a model of a known provider.
+//! Resolves the name of a model: the offline rules, or a model of a provider provider.
 
 use crate::model::{Model, OFFLINE, UnknownModel};
 #[cfg(feature = "upstream")]
-use crate::upstream::{self, Environment, KnownError, providers};
+use crate::upstream::{self, Environment, ProviderError, providers};
 
 /// Why a name gives no model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// No known provider has a model of this name
+    /// No provider provider has a model of this name
     #[error(transparent)]
     Unknown(#[from] UnknownModel),
     /// The provider of the model is not set up
     #[cfg(feature = "upstream")]
     #[error(transparent)]
-    Upstream(#[from] KnownError),
+    Upstream(#[from] ProviderError),
 }
 
 impl Model {
@@ -26,16 +26,16 @@ impl Model {
         match name {
             OFFLINE | "offline" => Ok(Model::offline()),
             #[cfg(feature = "upstream")]
-            _ => Model::found(name, &upstream::process),
+            _ => Model::from_env(name, &upstream::process),
             #[cfg(not(feature = "upstream"))]
             _ => Err(UnknownModel::new(name).into()),
         }
     }
 
-    /// Finds a model of a known provider, with keys and addresses from an environment.
+    /// Finds a model of a provider provider, with keys and addresses from an environment.
     #[cfg(feature = "upstream")]
-    pub fn found(name: &str, environment: Environment<'_>) -> Result<Model, ModelError> {
-        let (known, model) = providers::resolve(name)?;
-        Ok(Model::at(known.remote(environment)?, model))
+    pub fn from_env(name: &str, environment: Environment<'_>) -> Result<Model, ModelError> {
+        let (provider, model) = providers::resolve(name)?;
+        Ok(Model::with_upstream(provider.remote(environment)?, model))
     }
 }

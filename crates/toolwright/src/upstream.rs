@@ -22,9 +22,9 @@ pub(crate) mod transport;
 
 pub use auth::{AwsKeys, AwsProfile, ClientCredential, Credential, ProfileError, REGIONS};
 pub use environment::{Environment, process};
-pub use error::{KnownError, RemoteError};
+pub use error::{ProviderError, RemoteError};
 pub use losses::Losses;
-pub use providers::{Known, discover};
+pub use providers::{Provider, discover};
 pub use remote::Remote;
 pub use toolwright_core::embed::{EmbedKind, EmbedRequest, Embeddings};
 pub use transport::{Deadlines, Incoming, IncomingBody, Outgoing, Proxy, Trust};

@@ -22,7 +22,7 @@ impl<'n> Names<'n> {
         tools: Option<Vec<String>>,
     ) -> Names<'n> {
         let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-        for id in providers::all().map(|known| known.id).chain([OFFLINE]) {
+        for id in providers::all().map(|provider| provider.id).chain([OFFLINE]) {
             if !upstreams.contains_key(id) {
                 names.push(id);
             }

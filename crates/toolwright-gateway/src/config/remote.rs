@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use toolwright::upstream::providers::{self, Known};
+use toolwright::upstream::providers::{self, Provider};
 use toolwright::upstream::{
     AwsKeys, AwsProfile, Credential, Deadlines, Proxy, REGIONS, Remote, RemoteError, Trust,
 };
@@ -24,12 +24,12 @@ impl Config {
             let remote = remote(name, upstream, env).map_err(|what| self.refused(name, what))?;
             remotes.insert(name.clone(), remote);
         }
-        let fresh = providers::all().filter(|known| !self.upstreams.contains_key(known.id));
-        for known in fresh.filter(|known| known.is_there(env)) {
-            let remote = known.remote(env).map_err(|error| {
+        let fresh = providers::all().filter(|provider| !self.upstreams.contains_key(provider.id));
+        for provider in fresh.filter(|provider| provider.is_configured(env)) {
+            let remote = provider.remote(env).map_err(|error| {
                 ConfigError::new("", format!("found in the environment: {error}"))
             })?;
-            remotes.insert(known.id.to_owned(), remote);
+            remotes.insert(provider.id.to_owned(), remote);
         }
         Ok(remotes)
     }
@@ -54,7 +54,7 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
     let Some(codec) = lookup(&upstream.dialect) else {
         return Err(format!("there is no dialect `{}`", upstream.dialect));
     };
-    let known = providers::of_dialect(&upstream.dialect);
+    let provider = providers::for_dialect(&upstream.dialect);
     // What the configuration says of region and profile wins over the environment.
     let env = &|variable: &str| match (&upstream.region, &upstream.access) {
         (Some(region), _) if REGIONS.contains(&variable) => Some(region.clone()),
@@ -62,23 +62,23 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
         (_, Access::Profile(_)) if AWS_KEYS.contains(&variable) => None,
         _ => env(variable),
     };
-    let remote = match (&upstream.access, &upstream.base_url, known) {
-        (Access::Usual | Access::Profile(_), None, Some(known)) => {
-            known.remote_as(name, env).map_err(text)?
+    let remote = match (&upstream.access, &upstream.base_url, provider) {
+        (Access::Usual | Access::Profile(_), None, Some(provider)) => {
+            provider.remote_as(name, env).map_err(text)?
         }
         (_, None, None) => return Err("the key `base_url` is missing".to_owned()),
-        (_, Some(base_url), known) => {
-            let credential = credential(upstream, known.as_ref(), env)?;
+        (_, Some(base_url), provider) => {
+            let credential = credential(upstream, provider.as_ref(), env)?;
             Remote::new(name, codec, base_url, credential).map_err(text)?
         }
-        (_, None, Some(known)) => {
-            let credential = credential(upstream, Some(&known), env)?;
-            let base_url = known.address(env).map_err(text)?;
+        (_, None, Some(provider)) => {
+            let credential = credential(upstream, Some(&provider), env)?;
+            let base_url = provider.address(env).map_err(text)?;
             Remote::new(name, codec, &base_url, credential).map_err(text)?
         }
     };
     let proxy = match &upstream.proxy {
-        Way::Usual => Proxy::of_environment(env).map_err(text)?,
+        Way::Usual => Proxy::from_env(env).map_err(text)?,
         Way::Direct => Proxy::none(),
         Way::Proxy(url) => Proxy::at(url.expose()).map_err(text)?,
     };
@@ -116,15 +116,15 @@ fn set_up(remote: Remote, upstream: &Upstream) -> Result<Remote, RemoteError> {
 /// Who we are to an upstream whose table says it, or that is elsewhere.
 fn credential(
     upstream: &Upstream,
-    known: Option<&Known>,
+    provider: Option<&Provider>,
     env: Env<'_>,
 ) -> Result<Credential, String> {
     Ok(match &upstream.access {
         Access::Usual => Credential::None,
         Access::Client => Credential::Client,
-        Access::Profile(_) => Credential::Profile(AwsProfile::of_environment(env)),
-        Access::Key(key) => match known {
-            Some(known) => known.credential(key.clone()),
+        Access::Profile(_) => Credential::Profile(AwsProfile::from_env(env)),
+        Access::Key(key) => match provider {
+            Some(provider) => provider.credential(key.clone()),
             None => Credential::Bearer(key.clone()),
         },
         Access::Aws { access_key, secret_key, session_token } => {

@@ -172,7 +172,7 @@ fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
 
 /// The dialect of an upstream whose name says it.
 fn usual_dialect(id: &str) -> Option<&str> {
-    providers::find(id).map(|known| known.dialect).or_else(|| lookup(id).map(|_| id))
+    providers::find(id).map(|provider| provider.dialect).or_else(|| lookup(id).map(|_| id))
 }
 
 /// The ids of dialects and rows that an upstream can speak.

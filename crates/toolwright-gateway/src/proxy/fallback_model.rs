@@ -67,7 +67,7 @@ impl FallbackModel {
     /// Converts it into the model of a run.
     pub fn model(self) -> Model {
         let name = self.ask.model.clone();
-        Model::at(self, name)
+        Model::with_upstream(self, name)
     }
 
     /// Asks the candidates in order until one answers.

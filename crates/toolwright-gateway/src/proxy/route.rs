@@ -178,7 +178,7 @@ impl Routes {
             }
         }
         // A bare id may hold a slash of its own.
-        let remote = providers::of_model(name).and_then(|known| self.remotes.get(known.id));
+        let remote = providers::for_model(name).and_then(|provider| self.remotes.get(provider.id));
         remote.map(|remote| self.at(remote, name)).ok_or_else(|| self.unknown(name))
     }
 
@@ -188,11 +188,11 @@ impl Routes {
     }
 
     fn unknown(&self, name: &str) -> Fault {
-        let hint = match (name.split_once('/'), providers::of_model(name)) {
-            (_, Some(known)) => format!(
+        let hint = match (name.split_once('/'), providers::for_model(name)) {
+            (_, Some(provider)) => format!(
                 "It belongs to '{}', which is not configured: {}.",
-                known.id,
-                known.advice()
+                provider.id,
+                provider.setup_hint()
             ),
             (Some((upstream, _)), None) => {
                 let ids = self.remotes.keys().map(AsRef::as_ref).chain([OFFLINE]);

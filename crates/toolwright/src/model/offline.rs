@@ -51,7 +51,7 @@ pub struct Offline;
 impl Model {
     /// The offline rules: a stand-in for a model.
     pub fn offline() -> Model {
-        Model::at(Offline, OFFLINE)
+        Model::with_upstream(Offline, OFFLINE)
     }
 }
 

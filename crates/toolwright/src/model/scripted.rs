@@ -98,7 +98,7 @@ impl ScriptedModel {
 
     /// The model, under the name `scripted`.
     pub fn model(&self) -> Model {
-        Model::at(self.clone(), "scripted")
+        Model::with_upstream(self.clone(), "scripted")
     }
 
     /// What was asked so far, in order.

@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use super::auth::ProfileError;
 
-/// An upstream cannot be set up as asked. No message has a key or an address in it.
+/// Why a remote cannot be created. No message contains a key or an address.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The address does not do
+    /// The base URL is invalid
     #[error("upstream `{id}`: its base_url {why}")]
     Address {
         /// The upstream
         id: String,
-        /// What is wrong and what to write instead
+        /// What is wrong, and the remedy
         why: &'static str,
     },
-    /// The credential cannot be sent
+    /// The key is not a valid header value
     #[error(
         "upstream `{id}`: its key has characters that no HTTP header can carry; look for line \
          breaks and spaces around it"
@@ -25,7 +25,7 @@ pub enum RemoteError {
         /// The upstream
         id: String,
     },
-    /// There are no keys in a profile of AWS
+    /// An AWS profile has no keys
     #[error("upstream `{id}`: {source}")]
     Profile {
         /// The upstream
@@ -33,7 +33,7 @@ pub enum RemoteError {
         /// Why
         source: ProfileError,
     },
-    /// A header cannot be sent
+    /// A header is invalid
     #[error("upstream `{id}`: the header `{name}` {why}")]
     Header {
         /// The upstream
@@ -43,13 +43,13 @@ pub enum RemoteError {
         /// What is wrong with it
         why: &'static str,
     },
-    /// The proxy does not do
+    /// The proxy URL is invalid
     #[error("the proxy's address {why}")]
     Proxy {
-        /// What is wrong and what to write instead
+        /// What is wrong, and the remedy
         why: &'static str,
     },
-    /// A file of certificates cannot be read
+    /// A certificate file cannot be read
     #[error("cannot read the certificates in {}: {source}", path.display())]
     File {
         /// The file
@@ -57,7 +57,7 @@ pub enum RemoteError {
         /// Why
         source: std::io::Error,
     },
-    /// Certificates do not do
+    /// The certificates are invalid
     #[error("the extra CA cannot be trusted: {why}")]
     Certificates {
         /// What is wrong with them
@@ -65,39 +65,39 @@ pub enum RemoteError {
     },
 }
 
-/// A known upstream cannot be used. No message has a key in it.
+/// Why a provider cannot be used. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KnownError {
-    /// Its key is nowhere
+pub enum ProviderError {
+    /// No variable holds its key
     #[error("upstream `{id}` needs a key: set {variables}")]
     NoKey {
-        /// The upstream
+        /// The provider
         id: &'static str,
-        /// The variables that it may be in
+        /// The variables that may hold the key
         variables: String,
     },
-    /// AWS is asked in a region, and none is named
+    /// No variable names the AWS region
     #[error("upstream `bedrock` needs a region: set AWS_REGION, or AWS_DEFAULT_REGION")]
     NoRegion,
-    /// The region is none
+    /// The AWS region is not a valid region name
     #[error(
         "upstream `bedrock`: its region has other characters than small letters, digits and '-'; \
          set AWS_REGION to one such as us-east-1"
     )]
     Region,
-    /// The profile of AWS that the environment names has no keys
+    /// The AWS profile that a variable names has no keys
     #[error("upstream `bedrock` needs keys: {0}")]
     Profile(ProfileError),
-    /// A variable's value does not do
-    #[error("the variable {variable} does not do: {source}")]
+    /// The value of a variable is invalid
+    #[error("the variable {variable} is invalid: {source}")]
     Variable {
         /// The variable
         variable: &'static str,
         /// Why
         source: RemoteError,
     },
-    /// It cannot be set up
+    /// The remote cannot be created
     #[error(transparent)]
     Remote(#[from] RemoteError),
 }

@@ -58,7 +58,7 @@ pub enum ProfileError {
 impl AwsProfile {
     /// The profile that the variables name (`AWS_PROFILE`), or `default`, in the files that they
     /// name (`AWS_SHARED_CREDENTIALS_FILE`, `AWS_CONFIG_FILE`), or those below `~/.aws`.
-    pub fn of_environment(variables: Environment<'_>) -> AwsProfile {
+    pub fn from_env(variables: Environment<'_>) -> AwsProfile {
         let set = |names| environment::first(names, variables).map(|(_, value)| value);
         let file = |names, name: &str| {
             let home = || Some(Path::new(&set(HOMES)?).join(".aws").join(name));
@@ -204,7 +204,7 @@ mod tests {
             "AWS_DEFAULT_REGION" => region.map(str::to_owned),
             _ => None,
         };
-        AwsProfile::of_environment(&variables)
+        AwsProfile::from_env(&variables)
     }
 
     #[test]

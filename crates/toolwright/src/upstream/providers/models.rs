@@ -1,13 +1,13 @@
-//! Names of models: `upstream/model`, or a bare id whose beginning tells whose it is.
+//! Names of models: `provider/model`, or a bare id whose prefix identifies the provider.
 
 use toolwright_core::suggest;
 
-use super::{Known, all, find};
+use super::{Provider, all, find};
 use crate::model::UnknownModel;
 
-/// How bare ids begin, and whose they are then. The longest beginning counts. The page on vendors
-/// says what the table was held against.
-const BEGINNINGS: &[(&str, &str)] = &[
+/// Prefixes of bare ids, with the provider of each. The longest matching prefix counts.
+/// `docs/dialects/vendors.md` says which lists of models the table was checked against.
+const PREFIXES: &[(&str, &str)] = &[
     ("gpt-", "openai"),
     ("chatgpt-", "openai"),
     ("ft:gpt-", "openai"),
@@ -71,12 +71,12 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("zai.", "bedrock"),
 ];
 
-/// Where Bedrock's inference profiles run, before the vendor of an id: `us.anthropic.claude-…`.
+/// Geographies of Bedrock's inference profiles, which precede the vendor: `us.anthropic.claude-…`.
 const GEOGRAPHIES: &[&str] =
     &["us.", "eu.", "apac.", "global.", "jp.", "au.", "ca.", "us-gov.", "sa."];
 
-/// What people call an upstream that has another id here.
-const ALSO: &[(&str, &str)] = &[
+/// Other names of providers, with the id here.
+const SYNONYMS: &[(&str, &str)] = &[
     ("alibaba", "qwen"),
     ("amazon", "bedrock"),
     ("aws", "bedrock"),
@@ -91,38 +91,38 @@ const ALSO: &[(&str, &str)] = &[
     ("vertex", "gemini"),
 ];
 
-/// The upstream of a model, and the model's name there.
-pub fn resolve(name: &str) -> Result<(Known, &str), UnknownModel> {
+/// Finds the provider of a model and the name that the provider has for it.
+pub fn resolve(name: &str) -> Result<(Provider, &str), UnknownModel> {
     let split = name.split_once('/');
-    if let Some((upstream, model)) = split
-        && let Some(known) = find(upstream)
+    if let Some((id, model)) = split
+        && let Some(provider) = find(id)
         && !model.is_empty()
     {
-        return Ok((known, model));
+        return Ok((provider, model));
     }
-    if let Some(known) = of_model(name) {
-        return Ok((known, name));
+    if let Some(provider) = for_model(name) {
+        return Ok((provider, name));
     }
     let unknown = UnknownModel::new(name);
-    let Some((upstream, model)) = split else { return Err(unknown) };
-    let ids: Vec<&str> = all().map(|known| known.id).collect();
-    let also = ALSO.iter().find(|(own, _)| own.eq_ignore_ascii_case(upstream));
-    let suggestion = also.map(|(_, id)| *id).or_else(|| suggest(upstream, ids.iter().copied()));
+    let Some((id, model)) = split else { return Err(unknown) };
+    let ids: Vec<&str> = all().map(|provider| provider.id).collect();
+    let synonym = SYNONYMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(id));
+    let suggestion = synonym.map(|(_, id)| *id).or_else(|| suggest(id, ids.iter().copied()));
     Err(match suggestion {
         Some(id) if !model.is_empty() => unknown.with_suggestion(format!("{id}/{model}")),
         _ => unknown,
     })
 }
 
-/// Whose a bare id is, by how it begins.
-pub fn of_model(model: &str) -> Option<Known> {
+/// Finds the provider of a bare id by its prefix.
+pub fn for_model(model: &str) -> Option<Provider> {
     let id = |model: &str| {
-        let begins = BEGINNINGS.iter().filter(|(beginning, _)| model.starts_with(beginning));
-        begins.max_by_key(|(beginning, _)| beginning.len()).map(|(_, id)| *id)
+        let matching = PREFIXES.iter().filter(|(prefix, _)| model.starts_with(prefix));
+        matching.max_by_key(|(prefix, _)| prefix.len()).map(|(_, id)| *id)
     };
-    // A geography stands only before ids of Bedrock.
-    let placed = GEOGRAPHIES.iter().find_map(|geography| model.strip_prefix(geography));
-    match placed.and_then(id) {
+    // Only ids of Bedrock have a geography.
+    let regional = GEOGRAPHIES.iter().find_map(|geography| model.strip_prefix(geography));
+    match regional.and_then(id) {
         Some("bedrock") => find("bedrock"),
         _ => find(id(model)?),
     }

@@ -15,7 +15,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use super::address::Address;
 use crate::secret::SecretString;
 use crate::upstream::environment::{self, Environment};
-use crate::upstream::error::{KnownError, RemoteError};
+use crate::upstream::error::{ProviderError, RemoteError};
 
 const HTTPS: &[&str] = &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const HTTP: &[&str] = &["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -46,12 +46,13 @@ impl Proxy {
     }
 
     /// The one that the usual variables name.
-    pub fn of_environment(variables: Environment<'_>) -> Result<Proxy, KnownError> {
+    pub fn from_env(variables: Environment<'_>) -> Result<Proxy, ProviderError> {
         let hop = |names: &'static [&'static str]| {
             let Some((variable, url)) = environment::first(names, variables) else {
                 return Ok(None);
             };
-            let wrong = |why| KnownError::Variable { variable, source: RemoteError::Proxy { why } };
+            let wrong =
+                |why| ProviderError::Variable { variable, source: RemoteError::Proxy { why } };
             Hop::parse(&url).map(Some).map_err(wrong)
         };
         let except = environment::first(EXCEPT, variables).map(|(_, hosts)| hosts);
@@ -170,7 +171,7 @@ mod tests {
             let own = variables.iter().find(|(own, _)| *own == name);
             own.map(|(_, value)| (*value).to_owned())
         };
-        let proxy = Proxy::of_environment(&environment).unwrap();
+        let proxy = Proxy::from_env(&environment).unwrap();
         let address = Address::parse(base, Dialect::OpenaiChat).unwrap();
         proxy.hop(&address).map(|hop| hop.uri.to_string())
     }
@@ -239,7 +240,7 @@ mod tests {
             assert!(error.starts_with("the proxy's address "), "{url}: {error}");
         }
         let environment = |name: &str| (name == "HTTPS_PROXY").then(|| "ftp://hush".to_owned());
-        let error = Proxy::of_environment(&environment).unwrap_err().to_string();
+        let error = Proxy::from_env(&environment).unwrap_err().to_string();
         assert!(error.contains("HTTPS_PROXY") && !error.contains("hush"), "{error}");
     }
 }

@@ -52,7 +52,7 @@ impl Upstream for Broken {
 async fn a_stream_that_breaks_off_runs_nothing() {
     let ran = Counter::default();
     let agent = Agent::new("a")
-        .with_model(Model::at(Broken, "broken"))
+        .with_model(Model::with_upstream(Broken, "broken"))
         .with_tools(toolbox([counting("count", &ran)]));
     let mut run = agent.run("go").build().unwrap();
     let RunError::Model(fault) = follow(&mut run).await.unwrap_err() else { panic!() };
@@ -149,7 +149,7 @@ impl Upstream for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_model_is_bounded_by_the_limit_on_time() {
-    let agent = Agent::new("a").with_model(Model::at(Silent, "silent"));
+    let agent = Agent::new("a").with_model(Model::with_upstream(Silent, "silent"));
     for following in [false, true] {
         let limits = Limits::default().with_duration(Duration::from_secs(5));
         let mut run = agent.run("go").with_limits(limits).build().unwrap();

@@ -148,7 +148,7 @@ async fn two_calls_at_once_come_from_every_dialect_whole_and_streamed() {
         let file = |name: &str| recorded(&format!("{}/accepted/{name}", row.id));
         let replies = [Reply::json(file(row.whole)), Reply::stream(row.kind, file(row.stream))];
         let replay = Replay::of(replies).await;
-        let model = Model::at(at(row.id, &replay), "m:1");
+        let model = Model::with_upstream(at(row.id, &replay), "m:1");
         let whole = model.respond(request()).await.expect(row.id);
         check(row, &whole);
         let streamed = events(&model, request()).await.expect(row.id);
@@ -205,7 +205,8 @@ async fn losses_are_noted_told_or_refused() {
     let path = "/messages/0/parts/0/cache".to_owned();
     let response = remote.respond(marked()).await.unwrap();
     assert_eq!(noted(&response), [Some(path.clone())]);
-    let streamed = events(&Model::at(remote.clone(), "command-r"), marked()).await.unwrap();
+    let streamed =
+        events(&Model::with_upstream(remote.clone(), "command-r"), marked()).await.unwrap();
     assert_eq!(noted(&join(streamed).unwrap()), [Some(path.clone())]);
     assert_eq!(*told.lock().unwrap(), [path.clone(), path.clone()]);
 
@@ -219,7 +220,7 @@ async fn losses_are_noted_told_or_refused() {
 async fn a_server_without_streams_answers_at_once() {
     let whole = recorded("openai-chat/accepted/openai_chat_tools.json");
     let replay = Replay::of([Reply::json(whole)]).await;
-    let model = Model::at(at("openai-chat", &replay), "m");
+    let model = Model::with_upstream(at("openai-chat", &replay), "m");
     let response = join(events(&model, request()).await.unwrap()).unwrap();
     check(&ROWS[0], &response);
     let options = replay.seen()[0].body.pointer("/stream_options/include_usage").cloned();

@@ -66,7 +66,7 @@ async fn a_profile_signs_and_its_renewed_keys_do_too() {
     let environment = environment(folder, &replay.url());
     let ids = discover(&environment).unwrap();
     assert_eq!(ids.iter().map(Remote::id).collect::<Vec<_>>(), ["bedrock"]);
-    let model = Model::found("bedrock/m", &environment).unwrap();
+    let model = Model::from_env("bedrock/m", &environment).unwrap();
     model.chat([Message::user("hi")]).send().await.unwrap();
     // What changed in the file is found without being refused.
     write(folder, "work", "AKSECOND");
@@ -85,7 +85,7 @@ async fn keys_that_have_expired_are_read_again_once() {
     fs::write(folder.join("config"), "[profile work]\nregion = eu-west-1\n").unwrap();
     let replay = taking("AKNEW").await;
     let environment = environment(folder, &replay.url());
-    let model = Model::found("bedrock/m", &environment).unwrap();
+    let model = Model::from_env("bedrock/m", &environment).unwrap();
     write(folder, "work", "AKNEW");
     // Sooner than the file is looked at again by itself.
     model.chat([Message::user("hi")]).send().await.unwrap();
@@ -93,7 +93,7 @@ async fn keys_that_have_expired_are_read_again_once() {
     assert_eq!(keys, ["AKOLD", "AKNEW"]);
     // Where nothing else is there to read, the refusal is the answer, and is asked for once.
     write(folder, "work", "AKOLD");
-    let model = Model::found("bedrock/m", &environment).unwrap();
+    let model = Model::from_env("bedrock/m", &environment).unwrap();
     model.chat([Message::user("hi")]).send().await.unwrap_err();
     assert_eq!(replay.seen().len(), 3);
 }

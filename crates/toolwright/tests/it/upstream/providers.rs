@@ -2,7 +2,7 @@
 
 use toolwright::model::Model;
 use toolwright::resolve::ModelError;
-use toolwright::upstream::providers::{self, discover, find, of_dialect, of_model, resolve};
+use toolwright::upstream::providers::{self, discover, find, for_dialect, for_model, resolve};
 use toolwright::{Message, SecretString};
 
 use super::replay::{Replay, Reply, recorded};
@@ -21,7 +21,7 @@ fn found(pairs: Pairs<'_>) -> Vec<String> {
 }
 
 fn refused(name: &str, pairs: Pairs<'_>) -> String {
-    Model::found(name, &environment(pairs)).unwrap_err().to_string()
+    Model::from_env(name, &environment(pairs)).unwrap_err().to_string()
 }
 
 #[test]
@@ -65,19 +65,19 @@ fn upstreams_are_found_by_the_variables_of_their_sdks() {
 
 #[test]
 fn every_known_upstream_can_be_set_up() {
-    for known in providers::all() {
+    for provider in providers::all() {
         let every = |name: &str| match name {
             "AWS_REGION" => Some("us-east-1".to_owned()),
-            name if known.addresses.contains(&name) => None,
+            name if provider.addresses.contains(&name) => None,
             _ => Some("key".to_owned()),
         };
-        let remote = known.remote(&every).unwrap();
-        assert_eq!(remote.id(), known.id);
-        assert_eq!(find(known.id).map(|own| own.id), Some(known.id));
-        assert!(!known.advice().is_empty());
+        let remote = provider.remote(&every).unwrap();
+        assert_eq!(remote.id(), provider.id);
+        assert_eq!(find(provider.id).map(|own| own.id), Some(provider.id));
+        assert!(!provider.setup_hint().is_empty());
     }
     assert!(find("openai-flat").is_none(), "everybody has it at another address");
-    let ids: Vec<&str> = providers::all().map(|known| known.id).collect();
+    let ids: Vec<&str> = providers::all().map(|provider| provider.id).collect();
     let mut once = ids.clone();
     once.sort_unstable();
     once.dedup();
@@ -86,7 +86,7 @@ fn every_known_upstream_can_be_set_up() {
 
 #[test]
 fn a_dialect_has_a_usual_upstream() {
-    let id = |dialect| of_dialect(dialect).map(|known| known.id);
+    let id = |dialect| for_dialect(dialect).map(|provider| provider.id);
     assert_eq!(id("openai-chat"), Some("openai"));
     assert_eq!(id("openai-responses"), Some("openai-responses"));
     assert_eq!(id("moonshot"), Some("moonshot"));
@@ -130,15 +130,15 @@ fn bare_ids_tell_whose_they_are() {
         ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude", "bedrock"),
     ];
     for (model, id) in cases {
-        assert_eq!(of_model(model).map(|known| known.id), Some(id), "{model}");
-        let (known, name) = resolve(model).unwrap();
-        assert_eq!((known.id, name), (id, model));
+        assert_eq!(for_model(model).map(|provider| provider.id), Some(id), "{model}");
+        let (provider, name) = resolve(model).unwrap();
+        assert_eq!((provider.id, name), (id, model));
     }
     for model in ["", "llama3", "us.gpt-4o", "nobody/gpt"] {
-        assert!(of_model(model).is_none(), "{model}");
+        assert!(for_model(model).is_none(), "{model}");
     }
-    let (known, name) = resolve("openrouter/qwen/qwen3-max").unwrap();
-    assert_eq!((known.id, name), ("openrouter", "qwen/qwen3-max"));
+    let (provider, name) = resolve("openrouter/qwen/qwen3-max").unwrap();
+    assert_eq!((provider.id, name), ("openrouter", "qwen/qwen3-max"));
 }
 
 #[test]
@@ -180,7 +180,7 @@ async fn a_model_is_asked_by_its_name_alone() {
         ("OPENAI_ORG_ID", "org-1"),
     ];
     for name in ["gpt-4o", "openai/gpt-4o"] {
-        let model = Model::found(name, &environment(&pairs)).unwrap();
+        let model = Model::from_env(name, &environment(&pairs)).unwrap();
         let response = model.chat([Message::user("hi")]).send().await.unwrap();
         assert!(!response.text().is_empty());
     }
@@ -194,7 +194,7 @@ async fn a_model_is_asked_by_its_name_alone() {
     let replay = Replay::of([anthropic]).await;
     let url = replay.url();
     let pairs = [("ANTHROPIC_API_KEY", "sk-2"), ("ANTHROPIC_BASE_URL", url.as_str())];
-    let model = Model::found("claude-haiku-5", &environment(&pairs)).unwrap();
+    let model = Model::from_env("claude-haiku-5", &environment(&pairs)).unwrap();
     model.chat([Message::user("hi")]).send().await.unwrap();
     let seen = &replay.seen()[0];
     assert_eq!(seen.header("x-api-key"), Some("sk-2"));

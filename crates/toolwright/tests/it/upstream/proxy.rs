@@ -23,9 +23,9 @@ async fn tunnels(to: SocketAddr) -> (Server, UnboundedReceiver<String>) {
         let tell = tell.clone();
         async move {
             let Some((head, _)) = read_request(&mut stream).await else { return };
-            let known = head.to_lowercase().contains(&USER.to_lowercase());
+            let provider = head.to_lowercase().contains(&USER.to_lowercase());
             tell.send(head).unwrap();
-            if !known {
+            if !provider {
                 stream.write_all(b"HTTP/1.1 407 Who\r\n\r\n").await.unwrap();
                 return;
             }
@@ -148,7 +148,7 @@ async fn socks_is_spoken_too() {
         async move {
             let mut bytes = [0; 3];
             stream.read_exact(&mut bytes).await.unwrap();
-            // Version 5, one way to be known: by user and password.
+            // Version 5, one way to be provider: by user and password.
             assert_eq!(bytes, [5, 1, 2]);
             stream.write_all(&[5, 2]).await.unwrap();
             let mut shown = [0; 11];
