@@ -83,7 +83,7 @@ impl Telemetry {
     /// Waits until the ledger accepts entries, up to the configured limit. A request that is refused
     /// here is not recorded.
     pub async fn admit(&self) -> Result<(), Fault> {
-        let Some(room) = self.0.records.room() else { return Ok(()) };
+        let Some(room) = self.0.records.backpressure() else { return Ok(()) };
         tokio::time::timeout(self.0.wait, room).await.map_err(|_| {
             let message = "The gateway cannot write its ledger now, and answers nothing that it \
                            cannot record. Try again later; the gateway's log says why.";

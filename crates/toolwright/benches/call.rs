@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use tokio::runtime::{Builder, Runtime};
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 use toolwright::ledger::MemoryLedger;
 use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
 
@@ -46,7 +46,7 @@ fn one_call(bencher: Bencher<'_, '_>, effect: Effect) {
             Call::new(format!("call_{count}"), "forecast", arguments())
         })
         .bench_local_values(|call| {
-            black_box(runtime.block_on(toolbox.call(&session, &call, Wholeness::Proven)))
+            black_box(runtime.block_on(toolbox.call_with(&session, &call, Completeness::Complete)))
         });
 }
 
@@ -56,6 +56,6 @@ fn refused(bencher: Bencher<'_, '_>) {
     let (toolbox, runtime, session) = (toolbox(Effect::None), runtime(), Session::new("run"));
     let call = Call::new("call_1", "forecast", Arguments::from_text(r#"{"days": 5}"#));
     bencher.bench_local(|| {
-        black_box(runtime.block_on(toolbox.call(&session, &call, Wholeness::Proven)))
+        black_box(runtime.block_on(toolbox.call_with(&session, &call, Completeness::Complete)))
     });
 }

@@ -8,7 +8,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolwright::call::{Called, Wholeness};
+use toolwright::call::CallStatus;
 use toolwright::prelude::*;
 use toolwright::{Arguments, Call};
 
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // What a model would send. The default is filled in, the result is checked JSON.
     let call = Call::new("call_1", "get_weather", Arguments::from_text(r#"{"city": "北京"}"#));
     let session = Session::new("a run");
-    if let Called::Done(done) = toolbox.call(&session, &call, Wholeness::Unknown).await {
+    if let CallStatus::Done(done) = toolbox.call(&session, &call).await {
         println!("{}", done.outcome.words());
     }
     Ok(())

@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright::call::journal::{SharedJournal, SqliteJournal};
-use toolwright::call::{Called, ResultSource, Wholeness};
+use toolwright::call::{CallStatus, Completeness, ResultSource};
 use toolwright::prelude::*;
 use toolwright::{Arguments, Call};
 
@@ -30,7 +30,8 @@ fn send_letter(to: String) -> String {
 async fn life(journal: SqliteJournal, run: &str) -> Result<String, Box<dyn std::error::Error>> {
     let toolbox = Toolbox::new([send_letter::handler()])?.with_journal(SharedJournal::new(journal));
     let call = Call::new("call_1", "send_letter", Arguments::from_text(r#"{"to": "Ada"}"#));
-    let Called::Done(done) = toolbox.call(&Session::new(run), &call, Wholeness::Proven).await
+    let CallStatus::Done(done) =
+        toolbox.call_with(&Session::new(run), &call, Completeness::Complete).await
     else {
         return Err("nobody was to be asked".into());
     };

@@ -11,8 +11,8 @@ pub mod result;
 
 pub use approval::{Answer, Approval};
 pub use canonical::canonical;
-pub use completeness::Wholeness;
+pub use completeness::Completeness;
 pub use policy::{Glob, Policy, Rule, Verdict};
-pub use result::{Called, Done};
+pub use result::{CallResult, CallStatus};
 
 pub use crate::ledger::ResultSource;

@@ -84,24 +84,24 @@ pub trait Ledger: Send + Sync + 'static {
         false
     }
 
-    /// What to wait for before the next call begins, if entries come faster than they are written.
-    /// No entry is dropped: it is new calls that wait, never one that has had its effect.
-    fn room(&self) -> Option<Room> {
+    /// What a new call must wait for, if entries arrive faster than they are written. Entries are never
+    /// dropped: new calls wait, never one that has had its effect.
+    fn backpressure(&self) -> Option<Backpressure> {
         None
     }
 }
 
-/// Ready when a ledger has room again.
-pub struct Room(Pin<Box<dyn Future<Output = ()> + Send>>);
+/// A future that is ready when a ledger accepts entries again.
+pub struct Backpressure(Pin<Box<dyn Future<Output = ()> + Send>>);
 
-impl Room {
-    /// Ready when a future is.
-    pub fn new(ready: impl Future<Output = ()> + Send + 'static) -> Room {
-        Room(Box::pin(ready))
+impl Backpressure {
+    /// Wraps a future.
+    pub fn new(ready: impl Future<Output = ()> + Send + 'static) -> Backpressure {
+        Backpressure(Box::pin(ready))
     }
 }
 
-impl Future for Room {
+impl Future for Backpressure {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -109,8 +109,8 @@ impl Future for Room {
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for Backpressure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Room(…)")
+        formatter.write_str("Backpressure(…)")
     }
 }

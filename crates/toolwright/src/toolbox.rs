@@ -39,18 +39,18 @@ pub use error::{MissingNeed, ToolboxError};
 use item::Item;
 
 use crate::call::journal::{MemoryJournal, SharedJournal};
-use crate::call::key::Place;
-use crate::call::{Answer, Approval, Called, Policy, Wholeness, approval};
+use crate::call::key::CallPosition;
+use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, approval};
 use crate::context::Context;
 use crate::handle::HandleStore;
 use crate::handler::Handler;
 use crate::ledger::Ledger;
 use crate::session::{Caller, Session};
 
-/// Tools that can be called, with all that their calls have in common.
+/// Tools, with the policy, limits and stores that their calls share.
 ///
 /// ```
-/// use toolwright::call::{Policy, Rule, Verdict, Wholeness};
+/// use toolwright::call::{Policy, Rule, Verdict};
 /// use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
@@ -65,26 +65,26 @@ use crate::session::{Caller, Session};
 /// let toolbox = Toolbox::new([forecast])?
 ///     .with_policy(Policy::default().with(Rule::new(Verdict::Ask).for_tools(["send_*"])));
 ///
-/// // What a model wrote, nearly as it should be: a string for a number, and a comma too many.
+/// // The text of a model with two mistakes: a string for a number, and a trailing comma.
 /// let arguments = Arguments::from_text(r#"{"city": "北京", "days": "2",}"#);
 /// let call = Call::new("call_1", "forecast", arguments);
-/// let called = toolbox.call(&Session::new("run-1"), &call, Wholeness::Proven).await;
+/// let status = toolbox.call(&Session::new("run-1"), &call).await;
 ///
-/// let done = called.done().ok_or("it waits for a person")?;
-/// let text = done.outcome.content[0].as_text();
+/// let result = status.result().ok_or("the call waits for approval")?;
+/// let text = result.outcome.content[0].as_text();
 /// assert_eq!(text, Some(r#"Sun, for {"city":"北京","days":2}"#));
-/// assert_eq!(done.changes.len(), 2);
+/// assert_eq!(result.changes.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Whatever goes wrong is an outcome that tells the model what to do, never an error of the host.
-/// A tool with effects is recorded before it runs, so that the same call (of the same run and turn,
-/// with the same id and arguments) has its effect once, however often it is made.
+/// A failure of a call is an outcome that tells the model what to do, never an error of the host. A tool
+/// with effects is recorded in a journal before it runs, so that the same call (of the same run and
+/// turn, with the same id and arguments) has its effect once, however often it is repeated.
 ///
-/// Clones share everything: limits, caches and stores. A runtime of one thread cannot give up a tool
-/// that blocks it: make such a tool with [`Handler::blocking`].
+/// Clones share limits, caches and stores. On a single-threaded runtime the deadline of a tool that
+/// blocks its thread cannot hold: define such a tool with [`Handler::blocking`].
 #[derive(Clone)]
 pub struct Toolbox {
     items: Arc<[Arc<Item>]>,
@@ -97,7 +97,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// A box of some tools. Everyone may call all of them, as many at once as they like.
+    /// Creates a toolbox. By default every caller may call every tool, with no concurrency limit.
     pub fn new(handlers: impl IntoIterator<Item = Handler>) -> Result<Toolbox, ToolboxError> {
         let mut items = Vec::new();
         let mut names = HashMap::new();
@@ -119,7 +119,7 @@ impl Toolbox {
         Ok(Toolbox { items: items.into(), names: Arc::new(names), ..Toolbox::default() })
     }
 
-    /// The tools of these names alone. All the rest is shared with this box.
+    /// A toolbox with only the named tools. Policy, limits and stores are shared with this one.
     #[must_use]
     pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
         let wanted: HashSet<&str> = wanted.into_iter().collect();
@@ -129,39 +129,39 @@ impl Toolbox {
         Toolbox { items, names: Arc::new(names), ..self.clone() }
     }
 
-    /// With a policy: who may call what.
+    /// Sets the policy that decides which caller may call which tool.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Toolbox {
         self.policy = Arc::new(policy);
         self
     }
 
-    /// With a journal of effects that outlives the process. Without one they are remembered as
-    /// long as this box lives.
+    /// Sets the journal of effects. The default one lasts as long as the toolbox; one in a file outlives
+    /// the process.
     #[must_use]
     pub fn with_journal(mut self, journal: SharedJournal) -> Toolbox {
         self.journal = journal;
         self
     }
 
-    /// With a ledger in which every call is noted.
+    /// Sets the ledger that records every call.
     #[must_use]
     pub fn with_ledger(mut self, ledger: Arc<dyn Ledger>) -> Toolbox {
         self.ledger = Some(ledger);
         self
     }
 
-    /// With a store for results that are too large for a model, and for handles in arguments.
+    /// Sets the store for results that exceed the budget of their tool. Arguments may then be handles.
     #[must_use]
     pub fn with_handles(mut self, handles: Arc<dyn HandleStore>) -> Toolbox {
         self.handles = Some(handles);
         self
     }
 
-    /// With at most so many calls at once, of all tools together.
+    /// Limits the number of concurrent calls, of all tools together.
     #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Toolbox {
-        self.limit = Limit::of(calls);
+        self.limit = Limit::new(calls);
         self
     }
 
@@ -170,24 +170,24 @@ impl Toolbox {
         self.items.iter().map(|item| &*item.name)
     }
 
-    /// What a model is shown: every tool, without its hidden parameters; where there is a store of
-    /// handles, parameters that take data admit a handle.
+    /// The definitions for a model, without hidden parameters. With a handle store, parameters that take
+    /// data accept a handle as well.
     pub fn tools(&self) -> Vec<Tool> {
-        self.items.iter().map(|item| self.shown(item)).collect()
+        self.items.iter().map(|item| self.definition(item)).collect()
     }
 
-    /// What the model of a caller is shown: the tools that the policy lets the caller call, at least
-    /// with some arguments.
+    /// The definitions of the tools that the policy allows a caller to call, at least with some
+    /// arguments.
     pub fn tools_for(&self, caller: &Caller) -> Vec<Tool> {
-        self.visible(caller).map(|item| self.shown(item)).collect()
+        self.visible(caller).map(|item| self.definition(item)).collect()
     }
 
-    /// A tool with what runs it.
+    /// The handler of a tool.
     pub fn handler(&self, name: &str) -> Option<&Handler> {
         self.item(name).map(|item| &item.handler)
     }
 
-    /// Whether a context has all that the tools need. To be asked before a run begins.
+    /// Checks that a context has every value that the tools need.
     pub fn check_context(&self, context: &Context) -> Result<(), Vec<MissingNeed>> {
         let missing: Vec<MissingNeed> = self
             .items
@@ -199,49 +199,58 @@ impl Toolbox {
         if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
-    /// Makes one call.
-    pub async fn call(&self, session: &Session, call: &Call, wholeness: Wholeness) -> Called {
-        let prepared = pipeline::prepare(self, session, call, Place::default(), wholeness);
+    /// Runs one call. Incomplete arguments are refused; see [`call_with`](Toolbox::call_with).
+    pub async fn call(&self, session: &Session, call: &Call) -> CallStatus {
+        self.call_with(session, call, Completeness::default()).await
+    }
+
+    /// Runs one call of which the stop reason of the model is known.
+    pub async fn call_with(
+        &self,
+        session: &Session,
+        call: &Call,
+        completeness: Completeness,
+    ) -> CallStatus {
+        let position = CallPosition::default();
+        let prepared = pipeline::prepare(self, session, call, position, completeness);
         pipeline::proceed(self, session, prepared).await
     }
 
-    /// Makes all the calls of a turn at once. What comes back is in the order of the calls,
-    /// whichever ends first.
+    /// Runs the calls of a turn concurrently. The results are in the order of the calls.
     ///
-    /// Of a model that was cut off, only the last call is taken to be; those before it were written
-    /// to their end. Calls of the same tool with equal arguments are made once.
+    /// If the model was cut off, only the last call counts as truncated. Calls of the same tool with
+    /// equal arguments run once.
     pub async fn call_all(
         &self,
         session: &Session,
         calls: &[Call],
-        wholeness: Wholeness,
-    ) -> Vec<Called> {
-        batch::call_all(self, session, calls, wholeness).await
+        completeness: Completeness,
+    ) -> Vec<CallStatus> {
+        batch::call_all(self, session, calls, completeness).await
     }
 
-    /// Goes on with a call that waited for a person, in this process or another.
+    /// Continues a call that waited for approval, also in another process than the one that asked.
     ///
-    /// The call is prepared anew: the policy may deny it by now. If its arguments have become
-    /// others in the meantime (a handle that stands for something else, a new default), the person
-    /// did not agree to them, and the question is put again. Answering twice does not run a tool
-    /// with effects twice.
-    pub async fn answer(&self, session: &Session, asked: &Approval, answer: Answer) -> Called {
+    /// The call is checked again: the policy may deny it by now. If its arguments have changed in the
+    /// meantime (a handle with another value, a new default), the person did not approve them, and the
+    /// call waits again. Answering twice does not run a tool with effects twice.
+    pub async fn answer(&self, session: &Session, asked: &Approval, answer: Answer) -> CallStatus {
         let session = session.clone().with_turn(asked.turn);
-        let (call, place) = (&asked.call, asked.place);
-        let mut prepared = pipeline::prepare(self, &session, call, place, asked.wholeness);
+        let (call, position) = (&asked.call, asked.position);
+        let mut prepared = pipeline::prepare(self, &session, call, position, asked.completeness);
         if !asked.belongs_to(&session) {
-            return pipeline::refuse(self, &session, prepared.made, approval::foreign(&call.name));
+            return pipeline::refuse(self, &session, prepared.state, approval::foreign(&call.name));
         }
-        match (answer, &mut prepared.ready) {
+        match (answer, &mut prepared.runnable) {
             (Answer::Reject(reason), _) => {
                 let error = approval::rejected(&call.name, &reason);
-                return pipeline::refuse(self, &session, prepared.made, error);
+                return pipeline::refuse(self, &session, prepared.state, error);
             }
-            // An equal call of the same turn shares its key, so the approval's own is the one.
-            (Answer::Approve, Ok(ready)) if asked.covers(&ready.canonical) => {
-                ready.ask = None;
-                ready.key = asked.key.clone();
-                prepared.made.key = Some(asked.key.clone());
+            // Equal calls of a turn share a key, so the key of the approval is used.
+            (Answer::Approve, Ok(runnable)) if asked.covers(&runnable.canonical) => {
+                runnable.ask = None;
+                runnable.key = asked.key.clone();
+                prepared.state.key = Some(asked.key.clone());
             }
             (Answer::Approve, _) => {}
         }
@@ -252,11 +261,15 @@ impl Toolbox {
         self.names.get(name).and_then(|index| self.items.get(*index))
     }
 
-    fn shown(&self, item: &Item) -> Tool {
-        if self.handles.is_some() { item.admitting.clone() } else { item.shown.clone() }
+    fn definition(&self, item: &Item) -> Tool {
+        if self.handles.is_some() {
+            item.definition_with_handles.clone()
+        } else {
+            item.definition.clone()
+        }
     }
 
-    /// The tools that a caller may see.
+    /// The tools that the policy shows to a caller.
     pub(crate) fn visible<'t>(&'t self, caller: &'t Caller) -> impl Iterator<Item = &'t Arc<Item>> {
         self.items.iter().filter(|item| self.policy.shows(&item.name, caller))
     }
@@ -285,14 +298,14 @@ impl Toolbox {
         &self.limit
     }
 
-    /// Whether the ledger shall have arguments and outcomes too.
+    /// Whether the ledger records arguments and outcomes.
     pub(crate) fn wants_data(&self) -> bool {
         self.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
     }
 }
 
 impl Default for Toolbox {
-    /// An empty box.
+    /// An empty toolbox.
     fn default() -> Toolbox {
         Toolbox {
             items: Arc::new([]),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use clap::Args;
-use toolwright::call::Done;
+use toolwright::call::CallResult;
 use toolwright::chat::response;
 use toolwright::model::{Model, OFFLINE};
 use toolwright::run::{Agent, Finished, Limit, Limits, Run, RunError, RunEvent};
@@ -132,7 +132,7 @@ fn started(call: &Call) -> Result<(), Failure> {
     say(&format!("→ {} {shown}", call.name))
 }
 
-fn ended(done: &Done) -> Result<(), Failure> {
+fn ended(done: &CallResult) -> Result<(), Failure> {
     let name = done.outcome.name.as_deref().unwrap_or_default();
     let took = done.duration.as_millis();
     match &done.error {

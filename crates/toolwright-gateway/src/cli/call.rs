@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use toolwright::call::{Called, Done, Wholeness};
+use toolwright::call::{CallResult, CallStatus};
 use toolwright::{Arguments, Body, Json, Outcome, Session};
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
@@ -63,11 +63,11 @@ impl Call {
         let call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
         let session = Session::new("call");
         let done = tools::runtime()?.block_on(async {
-            let mut called = toolbox.call(&session, &call, Wholeness::Unknown).await;
+            let mut called = toolbox.call(&session, &call).await;
             loop {
                 match called {
-                    Called::Done(done) => return Ok::<Done, Failure>(done),
-                    Called::Waiting(approval) if !self.json && !tools::somebody_there() => {
+                    CallStatus::Done(done) => return Ok::<CallResult, Failure>(done),
+                    CallStatus::Waiting(approval) if !self.json && !tools::somebody_there() => {
                         let text = format!(
                             "{} changes something, and nobody is at a terminal to agree; nothing \
                              was done",
@@ -75,7 +75,7 @@ impl Call {
                         );
                         return Err(Failure::failed(text).with_hint("--yes allows it beforehand"));
                     }
-                    Called::Waiting(approval) => {
+                    CallStatus::Waiting(approval) => {
                         let answer = tools::confirm(&approval)?;
                         called = toolbox.answer(&session, &approval, answer).await;
                     }
@@ -98,7 +98,7 @@ impl Call {
 }
 
 /// The envelope of a result.
-fn document(tool: &str, done: &Done) -> Object {
+fn document(tool: &str, done: &CallResult) -> Object {
     let changes: Vec<Object> = done.changes.iter().map(Change::to_json).collect();
     match &done.error {
         None => object! {

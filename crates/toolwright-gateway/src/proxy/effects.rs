@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toolwright::CallErrorKind;
-use toolwright::call::{Done, ResultSource};
+use toolwright::call::{CallResult, ResultSource};
 use toolwright_core::document::{DocumentError, Fields};
 use toolwright_core::{Fault, Json, object};
 
@@ -48,7 +48,7 @@ impl End {
 
 impl Effects {
     /// Notes a call of a tool that has effects.
-    pub fn note(&self, done: &Done) {
+    pub fn note(&self, done: &CallResult) {
         use CallErrorKind::{Cancelled, Panicked, TimedOut, Uncertain};
         let end = match (done.source, &done.error) {
             (_, Some(error)) if error.kind == Uncertain => End::Unknown,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolwright::ledger::{
-    ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query, Room, SqliteLedger,
-    Tried,
+    Backpressure, ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query,
+    SqliteLedger, Tried,
 };
 use toolwright::store::StoreError;
 use toolwright::{CallErrorKind, Caller};
@@ -114,8 +114,8 @@ impl Records {
 
     /// What to wait for before the next exchange begins, if entries come faster than they are
     /// written.
-    pub fn room(&self) -> Option<Room> {
-        self.ledger().room()
+    pub fn backpressure(&self) -> Option<Backpressure> {
+        self.ledger().backpressure()
     }
 
     /// Waits until everything is written.

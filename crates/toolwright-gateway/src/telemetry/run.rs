@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolwright::call::Done;
+use toolwright::call::CallResult;
 use toolwright_core::dialect::{ChatCodec, ToolCodec};
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Usage};
@@ -99,7 +99,7 @@ impl RunRecord {
     }
 
     /// Records a call that has ended.
-    pub fn add_executed_call(&self, done: &Done) {
+    pub fn add_executed_call(&self, done: &CallResult) {
         let took = done.duration;
         let name = done.outcome.name.as_deref().unwrap_or_default().into();
         let error = done.error.as_ref().map(|error| error.kind);

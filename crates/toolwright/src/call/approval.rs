@@ -1,63 +1,63 @@
-//! A call that waits for a person. The question can be written down and answered later, by another
-//! process as well; nothing but the call itself is needed to go on.
+//! A call that waits for approval. The question can be stored as JSON and answered later, also by another
+//! process.
 
 use std::sync::Arc;
 
 use toolwright_core::json::Object;
 use toolwright_core::{Call, Json, object};
 
-use super::completeness::Wholeness;
-use super::key::{self, Place};
+use super::completeness::Completeness;
+use super::key::{self, CallPosition};
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Session;
 use toolwright_core::document::{DocumentError, Fields, read_call, write_call};
 
-/// A call that waits for a person.
+/// A call that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Approval {
-    /// Its name, different for every call of a run
+    /// The id of the question, unique in the run
     pub id: String,
-    /// The tenant whose run it is
+    /// The tenant of the run
     pub tenant: Arc<str>,
-    /// The run that the call belongs to
+    /// The run of the call
     pub run: Arc<str>,
     /// The turn of the run
     pub turn: u64,
-    /// The call as the model made it, which may hold secrets
+    /// The call as the model wrote it; it may contain secrets
     pub call: Call,
-    /// The arguments that it would run with, as a person may see them: no secrets, and handles in
-    /// place of what they stand for
+    /// The checked arguments for display: secrets redacted, handles in place of their values
     pub arguments: Object,
-    /// Why a person is asked
+    /// Why the call needs approval
     pub reason: String,
-    /// The idempotency key that it would run with
+    /// The idempotency key of the call
     pub key: Arc<str>,
-    /// Of the arguments before redaction: whether they are still the same
+    /// The hash of the unredacted arguments, to detect that they changed
     pub(crate) digest: String,
-    pub(crate) place: Place,
-    pub(crate) wholeness: Wholeness,
+    pub(crate) position: CallPosition,
+    pub(crate) completeness: Completeness,
 }
 
-/// What a person says.
+/// The answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Run it
+    /// Run the call
     Approve,
-    /// Do not run it, for this reason, which the model will read
+    /// Do not run the call; the model reads the reason
     Reject(String),
 }
 
 impl Approval {
-    /// The document.
+    /// Writes the approval as JSON.
     pub fn to_json(&self) -> Json {
         object! {
             "id": self.id.as_str(),
             "tenant": &*self.tenant,
             "run": &*self.run,
             "turn": self.turn,
-            "position": self.place.position,
-            "repeats": self.place.repeats,
-            "whole": self.wholeness == Wholeness::Proven,
+            "position": self.position.index,
+            "repeats": self.position.repeats,
+            "whole": self.completeness == Completeness::Complete,
             "key": &*self.key,
             "digest": self.digest.as_str(),
             "reason": self.reason.as_str(),
@@ -67,7 +67,7 @@ impl Approval {
         .into()
     }
 
-    /// Reads the document.
+    /// Reads an approval from JSON.
     pub fn from_json(document: &Json) -> Result<Approval, DocumentError> {
         let fields = Fields::of(document)?;
         let is_whole = fields.flag("whole")?;
@@ -81,28 +81,31 @@ impl Approval {
             reason: fields.text("reason")?.to_owned(),
             key: fields.text("key")?.into(),
             digest: fields.text("digest")?.to_owned(),
-            place: Place { position: fields.count("position")?, repeats: fields.count("repeats")? },
-            wholeness: if is_whole { Wholeness::Proven } else { Wholeness::Unknown },
+            position: CallPosition {
+                index: fields.count("position")?,
+                repeats: fields.count("repeats")?,
+            },
+            completeness: if is_whole { Completeness::Complete } else { Completeness::Unknown },
         })
     }
 
-    /// Whether what would run now is what the person was asked about.
+    /// Whether the arguments are those that the person was asked about.
     pub(crate) fn covers(&self, canonical: &str) -> bool {
         self.digest == digest(canonical)
     }
 
-    /// Whether a session is of the run in which the question arose.
+    /// Whether a session belongs to the run of the question.
     pub(crate) fn belongs_to(&self, session: &Session) -> bool {
         self.run == session.run && self.tenant == session.caller.tenant
     }
 }
 
-/// What tells arguments apart that a person must not see.
+/// The hash of canonical arguments.
 pub(crate) fn digest(canonical: &str) -> String {
     key::digest(&[canonical]).to_hex().to_string()
 }
 
-/// What a model is told whose call a person refused.
+/// The error of a call that a person rejected.
 pub(crate) fn rejected(tool: &str, reason: &str) -> CallError {
     let reason = match reason.trim() {
         "" => String::new(),
@@ -116,7 +119,7 @@ pub(crate) fn rejected(tool: &str, reason: &str) -> CallError {
     CallError::new(CallErrorKind::Rejected, text)
 }
 
-/// What the host is told that answers in another run.
+/// The error of an answer to a question of another run.
 pub(crate) fn foreign(tool: &str) -> CallError {
     let text = format!("The question about {tool} belongs to another run. Nothing was done.");
     CallError::new(CallErrorKind::NotAllowed, text)

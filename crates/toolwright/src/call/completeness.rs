@@ -1,43 +1,43 @@
-//! Whether a call was written to its end. The first question asked of one.
+//! Whether the model finished writing a call.
 
 use toolwright_core::args::{Change, Op};
 
 use crate::error::{CallError, CallErrorKind};
 
-/// What the finish of a model's answer says about its calls.
+/// Whether the model finished writing a call, as far as its stop reason says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Wholeness {
-    /// Nothing: arguments run if they are whole by themselves
+pub enum Completeness {
+    /// The stop reason is unknown: the call runs if its arguments are complete JSON
     #[default]
     Unknown,
-    /// The model was done: what looks cut off is only badly written, and may be closed
-    Proven,
-    /// The model was cut off: a call that may lack its end never runs, however whole it looks
+    /// The model finished: arguments that lack closing brackets are repaired
+    Complete,
+    /// The model was cut off: the call does not run, even if its arguments look complete
     Truncated,
 }
 
-impl Wholeness {
-    /// What it means for a call that another one follows: a model writes its calls one after
-    /// another, so that only the last can have been cut off.
-    pub(crate) fn before_last(self) -> Wholeness {
+impl Completeness {
+    /// The completeness of a call that another one follows. A model writes its calls in order, so only
+    /// the last one can be truncated.
+    pub(crate) fn before_last(self) -> Completeness {
         match self {
-            Wholeness::Truncated => Wholeness::Unknown,
+            Completeness::Truncated => Completeness::Unknown,
             other => other,
         }
     }
 
-    /// Refuses a call of a model that was cut off.
-    pub(crate) fn admit(self, tool: &str) -> Result<(), CallError> {
+    /// Refuses a truncated call.
+    pub(crate) fn check_call(self, tool: &str) -> Result<(), CallError> {
         match self {
-            Wholeness::Truncated => Err(truncated(tool)),
-            Wholeness::Unknown | Wholeness::Proven => Ok(()),
+            Completeness::Truncated => Err(truncated(tool)),
+            Completeness::Unknown | Completeness::Complete => Ok(()),
         }
     }
 
-    /// Refuses arguments that had to be closed, unless the model is known to have been done.
-    pub(crate) fn admit_changes(self, tool: &str, changes: &[Change]) -> Result<(), CallError> {
+    /// Refuses arguments whose brackets were closed by a repair, unless the model finished the call.
+    pub(crate) fn check_changes(self, tool: &str, changes: &[Change]) -> Result<(), CallError> {
         let closed = changes.iter().any(|change| change.op == Op::Close);
-        if closed && self != Wholeness::Proven { Err(truncated(tool)) } else { Ok(()) }
+        if closed && self != Completeness::Complete { Err(truncated(tool)) } else { Ok(()) }
     }
 }
 

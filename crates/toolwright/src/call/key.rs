@@ -6,26 +6,25 @@ use toolwright_core::Call;
 
 use crate::session::Session;
 
-/// Where a call stands among those of its turn.
+/// The position of a call in its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Place {
-    /// Its position, from 0
-    pub(crate) position: usize,
-    /// How many calls before it have the same id: some models repeat them
+pub(crate) struct CallPosition {
+    /// Its index among the calls of the turn
+    pub(crate) index: usize,
+    /// Number of earlier calls with the same id: some models repeat ids
     pub(crate) repeats: usize,
 }
 
-/// The longest id that is kept as it is.
-const ID_MAX: usize = 256;
+/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed.
+const MAX_ID_BYTES: usize = 256;
 
-impl Place {
-    /// The id by which the call is known inside: the model's own where that names one call only.
+impl CallPosition {
+    /// The internal id of the call: the model's own if it is unique in the turn.
     pub(crate) fn id(self, session: &Session, call: &Call) -> Arc<str> {
         match (call.id.as_deref(), self.repeats) {
-            (None | Some(""), _) => format!("call_{}_{}", session.turn, self.position).into(),
-            // Journals and ledgers have it with every call, so it is not for a model to say how
-            // large they grow.
-            (Some(id), repeats) if id.len() > ID_MAX => {
+            (None | Some(""), _) => format!("call_{}_{}", session.turn, self.index).into(),
+            // A model must not be able to grow journals and ledgers without bound.
+            (Some(id), repeats) if id.len() > MAX_ID_BYTES => {
                 digest(&[id, &repeats.to_string()]).to_hex()[..].into()
             }
             (Some(id), 0) => id.into(),
@@ -34,14 +33,14 @@ impl Place {
     }
 }
 
-/// The idempotency key: the same for every attempt at a call, in this process or the next, and
-/// different for every other call. Tenants may name their runs alike, and still share nothing.
+/// The idempotency key: the same for every attempt at a call, also after a restart, and different for
+/// every other call. It includes the tenant, because tenants may use the same run names.
 pub(crate) fn key(session: &Session, call_id: &str, tool: &str, canonical: &str) -> Arc<str> {
     let (tenant, turn) = (&session.caller.tenant, session.turn.to_string());
     digest(&[tenant, &session.run, &turn, call_id, tool, canonical]).to_hex()[..].into()
 }
 
-/// The hash of some texts, each with its length, so that none runs into the next.
+/// Hashes texts, each prefixed with its length, so that their boundaries count.
 pub(crate) fn digest(texts: &[&str]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! What came of a call: an outcome, or a question to a person.
+//! How a call ended, or the question that it waits for.
 
 use std::time::Duration;
 
@@ -11,51 +11,51 @@ use crate::error::CallError;
 use crate::ledger::ResultSource;
 use crate::output::Host;
 
-/// What came of a call.
+/// How far a call has come.
 #[derive(Debug, Clone)]
-pub enum Called {
-    /// It has an outcome
-    Done(Done),
-    /// A person must say whether it may run; nothing was done yet
+pub enum CallStatus {
+    /// The call has its result
+    Done(CallResult),
+    /// The call waits for approval; the tool was not started
     Waiting(Approval),
 }
 
-/// A call with its outcome.
+/// The result of a call.
 #[derive(Debug, Clone)]
-pub struct Done {
-    /// What goes back to the model
+#[non_exhaustive]
+pub struct CallResult {
+    /// The outcome for the model
     pub outcome: Outcome,
-    /// Why it failed, if it did
+    /// Why the call failed
     pub error: Option<CallError>,
-    /// What the tool gave to the host alone; what comes from a journal has none
+    /// The tool's output for the host; absent if the result comes from the journal
     pub host: Option<Host>,
-    /// What was changed in the arguments
+    /// Changes made to the arguments
     pub changes: Vec<Change>,
-    /// How often it was tried; 0 if the tool was never started
+    /// Number of attempts; 0 if the tool was not started
     pub attempts: u32,
-    /// Where the result is from
+    /// Where the result comes from
     pub source: ResultSource,
-    /// How long it took
+    /// How long the call took
     pub duration: Duration,
-    /// Why the journal does not know how it ended, if it does not: after a restart the call will be
-    /// uncertain
+    /// Why the journal could not record the result. After a restart, the call will be uncertain.
     pub unrecorded: Option<JournalError>,
 }
 
-impl Called {
-    /// The call with its outcome, unless it waits for a person.
-    pub fn done(&self) -> Option<&Done> {
+impl CallStatus {
+    /// The result, unless the call waits for approval.
+    pub fn result(&self) -> Option<&CallResult> {
         match self {
-            Called::Done(done) => Some(done),
-            Called::Waiting(_) => None,
+            CallStatus::Done(result) => Some(result),
+            CallStatus::Waiting(_) => None,
         }
     }
 
-    /// The question to a person, if there is one.
-    pub fn waiting(&self) -> Option<&Approval> {
+    /// The question to a person, if the call waits for one.
+    pub fn approval(&self) -> Option<&Approval> {
         match self {
-            Called::Done(_) => None,
-            Called::Waiting(approval) => Some(approval),
+            CallStatus::Done(_) => None,
+            CallStatus::Waiting(approval) => Some(approval),
         }
     }
 }

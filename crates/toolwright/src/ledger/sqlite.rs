@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
-use super::{Entry, Ledger, Recorded, Room};
+use super::{Backpressure, Entry, Ledger, Recorded};
 use crate::store::{self, Desk, StoreError, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
@@ -265,12 +265,12 @@ impl Ledger for SqliteLedger {
         self.data == Data::On
     }
 
-    fn room(&self) -> Option<Room> {
+    fn backpressure(&self) -> Option<Backpressure> {
         if self.backlog() < self.limit || self.overflow == Overflow::Drop {
             return None;
         }
         let (desk, backlog) = (Arc::downgrade(self.writer.desk().ok()?), self.backlog.clone());
-        Some(Room::new(drained(desk, backlog, self.data, self.limit)))
+        Some(Backpressure::new(drained(desk, backlog, self.data, self.limit)))
     }
 }
 

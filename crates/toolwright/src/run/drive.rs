@@ -17,7 +17,7 @@ use super::observe::RunEvent;
 use super::repeat::TooOften;
 use super::state::{Slot, Stage};
 use super::turn::{self, Next};
-use crate::call::Called;
+use crate::call::CallStatus;
 use crate::model::EventStream;
 use crate::session::Session;
 
@@ -34,7 +34,7 @@ pub(super) enum Phase {
     /// The model was asked for a whole answer
     Responding(Boxed<Result<Response, Fault>>),
     /// Calls run, each with its place among the calls of the turn
-    Calling(Boxed<Vec<(usize, Called)>>),
+    Calling(Boxed<Vec<(usize, CallStatus)>>),
 }
 
 /// Why a wait was given up.

@@ -12,7 +12,7 @@ use super::error::RunError;
 use super::limit::Limit;
 use super::observe::{HostOutput, RunEvent};
 use super::state::{Slot, Stage, not_done};
-use crate::call::{Answer, Approval, Called, Wholeness};
+use crate::call::{Answer, Approval, CallStatus, Completeness};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
@@ -52,13 +52,13 @@ impl Run {
     }
 
     /// Takes what came of calls.
-    pub(super) fn record(&mut self, called: Vec<(usize, Called)>) {
+    pub(super) fn record(&mut self, called: Vec<(usize, CallStatus)>) {
         for (at, called) in called {
             let slots = self.state.pending.as_mut().map(|pending| &mut pending.slots);
             let Some(slot) = slots.and_then(|slots| slots.get_mut(at)) else { continue };
             let mut done = match called {
-                Called::Done(done) => done,
-                Called::Waiting(approval) => {
+                CallStatus::Done(done) => done,
+                CallStatus::Waiting(approval) => {
                     slot.stage = Stage::Waiting(approval.clone());
                     self.tell(|| RunEvent::ApprovalNeeded(approval));
                     continue;
@@ -87,21 +87,21 @@ async fn make(
     toolbox: Toolbox,
     session: Session,
     slots: Vec<(usize, Slot)>,
-) -> Vec<(usize, Called)> {
-    let mut work: Vec<Boxed<Vec<(usize, Called)>>> = Vec::new();
-    let mut open: Vec<(Wholeness, Vec<usize>, Vec<Call>)> = Vec::new();
+) -> Vec<(usize, CallStatus)> {
+    let mut work: Vec<Boxed<Vec<(usize, CallStatus)>>> = Vec::new();
+    let mut open: Vec<(Completeness, Vec<usize>, Vec<Call>)> = Vec::new();
     let mut answered: BTreeMap<Arc<str>, Vec<(usize, Approval, Answer)>> = BTreeMap::new();
-    for (at, Slot { call, wholeness, stage }) in slots {
+    for (at, Slot { call, completeness, stage }) in slots {
         if let Stage::Answered(approval, answer) = stage {
             answered.entry(approval.key.clone()).or_default().push((at, approval, answer));
             continue;
         }
-        match open.iter_mut().find(|batch| batch.0 == wholeness) {
+        match open.iter_mut().find(|batch| batch.0 == completeness) {
             Some((_, places, calls)) => {
                 places.push(at);
                 calls.push(call);
             }
-            None => open.push((wholeness, vec![at], vec![call])),
+            None => open.push((completeness, vec![at], vec![call])),
         }
     }
     // Equal calls share a key: one after the other, so that the second finds what the first did.
@@ -115,10 +115,10 @@ async fn make(
             called
         }));
     }
-    for (wholeness, places, calls) in open {
+    for (completeness, places, calls) in open {
         let (toolbox, session) = (toolbox.clone(), session.clone());
         work.push(Box::pin(async move {
-            let called = toolbox.call_all(&session, &calls, wholeness).await;
+            let called = toolbox.call_all(&session, &calls, completeness).await;
             places.into_iter().zip(called).collect()
         }));
     }

@@ -2,7 +2,7 @@
 
 use toolwright_core::{Call, Event, Message, Response, StopReason, Usage};
 
-use crate::call::{Approval, Done};
+use crate::call::{Approval, CallResult};
 use crate::output::Host;
 
 /// Something that happened in a run, for the host.
@@ -27,7 +27,7 @@ pub enum RunEvent {
     /// A call is handed to the toolbox
     CallStarted(Call),
     /// A call has its outcome. Calls of a turn come in their order
-    CallDone(Done),
+    CallDone(CallResult),
     /// A person must say whether a call may run
     ApprovalNeeded(Approval),
     /// All calls of a turn have their outcomes

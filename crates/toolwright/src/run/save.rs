@@ -24,7 +24,7 @@ use super::error::RunError;
 use super::limit::Spent;
 use super::repeat::Failures;
 use super::state::{Pending, Slot, Stage, State};
-use crate::call::{Answer, Approval, Wholeness};
+use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 use toolwright_core::document::{
     DocumentError, Fields, read_call, read_outcome, write_call, write_outcome,
@@ -117,12 +117,12 @@ fn read_pending(document: &Json) -> Result<Pending, DocumentError> {
 }
 
 fn write_slot(slot: &Slot) -> Object {
-    let wholeness = match slot.wholeness {
-        Wholeness::Proven => "proven",
-        Wholeness::Unknown => "unknown",
-        Wholeness::Truncated => "truncated",
+    let completeness = match slot.completeness {
+        Completeness::Complete => "proven",
+        Completeness::Unknown => "unknown",
+        Completeness::Truncated => "truncated",
     };
-    let mut out = object! {"call": write_call(&slot.call), "wholeness": wholeness};
+    let mut out = object! {"call": write_call(&slot.call), "wholeness": completeness};
     match &slot.stage {
         Stage::Open => {}
         Stage::Waiting(approval) => out.insert("waiting", approval.to_json()),
@@ -140,11 +140,11 @@ fn write_slot(slot: &Slot) -> Object {
 
 fn read_slot(document: &Json) -> Result<Slot, DocumentError> {
     let fields = Fields::of(document)?;
-    let wholeness =
+    let completeness =
         fields.word("wholeness", "proven, unknown or truncated", |word| match word {
-            "proven" => Some(Wholeness::Proven),
-            "unknown" => Some(Wholeness::Unknown),
-            "truncated" => Some(Wholeness::Truncated),
+            "proven" => Some(Completeness::Complete),
+            "unknown" => Some(Completeness::Unknown),
+            "truncated" => Some(Completeness::Truncated),
             _ => None,
         })?;
     let approval = fields.optional("waiting", Approval::from_json)?;
@@ -170,5 +170,5 @@ fn read_slot(document: &Json) -> Result<Slot, DocumentError> {
     {
         return Err(DocumentError::new("the approval of this call").within("waiting"));
     }
-    Ok(Slot { call, wholeness, stage })
+    Ok(Slot { call, completeness, stage })
 }

@@ -8,7 +8,7 @@ use toolwright_core::{Call, Message, Outcome, Part, Response, Role};
 
 use super::limit::Spent;
 use super::repeat::Failures;
-use crate::call::{Answer, Approval, Wholeness};
+use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 
 /// Where a run stands.
@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     /// The call as the model made it
     pub(crate) call: Call,
     /// Whether the model wrote it to its end
-    pub(crate) wholeness: Wholeness,
+    pub(crate) completeness: Completeness,
     /// How far it is
     pub(crate) stage: Stage,
 }

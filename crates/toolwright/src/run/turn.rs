@@ -9,7 +9,7 @@ use toolwright_core::{
 };
 
 use super::state::{Pending, Slot, Stage};
-use crate::call::Wholeness;
+use crate::call::Completeness;
 
 /// What follows from an answer.
 #[derive(Debug)]
@@ -89,15 +89,15 @@ fn pending(response: &Response) -> Pending {
     let mut slots = Vec::new();
     for (at, part) in message.parts.iter_mut().enumerate() {
         let Body::Call(call) = &mut part.body else { continue };
-        let wholeness = match reason {
-            _ if cut && at == last => Wholeness::Truncated,
-            StopReason::End | StopReason::ToolUse => Wholeness::Proven,
-            _ => Wholeness::Unknown,
+        let completeness = match reason {
+            _ if cut && at == last => Completeness::Truncated,
+            StopReason::End | StopReason::ToolUse => Completeness::Complete,
+            _ => Completeness::Unknown,
         };
-        slots.push(Slot { call: call.clone(), wholeness, stage: Stage::Open });
+        slots.push(Slot { call: call.clone(), completeness, stage: Stage::Open });
         // What the model wrote may be no JSON, and much of it. The conversation must be sent again,
         // so a legal call stands there instead (case 27).
-        if wholeness == Wholeness::Truncated {
+        if completeness == Completeness::Truncated {
             call.arguments = cut_off(&call.arguments);
         } else if let Some(legal) = legal(&call.arguments) {
             call.arguments = legal;

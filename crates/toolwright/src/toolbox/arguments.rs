@@ -1,4 +1,4 @@
-//! A model's words become arguments that the tool's schema accepts, or a list of what is wrong.
+//! Turns the text of a model into arguments that the tool's schema accepts, or into feedback.
 
 use toolwright_core::Json;
 use toolwright_core::args::{self, CheckedCall, Parsed};
@@ -6,29 +6,29 @@ use toolwright_core::json::Object;
 
 use super::Toolbox;
 use super::item::Item;
-use super::pipeline::Made;
+use super::pipeline::CallState;
 use crate::error::{CallError, CallErrorKind};
 use crate::handle::{self, HandleFailure};
 use crate::session::Session;
 use crate::settings::Fill;
 
-/// Parses, puts in what handles stand for, coerces, completes and checks. What cannot be understood
-/// is refused: it never becomes `{}`.
-pub(crate) fn settle(
+/// Parses, resolves handles, coerces, completes and checks. Text that is not understood is refused: it
+/// never becomes `{}`.
+pub(crate) fn check(
     toolbox: &Toolbox,
     session: &Session,
     item: &Item,
-    made: &mut Made<'_>,
+    state: &mut CallState<'_>,
 ) -> Result<CheckedCall, CallError> {
-    let mut parsed = args::parse(&made.call.arguments);
-    resolve(toolbox, session, item, &mut parsed)
+    let mut parsed = args::parse(&state.call.arguments);
+    resolve_handles(toolbox, session, item, &mut parsed)
         .map_err(|failure| CallError::new(CallErrorKind::BadHandle, failure.text))?;
     let mut settled = item.parameters.settle(parsed, &item.handler.settings().coercions);
-    made.changes = settled.changes().to_vec();
-    made.wholeness.admit_changes(&item.name, &made.changes)?;
-    // A value that came from a handle stays unknown to the model even where it is wrong.
-    handle::conceal(settled.errors_mut(), &made.changes);
-    CheckedCall::new(made.call, settled).map_err(|settled| {
+    state.changes = settled.changes().to_vec();
+    state.completeness.check_changes(&item.name, &state.changes)?;
+    // Feedback must not show the model a value that came from a handle.
+    handle::conceal(settled.errors_mut(), &state.changes);
+    CheckedCall::new(state.call, settled).map_err(|settled| {
         let kind = if settled.is_understood() {
             CallErrorKind::InvalidArguments
         } else {
@@ -38,9 +38,9 @@ pub(crate) fn settle(
     })
 }
 
-/// Puts the values in the place of handles, in each way to understand the arguments. What fails in
-/// the most likely one is wrong; one that is less likely is then none.
-fn resolve(
+/// Replaces handles by their values, in each reading of the arguments. A failure in the most likely
+/// reading is an error; a less likely reading that fails is dropped.
+fn resolve_handles(
     toolbox: &Toolbox,
     session: &Session,
     item: &Item,
@@ -69,7 +69,8 @@ fn resolve(
     failure.map_or(Ok(()), Err)
 }
 
-/// Puts the values in. Whatever stands in their place is not the model's, and goes.
+/// Fills hidden parameters with values of the host, and replaces what the model wrote there. This runs
+/// last, so that no message, question, ledger entry or key contains the values.
 pub(crate) fn fill(fills: &[(String, Fill)], session: &Session, arguments: &mut Object) {
     for (name, fill) in fills {
         let value = match fill {

@@ -1,8 +1,5 @@
-//! The last step: every call is noted in the ledger, those that were refused and those that wait
-//! as well. Where the ledger wants data, secrets are taken out of it by the tool's schemas, and what
-//! a handle stands for stays where it is.
-
-use std::time::Duration;
+//! Records every call in the ledger, also refused and waiting ones. If the ledger records data, secrets
+//! are redacted by the tool's schemas, and the values behind handles are left out.
 
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
@@ -10,113 +7,116 @@ use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
 use super::item::Item;
-use super::pipeline::Made;
+use super::pipeline::CallState;
 use super::{Toolbox, lookup};
-use crate::call::Done;
+use crate::call::CallResult;
 use crate::error::CallErrorKind;
 use crate::handle;
 use crate::ledger::{CallEntry, Ledger, ResultSource};
 use crate::redact::Redactor;
 use crate::session::Session;
 
-/// Nothing is known of the values.
+/// The schema that accepts any value.
 const ANY: &Json = &Json::Bool(true);
 
-/// Notes a call that has an outcome.
-pub(crate) fn done(toolbox: &Toolbox, session: &Session, made: &Made<'_>, done: &Done) {
+/// Records a call that has its result.
+pub(crate) fn done(
+    toolbox: &Toolbox,
+    session: &Session,
+    state: &CallState<'_>,
+    result: &CallResult,
+) {
     let Some(ledger) = toolbox.ledger() else { return };
-    let mut data = data(made, &done.changes);
+    let mut data = data(state, &result.changes);
     if let Some(data) = &mut data {
-        let output = made.item.as_ref().and_then(|item| item.handler.tool().output.as_ref());
+        let output = state.item.as_ref().and_then(|item| item.handler.tool().output.as_ref());
         let redactor = Redactor::new(output.unwrap_or(ANY));
         let content: Vec<Json> =
-            done.outcome.content.iter().map(|part| shown(part, redactor)).collect();
+            result.outcome.content.iter().map(|part| redacted(part, redactor)).collect();
         data.insert("outcome", content);
     }
     let entry = CallEntry {
-        error: done.error.as_ref().map(|error| error.kind),
-        source: Some(done.source),
-        attempts: done.attempts,
-        duration: done.duration,
-        changes: changes(ledger, made, &done.changes),
+        error: result.error.as_ref().map(|error| error.kind),
+        source: Some(result.source),
+        attempts: result.attempts,
+        duration: result.duration,
+        changes: changes(ledger, state, &result.changes),
         data: data.map(Json::Object),
-        ..entry(session, made)
+        ..entry(ledger, session, state)
     };
     ledger.record(entry.into());
 }
 
-/// Notes a call that waits for a person.
-pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, made: &Made<'_>) {
-    let Some(ledger) = toolbox.ledger() else { return };
-    let entry = CallEntry {
-        duration: made.start.elapsed(),
-        changes: changes(ledger, made, &made.changes),
-        data: data(made, &made.changes).map(Json::Object),
-        ..entry(session, made)
-    };
-    ledger.record(entry.into());
+/// Records a call that waits for approval.
+pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, state: &CallState<'_>) {
+    if let Some(ledger) = toolbox.ledger() {
+        ledger.record(entry(ledger, session, state).into());
+    }
 }
 
-/// Sees to it that a call which nobody waits for any more is noted all the same.
-pub(crate) struct Witness<'w> {
+/// Records a call as cancelled if its future is dropped before it has a result.
+pub(crate) struct AbandonGuard<'w> {
     toolbox: &'w Toolbox,
     session: &'w Session,
-    made: &'w Made<'w>,
-    left: bool,
+    state: &'w CallState<'w>,
+    armed: bool,
 }
 
-impl<'w> Witness<'w> {
-    pub(crate) fn new(toolbox: &'w Toolbox, session: &'w Session, made: &'w Made<'w>) -> Self {
-        Witness { toolbox, session, made, left: false }
+impl<'w> AbandonGuard<'w> {
+    pub(crate) fn new(
+        toolbox: &'w Toolbox,
+        session: &'w Session,
+        state: &'w CallState<'w>,
+    ) -> AbandonGuard<'w> {
+        AbandonGuard { toolbox, session, state, armed: true }
     }
 
-    /// The call has an outcome, which will be noted.
-    pub(crate) fn leave(mut self) {
-        self.left = true;
+    /// Drops the guard of a call that has its result.
+    pub(crate) fn disarm(mut self) {
+        self.armed = false;
     }
 }
 
-impl Drop for Witness<'_> {
+impl Drop for AbandonGuard<'_> {
     fn drop(&mut self) {
-        let (false, Some(ledger)) = (self.left, self.toolbox.ledger()) else { return };
+        let (true, Some(ledger)) = (self.armed, self.toolbox.ledger()) else { return };
         let entry = CallEntry {
             error: Some(CallErrorKind::Cancelled),
             source: Some(ResultSource::Executed),
-            duration: self.made.start.elapsed(),
-            changes: changes(ledger, self.made, &self.made.changes),
-            data: data(self.made, &self.made.changes).map(Json::Object),
-            ..entry(self.session, self.made)
+            ..entry(ledger, self.session, self.state)
         };
         ledger.record(entry.into());
     }
 }
 
-fn entry(session: &Session, made: &Made<'_>) -> CallEntry {
+/// The entry of a call without a result.
+fn entry(ledger: &dyn Ledger, session: &Session, state: &CallState<'_>) -> CallEntry {
     CallEntry {
-        time: made.time,
+        time: state.time,
         run: session.run.clone(),
         caller: session.caller.clone(),
-        call_id: made.call_id.clone(),
-        tool: match &made.item {
+        call_id: state.call_id.clone(),
+        tool: match &state.item {
             Some(item) => item.name.clone(),
-            None => lookup::shortened(&made.call.name).into(),
+            None => lookup::shortened(&state.call.name).into(),
         },
-        key: made.key.clone(),
+        key: state.key.clone(),
         error: None,
         source: None,
         attempts: 0,
-        duration: Duration::ZERO,
-        changes: Vec::new(),
+        duration: state.start.elapsed(),
+        changes: changes(ledger, state, &state.changes),
         losses: Vec::new(),
-        data: None,
+        data: data(state, &state.changes).map(Json::Object),
     }
 }
 
-/// The changes, without the values unless the ledger wants data; those of handles it never has.
-fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Change> {
-    let redactor = Redactor::new(schema(made.item.as_deref()));
+/// The changes of the arguments. Values are left out unless the ledger records data, and always where
+/// they come from handles.
+fn changes(ledger: &dyn Ledger, state: &CallState<'_>, changes: &[Change]) -> Vec<Change> {
+    let redactor = Redactor::new(schema(state.item.as_deref()));
     let wants_data = ledger.wants_data();
-    let shown = |change: &Change| {
+    let recorded = |change: &Change| {
         if wants_data && !handle::shows(change, changes) {
             return redactor.change(change);
         }
@@ -124,21 +124,21 @@ fn changes(ledger: &dyn Ledger, made: &Made<'_>, changes: &[Change]) -> Vec<Chan
         (bare.from, bare.to) = (None, None);
         bare
     };
-    changes.iter().map(shown).collect()
+    changes.iter().map(recorded).collect()
 }
 
-/// The arguments for a ledger that wants them.
-fn data(made: &Made<'_>, changes: &[Change]) -> Option<Object> {
-    let arguments = made.arguments.as_ref()?;
-    Some(object! {"arguments": presentable(made, arguments, changes)})
+/// The arguments, if the ledger records data.
+fn data(state: &CallState<'_>, changes: &[Change]) -> Option<Object> {
+    let arguments = state.arguments.as_ref()?;
+    Some(object! {"arguments": for_display(state, arguments, changes)})
 }
 
-/// Arguments as people may see them: handles in place of what they stand for, no secrets.
-pub(crate) fn presentable(made: &Made<'_>, arguments: &Object, changes: &[Change]) -> Object {
-    let redactor = Redactor::new(schema(made.item.as_deref()));
+/// Arguments for a person or a ledger: secrets redacted, handles in place of their values.
+pub(crate) fn for_display(state: &CallState<'_>, arguments: &Object, changes: &[Change]) -> Object {
+    let redactor = Redactor::new(schema(state.item.as_deref()));
     let Some(value) = with_handles(arguments, changes) else {
-        // What the model wrote has the handles for certain.
-        return object! {"written": redactor.text(made.call.arguments.as_str())};
+        // The text that the model wrote contains the handles.
+        return object! {"written": redactor.text(state.call.arguments.as_str())};
     };
     match redactor.json(&value) {
         Json::Object(arguments) => arguments,
@@ -146,7 +146,7 @@ pub(crate) fn presentable(made: &Made<'_>, arguments: &Object, changes: &[Change
     }
 }
 
-/// Arguments with handles in place of what they stand for, unless values were moved since.
+/// Arguments with handles in place of their values; none if coercion moved values.
 fn with_handles(arguments: &Object, changes: &[Change]) -> Option<Json> {
     let mut value = Json::Object(arguments.clone());
     if handle::handles(changes).next().is_some() && handle::has_moved(changes) {
@@ -162,8 +162,8 @@ fn schema(item: Option<&Item>) -> &Json {
     item.and_then(|item| item.handler.tool().parameters()).unwrap_or(ANY)
 }
 
-/// A piece of an outcome; of media only what it is.
-fn shown(part: &Part, redactor: Redactor<'_>) -> Json {
+/// A part of an outcome, redacted; only the type of media.
+fn redacted(part: &Part, redactor: Redactor<'_>) -> Json {
     match &part.body {
         Body::Text(text) => Json::String(redactor.text(text)),
         Body::Json(value) => redactor.json(value),

@@ -1,7 +1,7 @@
-//! The calls of one turn: made at once, answered in their order.
+//! Runs the calls of one turn concurrently and returns their results in order.
 //!
-//! Equal calls are made once. Calls that work with the same context, one of them to change it, are
-//! made one after another in the order in which the model wrote them; all others run in parallel.
+//! Equal calls run once. Calls that share a context value, of which one writes it, run one after another
+//! in the order in which the model wrote them.
 
 mod order;
 
@@ -12,72 +12,72 @@ use futures_util::future::join_all;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
-use super::pipeline::{self, Made, Prepared, Ready};
+use super::pipeline::{self, CallState, PreparedCall, RunnableCall};
 use super::{Toolbox, audit};
-use crate::call::key::Place;
-use crate::call::{Called, Done, Wholeness};
+use crate::call::key::CallPosition;
+use crate::call::{CallResult, CallStatus, Completeness};
 use crate::ledger::ResultSource;
 use crate::session::Session;
 use crate::settings::Effect;
 
-/// Makes all calls of a turn. What comes back is in the order of the calls.
+/// Runs the calls of a turn. The results are in the order of the calls.
 pub(crate) async fn call_all(
     toolbox: &Toolbox,
     session: &Session,
     calls: &[Call],
-    wholeness: Wholeness,
-) -> Vec<Called> {
+    completeness: Completeness,
+) -> Vec<CallStatus> {
     let mut ids: HashMap<&str, usize> = HashMap::new();
     let mut firsts: HashMap<(&str, String), (usize, Arc<str>)> = HashMap::new();
-    // Which call an equal one shares the outcome of.
-    let mut shared: Vec<(usize, usize, Made<'_>, Ready)> = Vec::new();
-    let mut own: Vec<(usize, Prepared<'_>)> = Vec::with_capacity(calls.len());
-    for (position, call) in calls.iter().enumerate() {
-        let place = Place { position, repeats: repeats(&mut ids, call) };
-        let last = position + 1 == calls.len();
-        let wholeness = if last { wholeness } else { wholeness.before_last() };
-        let mut prepared = pipeline::prepare(toolbox, session, call, place, wholeness);
-        if let Ok(ready) = &mut prepared.ready
+    // Duplicates: the index of the call, the index of the equal first one.
+    let mut duplicates: Vec<(usize, usize, CallState<'_>, RunnableCall)> = Vec::new();
+    let mut unique: Vec<(usize, PreparedCall<'_>)> = Vec::with_capacity(calls.len());
+    for (index, call) in calls.iter().enumerate() {
+        let position = CallPosition { index, repeats: repeats(&mut ids, call) };
+        let last = index + 1 == calls.len();
+        let completeness = if last { completeness } else { completeness.before_last() };
+        let mut prepared = pipeline::prepare(toolbox, session, call, position, completeness);
+        if let Ok(runnable) = &mut prepared.runnable
             && calls.len() > 1
         {
-            let equal = (call.name.as_str(), ready.canonical.clone());
-            let itself = (position, ready.key.clone());
+            let equal = (call.name.as_str(), runnable.canonical.clone());
+            let itself = (index, runnable.key.clone());
             let (first, key) = firsts.entry(equal).or_insert_with(|| itself.clone());
-            if *first != position && order::changes_between(&own, *first, ready) {
-                // It asks again what may have become different.
+            if *first != index && order::changes_between(&unique, *first, runnable) {
+                // A call in between may have changed the result, so this one runs again.
                 (*first, *key) = itself;
             }
-            if *first != position {
-                // The same key, so that not even an approval makes two effects of them.
-                ready.key = key.clone();
-                prepared.made.key = Some(key.clone());
-                if let Ok(ready) = prepared.ready {
-                    shared.push((position, *first, prepared.made, ready));
+            if *first != index {
+                // With the same key, the effect happens once even if both are approved.
+                runnable.key = key.clone();
+                prepared.state.key = Some(key.clone());
+                if let Ok(runnable) = prepared.runnable {
+                    duplicates.push((index, *first, prepared.state, runnable));
                 }
                 continue;
             }
         }
-        own.push((position, prepared));
+        unique.push((index, prepared));
     }
-    let turns = order::turns(&own);
-    let under_way = own.into_iter().zip(turns).map(|((position, prepared), turn)| async move {
+    let turns = order::turns(&unique);
+    let running = unique.into_iter().zip(turns).map(|((index, prepared), turn)| async move {
         let _ended = turn.wait().await;
-        (position, pipeline::proceed(toolbox, session, prepared).await)
+        (index, pipeline::proceed(toolbox, session, prepared).await)
     });
-    let mut called: Vec<(usize, Called)> = join_all(under_way).await;
-    // Those before the equal ones are in the order of their positions.
-    let own = called.len();
-    for (position, first, made, ready) in shared {
-        if let Ok(equal) = called[..own].binary_search_by_key(&first, |(position, _)| *position) {
-            let own = share(toolbox, session, made, ready, &called[equal].1);
-            called.push((position, own));
+    let mut called: Vec<(usize, CallStatus)> = join_all(running).await;
+    // The results before the duplicates are sorted by index.
+    let unique = called.len();
+    for (index, first, state, runnable) in duplicates {
+        if let Ok(equal) = called[..unique].binary_search_by_key(&first, |(index, _)| *index) {
+            let result = share(toolbox, session, state, runnable, &called[equal].1);
+            called.push((index, result));
         }
     }
-    called.sort_by_key(|(position, _)| *position);
+    called.sort_by_key(|(index, _)| *index);
     called.into_iter().map(|(_, called)| called).collect()
 }
 
-/// How many calls before this one have its id.
+/// Number of earlier calls with the id of this one.
 fn repeats<'c>(ids: &mut HashMap<&'c str, usize>, call: &'c Call) -> usize {
     let Some(id) = call.id.as_deref() else { return 0 };
     let times = ids.entry(id).or_default();
@@ -85,41 +85,41 @@ fn repeats<'c>(ids: &mut HashMap<&'c str, usize>, call: &'c Call) -> usize {
     *times - 1
 }
 
-/// What an equal call gets of the first one.
+/// The result of a duplicate: that of the first call.
 fn share(
     toolbox: &Toolbox,
     session: &Session,
-    made: Made<'_>,
-    ready: Ready,
-    first: &Called,
-) -> Called {
+    state: CallState<'_>,
+    runnable: RunnableCall,
+    first: &CallStatus,
+) -> CallStatus {
     let first = match first {
-        Called::Done(first) => first,
-        Called::Waiting(_) => {
-            audit::waiting(toolbox, session, &made);
-            return Called::Waiting(pipeline::question(session, &made, ready));
+        CallStatus::Done(first) => first,
+        CallStatus::Waiting(_) => {
+            audit::waiting(toolbox, session, &state);
+            return CallStatus::Waiting(pipeline::question(session, &state, runnable));
         }
     };
     let mut content = first.outcome.content.clone();
-    if ready.item.handler.settings().effect != Effect::None {
-        // Somebody may have wanted it twice, and must hear that it was done once.
+    if runnable.item.handler.settings().effect != Effect::None {
+        // The model may have intended two effects, so it learns that there was one.
         content.push(Part::text(
-            "[You made this call more than once in one turn. It was run once, and this is its \
+            "[You state this call more than once in one turn. It was run once, and this is its \
              result. If it shall be done again, call it again in your next turn.]",
         ));
     }
-    let done = Done {
+    let result = CallResult {
         outcome: Outcome {
-            call_id: made.call.id.clone(),
-            name: Some(made.call.name.clone()),
+            call_id: state.call.id.clone(),
+            name: Some(state.call.name.clone()),
             content,
             error: first.outcome.error,
         },
-        changes: made.changes.clone(),
+        changes: state.changes.clone(),
         attempts: 0,
         source: ResultSource::Duplicate,
         ..first.clone()
     };
-    audit::done(toolbox, session, &made, &done);
-    Called::Done(done)
+    audit::done(toolbox, session, &state, &result);
+    CallStatus::Done(result)
 }

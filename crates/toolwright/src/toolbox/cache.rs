@@ -1,7 +1,7 @@
-//! Results that are given again for equal arguments, each for a while. One for each tool.
+//! The cache of a tool: results by arguments, each with an expiry.
 //!
-//! What a tool says may depend on who asks, so results are kept for each caller, and for each run
-//! where the tool works with its context. Equal calls at the same time run once: the others wait.
+//! A result may depend on the caller, so the key includes the caller, and the run if the tool uses
+//! context. Concurrent equal calls run once; the others wait for the result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,15 +19,15 @@ use crate::handler::Handler;
 use crate::output::{Content, Output};
 use crate::session::{Scope, Session};
 
-/// How many results are kept for each tool.
-const MOST: usize = 1024;
-/// How many bytes they may take together.
-const MOST_BYTES: usize = 16 << 20;
+/// Maximum number of cached results of a tool.
+const MAX_RESULTS: usize = 1024;
+/// Maximum size, in bytes, of the cached results of a tool.
+const MAX_RESULT_BYTES: usize = 16 << 20;
 
-/// Whose result for which arguments.
+/// The hash of caller, run and arguments.
 pub(crate) type Key = blake3::Hash;
 
-/// The kept results of one tool.
+/// The cached results of one tool.
 #[derive(Debug)]
 pub(crate) struct Cache {
     lifetime: Duration,
@@ -37,20 +37,20 @@ pub(crate) struct Cache {
 #[derive(Debug, Default)]
 struct State {
     results: BoundedMap<Key, Arc<Output>, Instant>,
-    /// Calls under way, by what they will find
+    /// A lock for each key whose call is running
     flights: HashMap<Key, Arc<tokio::sync::Mutex<()>>>,
 }
 
-/// What a call finds.
+/// The result of a lookup.
 #[derive(Debug)]
-pub(crate) enum Found {
-    /// A result
-    Kept(Arc<Output>),
-    /// Nothing: it is this call's turn to find out
-    Nothing(Flight),
+pub(crate) enum Lookup {
+    /// The cached result
+    Hit(Arc<Output>),
+    /// No result: this call runs, and others wait for it
+    Miss(Flight),
 }
 
-/// Leave to find out, held until the result is kept.
+/// The lock of a call that runs, held until its result is stored.
 #[derive(Debug)]
 pub(crate) struct Flight {
     key: Key,
@@ -58,7 +58,7 @@ pub(crate) struct Flight {
     _guard: OwnedMutexGuard<()>,
 }
 
-/// The key of a call's result.
+/// The key of the result of a call.
 pub(crate) fn key(handler: &Handler, session: &Session, canonical: &str) -> Key {
     let run = if handler.needs().is_empty() { "" } else { &*session.run };
     key::digest(&[&session.caller.tenant, &session.caller.id, run, canonical])
@@ -69,24 +69,24 @@ impl Cache {
         Arc::new(Cache { lifetime, state: Mutex::default() })
     }
 
-    /// Looks for a result, waiting for an equal call that is under way.
+    /// Looks up a result; waits for an equal call that is running.
     pub(crate) async fn find(
         self: &Arc<Cache>,
         key: Key,
         scope: &Scope,
-    ) -> Result<Found, CallError> {
+    ) -> Result<Lookup, CallError> {
         let flight = {
             let mut state = self.state();
             if let Some(output) = state.get(&key) {
-                return Ok(Found::Kept(output));
+                return Ok(Lookup::Hit(output));
             }
             state.flights.entry(key).or_default().clone()
         };
         let guard = concurrency::wait(flight.lock_owned(), scope).await?;
         let flight = Flight { key, cache: self.clone(), _guard: guard };
-        // Whoever was first may have found it.
+        // The call that held the lock may have stored it.
         let output = self.state().get(&key);
-        Ok(output.map_or(Found::Nothing(flight), Found::Kept))
+        Ok(output.map_or(Lookup::Miss(flight), Lookup::Hit))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,9 +100,9 @@ impl State {
     }
 }
 
-/// About how many bytes a result takes.
-fn weight(output: &Output) -> usize {
-    let weigh = |content: &Content| match content {
+/// The approximate size of a result in bytes.
+fn size_in_bytes(output: &Output) -> usize {
+    let size = |content: &Content| match content {
         Content::Text(text) => text.len(),
         Content::Json(value) | Content::Data { value, .. } => value.compact().len(),
         Content::Bytes(blob) => blob.bytes.len(),
@@ -111,17 +111,17 @@ fn weight(output: &Output) -> usize {
             MediaSource::Url(_) | MediaSource::File(..) => 0,
         },
     };
-    size_of::<Output>() + output.content.iter().map(weigh).sum::<usize>()
+    size_of::<Output>() + output.content.iter().map(size).sum::<usize>()
 }
 
 impl Flight {
-    /// Keeps the result for those who wait and those who come later.
-    pub(crate) fn keep(&self, output: Arc<Output>) {
+    /// Stores the result.
+    pub(crate) fn store(&self, output: Arc<Output>) {
         let now = Instant::now();
         if let Some(expiry) = now.checked_add(self.cache.lifetime) {
-            let (bytes, results) = (weight(&output), &mut self.cache.state().results);
+            let (bytes, results) = (size_in_bytes(&output), &mut self.cache.state().results);
             results.insert(self.key, output, bytes, expiry);
-            results.trim(now, MOST, MOST_BYTES);
+            results.trim(now, MAX_RESULTS, MAX_RESULT_BYTES);
         }
     }
 }
@@ -129,7 +129,7 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         let mut state = self.cache.state();
-        // One reference is in the table, one in our own guard; anyone else still waits.
+        // The table and this guard hold one reference each; any other belongs to a waiting call.
         if state.flights.get(&self.key).is_some_and(|flight| Arc::strong_count(flight) <= 2) {
             state.flights.remove(&self.key);
         }

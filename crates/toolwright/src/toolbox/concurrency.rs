@@ -1,7 +1,7 @@
-//! How many calls may run at once, of one tool and of all.
+//! Limits on concurrent calls, of one tool and of a toolbox.
 //!
-//! A permit is held until the tool has really ended, not until its caller stopped waiting: a thread
-//! that hangs counts.
+//! A permit is held until the tool has ended, not until its caller stops waiting: a blocked thread
+//! still counts.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use tokio::time::timeout_at;
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Scope;
 
-/// A limit, or none.
+/// An optional limit on concurrent calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Limit(Option<Arc<Semaphore>>);
 
-/// Leave to run, given back when dropped.
+/// A permit to run, released on drop.
 #[derive(Debug)]
 pub(crate) struct Permit {
     _held: Option<OwnedSemaphorePermit>,
 }
 
 impl Limit {
-    /// At most so many at once; fewer than one would be none ever.
-    pub(crate) fn of(calls: usize) -> Limit {
+    /// Allows that many concurrent calls, at least one.
+    pub(crate) fn new(calls: usize) -> Limit {
         Limit(Some(Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)))))
     }
 
-    /// Waits for leave to run, at most until the call's deadline.
-    pub(crate) async fn enter(&self, scope: &Scope) -> Result<Permit, CallError> {
+    /// Waits for a permit, at most until the deadline of the call.
+    pub(crate) async fn acquire(&self, scope: &Scope) -> Result<Permit, CallError> {
         let Some(semaphore) = &self.0 else { return Ok(Permit { _held: None }) };
         if let Ok(permit) = semaphore.clone().try_acquire_owned() {
             return Ok(Permit { _held: Some(permit) });
@@ -38,7 +38,7 @@ impl Limit {
     }
 }
 
-/// Waits for something, at most until the call's deadline.
+/// Awaits a future, at most until the deadline of the call.
 pub(crate) async fn wait<T>(
     future: impl Future<Output = T>,
     scope: &Scope,
@@ -49,7 +49,7 @@ pub(crate) async fn wait<T>(
     }
 }
 
-/// Why a call that waited did not begin.
+/// The error of a call that waited in vain.
 pub(crate) fn too_late(scope: &Scope) -> CallError {
     if scope.cancel.is_cancelled() {
         return super::execute::cancelled(&scope.tool);

@@ -1,11 +1,12 @@
-//! Why tools cannot be put into a box, or used in a run.
+//! Why a toolbox cannot be created, or its context is incomplete.
 
 use std::sync::Arc;
 
 use toolwright_core::schema::SchemaError;
 
-/// Why tools cannot be put into a box.
+/// Why a toolbox cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ToolboxError {
     /// A tool has no name
     #[error("a tool has no name")]
@@ -16,7 +17,7 @@ pub enum ToolboxError {
         /// The name
         tool: String,
     },
-    /// The schema of a tool's parameters cannot be used
+    /// The schema of a tool's parameters is invalid
     #[error("the parameters of {tool}: {source}")]
     Schema {
         /// The tool
@@ -24,7 +25,7 @@ pub enum ToolboxError {
         /// What is wrong
         source: SchemaError,
     },
-    /// A vendor runs the tool itself, so nothing here can
+    /// The tool is hosted: its vendor runs it
     #[error("{tool} is run by a vendor, and cannot have a handler")]
     Hosted {
         /// The tool
@@ -32,7 +33,7 @@ pub enum ToolboxError {
     },
 }
 
-/// A tool needs a type that a context does not have.
+/// The context lacks a type that a tool needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tool} needs a context value of type {needed}; add one with Context::with")]
 pub struct MissingNeed {

@@ -1,9 +1,8 @@
-//! A call runs: in a task of its own, so that its deadline holds whatever the tool does, behind a
-//! fence that a panic does not cross.
+//! Runs a call in its own task, so that its deadline holds whatever the tool does, and contains panics.
 //!
-//! Whoever waits gives up at the deadline, or when the call is cancelled; the tool is told by its
-//! scope's token and stopped a little later. A thread cannot be stopped: a tool that blocks goes on,
-//! keeps its permits, and is recorded when it ends.
+//! The caller stops waiting at the deadline or on cancellation; the tool learns it from the token of its
+//! scope and is aborted a little later. A thread cannot be aborted: a blocking tool continues, keeps its
+//! permits, and is recorded when it ends.
 
 use std::time::Duration;
 
@@ -12,18 +11,18 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::concurrency;
-use super::job::{Job, Ran};
+use super::job::{Execution, Job};
 use crate::error::{CallError, CallErrorKind};
 use crate::settings::Effect;
 
-/// How long a tool has to clean up when it was given up.
-const GRACE: Duration = Duration::from_secs(2);
+/// Time between the cancellation of a tool and its abortion.
+const ABORT_DELAY: Duration = Duration::from_secs(2);
 
-/// Runs a job, as long as its deadline and the session allow.
-pub(crate) async fn execute(job: Job) -> Ran {
+/// Runs a job until its deadline or its cancellation.
+pub(crate) async fn execute(job: Job) -> Execution {
     let scope = &job.scope;
     if scope.cancel.is_cancelled() || scope.deadline <= Instant::now() {
-        return Ran::refused(concurrency::too_late(scope));
+        return Execution::refused(concurrency::too_late(scope));
     }
     let (tool, deadline, cancel) = (scope.tool.clone(), scope.deadline, scope.cancel.clone());
     let settings = job.item.handler.settings();
@@ -31,7 +30,7 @@ pub(crate) async fn execute(job: Job) -> Ran {
     let blocking = job.item.handler.is_blocking();
     let attempts = job.attempts.clone();
     let mut task = tokio::spawn(job.run());
-    let mut vigil = Vigil {
+    let mut guard = AbortGuard {
         cancel: cancel.clone(),
         task: (!blocking).then(|| task.abort_handle()),
         ended: false,
@@ -39,24 +38,24 @@ pub(crate) async fn execute(job: Job) -> Ran {
     tokio::select! {
         biased;
         ended = &mut task => {
-            vigil.ended = true;
-            // The tool has a fence of its own, so this is ours: the runtime shuts down, or we err.
-            ended.unwrap_or_else(|_| Ran::failed(panicked(&tool, effect), &attempts))
+            guard.ended = true;
+            // Panics of the tool are caught within the task: the runtime shuts down, or this is a bug.
+            ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), &attempts))
         }
-        () = cancel.cancelled() => Ran::failed(cancelled_midway(&tool, effect), &attempts),
-        () = sleep_until(deadline) => Ran::failed(timed_out(&tool, limit, effect), &attempts),
+        () = cancel.cancelled() => Execution::failed(cancelled_midway(&tool, effect), &attempts),
+        () = sleep_until(deadline) => Execution::failed(timed_out(&tool, limit, effect), &attempts),
     }
 }
 
-/// Watches over a task for as long as somebody waits for it.
-struct Vigil {
+/// Cancels and aborts a task when its caller stops waiting.
+struct AbortGuard {
     cancel: CancellationToken,
-    /// None for a thread, which cannot be stopped
+    /// Absent for a thread, which cannot be aborted
     task: Option<AbortHandle>,
     ended: bool,
 }
 
-impl Drop for Vigil {
+impl Drop for AbortGuard {
     fn drop(&mut self) {
         if self.ended {
             return;
@@ -65,15 +64,15 @@ impl Drop for Vigil {
         if let (Some(task), Ok(runtime)) = (self.task.take(), tokio::runtime::Handle::try_current())
         {
             runtime.spawn(async move {
-                tokio::time::sleep(GRACE).await;
+                tokio::time::sleep(ABORT_DELAY).await;
                 task.abort();
             });
         }
     }
 }
 
-/// What is said of effects where nobody knows.
-fn doubt(effect: Effect) -> &'static str {
+/// The warning that an effect may have happened.
+fn effect_warning(effect: Effect) -> &'static str {
     match effect {
         Effect::None => "",
         Effect::Keyed | Effect::Once => {
@@ -82,33 +81,34 @@ fn doubt(effect: Effect) -> &'static str {
     }
 }
 
-/// Cancelled before anything was done.
+/// The error of a call that was cancelled before it began.
 pub(crate) fn cancelled(tool: &str) -> CallError {
     let text = format!("The call of {tool} was cancelled before it began. Nothing was done.");
     CallError::new(CallErrorKind::Cancelled, text)
 }
 
 fn cancelled_midway(tool: &str, effect: Effect) -> CallError {
-    let text = format!("The call of {tool} was cancelled while it ran.{}", doubt(effect));
+    let text =
+        format!("The call of {tool} was cancelled while it execution.{}", effect_warning(effect));
     CallError::new(CallErrorKind::Cancelled, text)
 }
 
 fn timed_out(tool: &str, limit: Duration, effect: Effect) -> CallError {
     let advice = match effect {
         Effect::None => " Ask for less at once, or go on without it.",
-        Effect::Keyed | Effect::Once => doubt(effect),
+        Effect::Keyed | Effect::Once => effect_warning(effect),
     };
     let text = format!("{tool} did not end within {limit:?} and was given up.{advice}");
     let error = CallError::new(CallErrorKind::TimedOut, text);
     if effect == Effect::None { error.retryable() } else { error }
 }
 
-/// A tool's panic. Its words are for the tool's author, not for a model.
+/// The error of a tool that panicked. The panic message is not for the model.
 pub(crate) fn panicked(tool: &str, effect: Effect) -> CallError {
     let text = format!(
         "{tool} crashed, through no fault of your call.{} Calling it again with the same arguments \
          will likely crash it again.",
-        doubt(effect)
+        effect_warning(effect)
     );
     CallError::new(CallErrorKind::Panicked, text)
 }

@@ -1,4 +1,4 @@
-//! A tool in its box, with all that can be worked out before the first call.
+//! A tool of a toolbox, with all that is computed before its first call.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::handle;
 use crate::handler::Handler;
 use crate::settings::Effect;
 
-/// A tool in its box.
+/// A tool of a toolbox.
 pub(crate) struct Item {
     pub(crate) name: Arc<str>,
     pub(crate) handler: Handler,
-    /// What a model is shown
-    pub(crate) shown: Tool,
-    /// The same where handles can be passed
-    pub(crate) admitting: Tool,
+    /// The definition for the model
+    pub(crate) definition: Tool,
+    /// The definition for the model if arguments may be handles
+    pub(crate) definition_with_handles: Tool,
     pub(crate) parameters: Parameters,
-    /// Where results are kept, for a tool without effects that asks for it
+    /// The cache, for a tool without effects that has one
     pub(crate) cache: Option<Arc<Cache>>,
     pub(crate) limit: Limit,
 }
@@ -34,16 +34,16 @@ impl Item {
             (Some(lifetime), Effect::None) => Some(Cache::new(lifetime)),
             _ => None,
         };
-        let limit = settings.concurrency.map_or_else(Limit::default, Limit::of);
+        let limit = settings.concurrency.map_or_else(Limit::default, Limit::new);
         let name = handler.tool().name.as_str().into();
-        let mut shown = handler.tool().clone();
-        if let ToolKind::Function(Some(schema)) = &mut shown.kind {
+        let mut definition = handler.tool().clone();
+        if let ToolKind::Function(Some(schema)) = &mut definition.kind {
             *schema = parameters.check().schema().clone();
         }
-        let mut admitting = shown.clone();
-        if let ToolKind::Function(Some(schema)) = &mut admitting.kind {
+        let mut definition_with_handles = definition.clone();
+        if let ToolKind::Function(Some(schema)) = &mut definition_with_handles.kind {
             *schema = handle::admit(schema);
         }
-        Ok(Item { name, handler, shown, admitting, parameters, cache, limit })
+        Ok(Item { name, handler, definition, definition_with_handles, parameters, cache, limit })
     }
 }

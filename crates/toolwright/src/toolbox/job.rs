@@ -1,4 +1,4 @@
-//! What the task of a call does: record the intent, try, try again, record the end.
+//! The task of a call: records the intent, runs the tool, retries, records the result.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::output::{Host, Output};
 use crate::session::Scope;
 use crate::settings::Effect;
 
-/// A call that is about to run, with all that it holds while it does.
+/// A call that is about to run, with the resources that it holds.
 pub(crate) struct Job {
     pub(crate) item: Arc<Item>,
     pub(crate) scope: Scope,
@@ -29,15 +29,15 @@ pub(crate) struct Job {
     pub(crate) journal: SharedJournal,
     pub(crate) handles: Option<Arc<dyn HandleStore>>,
     pub(crate) flight: Option<Flight>,
-    /// How often the tool was started, for whoever stops waiting
+    /// Number of attempts so far, shared with the caller, who may stop waiting
     pub(crate) attempts: Arc<AtomicU32>,
     pub(crate) permits: [Permit; 2],
 }
 
-/// What came of it.
+/// The result of running a tool.
 #[derive(Debug)]
-pub(crate) struct Ran {
-    /// What the model sees; none if that is the error's own text
+pub(crate) struct Execution {
+    /// The content for the model; absent if the error text is the content
     pub(crate) content: Option<Vec<Part>>,
     pub(crate) error: Option<CallError>,
     pub(crate) host: Option<Host>,
@@ -46,32 +46,35 @@ pub(crate) struct Ran {
     pub(crate) unrecorded: Option<JournalError>,
 }
 
-impl Ran {
-    fn of(source: ResultSource, error: Option<CallError>) -> Ran {
-        Ran { content: None, error, host: None, attempts: 0, source, unrecorded: None }
+impl Execution {
+    fn of(source: ResultSource, error: Option<CallError>) -> Execution {
+        Execution { content: None, error, host: None, attempts: 0, source, unrecorded: None }
     }
 
-    /// It did not begin.
-    pub(crate) fn refused(error: CallError) -> Ran {
-        Ran::of(ResultSource::Refused, Some(error))
+    /// The tool was not started.
+    pub(crate) fn refused(error: CallError) -> Execution {
+        Execution::of(ResultSource::Refused, Some(error))
     }
 
-    /// It began and did not succeed.
-    pub(crate) fn failed(error: CallError, attempts: &AtomicU32) -> Ran {
+    /// The tool was started and failed.
+    pub(crate) fn failed(error: CallError, attempts: &AtomicU32) -> Execution {
         let attempts = attempts.load(Ordering::Relaxed);
-        Ran { attempts, ..Ran::of(ResultSource::Executed, Some(error)) }
+        Execution { attempts, ..Execution::of(ResultSource::Executed, Some(error)) }
     }
 
-    /// It succeeded.
-    pub(crate) fn succeeded(source: ResultSource, content: Vec<Part>, host: Option<Host>) -> Ran {
-        Ran { content: Some(content), host, ..Ran::of(source, None) }
+    /// There is a result.
+    pub(crate) fn succeeded(
+        source: ResultSource,
+        content: Vec<Part>,
+        host: Option<Host>,
+    ) -> Execution {
+        Execution { content: Some(content), host, ..Execution::of(source, None) }
     }
 }
 
 impl Job {
-    /// The whole of it. Nothing is run that was not recorded before.
-    pub(crate) async fn run(mut self) -> Ran {
-        // What has no effect needs no journal.
+    /// Runs the job. A tool with effects is not started before its intent is recorded.
+    pub(crate) async fn run(mut self) -> Execution {
         let journal = match self.item.handler.settings().effect {
             Effect::None => None,
             Effect::Keyed | Effect::Once => Some(self.journal.clone()),
@@ -80,21 +83,21 @@ impl Job {
         if let Some(journal) = &journal {
             match self.begin(journal).await {
                 Ok(attempts) => earlier = attempts,
-                Err(ran) => return *ran,
+                Err(execution) => return *execution,
             }
         }
         let ended = self.try_all(earlier).await;
-        let mut ran = self.conclude(ended);
-        ran.attempts = self.attempts.load(Ordering::Relaxed);
+        let mut execution = self.conclude(ended);
+        execution.attempts = self.attempts.load(Ordering::Relaxed);
         if let Some(journal) = &journal {
-            ran.unrecorded = self.end(journal, &ran).await.err();
+            execution.unrecorded = self.end(journal, &execution).await.err();
         }
         drop(self.permits);
-        ran
+        execution
     }
 
-    /// Records the intent. How often it was begun before, or what there is to say instead.
-    async fn begin(&self, journal: &SharedJournal) -> Result<u32, Box<Ran>> {
+    /// Records the intent. Returns the number of earlier attempts, or the result to return instead.
+    async fn begin(&self, journal: &SharedJournal) -> Result<u32, Box<Execution>> {
         let intent = Intent {
             key: self.scope.key.clone(),
             run: self.scope.session.run.clone(),
@@ -106,36 +109,37 @@ impl Job {
             (Ok(Begun::New), _) => Ok(0),
             (Ok(Begun::Unfinished(times)), Effect::Keyed) => Ok(times),
             (Ok(Begun::Unfinished(_)), _) => {
-                Err(Box::new(Ran::refused(uncertain(&self.scope.tool))))
+                Err(Box::new(Execution::refused(uncertain(&self.scope.tool))))
             }
             (Ok(Begun::Finished(known)), _) => Err(Box::new(match record::read(&known) {
-                Ok((content, error)) => {
-                    Ran { content: Some(content), ..Ran::of(ResultSource::Journal, error) }
-                }
-                // It was done, and what came of it cannot be read.
-                Err(_) => Ran::refused(uncertain(&self.scope.tool)),
+                Ok((content, error)) => Execution {
+                    content: Some(content),
+                    ..Execution::of(ResultSource::Journal, error)
+                },
+                // The effect happened, and its record is unreadable.
+                Err(_) => Execution::refused(uncertain(&self.scope.tool)),
             })),
-            (Err(_), _) => Err(Box::new(Ran::refused(unrecorded(&self.scope.tool)))),
+            (Err(_), _) => Err(Box::new(Execution::refused(unrecorded(&self.scope.tool)))),
         }
     }
 
-    /// Tries, and tries again what is retryable, as often as the tool's settings say.
-    async fn try_all(&mut self, earlier: u32) -> Result<Output, Fall> {
+    /// Runs the tool, and retries retryable errors as the settings allow.
+    async fn try_all(&mut self, earlier: u32) -> Result<Output, Failure> {
         let handler = &self.item.handler;
         let retry = handler.settings().retry;
-        let most = retry.map_or(0, |retry| retry.max);
+        let retries = retry.map_or(0, |retry| retry.max);
         let mut attempt = 0;
         loop {
             attempt += 1;
-            // What was given up while it waited has not begun.
+            // The call was cancelled before this attempt.
             if self.scope.cancel.is_cancelled() {
                 let error = ToolError::new("given up before it began").retryable();
-                return Err(Fall::Failed(error));
+                return Err(Failure::Failed(error));
             }
             self.attempts.store(attempt, Ordering::Relaxed);
             let mut scope = self.scope.clone();
             scope.attempt = earlier.saturating_add(attempt);
-            let arguments = if attempt > most {
+            let arguments = if attempt > retries {
                 std::mem::take(&mut self.arguments)
             } else {
                 self.arguments.clone()
@@ -144,57 +148,61 @@ impl Job {
             let error = match running.catch_unwind().await {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(error)) => error,
-                Err(_) => return Err(Fall::Panicked),
+                Err(_) => return Err(Failure::Panicked),
             };
             let again = match retry {
-                Some(retry) if error.retryable && attempt <= most => {
+                Some(retry) if error.retryable && attempt <= retries => {
                     retry::wait(&retry, attempt, &self.scope).await
                 }
                 _ => false,
             };
             if !again {
-                return Err(Fall::Failed(error));
+                return Err(Failure::Failed(error));
             }
         }
     }
 
-    /// Makes of the tool's end what the model will see.
-    fn conclude(&self, ended: Result<Output, Fall>) -> Ran {
+    /// Builds the content for the model.
+    fn conclude(&self, ended: Result<Output, Failure>) -> Execution {
         let handler = &self.item.handler;
         let error = match ended {
             Ok(output) => {
-                // What is kept is what the tool said: handles would belong to this run.
+                // The cache stores the output itself, since handles belong to one run.
                 if let Some(flight) = &self.flight {
-                    flight.keep(Arc::new(output.clone()));
+                    flight.store(Arc::new(output.clone()));
                 }
                 let owner = self.scope.session.owner();
                 let store = self.handles.as_deref();
                 let content = outcome::success(handler, output.content, &owner, store);
-                return Ran::succeeded(ResultSource::Executed, content, output.host);
+                return Execution::succeeded(ResultSource::Executed, content, output.host);
             }
-            Err(Fall::Failed(error)) => retry::failed(handler, &error),
-            Err(Fall::Panicked) => panicked(&self.scope.tool, handler.settings().effect),
+            Err(Failure::Failed(error)) => retry::failed(handler, &error),
+            Err(Failure::Panicked) => panicked(&self.scope.tool, handler.settings().effect),
         };
-        Ran::of(ResultSource::Executed, Some(error))
+        Execution::of(ResultSource::Executed, Some(error))
     }
 
-    /// Records the end: what was done, or that nothing was.
-    async fn end(&self, journal: &SharedJournal, ran: &Ran) -> Result<(), JournalError> {
+    /// Records the result, or withdraws the intent if nothing was done.
+    async fn end(
+        &self,
+        journal: &SharedJournal,
+        execution: &Execution,
+    ) -> Result<(), JournalError> {
         let key = &self.scope.key;
-        match &ran.error {
+        match &execution.error {
             Some(error) if error.retryable => journal.withdraw(key).await,
             error => {
                 let failure =
                     || error.as_ref().map(|error| outcome::failure(&self.item.handler, error));
-                let content = ran.content.clone().or_else(failure).unwrap_or_default();
+                let content = execution.content.clone().or_else(failure).unwrap_or_default();
                 journal.finish(key, &record::write(&content, error.as_ref())).await
             }
         }
     }
 }
 
-/// Why a tool has no output.
-enum Fall {
+/// Why the tool returned no output.
+enum Failure {
     Failed(ToolError),
     Panicked,
 }

@@ -1,16 +1,15 @@
-//! The tool that a call names, or the names that are similar to it.
+//! Errors of calls that name no tool, or one that the caller may not call.
 
 use std::cmp::Reverse;
 
 use crate::error::{CallError, CallErrorKind};
 
-/// How many names are offered.
-const OFFERED: usize = 3;
-/// How many names are listed where none is similar.
-const LISTED: usize = 20;
+/// Maximum number of suggested names.
+const MAX_SUGGESTIONS: usize = 3;
+/// Maximum number of names that are listed if none is similar.
+const MAX_LISTED: usize = 20;
 
-/// What a model is told that called a tool that does not exist. Only tools that it may see are
-/// offered.
+/// The error of a call whose tool does not exist. Suggests only tools that the caller may see.
 pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
     let suggestions = suggestions(name, visible);
     let advice = if !suggestions.is_empty() {
@@ -19,8 +18,8 @@ pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
     } else if visible.is_empty() {
         "There are no tools here: answer without them.".to_owned()
     } else {
-        let more = if visible.len() > LISTED { ", and others" } else { "" };
-        let names: Vec<&str> = visible.iter().copied().take(LISTED).collect();
+        let more = if visible.len() > MAX_LISTED { ", and others" } else { "" };
+        let names: Vec<&str> = visible.iter().copied().take(MAX_LISTED).collect();
         format!("The tools are: {}{more}.", names.join(", "))
     };
     let name = shortened(name);
@@ -28,8 +27,8 @@ pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
     CallError::new(CallErrorKind::UnknownTool, text)
 }
 
-/// What a model is told that called a tool that exists and is not for this caller. Which rule says
-/// so is nobody's business; the words that its author wrote for the purpose are.
+/// The error of a call that the policy denies. It contains the reason that the author of the rule wrote,
+/// not the rule.
 pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) -> CallError {
     let (what, advice) = if by_arguments {
         (" with these arguments", "Do not repeat the call as it is.")
@@ -44,23 +43,22 @@ pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) ->
     CallError::new(CallErrorKind::NotAllowed, text)
 }
 
-/// A name that came from a model, on one line and in a length that fits a message: it cannot pass
-/// for words of ours.
+/// A name from a model, on one line and truncated, so that it cannot be mistaken for our own text.
 pub(crate) fn shortened(name: &str) -> String {
-    const MOST: usize = 64;
+    const MAX_CHARS: usize = 64;
     let plain = |letter: char| match letter {
         '`' => '\'',
         letter if letter.is_control() || letter.is_whitespace() => ' ',
         letter => letter,
     };
-    let mut short: String = name.chars().take(MOST).map(plain).collect();
-    if name.chars().nth(MOST).is_some() {
+    let mut short: String = name.chars().take(MAX_CHARS).map(plain).collect();
+    if name.chars().nth(MAX_CHARS).is_some() {
         short.push('…');
     }
     short
 }
 
-/// The names that are similar to another, the most similar first.
+/// The names that are similar to a name, the most similar first.
 fn suggestions<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
     let best = toolwright_core::suggest(name, names.iter().copied());
     let words = words(name);
@@ -70,14 +68,14 @@ fn suggestions<'n>(name: &str, names: &[&'n str]) -> Vec<&'n str> {
         .filter(|(shared, other)| *shared > 0 && Some(*other) != best)
         .collect();
     ranked.sort_by_key(|(shared, _)| Reverse(*shared));
-    best.into_iter().chain(ranked.into_iter().map(|(_, name)| name)).take(OFFERED).collect()
+    best.into_iter().chain(ranked.into_iter().map(|(_, name)| name)).take(MAX_SUGGESTIONS).collect()
 }
 
 fn shared(words: &[String], other: &str) -> usize {
     self::words(other).iter().filter(|word| words.contains(word)).count()
 }
 
-/// The words of a name: parted by separators and by capitals.
+/// The words of a name, split at separators and capitals.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;

@@ -1,5 +1,5 @@
-//! What a model sees of a result: within the budget of its tool, the rest behind handles, and in the
-//! envelope of the tool, if it has one.
+//! The content that the model sees: within the budget of the tool, with the rest behind handles, and in
+//! the envelope of the tool.
 
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
@@ -43,21 +43,21 @@ pub(crate) fn success(
 /// The content of a call that failed.
 pub(crate) fn failure(handler: &Handler, error: &CallError) -> Vec<Part> {
     let settings = handler.settings();
-    let text = shortened(&error.text, settings.budget);
+    let text = truncate(&error.text, settings.budget);
     if settings.envelope.is_none() {
         return vec![Part::text(text)];
     }
     let fields = object! {
         "success": false,
         "error": text,
-        "error_type": shortened(error.error_type(), settings.budget),
+        "error_type": truncate(error.error_type(), settings.budget),
         "tool_name": handler.tool().name.as_str(),
     };
     vec![Part::new(Body::Json(fields.into()))]
 }
 
-/// An error's words within the budget: a tool may put half a megabyte into them as well.
-fn shortened(text: &str, budget: usize) -> String {
+/// An error text within the budget.
+fn truncate(text: &str, budget: usize) -> String {
     if text.len() <= budget {
         return text.to_owned();
     }

@@ -1,7 +1,7 @@
-//! The way of one call through all the steps, in their order.
+//! Takes one call through all steps.
 //!
-//! What needs no waiting comes first, for every call of a turn ([`prepare`]); what takes time comes
-//! after it ([`proceed`]), for all of them at once.
+//! [`prepare`] does what needs no waiting, for the calls of a turn in order; [`proceed`] does the rest,
+//! for all of them concurrently.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,65 +12,65 @@ use toolwright_core::json::Object;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
-use super::cache::{self, Found};
+use super::cache::{self, Lookup};
 use super::item::Item;
-use super::job::{Job, Ran};
+use super::job::{Execution, Job};
 use super::{Toolbox, arguments, audit, concurrency, execute, lookup, outcome};
-use crate::call::key::{self, Place};
-use crate::call::{Approval, Called, Done, Verdict, Wholeness, approval, canonical};
+use crate::call::key::{self, CallPosition};
+use crate::call::{Approval, CallResult, CallStatus, Completeness, Verdict, approval, canonical};
 use crate::error::{CallError, CallErrorKind};
 use crate::handler::Handler;
 use crate::ledger::{Ledger, ResultSource};
 use crate::session::{Scope, Session};
 
-/// A call that came so far without waiting.
-pub(crate) struct Prepared<'c> {
-    pub(crate) made: Made<'c>,
-    /// What it will run with, or why it will not
-    pub(crate) ready: Result<Ready, CallError>,
+/// A call after [`prepare`].
+pub(crate) struct PreparedCall<'c> {
+    pub(crate) state: CallState<'c>,
+    /// What runs, or why the call is refused
+    pub(crate) runnable: Result<RunnableCall, CallError>,
 }
 
-/// What is known of a call whatever comes of it.
-pub(crate) struct Made<'c> {
+/// What is known of a call, also if it is refused.
+pub(crate) struct CallState<'c> {
     pub(crate) call: &'c Call,
-    pub(crate) place: Place,
-    pub(crate) wholeness: Wholeness,
-    /// The id by which it is known inside
+    pub(crate) position: CallPosition,
+    pub(crate) completeness: Completeness,
+    /// The internal id, unique in the turn
     pub(crate) call_id: Arc<str>,
     pub(crate) time: SystemTime,
     pub(crate) start: Instant,
     /// The tool, if it exists
     pub(crate) item: Option<Arc<Item>>,
     pub(crate) changes: Vec<Change>,
-    /// The arguments, for a ledger that wants them
+    /// The checked arguments, if the ledger records them
     pub(crate) arguments: Option<Object>,
-    /// The idempotency key, once there is one
+    /// The idempotency key, once it is computed
     pub(crate) key: Option<Arc<str>>,
 }
 
-/// What a call runs with: arguments that were checked and judged.
-pub(crate) struct Ready {
+/// A call whose arguments were checked and that the policy does not deny.
+pub(crate) struct RunnableCall {
     pub(crate) item: Arc<Item>,
     pub(crate) checked: CheckedCall,
     pub(crate) canonical: String,
     pub(crate) key: Arc<str>,
-    /// Why a person must be asked, if one must
+    /// Why the call needs approval, if it does
     pub(crate) ask: Option<String>,
 }
 
-/// Takes a call as far as it goes without waiting: find, parse, settle, judge, bind.
+/// Finds the tool, checks the arguments and the policy, and computes the idempotency key.
 pub(crate) fn prepare<'c>(
     toolbox: &Toolbox,
     session: &Session,
     call: &'c Call,
-    place: Place,
-    wholeness: Wholeness,
-) -> Prepared<'c> {
-    let mut made = Made {
+    position: CallPosition,
+    completeness: Completeness,
+) -> PreparedCall<'c> {
+    let mut state = CallState {
         call,
-        place,
-        wholeness,
-        call_id: place.id(session, call),
+        position,
+        completeness,
+        call_id: position.id(session, call),
         time: SystemTime::now(),
         start: Instant::now(),
         item: toolbox.item(&call.name).cloned(),
@@ -78,28 +78,28 @@ pub(crate) fn prepare<'c>(
         arguments: None,
         key: None,
     };
-    let ready = make_ready(toolbox, session, &mut made);
-    Prepared { made, ready }
+    let runnable = check(toolbox, session, &mut state);
+    PreparedCall { state, runnable }
 }
 
-fn make_ready(
+fn check(
     toolbox: &Toolbox,
     session: &Session,
-    made: &mut Made<'_>,
-) -> Result<Ready, CallError> {
-    let Some(item) = made.item.clone() else {
+    state: &mut CallState<'_>,
+) -> Result<RunnableCall, CallError> {
+    let Some(item) = state.item.clone() else {
         let visible = toolbox.visible(&session.caller);
         let names: Vec<&str> = visible.map(|item| item.name.as_ref()).collect();
-        return Err(lookup::unknown(&made.call.name, &names));
+        return Err(lookup::unknown(&state.call.name, &names));
     };
     if let Some(judged) = toolbox.policy().barred(&item.name, &session.caller) {
         return Err(lookup::forbidden(&item.name, judged.reason, false));
     }
-    made.wholeness.admit(&item.name)?;
-    let checked = arguments::settle(toolbox, session, &item, made)?;
+    state.completeness.check_call(&item.name)?;
+    let checked = arguments::check(toolbox, session, &item, state)?;
     let arguments = checked.arguments();
     if toolbox.wants_data() {
-        made.arguments = Some(arguments.clone());
+        state.arguments = Some(arguments.clone());
     }
     let judged = toolbox.policy().judged(&item.name, &session.caller, arguments);
     let ask = match judged.verdict {
@@ -114,54 +114,58 @@ fn make_ready(
     };
     check_needs(&item.handler, session)?;
     let canonical = canonical(arguments);
-    let key = key::key(session, &made.call_id, &item.name, &canonical);
-    made.key = Some(key.clone());
-    Ok(Ready { item, checked, canonical, key, ask })
+    let key = key::key(session, &state.call_id, &item.name, &canonical);
+    state.key = Some(key.clone());
+    Ok(RunnableCall { item, checked, canonical, key, ask })
 }
 
-/// Takes a prepared call to its end: ask, or look into the cache, wait for leave, run; then note it
-/// in the ledger.
+/// Runs a prepared call, or returns the question to a person, and records it in the ledger.
 pub(crate) async fn proceed(
     toolbox: &Toolbox,
     session: &Session,
-    prepared: Prepared<'_>,
-) -> Called {
-    let Prepared { made, ready } = prepared;
-    let ran = match ready {
-        Ok(ready) if ready.ask.is_some() => {
-            audit::waiting(toolbox, session, &made);
-            return Called::Waiting(question(session, &made, ready));
+    prepared: PreparedCall<'_>,
+) -> CallStatus {
+    let PreparedCall { state, runnable } = prepared;
+    let execution = match runnable {
+        Ok(runnable) if runnable.ask.is_some() => {
+            audit::waiting(toolbox, session, &state);
+            return CallStatus::Waiting(question(session, &state, runnable));
         }
-        Ok(ready) => {
-            let witness = audit::Witness::new(toolbox, session, &made);
-            let ran = run(toolbox, session, &made, ready).await;
-            witness.leave();
-            ran
+        Ok(runnable) => {
+            let guard = audit::AbandonGuard::new(toolbox, session, &state);
+            let execution = run(toolbox, session, &state, runnable).await;
+            guard.disarm();
+            execution
         }
-        Err(error) => Ran::refused(error),
+        Err(error) => Execution::refused(error),
     };
-    conclude(toolbox, session, made, ran)
+    conclude(toolbox, session, state, execution)
 }
 
-/// Cache, limits, execution.
-async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready) -> Ran {
-    let Ready { item, checked, canonical, key, .. } = ready;
-    let deadline = end(made.start, item.handler.settings().deadline);
-    let scope = scope(session, item.name.clone(), made.call_id.clone(), key, deadline);
+/// Looks into the cache, waits for permits and runs the tool.
+async fn run(
+    toolbox: &Toolbox,
+    session: &Session,
+    state: &CallState<'_>,
+    runnable: RunnableCall,
+) -> Execution {
+    let RunnableCall { item, checked, canonical, key, .. } = runnable;
+    let deadline = end(state.start, item.handler.settings().deadline);
+    let scope = scope(session, item.name.clone(), state.call_id.clone(), key, deadline);
     let mut flight = None;
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
-            Ok(Found::Kept(output)) => {
+            Ok(Lookup::Hit(output)) => {
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
                 let content = outcome::success(&item.handler, content, &owner, toolbox.handles());
-                return Ran::succeeded(ResultSource::Cached, content, host);
+                return Execution::succeeded(ResultSource::Cached, content, host);
             }
-            Ok(Found::Nothing(leave)) => flight = Some(leave),
-            Err(error) => return Ran::refused(error),
+            Ok(Lookup::Miss(own)) => flight = Some(own),
+            Err(error) => return Execution::refused(error),
         }
     }
-    match enter(toolbox, &item, &scope).await {
+    match acquire(toolbox, &item, &scope).await {
         Ok(permits) => {
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
             let attempts = Arc::default();
@@ -170,88 +174,97 @@ async fn run(toolbox: &Toolbox, session: &Session, made: &Made<'_>, ready: Ready
             let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
             execute::execute(job).await
         }
-        Err(error) => Ran::refused(error),
+        Err(error) => Execution::refused(error),
     }
 }
 
-/// Waits for leave to run: until the ledger has room to note it, then of the tool, so that what waits
-/// for that keeps nobody else waiting, then of the box.
-async fn enter(
+/// Waits until the ledger has capacity, then for a permit of the tool, then for one of the toolbox: a
+/// call that waits for its tool does not block the other tools.
+async fn acquire(
     toolbox: &Toolbox,
     item: &Item,
     scope: &Scope,
 ) -> Result<[concurrency::Permit; 2], CallError> {
-    if let Some(room) = toolbox.ledger().and_then(Ledger::room) {
-        concurrency::wait(room, scope).await?;
+    if let Some(backpressure) = toolbox.ledger().and_then(Ledger::backpressure) {
+        concurrency::wait(backpressure, scope).await?;
     }
-    Ok([item.limit.enter(scope).await?, toolbox.limit().enter(scope).await?])
+    Ok([item.limit.acquire(scope).await?, toolbox.limit().acquire(scope).await?])
 }
 
-/// A call that ends before its tool.
+/// Ends a call without running its tool.
 pub(crate) fn refuse(
     toolbox: &Toolbox,
     session: &Session,
-    made: Made<'_>,
+    state: CallState<'_>,
     error: CallError,
-) -> Called {
-    conclude(toolbox, session, made, Ran::refused(error))
+) -> CallStatus {
+    conclude(toolbox, session, state, Execution::refused(error))
 }
 
-/// The outcome of a call, noted in the ledger.
-fn conclude(toolbox: &Toolbox, session: &Session, mut made: Made<'_>, ran: Ran) -> Called {
-    let content = match (ran.content, &ran.error, &made.item) {
+/// Builds the result of a call and records it in the ledger.
+fn conclude(
+    toolbox: &Toolbox,
+    session: &Session,
+    mut state: CallState<'_>,
+    execution: Execution,
+) -> CallStatus {
+    let content = match (execution.content, &execution.error, &state.item) {
         (Some(content), _, _) => content,
         (None, Some(error), Some(item)) => outcome::failure(&item.handler, error),
         (None, Some(error), None) => vec![Part::text(error.text.as_str())],
         (None, None, _) => Vec::new(),
     };
-    let done = Done {
+    let result = CallResult {
         outcome: Outcome {
-            call_id: made.call.id.clone(),
-            name: Some(made.call.name.clone()),
+            call_id: state.call.id.clone(),
+            name: Some(state.call.name.clone()),
             content,
-            error: Some(ran.error.is_some()),
+            error: Some(execution.error.is_some()),
         },
-        error: ran.error,
-        host: ran.host,
-        changes: std::mem::take(&mut made.changes),
-        attempts: ran.attempts,
-        source: ran.source,
-        duration: made.start.elapsed(),
-        unrecorded: ran.unrecorded,
+        error: execution.error,
+        host: execution.host,
+        changes: std::mem::take(&mut state.changes),
+        attempts: execution.attempts,
+        source: execution.source,
+        duration: state.start.elapsed(),
+        unrecorded: execution.unrecorded,
     };
-    audit::done(toolbox, session, &made, &done);
-    Called::Done(done)
+    audit::done(toolbox, session, &state, &result);
+    CallStatus::Done(result)
 }
 
-/// The question to a person.
-pub(crate) fn question(session: &Session, made: &Made<'_>, ready: Ready) -> Approval {
-    let Ready { checked, canonical, key, ask, .. } = ready;
-    let (turn, position) = (session.turn.to_string(), made.place.position.to_string());
+/// Builds the question to a person.
+pub(crate) fn question(
+    session: &Session,
+    state: &CallState<'_>,
+    runnable: RunnableCall,
+) -> Approval {
+    let RunnableCall { checked, canonical, key, ask, .. } = runnable;
+    let (turn, position) = (session.turn.to_string(), state.position.index.to_string());
     let id = key::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
         id: id[..32].to_owned(),
         tenant: session.caller.tenant.clone(),
         run: session.run.clone(),
         turn: session.turn,
-        call: made.call.clone(),
-        arguments: audit::presentable(made, checked.arguments(), &made.changes),
+        call: state.call.clone(),
+        arguments: audit::for_display(state, checked.arguments(), &state.changes),
         reason: ask.unwrap_or_default(),
         key,
         digest: approval::digest(&canonical),
-        place: made.place,
-        wholeness: made.wholeness,
+        position: state.position,
+        completeness: state.completeness,
     }
 }
 
-/// When a call is given up.
+/// The instant of the deadline.
 fn end(start: Instant, deadline: Duration) -> Instant {
-    const FAR: Duration = Duration::from_hours(24 * 365);
-    start.checked_add(deadline).unwrap_or_else(|| start + FAR)
+    const YEAR: Duration = Duration::from_hours(24 * 365);
+    start.checked_add(deadline).unwrap_or_else(|| start + YEAR)
 }
 
-/// Refuses a call whose tool needs context that the session lacks. A run is checked when it is
-/// built; this is for those who call without one.
+/// Refuses a call whose tool needs context that the session lacks. A run checks this when it is
+/// built; this check serves callers without a run.
 fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
     if handler.needs().iter().all(|need| session.context.meets(need)) {
         return Ok(());
@@ -264,7 +277,7 @@ fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
     Err(CallError::new(CallErrorKind::MissingContext, text))
 }
 
-/// What the tool will know of the call.
+/// Builds the scope that the tool receives.
 fn scope(
     session: &Session,
     tool: Arc<str>,

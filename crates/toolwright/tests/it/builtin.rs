@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 use toolwright::builtin::{Root, handlers};
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 use toolwright::handle::MemoryHandles;
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, CallErrorKind, Json, Session};
@@ -52,8 +52,8 @@ impl Bench {
     async fn call(&self, tool: &str, arguments: &str) -> Result<String, String> {
         let id = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let call = Call::new(id, tool, Arguments::from_text(arguments));
-        let called = self.toolbox.call(&self.session, &call, Wholeness::Proven).await;
-        let done = called.done().expect("nobody is asked");
+        let called = self.toolbox.call_with(&self.session, &call, Completeness::Complete).await;
+        let done = called.result().expect("nobody is asked");
         let text = words(&done.outcome.content);
         assert!(!text.contains(&*self.dir.path().to_string_lossy()), "{text}");
         match &done.error {

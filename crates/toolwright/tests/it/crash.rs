@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use toolwright::call::journal::{
     Begun, Intent, Journal, JournalError, MemoryJournal, SharedJournal, SqliteJournal,
 };
-use toolwright::call::{Called, Wholeness};
+use toolwright::call::{CallStatus, Completeness};
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Scope, Session, Tool, ToolError};
 use toolwright_core::object;
@@ -491,7 +491,7 @@ fn make_calls(tool: &str, journal: &str, port: &str, run: &str, aim: Aim) {
     runtime.block_on(async {
         for (turn, calls) in calls.chunks(AT_ONCE).enumerate() {
             let session = session.clone().with_turn(turn as u64);
-            let called = toolbox.call_all(&session, calls, Wholeness::Proven).await;
+            let called = toolbox.call_all(&session, calls, Completeness::Complete).await;
             for (at, called) in called.iter().enumerate() {
                 process::say(&format!("outcome {} {}", turn * AT_ONCE + at, word(called)));
             }
@@ -500,8 +500,8 @@ fn make_calls(tool: &str, journal: &str, port: &str, run: &str, aim: Aim) {
 }
 
 /// What came of a call, in a word.
-fn word(called: &Called) -> String {
-    let done = called.done().expect("nobody is asked");
+fn word(called: &CallStatus) -> String {
+    let done = called.result().expect("nobody is asked");
     match &done.error {
         Some(error) => error.kind.as_str().to_owned(),
         None => match &done.outcome.content[0].body {

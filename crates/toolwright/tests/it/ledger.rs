@@ -216,7 +216,7 @@ fn a_shared_ledger_can_be_any() {
     let memory = MemoryLedger::new();
     let shared: Arc<dyn Ledger> = Arc::new(memory.clone());
     shared.record(entry(1));
-    assert!(shared.room().is_none());
+    assert!(shared.backpressure().is_none());
     assert_eq!(memory.head().sequence, 1);
 }
 
@@ -470,14 +470,14 @@ mod sqlite {
             )
             .unwrap();
         for number in 1..20 {
-            assert!(ledger.room().is_none());
+            assert!(ledger.backpressure().is_none());
             ledger.record(entry(number));
         }
         let error = ledger.flush().await.unwrap_err();
         assert!(error.to_string().contains("the disk is full"), "{error}");
         assert_eq!(ledger.backlog(), 19);
         ledger.record(entry(20));
-        let room = ledger.room().expect("too many wait");
+        let room = ledger.backpressure().expect("too many wait");
         let mut room = tokio::spawn(room);
         let soon = std::time::Duration::from_millis(50);
         assert!(tokio::time::timeout(soon, &mut room).await.is_err(), "there is no room yet");
@@ -487,7 +487,7 @@ mod sqlite {
         room.await.unwrap();
         ledger.flush().await.unwrap();
         assert_eq!(ledger.backlog(), 0);
-        assert!(ledger.room().is_none());
+        assert!(ledger.backpressure().is_none());
         let entries = ledger.entries(&Query::new()).await.unwrap();
         let ids: Vec<_> =
             entries.iter().map(|each| each.entry.as_call().unwrap().call_id.to_string()).collect();
@@ -500,7 +500,7 @@ mod sqlite {
     async fn a_room_ends_with_its_ledger() {
         let (_folder, path) = place();
         let ledger = SqliteLedger::open(&path).unwrap().with_backlog(0);
-        let room = ledger.room().expect("there is never room");
+        let room = ledger.backpressure().expect("no capacity is expected");
         drop(ledger);
         room.await;
     }

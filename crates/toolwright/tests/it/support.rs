@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use toolwright::call::{Called, Done, Wholeness};
+use toolwright::call::{CallResult, CallStatus};
 use toolwright::json::Object;
 use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
 
@@ -62,20 +62,20 @@ pub fn toolbox(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
 }
 
 /// Makes one call of a run.
-pub async fn make(toolbox: &Toolbox, name: &str, arguments: &str) -> Done {
+pub async fn make(toolbox: &Toolbox, name: &str, arguments: &str) -> CallResult {
     let session = Session::new("run");
-    done(toolbox.call(&session, &call("c1", name, arguments), Wholeness::Unknown).await)
+    done(toolbox.call(&session, &call("c1", name, arguments)).await)
 }
 
-pub fn done(called: Called) -> Done {
+pub fn done(called: CallStatus) -> CallResult {
     match called {
-        Called::Done(done) => done,
-        Called::Waiting(approval) => panic!("waits: {approval:?}"),
+        CallStatus::Done(done) => done,
+        CallStatus::Waiting(approval) => panic!("waits: {approval:?}"),
     }
 }
 
 /// What the model reads of an outcome, its parts on lines.
-pub fn text(done: &Done) -> String {
+pub fn text(done: &CallResult) -> String {
     let parts = done.outcome.content.iter().map(|part| match &part.body {
         toolwright::Body::Text(text) => text.clone(),
         toolwright::Body::Json(value) => value.compact(),
@@ -84,6 +84,6 @@ pub fn text(done: &Done) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-pub fn kind(done: &Done) -> Option<&'static str> {
+pub fn kind(done: &CallResult) -> Option<&'static str> {
     done.error.as_ref().map(|error| error.kind.as_str())
 }

@@ -1,7 +1,7 @@
 //! The box: what goes in, what a model is shown, and the plain way of a call.
 
 use crate::support::{any, call, done, echo, json, kind, make, text, tool, toolbox};
-use toolwright::call::{Called, ResultSource, Wholeness};
+use toolwright::call::{CallStatus, Completeness, ResultSource};
 use toolwright::{Arguments, Call, Context, Effect, Handler, Output, Session, Toolbox};
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn case_27_a_truncated_call_never_runs() {
     let session = Session::new("run");
     for arguments in [r#"{"text":"half"#, "", "{}", r#"{"text":"whole"}"#] {
         let call = call("c1", "write", arguments);
-        let done = done(toolbox.call(&session, &call, Wholeness::Truncated).await);
+        let done = done(toolbox.call_with(&session, &call, Completeness::Truncated).await);
         assert_eq!(kind(&done), Some("truncated"), "{arguments}");
         assert!(text(&done).contains("truncated") && text(&done).contains("smaller"));
         assert_eq!((done.outcome.error, done.attempts), (Some(true), 0));
@@ -43,8 +43,8 @@ async fn case_27_a_truncated_call_never_runs() {
 async fn case_27_only_the_last_call_of_a_truncated_turn_is_cut_off() {
     let toolbox = toolbox([echo("echo")]);
     let calls = [call("a", "echo", r#"{"n":1}"#), call("b", "echo", r#"{"n":2}"#)];
-    let called = toolbox.call_all(&Session::new("run"), &calls, Wholeness::Truncated).await;
-    let kinds: Vec<_> = called.iter().map(|called| kind(called.done().unwrap())).collect();
+    let called = toolbox.call_all(&Session::new("run"), &calls, Completeness::Truncated).await;
+    let kinds: Vec<_> = called.iter().map(|called| kind(called.result().unwrap())).collect();
     assert_eq!(kinds, [None, Some("truncated")]);
 }
 
@@ -61,7 +61,7 @@ async fn what_cannot_be_understood_never_becomes_an_empty_object() {
     ];
     for arguments in all {
         let call = Call::new("c1", "wipe", arguments.clone());
-        let done = done(toolbox.call(&session, &call, Wholeness::Proven).await);
+        let done = done(toolbox.call_with(&session, &call, Completeness::Complete).await);
         assert!(done.error.is_some(), "{arguments:?}");
         assert_eq!(done.attempts, 0);
     }
@@ -105,6 +105,6 @@ async fn a_missing_context_is_found_before_the_run_and_refused_in_it() {
     assert_eq!(toolbox.check_context(&Context::new().with(7_u64)), Ok(()));
     assert_eq!(kind(&make(&toolbox, "count", "{}").await), Some("missing_context"));
     let session = Session::new("run").with_context(Context::new().with(7_u64));
-    let called = toolbox.call(&session, &call("c", "count", "{}"), Wholeness::Unknown).await;
-    assert!(matches!(called, Called::Done(done) if done.error.is_none()));
+    let called = toolbox.call(&session, &call("c", "count", "{}")).await;
+    assert!(matches!(called, CallStatus::Done(done) if done.error.is_none()));
 }

@@ -4,7 +4,7 @@
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::Need;
-use crate::toolbox::pipeline::{Prepared, Ready};
+use crate::toolbox::pipeline::{PreparedCall, RunnableCall};
 
 /// When a call may begin.
 #[derive(Default)]
@@ -29,13 +29,13 @@ impl Turn {
 /// Whether one of the calls after the `first` changes the context that a call works with, or the
 /// call that of theirs.
 pub(super) fn changes_between(
-    calls: &[(usize, Prepared<'_>)],
+    calls: &[(usize, PreparedCall<'_>)],
     first: usize,
-    ready: &Ready,
+    runnable: &RunnableCall,
 ) -> bool {
-    let own = ready.item.handler.needs();
+    let own = runnable.item.handler.needs();
     calls.iter().filter(|(position, _)| *position > first).any(|(_, prepared)| {
-        prepared.ready.as_ref().is_ok_and(|other| collide(own, other.item.handler.needs()))
+        prepared.runnable.as_ref().is_ok_and(|other| collide(own, other.item.handler.needs()))
     })
 }
 
@@ -44,12 +44,12 @@ fn collide(own: &[Need], others: &[Need]) -> bool {
 }
 
 /// When each of some calls may begin.
-pub(super) fn turns(calls: &[(usize, Prepared<'_>)]) -> Vec<Turn> {
+pub(super) fn turns(calls: &[(usize, PreparedCall<'_>)]) -> Vec<Turn> {
     let needs: Vec<&[Need]> = calls
         .iter()
-        .map(|(_, prepared)| match &prepared.ready {
+        .map(|(_, prepared)| match &prepared.runnable {
             // What asks a person first does not run in this turn.
-            Ok(ready) if ready.ask.is_none() => ready.item.handler.needs(),
+            Ok(runnable) if runnable.ask.is_none() => runnable.item.handler.needs(),
             _ => &[],
         })
         .collect();

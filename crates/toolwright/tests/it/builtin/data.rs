@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolwright::builtin::{Root, Table, csv, data};
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 use toolwright::handle::{HandleStore, MemoryHandles};
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, Context, Json, Session};
@@ -161,8 +161,8 @@ async fn a_table_passes_in_the_context() {
     let session = Session::new("run").with_context(context.clone());
     let call = async |id: &str, tool: &str, arguments: &str| {
         let call = Call::new(id, tool, Arguments::from_text(arguments));
-        let done = toolbox.call(&session, &call, Wholeness::Proven).await;
-        words(&done.done().unwrap().outcome.content)
+        let done = toolbox.call_with(&session, &call, Completeness::Complete).await;
+        words(&done.result().unwrap().outcome.content)
     };
     let early = call("1", "drop_missing", "{}").await;
     assert!(early.contains("call read_csv first"), "{early}");
@@ -193,8 +193,9 @@ async fn another_run_cannot_use_the_handle() {
     let toolbox = Toolbox::new(data::by_handle(&root)).unwrap().with_handles(store.clone());
     let call = async |run: &str, tool: &str, arguments: &str| {
         let call = Call::new("1", tool, Arguments::from_text(arguments));
-        let done = toolbox.call(&Session::new(run.to_owned()), &call, Wholeness::Proven).await;
-        words(&done.done().unwrap().outcome.content)
+        let done =
+            toolbox.call_with(&Session::new(run.to_owned()), &call, Completeness::Complete).await;
+        words(&done.result().unwrap().outcome.content)
     };
     let read = call("mine", "read_csv", r#"{"path":"people.csv"}"#).await;
     let arguments = format!(r#"{{"table":"{}"}}"#, handle_in(&read));

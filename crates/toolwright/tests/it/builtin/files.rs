@@ -1,6 +1,6 @@
 //! Files: what the tools do, and that no path leaves the root.
 
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 
 use super::{Bench, handle_in, link, numbered, strings};
 
@@ -171,8 +171,8 @@ async fn no_word_leads_out_of_the_root() {
     // The path that was asked for is said again; where the root is, is not.
     for (tool, arguments) in with_path(&absolute) {
         let call = toolwright::Call::new("x", tool, toolwright::Arguments::from_text(arguments));
-        let called = bench.toolbox.call(&bench.session, &call, Wholeness::Proven).await;
-        assert!(called.done().unwrap().error.is_some());
+        let called = bench.toolbox.call_with(&bench.session, &call, Completeness::Complete).await;
+        assert!(called.result().unwrap().error.is_some());
     }
     let long_name = "长".repeat(200);
     let long_path = "a/".repeat(5000);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 
 use super::{Bench, numbered, strings};
 
@@ -212,7 +212,7 @@ async fn a_git_that_hangs_is_ended_with_its_call() {
     git(&bench.root(), &["config", "core.excludesFile", &pipe.to_string_lossy()]);
     let cancel = bench.session.cancel.clone();
     let call = toolwright::Call::new("1", "git_status", toolwright::Arguments::none());
-    let called = bench.toolbox.call(&bench.session, &call, Wholeness::Proven);
+    let called = bench.toolbox.call_with(&bench.session, &call, Completeness::Complete);
     let watch = async {
         // A pipe can be opened for writing without waiting once somebody reads it; git reads until
         // this end is closed.
@@ -224,7 +224,7 @@ async fn a_git_that_hangs_is_ended_with_its_call() {
         end
     };
     let (called, mut end) = tokio::join!(called, watch);
-    let error = called.done().unwrap().error.clone().unwrap();
+    let error = called.result().unwrap().error.clone().unwrap();
     assert_eq!(error.kind, toolwright::CallErrorKind::Cancelled);
     // Nobody reads it any more.
     until(|| end.write(b"\n").err().filter(|error| error.kind() == ErrorKind::BrokenPipe)).await;
@@ -357,8 +357,8 @@ async fn a_linked_worktree_is_a_repository() {
     let toolbox = toolwright::toolbox::Toolbox::new(toolwright::builtin::handlers(root)).unwrap();
     let call = toolwright::Call::new("1", "git_status", toolwright::Arguments::none());
     let session = toolwright::Session::new("run");
-    let called = toolbox.call(&session, &call, Wholeness::Proven).await;
-    let text = super::words(&called.done().unwrap().outcome.content);
+    let called = toolbox.call_with(&session, &call, Completeness::Complete).await;
+    let text = super::words(&called.result().unwrap().outcome.content);
     assert!(text.contains(r#""branch":"linked""#), "{text}");
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::support::{Counter, call, counting, done, echo, json, kind, text, tool, toolbox};
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
-use toolwright::call::{Answer, Approval, Called, Policy, ResultSource, Rule, Verdict, Wholeness};
+use toolwright::call::{
+    Answer, Approval, CallStatus, Completeness, Policy, ResultSource, Rule, Verdict,
+};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
@@ -17,9 +19,9 @@ fn asking(ran: &Counter) -> Toolbox {
 
 async fn ask(toolbox: &Toolbox, session: &Session) -> Approval {
     let call = call("c1", "pay", r#"{"amount": 9007199254740993}"#);
-    match toolbox.call(session, &call, Wholeness::Unknown).await {
-        Called::Waiting(approval) => approval,
-        Called::Done(done) => panic!("{done:?}"),
+    match toolbox.call(session, &call).await {
+        CallStatus::Waiting(approval) => approval,
+        CallStatus::Done(done) => panic!("{done:?}"),
     }
 }
 
@@ -83,14 +85,16 @@ async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
         format!(r#"{{"arguments": {{"rows": "{id}"}}}}"#),
         format!(r#"{{"send": {{"rows": "{id}"}}}}"#),
     ] {
-        let called =
-            toolbox.call(&session, &call("c", "send", &arguments), Wholeness::Proven).await;
-        let Some(approval) = called.waiting() else { panic!("{arguments}: {called:?}") };
+        let called = toolbox
+            .call_with(&session, &call("c", "send", &arguments), Completeness::Complete)
+            .await;
+        let Some(approval) = called.approval() else { panic!("{arguments}: {called:?}") };
         let seen = approval.to_json().compact();
         assert!(seen.contains(&id.to_string()) && !seen.contains("private"), "{seen}");
         assert!(approval.arguments.compact().contains(&id.to_string()), "{seen}");
         let wrong = arguments.replace('}', r#", "userName": 7}"#);
-        let called = toolbox.call(&session, &call("c", "send", &wrong), Wholeness::Proven).await;
+        let called =
+            toolbox.call_with(&session, &call("c", "send", &wrong), Completeness::Complete).await;
         assert!(!format!("{called:?}").contains("private"), "{called:?}");
     }
     assert!(!format!("{:?}", ledger.entries(&Query::default())).contains("private"));
@@ -132,7 +136,7 @@ async fn an_approval_counts_for_its_run_and_its_arguments_only() {
     // Somebody put other arguments under the signature: the question is put again.
     approval.call = call("c1", "pay", r#"{"amount": 1000000}"#);
     let again = toolbox.answer(&session, &approval, Answer::Approve).await;
-    assert!(again.waiting().is_some());
+    assert!(again.approval().is_some());
     assert_eq!(ran.get(), 0);
 }
 
@@ -155,9 +159,9 @@ async fn of_a_turn_only_what_needs_a_person_waits_and_equal_calls_run_once() {
         call("b", "look", r#"{"n":1}"#),
         call("c", "pay", r#"{"n":1}"#),
     ];
-    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
-    assert!(called[1].done().is_some());
-    let (first, second) = (called[0].waiting().unwrap(), called[2].waiting().unwrap());
+    let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
+    assert!(called[1].result().is_some());
+    let (first, second) = (called[0].approval().unwrap(), called[2].approval().unwrap());
     assert_ne!(first.id, second.id);
     let first = done(toolbox.answer(&session, first, Answer::Approve).await);
     let second = done(toolbox.answer(&session, second, Answer::Approve).await);

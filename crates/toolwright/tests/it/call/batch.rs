@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, done, echo, kind, text, toolbox};
-use toolwright::call::{Called, ResultSource, Wholeness};
+use toolwright::call::{CallStatus, Completeness, ResultSource};
 use toolwright::context::Need;
 use toolwright::json::Object;
 use toolwright::{Arguments, Call, Context, Effect, Handler, Json, Output, Session, Toolbox};
 
-async fn make(toolbox: &Toolbox, calls: &[Call]) -> Vec<toolwright::call::Done> {
-    let called = toolbox.call_all(&Session::new("run"), calls, Wholeness::Unknown).await;
+async fn make(toolbox: &Toolbox, calls: &[Call]) -> Vec<toolwright::call::CallResult> {
+    let called = toolbox.call_all(&Session::new("run"), calls, Completeness::Unknown).await;
     called.into_iter().map(done).collect()
 }
 
@@ -55,7 +55,7 @@ async fn ten_thousand_calls_of_a_turn_all_have_their_outcome() {
         })
         .collect();
     let session = Session::new("run").with_context(Context::new().with(0_u64));
-    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
     for (number, called) in called.into_iter().enumerate() {
         let done = done(called);
         let wanted = match number % 3 {
@@ -128,7 +128,7 @@ async fn calls_without_ids_are_told_apart_and_known_again() {
     assert!(again.iter().all(|done| done.source == ResultSource::Journal));
     // Another turn.
     let session = Session::new("run").with_turn(1);
-    toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    toolbox.call_all(&session, &calls, Completeness::Unknown).await;
     assert_eq!(ran.get(), 4);
 }
 
@@ -157,8 +157,8 @@ async fn calls_that_change_the_same_context_run_in_their_order() {
         })
         .collect();
     let session = Session::new("run").with_context(Context::new().with(0_u8));
-    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
-    assert!(called.iter().all(|called| kind(called.done().unwrap()).is_none()));
+    let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
+    assert!(called.iter().all(|called| kind(called.result().unwrap()).is_none()));
     assert_eq!(*log.lock().unwrap(), (0..50).collect::<Vec<u64>>());
 }
 
@@ -181,7 +181,7 @@ async fn an_equal_call_after_a_change_of_its_context_is_made_again() {
         .map(|(n, name)| call(&n.to_string(), name, "{}"));
     let session = Session::new("run").with_context(Context::new().with(0_u8));
     let calls: Vec<Call> = calls.collect();
-    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
     let done: Vec<_> = called.into_iter().map(done).collect();
     assert_eq!(done.iter().map(text).collect::<Vec<_>>(), ["0", "added", "1", "1"]);
     assert_eq!(done[3].source, ResultSource::Duplicate);
@@ -194,13 +194,13 @@ async fn calls_that_only_read_a_context_run_at_once() {
     let calls = [1, 2, 3].map(|s| call(&s.to_string(), "sleep", &format!(r#"{{"s":{s}}}"#)));
     let session = Session::new("run").with_context(Context::new().with(0_u8));
     let start = tokio::time::Instant::now();
-    toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
+    toolbox.call_all(&session, &calls, Completeness::Unknown).await;
     assert_eq!(start.elapsed(), Duration::from_secs(3));
 }
 
 #[tokio::test]
 async fn a_turn_without_calls_has_no_outcomes() {
-    let called: Vec<Called> =
-        toolbox([]).call_all(&Session::new("run"), &[], Wholeness::Unknown).await;
+    let called: Vec<CallStatus> =
+        toolbox([]).call_all(&Session::new("run"), &[], Completeness::Unknown).await;
     assert!(called.is_empty());
 }

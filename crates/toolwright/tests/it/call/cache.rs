@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, done, text, toolbox};
-use toolwright::call::{ResultSource, Wholeness};
+use toolwright::call::ResultSource;
 use toolwright::{Caller, Context, Effect, Handler, Output, Session, ToolError, Toolbox};
 
 fn cached(ran: &Counter) -> Handler {
@@ -12,7 +12,7 @@ fn cached(ran: &Counter) -> Handler {
 
 async fn ask(toolbox: &Toolbox, session: &Session, arguments: &str) -> (String, ResultSource) {
     let call = call("c", "count", arguments);
-    let done = done(toolbox.call(session, &call, Wholeness::Unknown).await);
+    let done = done(toolbox.call(session, &call).await);
     (text(&done), done.source)
 }
 

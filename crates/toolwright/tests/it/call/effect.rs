@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Counter, any, call, counting, done, kind, text, toolbox};
+use toolwright::call::ResultSource;
 use toolwright::call::journal::{
     Begun, Intent, Journal, JournalError, MemoryJournal, SharedJournal,
 };
-use toolwright::call::{ResultSource, Wholeness};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Call, Caller, Effect, Handler, Json, Output, Session, ToolError, Toolbox};
 
@@ -14,8 +14,8 @@ fn journal() -> SharedJournal {
     SharedJournal::new(MemoryJournal::new())
 }
 
-async fn make(toolbox: &Toolbox, session: &Session, call: &Call) -> toolwright::call::Done {
-    done(toolbox.call(session, call, Wholeness::Unknown).await)
+async fn make(toolbox: &Toolbox, session: &Session, call: &Call) -> toolwright::call::CallResult {
+    done(toolbox.call(session, call).await)
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{Counter, any, call, done, echo, kind, make, text, toolbox};
 use tokio::sync::Notify;
-use toolwright::call::{ResultSource, Wholeness};
+use toolwright::call::{Completeness, ResultSource};
 use toolwright::{Effect, Handler, Output, Session, Toolbox};
 
 /// Longer than any machine is slow.
@@ -49,7 +49,7 @@ async fn case_29_a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_per
     // The thread still runs, and counts.
     let session = Session::new("run");
     let again = call("c2", "hang", r#"{"n":2}"#);
-    let second = done(toolbox.call(&session, &again, Wholeness::Unknown).await);
+    let second = done(toolbox.call(&session, &again).await);
     assert_eq!((kind(&second), second.attempts), (Some("busy"), 0));
 
     // When it ends, its permit is free, and its end is known after all.
@@ -58,7 +58,7 @@ async fn case_29_a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_per
     let mut third = second;
     for id in 3..1000 {
         let call = call(&format!("c{id}"), "hang", r#"{"n":3}"#);
-        third = done(toolbox.call(&session, &call, Wholeness::Unknown).await);
+        third = done(toolbox.call(&session, &call).await);
         if kind(&third) != Some("busy") {
             break;
         }
@@ -103,9 +103,8 @@ async fn cancelling_the_session_ends_a_call_and_tells_the_tool() {
     let toolbox = toolbox([hang]);
     let session = Session::new("run");
     let cancel = session.cancel.clone();
-    let under_way = tokio::spawn(async move {
-        toolbox.call(&session, &call("c", "hang", "{}"), Wholeness::Unknown).await
-    });
+    let under_way =
+        tokio::spawn(async move { toolbox.call(&session, &call("c", "hang", "{}")).await });
     began.notified().await;
     cancel.cancel();
     let done = done(tokio::time::timeout(GUARD, under_way).await.unwrap().unwrap());
@@ -119,7 +118,7 @@ async fn a_cancelled_session_begins_nothing() {
     let toolbox = toolbox([crate::support::counting("count", &ran)]);
     let session = Session::new("run");
     session.cancel.cancel();
-    let done = done(toolbox.call(&session, &call("c", "count", "{}"), Wholeness::Unknown).await);
+    let done = done(toolbox.call(&session, &call("c", "count", "{}")).await);
     assert_eq!((kind(&done), done.attempts, ran.get()), (Some("cancelled"), 0, 0));
     assert!(text(&done).contains("Nothing was done"));
 }
@@ -160,8 +159,8 @@ async fn a_panic_costs_one_outcome_and_its_words_stay_inside() {
         call("3", "blocking", "{}"),
         call("4", "echo", "{}"),
     ];
-    let called = toolbox.call_all(&Session::new("run"), &calls, Wholeness::Unknown).await;
-    let kinds: Vec<_> = called.iter().map(|called| kind(called.done().unwrap())).collect();
+    let called = toolbox.call_all(&Session::new("run"), &calls, Completeness::Unknown).await;
+    let kinds: Vec<_> = called.iter().map(|called| kind(called.result().unwrap())).collect();
     assert_eq!(kinds, [Some("panicked"), Some("panicked"), Some("panicked"), None]);
     for called in called {
         let done = done(called);
@@ -243,7 +242,7 @@ async fn what_comes_too_late_to_a_thread_does_not_begin() {
     taken.notified().await;
     let late = runtime.spawn(async move {
         let session = Session::new("run");
-        toolbox.call(&session, &call("late", "late", "{}"), Wholeness::Unknown).await
+        toolbox.call(&session, &call("late", "late", "{}")).await
     });
     let late = done(late.await.unwrap());
     assert_eq!(kind(&late), Some("timed_out"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::support::{call, done, json, kind, text, tool, toolbox};
-use toolwright::call::{Answer, Policy, Rule, Verdict, Wholeness};
+use toolwright::call::{Answer, Policy, Rule, Verdict};
 use toolwright::json::Object;
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Effect, Fill, Handler, Output, Session, Toolbox};
@@ -42,7 +42,7 @@ async fn a_tool_gets_what_the_host_has_for_its_hidden_parameters() {
         [(r#"{"city": "Bonn"}"#, 0), (r#"{"city": "Bonn", "who": "root", "token": "x"}"#, 2)]
     {
         let call = call("c", "forecast", arguments);
-        let done = done(toolbox.call(&session(), &call, Wholeness::Unknown).await);
+        let done = done(toolbox.call(&session(), &call).await);
         let got = json(
             r#"{"city":"Bonn","executor":{"host":"local"},"who":"lin","tenant":"acme","length":7}"#,
         );
@@ -60,8 +60,8 @@ async fn nobody_else_sees_what_was_filled_in() {
     let ask = Policy::default().with(Rule::new(Verdict::Ask));
     let toolbox: Toolbox = toolbox([handler()]).with_ledger(ledger.clone()).with_policy(ask);
     let call = call("c", "forecast", r#"{"city": "Bonn"}"#);
-    let waiting = toolbox.call(&session(), &call, Wholeness::Unknown).await;
-    let approval = waiting.waiting().expect("a person is asked").clone();
+    let waiting = toolbox.call(&session(), &call).await;
+    let approval = waiting.approval().expect("a person is asked").clone();
     assert!(!approval.to_json().compact().contains("hunter2"));
     assert!(!format!("{:?}", toolbox.handler("forecast")).contains("hunter2"));
     let done = done(toolbox.answer(&session(), &approval, Answer::Approve).await);

@@ -1,7 +1,7 @@
 //! Unknown and forbidden tools.
 
 use crate::support::{call, counting, done, echo, kind, make, text, toolbox};
-use toolwright::call::{Policy, ResultSource, Rule, Verdict, Wholeness};
+use toolwright::call::{Policy, ResultSource, Rule, Verdict};
 use toolwright::{Caller, Session};
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn case_28_denied_differs_from_unknown() {
     let guest = Session::new("run").with_caller(Caller::new("guest"));
 
     let denied = call("c", "drop_table", "{}");
-    let denied = done(toolbox.call(&guest, &denied, Wholeness::Unknown).await);
+    let denied = done(toolbox.call(&guest, &denied).await);
     assert_eq!(kind(&denied), Some("not_allowed"));
     assert!(text(&denied).contains("exists") && text(&denied).contains("not allowed"));
     assert!(!text(&denied).contains("guest") && !text(&denied).contains("drop_*"));
@@ -65,7 +65,7 @@ async fn case_28_denied_differs_from_unknown() {
         toolbox.tools_for(&guest.caller).into_iter().map(|tool| tool.name).collect();
     assert_eq!(shown, ["read_table"]);
     let unknown = call("c", "drop_tables", "{}");
-    let unknown = done(toolbox.call(&guest, &unknown, Wholeness::Unknown).await);
+    let unknown = done(toolbox.call(&guest, &unknown).await);
     assert_eq!(kind(&unknown), Some("unknown_tool"));
     assert!(!text(&unknown).contains("`drop_table`"), "{}", text(&unknown));
     assert!(!text(&unknown).contains("drop_note"), "{}", text(&unknown));

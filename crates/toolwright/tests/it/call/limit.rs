@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::{any, call, kind, toolbox};
-use toolwright::call::Wholeness;
+use toolwright::call::Completeness;
 use toolwright::{Call, Effect, Handler, Output, Session};
 
 /// Counts how many run at once.
@@ -40,8 +40,8 @@ async fn a_tool_runs_at_most_so_often_at_once() {
     let (limited, free) = (Crowd::default(), Crowd::default());
     let toolbox = toolbox([slow("limited", &limited).with_concurrency(2), slow("free", &free)]);
     let names = ["limited", "limited", "limited", "limited", "free", "free"];
-    let called = toolbox.call_all(&Session::new("run"), &calls(names), Wholeness::Unknown).await;
-    assert!(called.iter().all(|called| kind(called.done().unwrap()).is_none()));
+    let called = toolbox.call_all(&Session::new("run"), &calls(names), Completeness::Unknown).await;
+    assert!(called.iter().all(|called| kind(called.result().unwrap()).is_none()));
     assert_eq!(limited.most.load(Ordering::SeqCst), 2);
     assert_eq!(free.most.load(Ordering::SeqCst), 2);
 }
@@ -51,7 +51,7 @@ async fn all_tools_together_run_at_most_so_often_at_once() {
     let crowd = Crowd::default();
     let toolbox = toolbox([slow("a", &crowd), slow("b", &crowd)]).with_concurrency(3);
     let names = ["a", "b", "a", "b", "a", "b"];
-    toolbox.call_all(&Session::new("run"), &calls(names), Wholeness::Unknown).await;
+    toolbox.call_all(&Session::new("run"), &calls(names), Completeness::Unknown).await;
     assert_eq!(crowd.most.load(Ordering::SeqCst), 3);
 }
 
@@ -63,8 +63,8 @@ async fn waiting_counts_against_the_deadline() {
     let toolbox = toolbox([handler]);
     let (session, calls) = (Session::new("run"), calls(["slow"; 6]));
     let start = tokio::time::Instant::now();
-    let called = toolbox.call_all(&session, &calls, Wholeness::Unknown).await;
-    let kinds: Vec<_> = called.iter().map(|called| kind(called.done().unwrap())).collect();
+    let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
+    let kinds: Vec<_> = called.iter().map(|called| kind(called.result().unwrap())).collect();
     assert_eq!(kinds[..2], [None, None]);
     // The third begins and does not end; the others never begin.
     assert_eq!(kinds[2], Some("timed_out"));

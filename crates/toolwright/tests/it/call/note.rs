@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::support::{Counter, any, call, counting, echo, json, tool, toolbox};
 use tokio::sync::Notify;
-use toolwright::call::{Policy, ResultSource, Rule, Verdict, Wholeness};
+use toolwright::call::{Completeness, Policy, ResultSource, Rule, Verdict};
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
-use toolwright::ledger::{CallEntry, Entry, Ledger, MemoryLedger, Query, Room};
+use toolwright::ledger::{Backpressure, CallEntry, Entry, Ledger, MemoryLedger, Query};
 use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn every_call_is_noted_those_that_did_not_run_as_well() {
         call("6", "panics", "{}"),
         call("7", "echo", r#"{"n":"cut off"#),
     ];
-    toolbox.call_all(&session, &calls, Wholeness::Truncated).await;
+    toolbox.call_all(&session, &calls, Completeness::Truncated).await;
     let recorded = ledger.entries(&Query::default());
     let mut entries: Vec<&CallEntry> =
         recorded.iter().map(|recorded| recorded.entry.as_call().unwrap()).collect();
@@ -89,7 +89,7 @@ async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
         let ledger = Arc::new(if wanted { ledger.with_data() } else { ledger });
         let toolbox = toolbox([login()]).with_ledger(ledger.clone());
         let call = call("1", "login", arguments);
-        toolbox.call(&Session::new("run"), &call, Wholeness::Unknown).await;
+        toolbox.call(&Session::new("run"), &call).await;
         let entry = ledger.entries(&Query::default()).remove(0).entry;
         let written = format!("{entry:?}");
         assert!(!written.contains("hunter2"), "{written}");
@@ -108,8 +108,8 @@ async fn a_person_is_shown_neither_secrets_nor_what_a_handle_stands_for() {
     let id = handles.keep(&session.owner(), Kept::json(json("[1,2,3]"))).unwrap();
     let toolbox = toolbox([login()]).with_handles(handles).with_policy(Policy::new(Verdict::Ask));
     let arguments = format!(r#"{{"user": "ann", "code": "hunter2", "rows": "{id}"}}"#);
-    let called = toolbox.call(&session, &call("1", "login", &arguments), Wholeness::Unknown).await;
-    let shown = called.waiting().unwrap().arguments.compact();
+    let called = toolbox.call(&session, &call("1", "login", &arguments)).await;
+    let shown = called.approval().unwrap().arguments.compact();
     assert_eq!(shown, format!(r#"{{"user":"ann","code":"[redacted]","rows":"{id}"}}"#));
 }
 
@@ -119,9 +119,9 @@ async fn a_call_waits_for_a_ledger_without_room_and_then_begins_or_not() {
     struct Full(Arc<Notify>);
     impl Ledger for Full {
         fn record(&self, _: Entry) {}
-        fn room(&self) -> Option<Room> {
+        fn backpressure(&self) -> Option<Backpressure> {
             let room = self.0.clone();
-            Some(Room::new(async move { room.notified().await }))
+            Some(Backpressure::new(async move { room.notified().await }))
         }
     }
     let (ran, full) = (Counter::default(), Full::default());

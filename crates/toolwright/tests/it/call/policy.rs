@@ -1,8 +1,8 @@
 //! Policies: every kind of rule, as data and as a document.
 
 use crate::support::{call, done, echo, json, kind, text, toolbox};
+use toolwright::call::Rule;
 use toolwright::call::policy::{Policy, Test, Verdict};
-use toolwright::call::{Rule, Wholeness};
 use toolwright::{Caller, Session};
 
 const DOCUMENT: &str = r#"{
@@ -111,11 +111,11 @@ async fn a_denial_by_argument_says_so_and_gives_the_authors_reason_only() {
     let toolbox = toolbox([echo("open")]).with_policy(Policy::default().with(rule));
     let session = Session::new("run");
     let secret = call("a", "open", r#"{"path": "secret/plan"}"#);
-    let denied = done(toolbox.call(&session, &secret, Wholeness::Unknown).await);
+    let denied = done(toolbox.call(&session, &secret).await);
     assert_eq!(kind(&denied), Some("not_allowed"));
     let words = text(&denied);
     assert!(words.contains("with these arguments") && words.contains("Only public files"));
     assert!(!words.contains("secret/"), "{words}");
     let public = call("b", "open", r#"{"path": "readme"}"#);
-    assert_eq!(kind(&done(toolbox.call(&session, &public, Wholeness::Unknown).await)), None);
+    assert_eq!(kind(&done(toolbox.call(&session, &public).await)), None);
 }

@@ -196,7 +196,7 @@ async fn entries_that_are_dropped_are_counted_and_leave_a_gap() {
     let full = "CREATE TRIGGER full BEFORE INSERT ON entry BEGIN SELECT RAISE(FAIL, 'full'); END";
     other.execute_batch(full).unwrap();
     for number in 1..8 {
-        assert!(ledger.room().is_none(), "nobody waits");
+        assert!(ledger.backpressure().is_none(), "nobody waits");
         ledger.record(entry(number));
     }
     assert_eq!((ledger.backlog(), ledger.dropped()), (2, 5));
