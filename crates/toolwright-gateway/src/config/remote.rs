@@ -80,7 +80,7 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
     let proxy = match &upstream.proxy {
         Way::Usual => Proxy::from_env(env).map_err(text)?,
         Way::Direct => Proxy::none(),
-        Way::Proxy(url) => Proxy::at(url.expose()).map_err(text)?,
+        Way::Proxy(url) => Proxy::new(url.expose()).map_err(text)?,
     };
     set_up(remote.with_proxy(&proxy), upstream).map_err(text)
 }

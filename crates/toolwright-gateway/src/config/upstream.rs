@@ -248,7 +248,7 @@ fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
         None if text.contains('@') => secret::fetch(value)?,
         None => SecretString::from(text),
     };
-    match Proxy::at(url.expose()) {
+    match Proxy::new(url.expose()) {
         Ok(_) => Ok(Way::Proxy(url)),
         Err(error) => Err(value.error(error.to_string()).with_hint("or write \"none\"")),
     }

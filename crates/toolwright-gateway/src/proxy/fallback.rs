@@ -32,7 +32,7 @@ impl<'c> Fallback<'c> {
         let candidate = self.candidates.get(self.next)?;
         self.next += 1;
         let alone = self.next == self.candidates.len();
-        Some((candidate, if alone { retry::PATIENCE } else { IMPATIENT }))
+        Some((candidate, if alone { retry::MAX_RETRY_AFTER } else { IMPATIENT }))
     }
 
     /// The place of whoever was asked last.

@@ -126,13 +126,13 @@ impl FallbackModel {
         report: &Report,
     ) -> Result<EventStream, Fault> {
         if self.ask.stream && !whole::is_other(remote.codec(), &incoming.headers, true) {
-            return remote.hear(incoming, report).await;
+            return remote.decode_stream(incoming, report).await;
         }
         let mut share = self.share.lock().await;
         let mut own = share.beside();
         let wire = collect::collect(remote, incoming, 0, &mut own).await?;
         share.join(own);
-        Ok(event_stream(split(remote.read(wire, report)?)))
+        Ok(event_stream(split(remote.decode_response(wire, report)?)))
     }
 }
 

@@ -102,7 +102,7 @@ impl Routes {
     /// The upstream that is here already and set up as another is, or else the other.
     pub fn same(&self, other: Remote) -> Remote {
         match self.remotes.get(other.id()) {
-            Some(own) if own.is_like(&other) => own.clone(),
+            Some(own) if own.has_same_setup(&other) => own.clone(),
             _ => other,
         }
     }

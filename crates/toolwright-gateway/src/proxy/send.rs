@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use toolwright::upstream::retry::{Hint, Retry, Verdict};
+use toolwright::upstream::retry::{Retry, RetryHint, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
 use toolwright_core::{Fault, FaultClass, Json};
@@ -104,7 +104,7 @@ pub async fn send(
             Err(failure) => failure,
         };
         let headers = failure.said.as_ref().map(|said| &said.headers);
-        let hint = headers.map(|headers| Hint::of(headers, SystemTime::now()));
+        let hint = headers.map(|headers| RetryHint::from_headers(headers, SystemTime::now()));
         match retry.after_reply(&failure.fault, hint.unwrap_or_default()) {
             Verdict::Wait(wait) if wait <= patience => tokio::time::sleep(wait).await,
             Verdict::Wait(_) | Verdict::GiveUp => return Err(failure),

@@ -1,5 +1,4 @@
-//! A wire request to an upstream, as often as it takes: sent, judged by the status of its reply,
-//! and sent again while that may help and the caller has seen nothing.
+//! Sends a wire request and retries it while a retry may help and the caller has seen nothing.
 
 use std::future::Future;
 use std::time::SystemTime;
@@ -9,37 +8,37 @@ use toolwright_core::dialect::{DecodeError, WireReply, WireRequest};
 use toolwright_core::fault::Fault;
 use toolwright_core::json::Json;
 
-use super::retry::{Hint, Retry, Verdict};
+use super::retry::{Retry, RetryHint, Verdict};
 use super::transport::fault;
 use super::{Incoming, Outgoing, Remote};
 
-/// The most bytes of a whole answer.
-pub(super) const ANSWER: usize = 64 * 1024 * 1024;
+/// Maximum size, in bytes, of a complete response.
+pub(super) const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The most bytes of an error that are read; what is longer is no error of an API.
-const ERROR: usize = 1024 * 1024;
+/// Maximum size, in bytes, of an error body that is read.
+const MAX_ERROR_BYTES: usize = 1024 * 1024;
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 pub(super) struct Failure {
     fault: Fault,
-    hint: Hint,
+    hint: RetryHint,
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Failure {
-        Failure { fault, hint: Hint::default() }
+        Failure { fault, hint: RetryHint::default() }
     }
 }
 
 impl Failure {
-    /// What it is to the caller, who does not try again.
+    /// The fault for the caller.
     pub(super) fn into_fault(self) -> Fault {
         self.fault
     }
 }
 
-/// Makes an attempt, and further ones while they may help.
-pub(super) async fn persist<T, A>(
+/// Runs an attempt, and retries it while that may help.
+pub(super) async fn with_retries<T, A>(
     remote: &Remote,
     attempt: impl Fn() -> A + Send,
 ) -> Result<T, Fault>
@@ -59,7 +58,7 @@ where
     }
 }
 
-/// Writes what is sent.
+/// Builds the HTTP request of a wire request.
 pub(super) fn outgoing(wire: WireRequest) -> Outgoing {
     let pairs = wire.headers.iter().filter_map(|(name, value)| {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
@@ -69,25 +68,25 @@ pub(super) fn outgoing(wire: WireRequest) -> Outgoing {
     Outgoing::new(wire.path, wire.body.compact()).with_headers(headers)
 }
 
-/// Sends it once, and gives the reply if it is a success.
+/// Sends a request once and returns a successful response.
 pub(super) async fn send(remote: &Remote, outgoing: &Outgoing) -> Result<Incoming, Failure> {
     let incoming = remote.send(outgoing.clone()).await?;
     if incoming.status.is_success() {
         return Ok(incoming);
     }
     let Incoming { status, headers, body } = incoming;
-    // The status says enough where the body cannot be had.
-    let body = body.collect(ERROR).await.unwrap_or_default();
-    let hint = Hint::of(&headers, SystemTime::now());
+    // The status is enough if the body cannot be read.
+    let body = body.collect(MAX_ERROR_BYTES).await.unwrap_or_default();
+    let hint = RetryHint::from_headers(&headers, SystemTime::now());
     let body = Json::parse_bytes(&body).unwrap_or_default();
     let wire = WireReply { status: status.as_u16(), headers: wire_headers(&headers), body };
-    Err(Failure { fault: hint.told(remote.codec().decode_fault(wire)), hint })
+    Err(Failure { fault: hint.apply_to(remote.codec().decode_fault(wire)), hint })
 }
 
-/// Reads a success as a JSON document.
+/// Reads a response as a JSON document.
 pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<WireReply, Failure> {
     let Incoming { status, headers, body } = incoming;
-    let body = body.collect(ANSWER).await?;
+    let body = body.collect(MAX_RESPONSE_BYTES).await?;
     match Json::parse_bytes(&body) {
         Ok(body) => {
             Ok(WireReply { status: status.as_u16(), headers: wire_headers(&headers), body })
@@ -98,8 +97,8 @@ pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<Wire
     }
 }
 
-/// What a reply that could not be read is to the caller. Some vendors say a fault with a status of
-/// success: then it is that fault.
+/// The failure of a response that cannot be decoded. Some vendors send a fault with a success status;
+/// then it is that fault.
 pub(super) fn unreadable(remote: &Remote, wire: WireReply, error: &DecodeError) -> Failure {
     if wire.body.get("error").is_some_and(|error| !error.is_null()) {
         return remote.codec().decode_fault(wire).into();

@@ -7,7 +7,8 @@ mod sigv4;
 
 pub use aws_profile::{AwsProfile, ProfileError, REGIONS};
 pub(crate) use credential::{
-    API_KEY, Prepared, Refusal, Unfit, X_API_KEY, X_GOOG_API_KEY, sensitive,
+    API_KEY, CredentialError, CredentialRefusal, PreparedCredential, X_API_KEY, X_GOOG_API_KEY,
+    sensitive,
 };
 pub use credential::{AwsKeys, ClientCredential, Credential};
 pub(crate) use sigv4::Signer;

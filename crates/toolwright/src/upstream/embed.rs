@@ -1,4 +1,4 @@
-//! Texts to vectors at an upstream, in as many requests as its bounds make necessary.
+//! Embeddings, in as many requests as the vendor's limits require.
 
 use toolwright_core::embed::{EmbedRequest, Embeddings, Form};
 use toolwright_core::fault::{Fault, FaultClass};
@@ -9,7 +9,7 @@ use super::transport::fault;
 use super::{Outgoing, Remote};
 
 impl Remote {
-    /// Turns texts into vectors, one each and in order. No text makes no request.
+    /// Embeds texts, one vector each and in order. Without texts no request is sent.
     pub async fn embed(&self, request: EmbedRequest) -> Result<Embeddings, Fault> {
         let Some(form) = self.codec().embeds() else {
             let message = format!("upstream `{}` has no embeddings; ask another", self.id());
@@ -22,7 +22,7 @@ impl Remote {
             let part = EmbedRequest { model: model.clone(), inputs, kind, dimensions };
             let outgoing = attempt::outgoing(form.encode(&part));
             let (sent, count) = (&outgoing, part.inputs.len());
-            let part = attempt::persist(self, || attempt(self, form, sent, count)).await?;
+            let part = attempt::with_retries(self, || attempt(self, form, sent, count)).await?;
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
                 let what = "answered with vectors of several lengths";

@@ -1,4 +1,4 @@
-//! An upstream over HTTP: one address, one credential, one pool of connections.
+//! An upstream over HTTP: an address, a credential and a connection pool.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,16 +9,16 @@ use hyper_util::client::legacy::Client;
 use rustls::ClientConfig;
 use toolwright_core::dialect::ChatCodec;
 
-use super::auth::{Prepared, Unfit, sensitive};
-use super::transport::client::{self, Connector, Way};
+use super::auth::{CredentialError, PreparedCredential, sensitive};
+use super::transport::client::{self, Connector, Route};
 use super::transport::outgoing::{self, OutgoingBody};
 use super::transport::permit::Permits;
-use super::transport::{Address, Hop};
-use super::{Credential, Deadlines, Losses, Proxy, RemoteError, Trust};
+use super::transport::{Address, ProxyTarget};
+use super::{Credential, Deadlines, LossPolicy, Proxy, RemoteError, Trust};
 
 pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
-/// An upstream over HTTP. Clones share connections and limits.
+/// An upstream over HTTP. Clones share the connection pool and the limits.
 #[derive(Clone)]
 pub struct Remote(pub(super) Arc<Shared>);
 
@@ -28,31 +28,31 @@ pub(super) struct Shared {
     pub(super) permits: Permits,
 }
 
-/// What an upstream is set up with.
+/// The configuration of a remote.
 #[derive(Clone)]
 pub(super) struct Setup {
     pub(super) id: Arc<str>,
     pub(super) codec: &'static dyn ChatCodec,
     pub(super) address: Address,
-    pub(super) credential: Prepared,
+    pub(super) credential: PreparedCredential,
     tls: Arc<ClientConfig>,
-    /// What TLS was made of
+    /// The authorities of `tls`
     trust: Trust,
     pub(super) deadlines: Deadlines,
     concurrency: usize,
     waiting: usize,
     retries: u32,
-    losses: Losses,
-    /// Whether `<think>…</think>` is separated from text; `None` is what is usual behind the vendor
+    losses: LossPolicy,
+    /// Whether `<think>…</think>` is separated from text; `None` is the default of the codec
     pub(super) think_tags: Option<bool>,
     pub(super) version: Option<HeaderValue>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) proxy: Option<Hop>,
+    pub(super) proxy: Option<ProxyTarget>,
 }
 
 impl Remote {
-    /// An upstream that speaks a codec's dialect at a base URL, which may or may not end with the
-    /// version that the codec's paths begin with.
+    /// Creates a remote for a dialect at a base URL, which may or may not end with the version that the
+    /// codec's paths begin with.
     pub fn new(
         id: impl Into<Arc<str>>,
         codec: &'static dyn ChatCodec,
@@ -62,9 +62,9 @@ impl Remote {
         let id = id.into();
         let address = Address::parse(base_url, codec.dialect())
             .map_err(|why| RemoteError::Address { id: id.to_string(), why })?;
-        let credential = Prepared::new(credential).map_err(|unfit| match unfit {
-            Unfit::Characters => RemoteError::Credential { id: id.to_string() },
-            Unfit::Profile(source) => RemoteError::Profile { id: id.to_string(), source },
+        let credential = PreparedCredential::new(credential).map_err(|unfit| match unfit {
+            CredentialError::Characters => RemoteError::Credential { id: id.to_string() },
+            CredentialError::Profile(source) => RemoteError::Profile { id: id.to_string(), source },
         })?;
         Ok(Remote::build(Setup {
             id,
@@ -77,7 +77,7 @@ impl Remote {
             concurrency: 1024,
             waiting: 1024,
             retries: 2,
-            losses: Losses::Noted,
+            losses: LossPolicy::Report,
             think_tags: None,
             version: None,
             headers: Vec::new(),
@@ -87,8 +87,8 @@ impl Remote {
 
     fn build(setup: Setup) -> Remote {
         let tls = Arc::clone(&setup.tls);
-        let way = Way { scheme: setup.address.scheme().clone(), hop: setup.proxy.clone() };
-        let client = client::client(tls, setup.deadlines.connect, setup.concurrency, way);
+        let route = Route { scheme: setup.address.scheme().clone(), proxy: setup.proxy.clone() };
+        let client = client::client(tls, setup.deadlines.connect, setup.concurrency, route);
         let permits = Permits::new(setup.concurrency, setup.waiting);
         Remote(Arc::new(Shared { setup, client, permits }))
     }
@@ -99,51 +99,51 @@ impl Remote {
         Remote::build(setup)
     }
 
-    /// How long it may take.
+    /// Sets the deadlines.
     #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Remote {
         self.change(|setup| setup.deadlines = deadlines)
     }
 
-    /// How many requests it may have at once; others wait.
+    /// Limits the number of concurrent requests; others wait.
     #[must_use]
     pub fn with_concurrency(self, requests: usize) -> Remote {
         self.change(|setup| setup.concurrency = requests)
     }
 
-    /// How many requests may wait; others get a fault at once.
+    /// Limits the number of waiting requests; others fail at once.
     #[must_use]
     pub fn with_waiting(self, requests: usize) -> Remote {
         self.change(|setup| setup.waiting = requests)
     }
 
-    /// How often a request may be tried again. [`send`](Remote::send) itself tries once.
+    /// Sets the number of retries. [`send`](Remote::send) itself does not retry.
     #[must_use]
     pub fn with_retries(self, retries: u32) -> Remote {
         self.change(|setup| setup.retries = retries)
     }
 
-    /// What is done about losses, where it is asked in canonical words.
+    /// Sets what happens when a canonical request or response loses something.
     #[must_use]
-    pub fn with_losses(self, losses: Losses) -> Remote {
+    pub fn with_losses(self, losses: LossPolicy) -> Remote {
         self.change(|setup| setup.losses = losses)
     }
 
-    /// Whether a leading `<think>…</think>` in a reply is reasoning and not text. By default it is
-    /// for vendors behind whom models write it.
+    /// Sets whether a leading `<think>…</think>` in a response is reasoning and not text. The default
+    /// depends on the vendor.
     #[must_use]
     pub fn with_think_tags(self, think_tags: bool) -> Remote {
         self.change(|setup| setup.think_tags = Some(think_tags))
     }
 
-    /// Whether a leading `<think>…</think>` in a reply is reasoning and not text.
+    /// Whether a leading `<think>…</think>` in a response is reasoning and not text.
     pub fn has_think_tags(&self) -> bool {
         let setup = &self.0.setup;
         setup.think_tags.unwrap_or_else(|| setup.codec.has_think_tags())
     }
 
-    /// The API version to fit requests for, sent to Anthropic as `anthropic-version` unless a
-    /// request names its own.
+    /// Sets the API version that requests are fitted to. Anthropic gets it as `anthropic-version`, unless a
+    /// request has its own.
     pub fn with_version(self, version: &str) -> Result<Remote, RemoteError> {
         let why = "has characters that no HTTP header can carry";
         let wrong = |_| self.header_error(ANTHROPIC_VERSION.as_str(), why);
@@ -151,12 +151,14 @@ impl Remote {
         Ok(self.change(|setup| setup.version = Some(value)))
     }
 
-    /// A header to send with every request.
+    /// Adds a header to every request.
     pub fn with_header(self, name: &str, value: &str) -> Result<Remote, RemoteError> {
         let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| self.header_error(name, "is no name of a header"))?;
+            .map_err(|_| self.header_error(name, "is not a valid header name"))?;
         if outgoing::is_framing(&header) {
-            return Err(self.header_error(name, "cannot be configured; it is the connection's"));
+            return Err(
+                self.header_error(name, "cannot be configured; it belongs to the connection")
+            );
         }
         let why = "has characters that no HTTP header can carry";
         let value = sensitive(value).ok_or_else(|| self.header_error(name, why))?;
@@ -167,64 +169,66 @@ impl Remote {
         RemoteError::Header { id: self.id().to_owned(), name: name.to_owned(), why }
     }
 
-    /// Whose certificates are believed.
+    /// Sets the trusted certificate authorities.
     pub fn with_trust(self, trust: &Trust) -> Result<Remote, RemoteError> {
         let (tls, trust) = (trust.config()?, trust.clone());
         Ok(self.change(|setup| (setup.tls, setup.trust) = (tls, trust)))
     }
 
-    /// Through whom it is reached.
+    /// Sets the proxy.
     #[must_use]
     pub fn with_proxy(self, proxy: &Proxy) -> Remote {
-        let hop = proxy.hop(&self.0.setup.address);
-        self.change(|setup| setup.proxy = hop)
+        let target = proxy.target_for(&self.0.setup.address);
+        self.change(|setup| setup.proxy = target)
     }
 
-    /// Whether it is set up as another is, so that one can stand for the other, with its connections
-    /// and limits.
-    pub fn is_like(&self, other: &Remote) -> bool {
+    /// Whether it is configured as another remote is, so that it can be replaced by that one, with its
+    /// connections and limits.
+    pub fn has_same_setup(&self, other: &Remote) -> bool {
         self.0.setup == other.0.setup
     }
 
-    /// Its id.
+    /// The id.
     pub fn id(&self) -> &str {
         &self.0.setup.id
     }
 
-    /// How it speaks.
+    /// The codec of its dialect.
     pub fn codec(&self) -> &'static dyn ChatCodec {
         self.0.setup.codec
     }
 
-    /// The API version to fit requests for, if it was said.
+    /// The API version that requests are fitted to.
     pub fn version(&self) -> Option<&str> {
         self.0.setup.version.as_ref().and_then(|version| version.to_str().ok())
     }
 
-    /// How long it may take.
+    /// The deadlines.
     pub fn deadlines(&self) -> Deadlines {
         self.0.setup.deadlines
     }
 
-    /// How often a request may be tried again.
+    /// The number of retries.
     pub fn retries(&self) -> u32 {
         self.0.setup.retries
     }
 
-    pub(super) fn losses(&self) -> &Losses {
+    pub(super) fn losses(&self) -> &LossPolicy {
         &self.0.setup.losses
     }
 
-    /// Whether it is asked with the client's own credential.
+    /// Whether it passes the client's credential on.
     pub fn wants_client_credential(&self) -> bool {
-        matches!(self.0.setup.credential, Prepared::Client)
+        matches!(self.0.setup.credential, PreparedCredential::Client)
     }
 
     /// Replaces the upstream's key by `***` in the text of a reply: a vendor that refuses a key may
     /// repeat it, and clients must not see it. A key shorter than eight bytes, such as
     /// the `ollama` or `x` of a local server, is no secret, and replacing it would damage the text.
     pub fn redact_key<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Prepared::Header(_, value) = &self.0.setup.credential else { return text.into() };
+        let PreparedCredential::Header(_, value) = &self.0.setup.credential else {
+            return text.into();
+        };
         let Ok(value) = value.to_str() else { return text.into() };
         let key = value.strip_prefix("Bearer ").unwrap_or(value);
         if key.len() < MIN_REDACTED_KEY || !text.contains(key) {

@@ -1,4 +1,4 @@
-//! A canonical request to a vendor, and its answer in canonical words: what the library asks.
+//! Sends a canonical request to a vendor and decodes its response.
 //!
 //! ```text
 //! Request → fit → encode → send (again) → decode → restore → Response, or its events
@@ -15,71 +15,74 @@ use toolwright_core::request::Request;
 use toolwright_core::translate::{Report, TranslateError, VendorCodec};
 
 use super::attempt::{self, Failure};
-use super::stream::Answering;
+use super::stream::ResponseStream;
 use super::transport::fault;
 use super::{Incoming, Outgoing, Remote};
 use crate::model::{EventStream, Upstream, event_stream};
 
-/// A request that was written, with what was lost of it.
-pub(super) struct Question {
+/// An encoded request, with the report of its losses.
+pub(super) struct EncodedRequest {
     outgoing: Outgoing,
     pub(super) report: Report,
 }
 
 impl Upstream for Remote {
     fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send {
-        let question = self.question(Request { stream: Some(false), ..request });
+        let encoded = self.encode(Request { stream: Some(false), ..request });
         async move {
-            let question = question?;
-            attempt::persist(self, || whole(self, &question)).await
+            let encoded = encoded?;
+            attempt::with_retries(self, || attempt_response(self, &encoded)).await
         }
     }
 
     fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
-        let question = self.question(Request { stream: Some(true), ..request });
+        let encoded = self.encode(Request { stream: Some(true), ..request });
         async move {
-            let question = question?;
-            attempt::persist(self, || begin(self, &question)).await
+            let encoded = encoded?;
+            attempt::with_retries(self, || attempt_stream(self, &encoded)).await
         }
     }
 }
 
 impl Remote {
-    /// Speaks the dialect by the version that requests are fitted for.
+    /// The codec for the API version of this remote.
     pub(super) fn vendor_codec(&self) -> VendorCodec<'_> {
         VendorCodec::new(self.codec())
             .with_version(self.version())
             .with_think_tags(self.has_think_tags())
     }
 
-    /// Reads a successful reply in canonical words, with the report of the request that it answers,
-    /// wherever that was written.
-    pub fn read(&self, wire: WireReply, asked: &Report) -> Result<Response, Fault> {
-        read(self, asked, wire).map_err(Failure::into_fault)
+    /// Decodes a successful response, with the report of the request that it answers.
+    pub fn decode_response(&self, wire: WireReply, asked: &Report) -> Result<Response, Fault> {
+        decode(self, asked, wire).map_err(Failure::into_fault)
     }
 
-    /// Reads a successful reply as it arrives, as [`read`](Remote::read) does. It is given when its
-    /// first event is there; a fault until then is no answer.
-    pub async fn hear(&self, incoming: Incoming, asked: &Report) -> Result<EventStream, Fault> {
-        hear(self, asked, incoming).await.map_err(Failure::into_fault)
+    /// Decodes a successful response as it arrives. Returns when the first event has arrived; a fault before
+    /// it is an error.
+    pub async fn decode_stream(
+        &self,
+        incoming: Incoming,
+        asked: &Report,
+    ) -> Result<EventStream, Fault> {
+        decode_stream(self, asked, incoming).await.map_err(Failure::into_fault)
     }
 
-    fn question(&self, request: Request) -> Result<Question, Fault> {
-        let spoken = self.vendor_codec().encode_request(request);
-        self.losses().of_request(&spoken.report)?;
-        Ok(Question { outgoing: attempt::outgoing(spoken.value), report: spoken.report })
+    fn encode(&self, request: Request) -> Result<EncodedRequest, Fault> {
+        let encoded = self.vendor_codec().encode_request(request);
+        self.losses().check_request(&encoded.report)?;
+        Ok(EncodedRequest { outgoing: attempt::outgoing(encoded.value), report: encoded.report })
     }
 }
 
-/// One attempt at a whole answer.
-async fn whole(remote: &Remote, question: &Question) -> Result<Response, Failure> {
-    let incoming = attempt::send(remote, &question.outgoing).await?;
+/// One attempt at a complete response.
+async fn attempt_response(remote: &Remote, encoded: &EncodedRequest) -> Result<Response, Failure> {
+    let incoming = attempt::send(remote, &encoded.outgoing).await?;
     let wire = attempt::document(remote, incoming).await?;
-    read(remote, &question.report, wire)
+    decode(remote, &encoded.report, wire)
 }
 
-/// Reads a whole answer.
-fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Failure> {
+/// Decodes a complete response.
+fn decode(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Failure> {
     let read = remote.vendor_codec().decode_response(wire.clone(), &asked.aliases);
     let restored = match read {
         Ok(restored) => restored,
@@ -88,7 +91,7 @@ fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Fa
         }
         Err(error) => return Err(fault::answer(remote.id(), &error.to_string()).into()),
     };
-    remote.losses().tell(&restored.report);
+    remote.losses().notify(&restored.report);
     let mut response = restored.value;
     let mut report = restored.report;
     report.losses.splice(..0, asked.losses.iter().cloned());
@@ -96,23 +99,27 @@ fn read(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, Fa
     Ok(response)
 }
 
-/// One attempt at a stream: it is given to the caller when its first event is there. Until then a
-/// fault may be tried again.
-async fn begin(remote: &Remote, question: &Question) -> Result<EventStream, Failure> {
-    let incoming = attempt::send(remote, &question.outgoing).await?;
-    hear(remote, &question.report, incoming).await
+/// One attempt at a stream. It returns when the first event has arrived; until then a fault may be
+/// retried.
+async fn attempt_stream(remote: &Remote, encoded: &EncodedRequest) -> Result<EventStream, Failure> {
+    let incoming = attempt::send(remote, &encoded.outgoing).await?;
+    decode_stream(remote, &encoded.report, incoming).await
 }
 
-/// Waits for the first event of a reply.
-async fn hear(remote: &Remote, asked: &Report, incoming: Incoming) -> Result<EventStream, Failure> {
-    // Some servers know no streams and answer at once.
+/// Waits for the first event of a stream.
+async fn decode_stream(
+    remote: &Remote,
+    asked: &Report,
+    incoming: Incoming,
+) -> Result<EventStream, Failure> {
+    // Some servers ignore the stream flag and send a complete response.
     if is_document(&incoming) && remote.codec().framing() != Framing::Ndjson {
         let wire = attempt::document(remote, incoming).await?;
-        return Ok(event_stream(split::split(read(remote, asked, wire)?)));
+        return Ok(event_stream(split::split(decode(remote, asked, wire)?)));
     }
-    let mut answering = Answering::new(remote, asked, incoming.body);
-    match answering.first().await {
-        Ok(()) => Ok(Box::pin(answering)),
+    let mut stream = ResponseStream::new(remote, asked, incoming.body);
+    match stream.first().await {
+        Ok(()) => Ok(Box::pin(stream)),
         Err(fault) => Err((*fault).into()),
     }
 }

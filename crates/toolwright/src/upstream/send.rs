@@ -1,4 +1,4 @@
-//! A request to an upstream: written, signed, sent, and awaited until its head is there.
+//! Builds, signs and sends a request, and waits for the response head.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,16 +14,16 @@ use hyper_util::client::legacy::ResponseFuture;
 use toolwright_core::dialect::Dialect;
 use toolwright_core::fault::Fault;
 
-use super::auth::{Prepared, Refusal, Signer, refresh};
+use super::auth::{CredentialRefusal, PreparedCredential, Signer, refresh};
 use super::remote::{ANTHROPIC_VERSION, Remote, Setup, Shared};
-use super::transport::deadline::Alarm;
-use super::transport::incoming::Watch;
-use super::transport::informational::Preamble;
+use super::transport::deadline::Timer;
+use super::transport::incoming::BodyContext;
+use super::transport::informational::InformationalReplies;
 use super::transport::outgoing::{self, OutgoingBody, Sent};
-use super::transport::{Hop, ProxyError, fault};
+use super::transport::{ProxyError, ProxyTarget, fault};
 use super::{Incoming, Outgoing};
 
-/// Anthropic refuses a request without a version. This one takes all that is fitted for none.
+/// The API version for Anthropic, which refuses requests without one, if none is configured.
 const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -31,16 +31,17 @@ const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("toolwright/", env!("CARGO_PKG_VERSION")));
 
 impl Remote {
-    /// Sends bytes and gives the head of the reply, and its body as it arrives. A reply that says a
-    /// vendor's fault is a reply. Dropping the future cancels the request.
+    /// Sends a request once and returns the response when its head has arrived. A fault of the vendor is a
+    /// response as well. Dropping the future cancels the request.
     pub async fn send(&self, outgoing: Outgoing) -> Result<Incoming, Fault> {
         let credential = &self.0.setup.credential;
         let signer = credential.signer();
-        let (Prepared::Renewed(renewed), Some(signer)) = (credential, &signer) else {
+        let (PreparedCredential::RefreshingSigner(renewed), Some(signer)) = (credential, &signer)
+        else {
             return self.attempt(outgoing, signer.as_deref()).await;
         };
         let reply = self.attempt(outgoing.clone(), Some(signer)).await?;
-        if !refresh::is_refusal(reply.status, &reply.headers) {
+        if !refresh::is_expired_key(reply.status, &reply.headers) {
             return Ok(reply);
         }
         match renewed.other(signer) {
@@ -63,23 +64,23 @@ impl Remote {
         let permit = permit.map_err(|full| fault::full(&setup.id, full))?;
         let sent = Sent::default();
         let mut request = setup.request(outgoing, signer, sent.clone())?;
-        let preamble = Preamble::default();
-        let counted = preamble.clone();
+        let informational = InformationalReplies::default();
+        let counted = informational.clone();
         hyper::ext::on_informational(&mut request, move |_| counted.count());
-        let mut alarm = Alarm::after(deadlines.first_byte);
+        let mut timer = Timer::after(deadlines.first_byte);
         let response = tokio::select! {
             biased;
-            () = preamble.flooded() => return Err(fault::flood(&setup.id)),
-            response = setup.head(client.request(request), &sent, &mut alarm) => response?,
+            () = informational.exceeded() => return Err(fault::too_many_informational(&setup.id)),
+            response = setup.head(client.request(request), &sent, &mut timer) => response?,
         };
-        // Only a proxy that forwards requests says this.
-        let unknown = response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED;
-        if unknown && setup.proxy.is_some() {
+        // Only a proxy that forwards requests sends this status.
+        let refused = response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+        if refused && setup.proxy.is_some() {
             return Err(fault::no_proxy(&setup.id, &ProxyError::Credential));
         }
         let (id, idle) = (Arc::clone(&setup.id), deadlines.idle);
-        let watch = Watch { id, alarm, idle, permit: Some(permit) };
-        Incoming::accept(response, watch)
+        let body_context = BodyContext { id, timer, idle, permit: Some(permit) };
+        Incoming::accept(response, body_context)
     }
 }
 
@@ -99,12 +100,14 @@ impl Setup {
         let uri = uri.map_err(|_| fault::invalid(&self.id, wrong))?;
         let mut headers = self.headers(headers);
         match &self.credential {
-            Prepared::None | Prepared::Sign(_) | Prepared::Renewed(_) => {}
-            Prepared::Header(name, value) => {
+            PreparedCredential::None
+            | PreparedCredential::Sign(_)
+            | PreparedCredential::RefreshingSigner(_) => {}
+            PreparedCredential::Header(name, value) => {
                 headers.insert(name, value.clone());
             }
-            Prepared::Client => {
-                let shown = Prepared::of_client(client.as_ref(), self.codec.dialect());
+            PreparedCredential::Client => {
+                let shown = PreparedCredential::of_client(client.as_ref(), self.codec.dialect());
                 let (name, value) = shown.map_err(|refusal| self.refuse(refusal))?;
                 headers.insert(name, value);
             }
@@ -113,10 +116,11 @@ impl Setup {
             let (text, host) = (uri.to_string(), self.address.host());
             signer
                 .sign(&text, host, &mut headers, &body, SystemTime::now())
-                .ok_or_else(|| self.refuse(Refusal::Unsigned))?;
+                .ok_or_else(|| self.refuse(CredentialRefusal::Unsigned))?;
         }
-        let forwarding = self.proxy.as_ref().filter(|hop| hop.forwards(self.address.scheme()));
-        if let Some(credential) = forwarding.and_then(Hop::credential) {
+        let forwarding =
+            self.proxy.as_ref().filter(|target| target.forwards(self.address.scheme()));
+        if let Some(credential) = forwarding.and_then(ProxyTarget::credential) {
             headers.insert(PROXY_AUTHORIZATION, credential.clone());
         }
         let mut request = Request::new(OutgoingBody::new(body, sent));
@@ -126,7 +130,7 @@ impl Setup {
         Ok(request)
     }
 
-    /// The caller's headers, less what is not sent on, with ours.
+    /// The headers of the caller that are forwarded, and our own.
     fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
         outgoing::strip(&mut headers);
         headers.reserve(5 + self.headers.len());
@@ -143,19 +147,19 @@ impl Setup {
         headers
     }
 
-    fn refuse(&self, refusal: Refusal) -> Fault {
+    fn refuse(&self, refusal: CredentialRefusal) -> Fault {
         match refusal {
-            Refusal::NoClientCredential => fault::no_credential(&self.id),
-            Refusal::Unsigned => fault::unsigned(&self.id),
+            CredentialRefusal::NoClientCredential => fault::no_credential(&self.id),
+            CredentialRefusal::Unsigned => fault::unsigned(&self.id),
         }
     }
 
-    /// Waits for the head of a reply.
+    /// Waits for the response head.
     async fn head(
         &self,
         mut response: ResponseFuture,
         sent: &Sent,
-        alarm: &mut Alarm,
+        timer: &mut Timer,
     ) -> Result<Response<hyper::body::Incoming>, Fault> {
         let wait = self.deadlines.first_byte;
         poll_fn(|context| {
@@ -164,14 +168,14 @@ impl Setup {
                 return Poll::Ready(response.map_err(fault));
             }
             loop {
-                ready!(alarm.poll(context));
-                // The alarm was set when the connection was wished for; the deadline counts from
-                // when it was there, and connecting has a deadline of its own.
+                ready!(timer.poll(context));
+                // The timer starts before the connection is established. The deadline counts from
+                // when the request was sent, since connecting has its own deadline.
                 let from = sent.at().unwrap_or_else(tokio::time::Instant::now);
                 if from.elapsed() >= wait && sent.at().is_some() {
                     return Poll::Ready(Err(fault::no_head(&self.id, &self.deadlines)));
                 }
-                alarm.set(from, wait);
+                timer.set(from, wait);
             }
         })
         .await

@@ -1,5 +1,5 @@
-//! An answer as it arrives: bytes are taken from the upstream when an event is wanted and none is
-//! there, so that a slow reader slows the upstream down. Dropping it cancels the request.
+//! A response as a stream of events. Bytes are read only when an event is polled and none is buffered, so
+//! that a slow reader applies backpressure to the upstream. Dropping the stream cancels the request.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,22 +15,22 @@ use toolwright_core::translate::{Report, TranslateError, VendorStreamDecoder};
 use super::transport::fault;
 use super::{IncomingBody, Remote};
 
-/// The events of an answer.
-pub(super) struct Answering {
+/// The events of a response.
+pub(super) struct ResponseStream {
     remote: Remote,
-    /// `None` once the answer is over
+    /// `None` once the response has ended
     body: Option<IncomingBody>,
     decoder: VendorStreamDecoder,
-    /// What was lost of the request, noted on the start of the answer
+    /// The losses of the request, which are added to the start event
     lost: Report,
     read: Vec<Event>,
     events: VecDeque<Event>,
 }
 
-impl Answering {
-    pub(super) fn new(remote: &Remote, asked: &Report, body: IncomingBody) -> Answering {
+impl ResponseStream {
+    pub(super) fn new(remote: &Remote, asked: &Report, body: IncomingBody) -> ResponseStream {
         let aliases: &Aliases = &asked.aliases;
-        Answering {
+        ResponseStream {
             remote: remote.clone(),
             body: Some(body),
             decoder: remote.vendor_codec().decode_stream(aliases),
@@ -40,7 +40,7 @@ impl Answering {
         }
     }
 
-    /// Waits for the first event. A fault there is no answer.
+    /// Waits for the first event. A fault in its place is an error.
     pub(super) async fn first(&mut self) -> Result<(), Box<Fault>> {
         std::future::poll_fn(|context| self.poll_fill(context)).await;
         match self.events.pop_front() {
@@ -56,7 +56,7 @@ impl Answering {
         }
     }
 
-    /// Reads until an event is there or the answer is over.
+    /// Reads until an event is buffered or the response has ended.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.events.is_empty()
             && let Some(body) = &mut self.body
@@ -64,7 +64,7 @@ impl Answering {
             let read = match ready!(Pin::new(body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => self.decoder.push(&bytes, &mut self.read),
-                    // Trailers say nothing in any dialect.
+                    // No dialect uses trailers.
                     Err(_) => Ok(()),
                 },
                 Some(Err(fault)) => {
@@ -82,7 +82,7 @@ impl Answering {
         Poll::Ready(())
     }
 
-    /// Takes the events that were read. Nothing follows the end of an answer.
+    /// Buffers the events that were read. Nothing follows the end of a response.
     fn take(&mut self, read: Result<(), TranslateError>) {
         for mut event in std::mem::take(&mut self.read) {
             let dialect = self.remote.codec().dialect();
@@ -90,7 +90,7 @@ impl Answering {
                 Event::Start(start) => self.lost.note(dialect, &mut start.extra),
                 Event::Stop(stop) => {
                     let report = self.decoder.report();
-                    self.remote.losses().tell(&report);
+                    self.remote.losses().notify(&report);
                     report.note(dialect, &mut stop.extra);
                 }
                 _ => {}
@@ -110,7 +110,7 @@ impl Answering {
     }
 }
 
-impl Stream for Answering {
+impl Stream for ResponseStream {
     type Item = Event;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {

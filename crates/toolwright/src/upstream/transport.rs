@@ -18,7 +18,7 @@ pub(crate) use address::Address;
 pub use deadline::Deadlines;
 pub use incoming::{Incoming, IncomingBody};
 pub use outgoing::Outgoing;
-pub(crate) use proxy::Hop;
 pub use proxy::Proxy;
+pub(crate) use proxy::ProxyTarget;
 pub use tls::Trust;
 pub(crate) use tunnel::ProxyError;

@@ -16,7 +16,7 @@ const CHECKED_WHOLE: u64 = 64 * 1024 * 1024;
 /// How many of the last entries are followed along the chain at a quick look.
 const CHECKED_ENTRIES: u64 = 1000;
 
-/// CallStatus when writing begins to fail, with the error, and when it works again, without one.
+/// Called when writing begins to fail, with the error, and when it works again, without one.
 pub(super) type Observer = Box<dyn Fn(Option<&StoreError>) + Send + Sync>;
 
 /// What is known of the file.

@@ -1,9 +1,7 @@
-//! Keys of an AWS account in the files that AWS's own tools keep: which files, which profile, and
-//! what is in them.
+//! AWS profiles: keys and regions in the files of the AWS tools.
 //!
-//! Only lasting and temporary keys that are written there are read. Profiles that say how to get
-//! keys (`role_arn`, `sso_session`, `credential_process`) are for AWS's tools, which can write keys
-//! out: `aws configure export-credentials`.
+//! Only long-term and temporary keys in these files are read. For profiles that say how to obtain keys
+//! (`role_arn`, `sso_session`, `credential_process`), `aws configure export-credentials` writes keys out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,45 +17,45 @@ const CONFIG: &[&str] = &["AWS_CONFIG_FILE"];
 /// Variables that name a region of AWS; the first that is set counts.
 pub const REGIONS: &[&str] = &["AWS_REGION", "AWS_DEFAULT_REGION"];
 const HOMES: &[&str] = &["HOME", "USERPROFILE"];
-/// What a profile has that says how to get keys.
-const WAYS: [&str; 5] =
+/// Settings that say how to obtain keys.
+const INDIRECT_SETTINGS: [&str; 5] =
     ["sso_session", "sso_start_url", "role_arn", "credential_process", "web_identity_token_file"];
 
-/// A profile in AWS's files.
+/// A profile in the files of the AWS tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsProfile {
     name: String,
-    /// Whether somebody named it
+    /// Whether a variable names it
     named: bool,
     credentials: Option<PathBuf>,
     config: Option<PathBuf>,
     region: Option<String>,
 }
 
-/// Why there are no keys in a profile.
+/// Why a profile has no keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// It is in none of the files
+    /// No file has this profile
     #[error("there is no profile `{0}` in ~/.aws/credentials or ~/.aws/config")]
     NoProfile(String),
-    /// It has no keys
+    /// The profile has no keys
     #[error("the profile `{0}` has no aws_access_key_id with an aws_secret_access_key")]
     NoKeys(String),
-    /// It says how to get keys
+    /// The profile says how to obtain keys
     #[error(
         "the profile `{0}` has `{1}` and no keys, and only keys are read; write them out with \
          `aws configure export-credentials`"
     )]
-    Way(String, &'static str),
-    /// No region is named
+    Indirect(String, &'static str),
+    /// The profile has no region
     #[error("the profile `{0}` has no region; set AWS_REGION")]
     NoRegion(String),
 }
 
 impl AwsProfile {
-    /// The profile that the variables name (`AWS_PROFILE`), or `default`, in the files that they
-    /// name (`AWS_SHARED_CREDENTIALS_FILE`, `AWS_CONFIG_FILE`), or those below `~/.aws`.
+    /// The profile that `AWS_PROFILE` names, or `default`, in the files that `AWS_SHARED_CREDENTIALS_FILE`
+    /// and `AWS_CONFIG_FILE` name, or in those below `~/.aws`.
     pub fn from_env(variables: Environment<'_>) -> AwsProfile {
         let set = |names| environment::first(names, variables).map(|(_, value)| value);
         let file = |names, name: &str| {
@@ -74,24 +72,24 @@ impl AwsProfile {
         }
     }
 
-    /// Whether somebody named it, so that it must be there.
+    /// Whether a variable names it, so that it must exist.
     pub(crate) fn is_named(&self) -> bool {
         self.named
     }
 
-    /// The region: as the variables say, or else as the profile says.
+    /// The region of the variables, or else of the profile.
     pub fn region(&self) -> Option<String> {
         self.region.clone().or_else(|| Found::in_files(self).region)
     }
 
-    /// The keys that are written there now.
+    /// Reads the keys from the files.
     pub fn read(&self) -> Result<AwsKeys, ProfileError> {
         let found = Found::in_files(self);
         let name = || self.name.clone();
         let (Some(access), Some(secret)) = (found.access, found.secret) else {
             return Err(match found.way {
                 _ if !found.any => ProfileError::NoProfile(name()),
-                Some(way) => ProfileError::Way(name(), way),
+                Some(way) => ProfileError::Indirect(name(), way),
                 None => ProfileError::NoKeys(name()),
             });
         };
@@ -104,7 +102,7 @@ impl AwsProfile {
         })
     }
 
-    /// By what one can tell that a file has changed.
+    /// Modification times and sizes of the files, to detect changes.
     pub(crate) fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
         [&self.credentials, &self.config].map(|file| {
             let about = fs::metadata(file.as_ref()?).ok()?;
@@ -113,7 +111,7 @@ impl AwsProfile {
     }
 }
 
-/// What is said of a profile.
+/// The settings of a profile.
 #[derive(Default)]
 struct Found {
     any: bool,
@@ -128,7 +126,7 @@ impl Found {
     fn in_files(profile: &AwsProfile) -> Found {
         let mut found = Found::default();
         let text = |file: &Option<PathBuf>| fs::read_to_string(file.as_ref()?).ok();
-        // The file for keys wins, and its three keys belong together.
+        // The credentials file has precedence, and its three keys belong together.
         for (file, is_config) in [(&profile.credentials, false), (&profile.config, true)] {
             let Some(text) = text(file) else { continue };
             let text = zeroize::Zeroizing::new(text);
@@ -140,7 +138,10 @@ impl Found {
                     "aws_secret_access_key" => keys.secret = Some(value.into()),
                     "aws_session_token" => keys.token = Some(value.into()),
                     "region" => found.region = Some(value.to_owned()),
-                    _ => found.way = found.way.or(WAYS.into_iter().find(|way| *way == key)),
+                    _ => {
+                        let indirect = INDIRECT_SETTINGS.into_iter().find(|way| *way == key);
+                        found.way = found.way.or(indirect);
+                    }
                 }
             }
             if found.access.is_none() && keys.access.is_some() && keys.secret.is_some() {
@@ -151,8 +152,8 @@ impl Found {
     }
 }
 
-/// The settings of a profile: lines `key = value` below `[name]`, or below `[profile name]` in the
-/// file for all but keys. What is indented belongs to a setting that we have no use for.
+/// The settings of a profile: lines `key = value` below `[name]`, or below `[profile name]` in the config
+/// file. Indented lines are nested settings, which are ignored.
 fn entries<'t>(
     text: &'t str,
     profile: &str,
@@ -178,7 +179,7 @@ fn entries<'t>(
             return None;
         }
         let (key, value) = line.split_once('=').filter(|_| within)?;
-        // A value is one word; what follows is a remark.
+        // A value is one word; a comment may follow.
         let value = value.split_whitespace().next().filter(|word| !word.starts_with(['#', ';']));
         Some((key.trim(), value?))
     })
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_region_are_read_as_awss_tools_read_them() {
+    fn keys_and_regions_are_read_as_the_aws_tools_read_them() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         fs::create_dir(home.join(".aws")).unwrap();

@@ -1,4 +1,4 @@
-//! Who we are to an upstream: what is configured, made ready once, and put onto each request.
+//! Credentials of an upstream: configured, prepared once, and added to each request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use toolwright_core::dialect::Dialect;
 use zeroize::Zeroizing;
 
 use super::aws_profile::{AwsProfile, ProfileError};
-use super::refresh::Renewed;
+use super::refresh::RefreshingSigner;
 use super::sigv4::Signer;
 use crate::secret::SecretString;
 
@@ -19,25 +19,25 @@ pub(crate) const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-ap
 /// Azure's header for a key.
 pub(crate) const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
-/// How an upstream knows who asks.
+/// How requests to an upstream are authenticated.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Credential {
-    /// Not at all
+    /// No authentication
     None,
-    /// By `Authorization: Bearer`
+    /// `Authorization: Bearer`
     Bearer(SecretString),
-    /// By a header of its own, such as `x-api-key`
+    /// A header such as `x-api-key`
     Header(HeaderName, SecretString),
-    /// By AWS Signature Version 4
+    /// AWS Signature Version 4
     SigV4(AwsKeys),
-    /// By AWS Signature Version 4, with keys in AWS's files
+    /// AWS Signature Version 4, with the keys of an AWS profile
     Profile(AwsProfile),
-    /// By what the client itself sent
+    /// The credential that the client sent
     Client,
 }
 
-/// The keys of an AWS account, and the region they are used in.
+/// The keys of an AWS account, and their region.
 #[derive(Debug, Clone)]
 pub struct AwsKeys {
     pub(crate) access_key: String,
@@ -47,7 +47,7 @@ pub struct AwsKeys {
 }
 
 impl AwsKeys {
-    /// Lasting keys.
+    /// Creates long-term keys.
     pub fn new(
         access_key: impl Into<String>,
         secret_key: SecretString,
@@ -61,7 +61,7 @@ impl AwsKeys {
         }
     }
 
-    /// The token that belongs to temporary keys.
+    /// Sets the session token of temporary keys.
     #[must_use]
     pub fn with_session_token(mut self, token: SecretString) -> AwsKeys {
         self.session_token = Some(token);
@@ -69,7 +69,7 @@ impl AwsKeys {
     }
 }
 
-/// What a client showed us, to be sent on where the credential is [`Credential::Client`].
+/// The credential of a client, for upstreams with [`Credential::Client`].
 #[derive(Clone)]
 pub struct ClientCredential {
     form: HeaderName,
@@ -77,18 +77,18 @@ pub struct ClientCredential {
 }
 
 impl ClientCredential {
-    /// A token that came as `Authorization: Bearer`.
+    /// A token from `Authorization: Bearer`.
     pub fn bearer(token: impl Into<SecretString>) -> ClientCredential {
         ClientCredential { form: AUTHORIZATION, token: token.into() }
     }
 
-    /// A key that came in a header of its own, or in a query in place of one.
+    /// A key from a header of that name, or from a query parameter in place of it.
     pub fn header(name: HeaderName, key: impl Into<SecretString>) -> ClientCredential {
         ClientCredential { form: name, token: key.into() }
     }
 
-    /// The credential among a request's headers. A signature is none: it is valid for the host that
-    /// the client called.
+    /// Finds the credential in request headers. A signature is none, because it is valid only for the
+    /// host that the client called.
     pub fn from_headers(headers: &HeaderMap) -> Option<ClientCredential> {
         for name in [X_API_KEY, X_GOOG_API_KEY, API_KEY] {
             if let Some(key) = headers.get(&name).and_then(|value| value.to_str().ok()) {
@@ -99,13 +99,13 @@ impl ClientCredential {
         scheme.eq_ignore_ascii_case("bearer").then(|| ClientCredential::bearer(token.trim()))
     }
 
-    /// What the client showed.
+    /// The key or token.
     pub fn token(&self) -> &SecretString {
         &self.token
     }
 
-    /// The header by which a vendor takes it. Anthropic takes both forms, and tokens of
-    /// subscriptions only as they came.
+    /// The header for a vendor. Anthropic accepts both forms, and subscription tokens only as a bearer
+    /// token.
     fn prepare(&self, dialect: Dialect) -> Option<(HeaderName, HeaderValue)> {
         match dialect {
             Dialect::Anthropic if self.form == AUTHORIZATION => bearer(&self.token),
@@ -122,66 +122,74 @@ impl fmt::Debug for ClientCredential {
     }
 }
 
-/// A credential in the form in which requests use it.
+/// A credential in the form that requests use.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Prepared {
+pub(crate) enum PreparedCredential {
     None,
     Header(HeaderName, HeaderValue),
     Sign(Arc<Signer>),
-    Renewed(Arc<Renewed>),
+    RefreshingSigner(Arc<RefreshingSigner>),
     Client,
 }
 
-/// Why a credential cannot be made ready.
+/// Why a credential cannot be prepared.
 #[derive(Debug)]
-pub(crate) enum Unfit {
-    /// No header can carry it
+pub(crate) enum CredentialError {
+    /// It is not a valid header value
     Characters,
-    /// There are no keys in the profile
+    /// The AWS profile has no keys
     Profile(ProfileError),
 }
 
-/// Why a request cannot have its credential.
+/// Why a request cannot be authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The client sent none, or one that cannot be sent on
+pub(crate) enum CredentialRefusal {
+    /// The client sent no credential, or one that cannot be forwarded
     NoClientCredential,
-    /// It could not be signed
+    /// The request could not be signed
     Unsigned,
 }
 
-impl Prepared {
-    /// Makes a credential ready.
-    pub(crate) fn new(credential: Credential) -> Result<Prepared, Unfit> {
-        let header = |(name, value)| Prepared::Header(name, value);
+impl PreparedCredential {
+    /// Prepares a credential.
+    pub(crate) fn new(credential: Credential) -> Result<PreparedCredential, CredentialError> {
+        let header = |(name, value)| PreparedCredential::Header(name, value);
         match credential {
-            Credential::None => Ok(Prepared::None),
-            Credential::Bearer(token) => bearer(&token).map(header).ok_or(Unfit::Characters),
-            Credential::Header(name, key) => plain(name, &key).map(header).ok_or(Unfit::Characters),
-            Credential::SigV4(keys) => Ok(Prepared::Sign(Arc::new(Signer::new(keys)))),
-            Credential::Profile(profile) => {
-                let renewed = Renewed::new(profile).map_err(Unfit::Profile)?;
-                Ok(Prepared::Renewed(Arc::new(renewed)))
+            Credential::None => Ok(PreparedCredential::None),
+            Credential::Bearer(token) => {
+                bearer(&token).map(header).ok_or(CredentialError::Characters)
             }
-            Credential::Client => Ok(Prepared::Client),
+            Credential::Header(name, key) => {
+                plain(name, &key).map(header).ok_or(CredentialError::Characters)
+            }
+            Credential::SigV4(keys) => Ok(PreparedCredential::Sign(Arc::new(Signer::new(keys)))),
+            Credential::Profile(profile) => {
+                let renewed = RefreshingSigner::new(profile).map_err(CredentialError::Profile)?;
+                Ok(PreparedCredential::RefreshingSigner(Arc::new(renewed)))
+            }
+            Credential::Client => Ok(PreparedCredential::Client),
         }
     }
 
-    /// Who signs a request, if it is signed.
+    /// The signer, if requests are signed.
     pub(crate) fn signer(&self) -> Option<Arc<Signer>> {
         match self {
-            Prepared::Sign(signer) => Some(Arc::clone(signer)),
-            Prepared::Renewed(renewed) => Some(renewed.signer()),
-            Prepared::None | Prepared::Header(..) | Prepared::Client => None,
+            PreparedCredential::Sign(signer) => Some(Arc::clone(signer)),
+            PreparedCredential::RefreshingSigner(renewed) => Some(renewed.signer()),
+            PreparedCredential::None
+            | PreparedCredential::Header(..)
+            | PreparedCredential::Client => None,
         }
     }
 
-    /// The header that shows a client's own credential to a vendor.
+    /// The header with the client's credential for a vendor.
     pub(crate) fn of_client(
         client: Option<&ClientCredential>,
         dialect: Dialect,
-    ) -> Result<(HeaderName, HeaderValue), Refusal> {
-        client.and_then(|client| client.prepare(dialect)).ok_or(Refusal::NoClientCredential)
+    ) -> Result<(HeaderName, HeaderValue), CredentialRefusal> {
+        client
+            .and_then(|client| client.prepare(dialect))
+            .ok_or(CredentialRefusal::NoClientCredential)
     }
 }
 
@@ -194,7 +202,7 @@ fn plain(name: HeaderName, key: &SecretString) -> Option<(HeaderName, HeaderValu
     Some((name, sensitive(key.expose())?))
 }
 
-/// A value that no `Debug` shows and HTTP/2 keeps out of its tables.
+/// A header value that `Debug` does not print and HTTP/2 does not index.
 pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);

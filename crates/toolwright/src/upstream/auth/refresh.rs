@@ -1,4 +1,4 @@
-//! Keys that others renew: read again when their files have changed, or when AWS refuses them.
+//! Keys that other tools refresh: read again when their files change, or when AWS refuses them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,13 +8,14 @@ use http::{HeaderMap, StatusCode};
 use super::aws_profile::{AwsProfile, ProfileError};
 use super::sigv4::Signer;
 
-/// How often files are looked at, at most. A look takes some microseconds.
-const PAUSE: Duration = Duration::from_secs(1);
-/// How AWS says that keys have had their time, or are keys no more.
-const REFUSALS: [&str; 3] = ["ExpiredToken", "UnrecognizedClient", "InvalidClientTokenId"];
+/// Minimum time between two checks of the files. A check takes some microseconds.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Error types of AWS for expired or revoked keys.
+const EXPIRED_KEY_ERRORS: [&str; 3] =
+    ["ExpiredToken", "UnrecognizedClient", "InvalidClientTokenId"];
 
-/// A signer whose keys are in a profile.
-pub(crate) struct Renewed {
+/// A signer with the keys of an AWS profile.
+pub(crate) struct RefreshingSigner {
     profile: AwsProfile,
     state: Mutex<State>,
 }
@@ -22,23 +23,23 @@ pub(crate) struct Renewed {
 struct State {
     signer: Arc<Signer>,
     stamps: [Option<(SystemTime, u64)>; 2],
-    looked: Instant,
+    checked_at: Instant,
 }
 
-impl Renewed {
-    pub(crate) fn new(profile: AwsProfile) -> Result<Renewed, ProfileError> {
-        // The stamps first: what changes while we read is then read again.
+impl RefreshingSigner {
+    pub(crate) fn new(profile: AwsProfile) -> Result<RefreshingSigner, ProfileError> {
+        // Stamps first, so that a change during the read is detected later.
         let stamps = profile.stamps();
         let signer = Arc::new(Signer::new(profile.read()?));
-        let state = Mutex::new(State { signer, stamps, looked: Instant::now() });
-        Ok(Renewed { profile, state })
+        let state = Mutex::new(State { signer, stamps, checked_at: Instant::now() });
+        Ok(RefreshingSigner { profile, state })
     }
 
-    /// Signs with the keys that are in the files now, or were a moment ago.
+    /// The signer with the current keys, at most a second old.
     pub(crate) fn signer(&self) -> Arc<Signer> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.looked.elapsed() >= PAUSE {
-            state.looked = Instant::now();
+        if state.checked_at.elapsed() >= CHECK_INTERVAL {
+            state.checked_at = Instant::now();
             let stamps = self.profile.stamps();
             if stamps != state.stamps {
                 self.read(&mut state, stamps);
@@ -47,7 +48,7 @@ impl Renewed {
         Arc::clone(&state.signer)
     }
 
-    /// Signs with other keys than those that were refused, if there are others by now.
+    /// A signer with other keys than the refused ones, if the files have others by now.
     pub(crate) fn other(&self, refused: &Signer) -> Option<Arc<Signer>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if *state.signer == *refused {
@@ -58,7 +59,7 @@ impl Renewed {
     }
 
     fn read(&self, state: &mut State, stamps: [Option<(SystemTime, u64)>; 2]) {
-        // A file that is being written has nothing to read for a moment: then it stays as it was.
+        // A file that is being written may be empty for a moment; the old keys stay then.
         if let Ok(keys) = self.profile.read() {
             state.signer = Arc::new(Signer::new(keys));
             state.stamps = stamps;
@@ -66,16 +67,17 @@ impl Renewed {
     }
 }
 
-impl PartialEq for Renewed {
-    fn eq(&self, other: &Renewed) -> bool {
+impl PartialEq for RefreshingSigner {
+    fn eq(&self, other: &RefreshingSigner) -> bool {
         self.profile == other.profile
     }
 }
 
-/// Whether a reply says that keys have had their time.
-pub(crate) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
+/// Whether a response says that the keys have expired or were revoked.
+pub(crate) fn is_expired_key(status: StatusCode, headers: &HeaderMap) -> bool {
     let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
     let said = headers.get("x-amzn-errortype").and_then(|kind| kind.to_str().ok());
     refused.contains(&status)
-        && said.is_some_and(|said| REFUSALS.iter().any(|refusal| said.starts_with(refusal)))
+        && said
+            .is_some_and(|said| EXPIRED_KEY_ERRORS.iter().any(|refusal| said.starts_with(refusal)))
 }

@@ -1,4 +1,4 @@
-//! Requests to AWS are signed: what is signed is what botocore signs, no more.
+//! AWS Signature Version 4. The same headers are signed as by botocore.
 
 use std::time::SystemTime;
 
@@ -9,10 +9,10 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
 use super::credential::{AwsKeys, sensitive};
 
-/// The name that Bedrock has in signatures.
+/// The service name of Bedrock in signatures.
 const SERVICE: &str = "bedrock";
 
-/// Signs with one account's keys.
+/// Signs requests with the keys of one account.
 #[derive(Clone)]
 pub(crate) struct Signer {
     credentials: Credentials,
@@ -37,8 +37,8 @@ impl Signer {
         }
     }
 
-    /// Adds the headers of a signature; `None` if the request cannot be signed. Signed are the
-    /// host, the content type, the time and the token: hops in between may change all others.
+    /// Adds the signature headers; `None` if the request cannot be signed. Only the host, the content type,
+    /// the time and the token are signed, since proxies may change other headers.
     pub(crate) fn sign(
         &self,
         uri: &str,
@@ -83,7 +83,7 @@ mod tests {
     const TIME: Duration = Duration::from_secs(1_794_746_096);
 
     #[test]
-    fn signatures_are_botocores() {
+    fn signatures_equal_those_of_botocore() {
         let cases: Vec<Value> = serde_json::from_str(SIGNED).unwrap();
         assert_eq!(cases.len(), 5);
         for case in cases {

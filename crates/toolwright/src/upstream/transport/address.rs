@@ -1,23 +1,23 @@
-//! Where an upstream is: its base URL, and the target of each request below it.
+//! The base URL of an upstream, and the URI of each request.
 
 use http::uri::{Authority, InvalidUri, PathAndQuery, Scheme};
 use http::{Uri, uri};
 use toolwright_core::dialect::Dialect;
 
-/// Ollama's port, where its address names none.
+/// The default port of Ollama.
 const OLLAMA_PORT: u16 = 11434;
 
-/// A base URL in its parts, so that a request parses no more than its path.
+/// A parsed base URL, so that a request parses only its path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Address {
     scheme: Scheme,
     authority: Authority,
-    /// The path before the codec's, without a slash at its end
+    /// The path before the codec's, without a trailing slash
     prefix: Box<str>,
 }
 
 impl Address {
-    /// Reads a base URL, or says what is wrong with it.
+    /// Parses a base URL, or says what is wrong with it.
     pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Address, &'static str> {
         let text = text.trim();
         let spelled = (dialect == Dialect::Ollama).then(|| ollama(text));
@@ -42,12 +42,12 @@ impl Address {
         Ok(Address { authority: without_default_port(authority, &scheme)?, scheme, prefix })
     }
 
-    /// The host, with its port unless that is the scheme's own, as it stands in `Host`.
+    /// The value of the `Host` header: the host, with its port unless it is the scheme's default.
     pub(crate) fn host(&self) -> &str {
         self.authority.as_str()
     }
 
-    /// The host alone.
+    /// The host without its port.
     pub(crate) fn name(&self) -> &str {
         self.authority.host()
     }
@@ -62,12 +62,12 @@ impl Address {
         &self.scheme
     }
 
-    /// The place itself, with no path.
+    /// The URI with the path `/`.
     pub(crate) fn root(&self) -> Uri {
         self.target("/".to_owned()).unwrap_or_default()
     }
 
-    /// The target of a request whose path is given as the codec wrote it.
+    /// The URI of a request, for the path that the codec wrote.
     pub(crate) fn target(&self, path: String) -> Result<Uri, InvalidUri> {
         let path = PathAndQuery::from_maybe_shared(bytes::Bytes::from(self.join(path)))?;
         let mut parts = uri::Parts::default();
@@ -78,8 +78,8 @@ impl Address {
         Ok(Uri::from_parts(parts).unwrap_or_default())
     }
 
-    /// Puts the prefix before a path. Whether a base URL ends with the version that the codec's
-    /// path begins with is a matter of taste: SDKs differ in it, so both are understood.
+    /// Puts the prefix before a path. The base URL may or may not end with the version that the codec's
+    /// path begins with, since SDKs differ in it.
     fn join(&self, path: String) -> String {
         let prefix = &*self.prefix;
         if prefix.is_empty() {
@@ -99,21 +99,21 @@ impl Address {
         match (is_version(last), is_version(first)) {
             // DeepSeek's strict tools are at `/beta` only, whatever version is usual.
             (true, true) if first == "beta" => [front, &path].concat(),
-            // `/api/v3` and `/v1/chat`: whoever wrote the base URL knows the vendor's version.
+            // `/api/v3` and `/v1/chat`: the version of the base URL takes precedence.
             (true, true) => [prefix, &bare[first.len()..]].concat(),
             _ => [prefix, &path].concat(),
         }
     }
 }
 
-/// Whether a segment of a path names a version: `v1`, `v1beta`, `beta`.
+/// Whether a path segment is a version: `v1`, `v1beta`, `beta`.
 fn is_version(segment: &str) -> bool {
     let after = segment.strip_prefix('v');
     segment == "beta" || after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// A port that says no more than the scheme is left out: a signature covers the host, and one side
-/// would write it differently.
+/// Removes the default port of the scheme: a signature covers the host, and the two sides would write it
+/// differently.
 fn without_default_port(authority: Authority, scheme: &Scheme) -> Result<Authority, &'static str> {
     let default = if *scheme == Scheme::HTTPS { 443 } else { 80 };
     let text = authority.as_str();
@@ -126,13 +126,13 @@ fn without_default_port(authority: Authority, scheme: &Scheme) -> Result<Authori
         Some(port) if port == default => {
             Authority::try_from(authority.host()).map_err(|_| "is not a URL")
         }
-        None if named => Err("has a port that is no port"),
+        None if named => Err("has an invalid port"),
         _ => Ok(authority),
     }
 }
 
-/// Ollama's own client takes a bare host, a bare port, and the address that a server listens on
-/// (`OLLAMA_HOST` says both). Gives the URL that is meant.
+/// Expands the forms that Ollama's own client accepts in `OLLAMA_HOST`: a bare host, a bare port, and the
+/// address that a server listens on.
 fn ollama(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_may_stand_in_the_base_url_or_not() {
+    fn the_base_url_may_end_with_a_version() {
         let cases = [
             ("https://api.openai.com", "/v1/chat/completions", "/v1/chat/completions"),
             ("https://api.openai.com/", "/v1/chat/completions", "/v1/chat/completions"),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn ollama_is_found_by_all_forms_of_its_host() {
+    fn every_form_of_ollama_host_is_understood() {
         let cases = [
             ("127.0.0.1:11434", "http://127.0.0.1:11434"),
             ("127.0.0.1", "http://127.0.0.1:11434"),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_that_cannot_do_is_refused() {
+    fn an_invalid_base_url_is_refused() {
         for base in [
             "",
             "api.openai.com",

@@ -1,4 +1,4 @@
-//! Connections: opened within a deadline, kept for the next request.
+//! The pool of connections: each is opened within a deadline and kept for later requests.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -15,92 +15,91 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::connector::{Line, Wire};
-use super::coop::Fair;
+use super::connector::{ProxyConnector, TransportStream};
+use super::coop::CoopStream;
 use super::outgoing::OutgoingBody;
-use super::proxy::Hop;
+use super::proxy::ProxyTarget;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Vendors close connections that nobody uses; closing them first avoids the race.
-const POOL_IDLE: Duration = Duration::from_secs(50);
-/// A connection that a firewall has forgotten is found out before a request waits on it.
-const PROBE_EVERY: Duration = Duration::from_secs(20);
-const PROBE_PATIENCE: Duration = Duration::from_secs(10);
-/// How far HTTP/1 may run ahead of a slow reader, and the most bytes of a head.
-const READ_AHEAD: usize = 128 << 10;
-/// How far HTTP/2 may run ahead of a slow reader. All streams of a connection share a second
-/// window, which must have room for each of them, or one slow reader would stop the others.
+/// Vendors close idle connections; closing them first avoids a race with a new request.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
+/// Keep-alive probes detect a connection that a firewall dropped before a request waits for it.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of bytes that HTTP/1 buffers for a slow reader, and of a response head.
+const HTTP1_BUFFER_BYTES: usize = 128 << 10;
+/// HTTP/2 flow-control windows, in bytes. The streams of a connection share its window, which must hold
+/// the window of each, or one slow reader would stall the others.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// The deadline for connecting has passed.
+/// The connect deadline has passed.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection in time")]
-pub(crate) struct TooSlow;
+pub(crate) struct ConnectTimeout;
 
 /// Opens connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    https: HttpsConnector<Line>,
+    https: HttpsConnector<ProxyConnector>,
     deadline: Duration,
     /// Whether a proxy forwards requests that are not encrypted
     forwarded: bool,
 }
 
 impl Connector {
-    fn new(tls: Arc<ClientConfig>, deadline: Duration, way: Way) -> Connector {
+    fn new(tls: Arc<ClientConfig>, deadline: Duration, route: Route) -> Connector {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
-        http.set_keepalive(Some(PROBE_EVERY));
-        http.set_keepalive_interval(Some(PROBE_PATIENCE));
+        http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
+        http.set_keepalive_interval(Some(KEEP_ALIVE_TIMEOUT));
         http.set_keepalive_retries(Some(3));
-        // It is shared out among the host's addresses, so that one that is dead does not take it
-        // all.
+        // Shared among the addresses of the host, so that a dead one does not consume it all.
         http.set_connect_timeout(Some(deadline));
-        let forwarded = way.is_forwarded();
-        let line = Line::new(http, &tls, way.hop);
+        let forwarded = route.is_forwarded();
+        let line = ProxyConnector::new(http, &tls, route.proxy);
         Connector { https: HttpsConnector::from((line, tls)), deadline, forwarded }
     }
 }
 
-/// Where connections lead, and through whom.
-pub(crate) struct Way {
+/// The scheme of the upstream and the proxy on the way to it.
+pub(crate) struct Route {
     pub(crate) scheme: Scheme,
-    pub(crate) hop: Option<Hop>,
+    pub(crate) proxy: Option<ProxyTarget>,
 }
 
-impl Way {
+impl Route {
     fn is_forwarded(&self) -> bool {
-        self.hop.as_ref().is_some_and(|hop| hop.forwards(&self.scheme))
+        self.proxy.as_ref().is_some_and(|proxy| proxy.forwards(&self.scheme))
     }
 }
 
-/// Opens a pool of connections.
+/// Creates a pool of connections.
 pub(crate) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,
-    way: Way,
+    route: Route,
 ) -> Client<Connector, OutgoingBody> {
-    let connector = Connector::new(tls, deadline, way);
+    let connector = Connector::new(tls, deadline, route);
     let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
     let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
-        .pool_idle_timeout(POOL_IDLE)
-        .http1_max_buf_size(READ_AHEAD)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .http1_max_buf_size(HTTP1_BUFFER_BYTES)
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(window)
-        .http2_keep_alive_interval(PROBE_EVERY)
-        .http2_keep_alive_timeout(PROBE_PATIENCE)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .http2_keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .build(connector)
 }
 
 impl Service<Uri> for Connector {
-    type Response = Fair<MaybeHttpsStream<Wire>>;
+    type Response = CoopStream<MaybeHttpsStream<TransportStream>>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -113,8 +112,8 @@ impl Service<Uri> for Connector {
             (self.https.call(uri), self.deadline, self.forwarded);
         Box::pin(async move {
             match tokio::time::timeout(deadline, connecting).await {
-                Ok(connected) => connected.map(|io| Fair::new(io).forwarded(forwarded)),
-                Err(_) => Err(TooSlow.into()),
+                Ok(connected) => connected.map(|io| CoopStream::new(io).with_forwarding(forwarded)),
+                Err(_) => Err(ConnectTimeout.into()),
             }
         })
     }
@@ -132,8 +131,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let tls = Trust::public().config().unwrap();
-        let way = Way { scheme: Scheme::HTTP, hop: None };
-        let mut connector = Connector::new(tls, Duration::from_secs(10), way);
+        let route = Route { scheme: Scheme::HTTP, proxy: None };
+        let mut connector = Connector::new(tls, Duration::from_secs(10), route);
         match connector.call(url).await.unwrap().inner() {
             MaybeHttpsStream::Http(MaybeHttpsStream::Http(stream)) => {
                 assert!(stream.inner().nodelay().unwrap());

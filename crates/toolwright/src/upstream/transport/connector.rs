@@ -1,4 +1,4 @@
-//! A line to an upstream, before TLS: a connection to it, or to its proxy and through that.
+//! Opens the connection below TLS: to the upstream, or to its proxy and through it.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -15,88 +15,97 @@ use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::proxy::{Hop, Kind};
+use super::proxy::{ProxyProtocol, ProxyTarget};
 use super::tunnel::{self, ProxyError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// What a line is made of: TLS only where a proxy speaks it.
-pub(crate) type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
+/// The stream below the TLS of the upstream. It has TLS of its own if the proxy is reached by https.
+pub(crate) type TransportStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// Opens lines.
+/// Opens connections, directly or through a proxy.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct ProxyConnector {
     tcp: HttpConnector,
-    through: Option<Arc<Through>>,
+    route: Option<Arc<ProxyRoute>>,
 }
 
-/// A proxy, and how TLS is spoken with it.
-struct Through {
-    hop: Hop,
+/// A proxy and the TLS configuration for it.
+struct ProxyRoute {
+    target: ProxyTarget,
     tls: Arc<ClientConfig>,
 }
 
-impl Line {
-    pub(crate) fn new(tcp: HttpConnector, tls: &ClientConfig, hop: Option<Hop>) -> Line {
-        let through = hop.map(|hop| {
+impl ProxyConnector {
+    pub(crate) fn new(
+        tcp: HttpConnector,
+        tls: &ClientConfig,
+        target: Option<ProxyTarget>,
+    ) -> ProxyConnector {
+        let route = target.map(|target| {
             let mut tls = tls.clone();
-            // `CONNECT` is written in the first version of HTTP.
+            // `CONNECT` is sent as HTTP/1.1.
             tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-            Arc::new(Through { hop, tls: Arc::new(tls) })
+            Arc::new(ProxyRoute { target, tls: Arc::new(tls) })
         });
-        Line { tcp, through }
+        ProxyConnector { tcp, route }
     }
 }
 
-impl Service<Uri> for Line {
-    type Response = Wire;
+impl Service<Uri> for ProxyConnector {
+    type Response = TransportStream;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Wire, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<TransportStream, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.tcp.poll_ready(context).map_err(Into::into)
     }
 
-    fn call(&mut self, place: Uri) -> Self::Future {
-        match &self.through {
+    fn call(&mut self, destination: Uri) -> Self::Future {
+        match &self.route {
             None => {
-                let connecting = self.tcp.call(place);
+                let connecting = self.tcp.call(destination);
                 Box::pin(async move { Ok(MaybeHttpsStream::Http(connecting.await?)) })
             }
-            Some(through) => {
-                let (through, tcp) = (Arc::clone(through), self.tcp.clone());
-                Box::pin(async move { Ok(through.open(tcp, place).await?) })
+            Some(route) => {
+                let (route, tcp) = (Arc::clone(route), self.tcp.clone());
+                Box::pin(async move { Ok(route.open(tcp, destination).await?) })
             }
         }
     }
 }
 
-impl Through {
-    async fn open(&self, tcp: HttpConnector, place: Uri) -> Result<Wire, ProxyError> {
-        let scheme = place.scheme().cloned().unwrap_or(Scheme::HTTPS);
+impl ProxyRoute {
+    async fn open(
+        &self,
+        tcp: HttpConnector,
+        destination: Uri,
+    ) -> Result<TransportStream, ProxyError> {
+        let scheme = destination.scheme().cloned().unwrap_or(Scheme::HTTPS);
         let usual = if scheme == Scheme::HTTPS { 443 } else { 80 };
-        let port = place.port_u16().unwrap_or(usual);
-        let place = format!("{}:{port}", place.host().unwrap_or_default());
-        let hop = &self.hop;
-        match &hop.kind {
-            Kind::Socks(user) => {
-                let mut socks = SocksV5::new(hop.uri.clone(), tcp);
+        let port = destination.port_u16().unwrap_or(usual);
+        let destination = format!("{}:{port}", destination.host().unwrap_or_default());
+        let target = &self.target;
+        match &target.kind {
+            ProxyProtocol::Socks(user) => {
+                let mut socks = SocksV5::new(target.uri.clone(), tcp);
                 if let Some((user, word)) = user {
                     socks = socks.with_auth(user.clone(), word.expose().clone());
                 }
-                let place = Uri::builder().scheme(scheme).authority(place).path_and_query("/");
-                let place = place.build().map_err(|_| ProxyError::Socks)?;
-                let opened = socks.call(place).await;
+                let destination =
+                    Uri::builder().scheme(scheme).authority(destination).path_and_query("/");
+                let destination = destination.build().map_err(|_| ProxyError::Socks)?;
+                let opened = socks.call(destination).await;
                 opened.map(MaybeHttpsStream::Http).map_err(|_| ProxyError::Socks)
             }
-            Kind::Http(credential) => {
+            ProxyProtocol::Http(credential) => {
                 let mut connector = HttpsConnector::from((tcp, Arc::clone(&self.tls)));
-                let opened = connector.call(hop.uri.clone()).await;
+                let opened = connector.call(target.uri.clone()).await;
                 let stream = opened.map_err(ProxyError::Unreachable)?;
-                if hop.forwards(&scheme) {
+                if target.forwards(&scheme) {
                     return Ok(stream);
                 }
-                tunnel::open(stream, &place, credential.as_ref()).await
+                tunnel::open(stream, &destination, credential.as_ref()).await
             }
         }
     }

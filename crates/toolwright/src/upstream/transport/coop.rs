@@ -1,5 +1,4 @@
-//! The bytes of a connection, a few at a time: one that always has more must let others have the
-//! thread now and then, whatever is made of its bytes.
+//! Cooperative reads: a connection that always has data yields to other tasks from time to time.
 
 use std::io;
 use std::pin::Pin;
@@ -8,25 +7,25 @@ use std::task::{Context, Poll};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 
-/// How often in a row there may be something to read.
-const TURN: u8 = 8;
+/// Maximum number of consecutive successful reads.
+const MAX_CONSECUTIVE_READS: u8 = 8;
 
-/// A connection that gives way.
+/// A connection that yields after some reads.
 #[derive(Debug)]
-pub(crate) struct Fair<I> {
+pub(crate) struct CoopStream<I> {
     io: I,
     reads: u8,
     forwarded: bool,
 }
 
-impl<I> Fair<I> {
-    pub(crate) fn new(io: I) -> Fair<I> {
-        Fair { io, reads: 0, forwarded: false }
+impl<I> CoopStream<I> {
+    pub(crate) fn new(io: I) -> CoopStream<I> {
+        CoopStream { io, reads: 0, forwarded: false }
     }
 
-    /// With somebody at the other end who forwards requests, and is told whole addresses.
-    pub(crate) fn forwarded(self, forwarded: bool) -> Fair<I> {
-        Fair { forwarded, ..self }
+    /// Marks a connection to a proxy that forwards requests and needs absolute URIs.
+    pub(crate) fn with_forwarding(self, forwarded: bool) -> CoopStream<I> {
+        CoopStream { forwarded, ..self }
     }
 
     #[cfg(test)]
@@ -35,13 +34,13 @@ impl<I> Fair<I> {
     }
 }
 
-impl<I: Read + Unpin> Read for Fair<I> {
+impl<I: Read + Unpin> Read for CoopStream<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.reads == TURN {
+        if self.reads == MAX_CONSECUTIVE_READS {
             self.reads = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -55,7 +54,7 @@ impl<I: Read + Unpin> Read for Fair<I> {
     }
 }
 
-impl<I: Write + Unpin> Write for Fair<I> {
+impl<I: Write + Unpin> Write for CoopStream<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -85,7 +84,7 @@ impl<I: Write + Unpin> Write for Fair<I> {
     }
 }
 
-impl<I: Connection> Connection for Fair<I> {
+impl<I: Connection> Connection for CoopStream<I> {
     fn connected(&self) -> Connected {
         self.io.connected().proxy(self.forwarded)
     }

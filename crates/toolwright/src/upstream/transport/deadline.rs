@@ -1,4 +1,4 @@
-//! How long an upstream may take, and the one timer that a request watches it with.
+//! Deadlines of an upstream, and the timer that enforces them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// How long an upstream may take for each step.
+/// Deadlines for the steps of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deadlines {
-    /// From the wish for a connection until it can be used, TLS included
+    /// Until a connection is established, TLS included
     pub connect: Duration,
-    /// From sending the request until the head of the reply is there
+    /// From sending the request until the response head arrives
     pub first_byte: Duration,
-    /// From one piece of the reply to the next
+    /// Between two frames of the response body
     pub idle: Duration,
 }
 
@@ -29,47 +29,47 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// The usual ones.
+    /// Creates the default deadlines.
     pub fn new() -> Deadlines {
         Deadlines::default()
     }
 
-    /// Limits the time until a connection can be used.
+    /// Sets the deadline for the connection.
     #[must_use]
     pub fn with_connect(self, connect: Duration) -> Deadlines {
         Deadlines { connect, ..self }
     }
 
-    /// Limits the time from sending a request until the head of its reply is there.
+    /// Sets the deadline for the response head.
     #[must_use]
     pub fn with_first_byte(self, first_byte: Duration) -> Deadlines {
         Deadlines { first_byte, ..self }
     }
 
-    /// Limits the time from one piece of a reply to the next.
+    /// Sets the deadline between two frames of the body.
     #[must_use]
     pub fn with_idle(self, idle: Duration) -> Deadlines {
         Deadlines { idle, ..self }
     }
 }
 
-/// A timer that is set again and again: a request has one, for its head and for each frame.
+/// A timer that is reset for the head and for each frame of a response.
 #[derive(Debug)]
-pub(crate) struct Alarm(Pin<Box<Sleep>>);
+pub(crate) struct Timer(Pin<Box<Sleep>>);
 
-impl Alarm {
-    pub(crate) fn after(wait: Duration) -> Alarm {
-        Alarm(Box::pin(tokio::time::sleep(wait)))
+impl Timer {
+    pub(crate) fn after(wait: Duration) -> Timer {
+        Timer(Box::pin(tokio::time::sleep(wait)))
     }
 
     pub(crate) fn set_after(&mut self, wait: Duration) {
         self.set(Instant::now(), wait);
     }
 
-    /// Sets it to a time after another. One that no clock can say is as good as never.
+    /// Sets the timer to a duration after an instant, at most a year.
     pub(crate) fn set(&mut self, from: Instant, wait: Duration) {
-        const NEVER: Duration = Duration::from_hours(24 * 365);
-        let at = from.checked_add(wait).unwrap_or_else(|| from + NEVER);
+        const YEAR: Duration = Duration::from_hours(24 * 365);
+        let at = from.checked_add(wait).unwrap_or_else(|| from + YEAR);
         self.0.as_mut().reset(at);
     }
 

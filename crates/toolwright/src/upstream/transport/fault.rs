@@ -1,4 +1,4 @@
-//! What an API client is told when an upstream fails us: which one, how, and what helps.
+//! Faults of an upstream, for the API client: which upstream, what happened, and the remedy.
 //!
 //! | what happened | class | status | code |
 //! |---|---|---|---|
@@ -9,7 +9,7 @@
 //! | an answer that is none (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
 //! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
 //!
-//! No message has a key, an address or a piece of a body in it.
+//! No message contains a key, an address or a piece of a body.
 
 use std::error::Error;
 use std::io;
@@ -18,9 +18,9 @@ use std::time::Duration;
 use hyper_util::client::legacy;
 use toolwright_core::fault::{Fault, FaultClass};
 
-use super::client::TooSlow;
+use super::client::ConnectTimeout;
 use super::deadline::Deadlines;
-use super::informational::MOST;
+use super::informational::MAX_INFORMATIONAL;
 use super::permit::Full;
 use super::tunnel::ProxyError;
 
@@ -47,10 +47,10 @@ pub(crate) fn unsigned(id: &str) -> Fault {
 /// No request more fits.
 pub(crate) fn full(id: &str, full: Full) -> Fault {
     let message = match full {
-        Full::Crowded => {
+        Full::QueueFull => {
             format!("upstream `{id}` has all the requests that it may have, and too many wait")
         }
-        Full::TooLong(wait) => {
+        Full::TimedOut(wait) => {
             format!("upstream `{id}` had no room for this request within {}", span(wait))
         }
     };
@@ -63,9 +63,14 @@ pub(crate) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
     late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
 }
 
-/// No head came among all that came before it.
-pub(crate) fn flood(id: &str) -> Fault {
-    answer(id, &format!("sent more than {MOST} informational replies (1xx) in place of an answer"))
+/// Too many informational replies came before a response.
+pub(crate) fn too_many_informational(id: &str) -> Fault {
+    answer(
+        id,
+        &format!(
+            "sent more than {MAX_INFORMATIONAL} informational replies (1xx) in place of an answer"
+        ),
+    )
 }
 
 /// No frame came in time.
@@ -91,7 +96,7 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
     // Outer ones only wrap.
     let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
     let reason = innermost.map(io::Error::kind);
-    if find::<TooSlow>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
+    if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
         return late(format!("upstream `{id}` could not be connected to within {wait} (connect)"));
     }
@@ -127,7 +132,7 @@ pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
             ("upstream_proxy", why.to_owned())
         }
         ProxyError::Refused(status) => ("upstream_proxy", format!("gives no way there ({status})")),
-        ProxyError::Strange => {
+        ProxyError::InvalidResponse => {
             ("upstream_proxy", "does not answer as proxies of HTTP do".to_owned())
         }
         ProxyError::Socks => {

@@ -1,4 +1,4 @@
-//! What comes back: the head when it is there, then the body frame by frame.
+//! Responses: the head, then the body frame by frame.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,35 +12,35 @@ use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use toolwright_core::fault::Fault;
 
-use super::deadline::Alarm;
+use super::deadline::Timer;
 use super::fault;
 use super::permit::Permit;
 
-/// A reply whose head is there.
+/// A response whose head has arrived.
 pub struct Incoming {
-    /// Its status, which is a success or a fault of the vendor's
+    /// The status: a success or a fault of the vendor
     pub status: StatusCode,
-    /// Its headers
+    /// The headers
     pub headers: HeaderMap,
-    /// Its body, as it arrives
+    /// The body, as it arrives
     pub body: IncomingBody,
 }
 
 impl Incoming {
-    /// Takes a reply, unless it is none that an API gives.
+    /// Accepts a response, unless no API sends such a one.
     pub(crate) fn accept(
         response: Response<hyper::body::Incoming>,
-        watch: Watch,
+        meta: BodyContext,
     ) -> Result<Incoming, Fault> {
         let (head, body) = response.into_parts();
-        if let Some(what) = strange(head.status, &head.headers) {
-            return Err(fault::answer(&watch.id, &what));
+        if let Some(what) = rejection(head.status, &head.headers) {
+            return Err(fault::answer(&meta.id, &what));
         }
         if head.status.is_success() && body.is_end_stream() {
-            return Err(fault::answer(&watch.id, "answered with nothing at all"));
+            return Err(fault::answer(&meta.id, "answered with nothing at all"));
         }
         let announced = body.size_hint().exact();
-        let body = IncomingBody { inner: Some(body), watch, announced, waiting: false };
+        let body = IncomingBody { inner: Some(body), meta, announced, waiting: false };
         Ok(Incoming { status: head.status, headers: head.headers, body })
     }
 }
@@ -51,8 +51,8 @@ impl fmt::Debug for Incoming {
     }
 }
 
-/// What is wrong with a reply that no API gives.
-fn strange(status: StatusCode, headers: &HeaderMap) -> Option<String> {
+/// What is wrong with a response that no API sends.
+fn rejection(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     if status.is_redirection() || status.is_informational() {
         let what = "which is not followed; set its base_url to where the API is";
         return Some(format!("answered with status {}, {what}", status.as_u16()));
@@ -67,45 +67,44 @@ fn strange(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     if headers.contains_key(CONTENT_ENCODING) && !is(CONTENT_ENCODING, "identity") {
         return Some("compressed its answer, which it was asked not to".to_owned());
     }
-    // An error may well be a page of some proxy's: its status says enough.
+    // An error may be the page of a proxy; its status is enough.
     if status.is_success() && is(CONTENT_TYPE, "text/html") {
         return Some("answered with a web page; check the path of its base_url".to_owned());
     }
     None
 }
 
-/// What a body needs to watch over itself.
-pub(crate) struct Watch {
+/// The upstream, the timer and the permit of a response body.
+pub(crate) struct BodyContext {
     pub(crate) id: Arc<str>,
-    pub(crate) alarm: Alarm,
+    pub(crate) timer: Timer,
     pub(crate) idle: Duration,
     /// Held until the body has ended
     pub(crate) permit: Option<Permit>,
 }
 
-/// A body that arrives. Each frame must come within the idle deadline. Dropping it cancels the
-/// request at the upstream at once.
+/// A response body. Each frame must arrive within the idle deadline. Dropping it cancels the request.
 pub struct IncomingBody {
     /// `None` once it has ended or failed
     inner: Option<hyper::body::Incoming>,
-    watch: Watch,
+    meta: BodyContext,
     announced: Option<u64>,
-    /// Whether the alarm is set for the frame that is awaited
+    /// Whether the timer is set for the next frame
     waiting: bool,
 }
 
 impl IncomingBody {
-    /// How many bytes the upstream said that it would send.
+    /// The length that the upstream announced.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }
 
-    /// The next bytes; nothing at the end.
+    /// The next bytes, or none at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes, Fault>> {
         loop {
             let frame = std::future::poll_fn(|context| Pin::new(&mut *self).poll_frame(context));
             match frame.await? {
-                // Trailers say nothing in any dialect.
+                // No dialect uses trailers.
                 Ok(frame) => {
                     if let Ok(data) = frame.into_data() {
                         return Some(Ok(data));
@@ -116,7 +115,7 @@ impl IncomingBody {
         }
     }
 
-    /// All of it, if it is no more than so many bytes.
+    /// The complete body, up to a limit in bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, Fault> {
         let announced = usize::try_from(self.announced.unwrap_or(0)).unwrap_or(usize::MAX);
         if announced > limit {
@@ -130,9 +129,9 @@ impl IncomingBody {
             return Ok(first);
         }
         let Some(second) = self.next().await.transpose()? else { return Ok(first) };
-        // An announcement is no reason to set memory aside before anything came.
-        let room = announced.min(4 * (first.len() + second.len()));
-        let mut whole = BytesMut::with_capacity(room.max(first.len() + second.len()));
+        // Do not allocate the announced length before the bytes arrive.
+        let capacity = announced.min(4 * (first.len() + second.len()));
+        let mut whole = BytesMut::with_capacity(capacity.max(first.len() + second.len()));
         whole.extend_from_slice(&first);
         let mut next = Some(second);
         while let Some(data) = next {
@@ -145,15 +144,15 @@ impl IncomingBody {
         Ok(whole.freeze())
     }
 
-    /// Lets go of the connection and of the permit.
+    /// Releases the connection and the permit.
     fn end(&mut self) {
         self.inner = None;
-        self.watch.permit = None;
+        self.meta.permit = None;
     }
 
     fn too_large(&self, limit: usize) -> Fault {
         let what = format!("answered with more than the {limit} bytes that an answer may have");
-        fault::answer(&self.watch.id, &what)
+        fault::answer(&self.meta.id, &what)
     }
 }
 
@@ -167,14 +166,14 @@ impl Body for IncomingBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
         let this = self.get_mut();
         let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
-        let watch = &mut this.watch;
+        let meta = &mut this.meta;
         match Pin::new(inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                let fault = fault::broken_off(&watch.id, &error, this.announced);
+                let fault = fault::broken_off(&meta.id, &error, this.announced);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }
@@ -183,13 +182,13 @@ impl Body for IncomingBody {
                 Poll::Ready(None)
             }
             Poll::Pending => {
-                // The alarm is set once for a frame, and not at all for one that is there.
+                // The timer is set once for each frame that is not there yet.
                 if !this.waiting {
                     this.waiting = true;
-                    watch.alarm.set_after(watch.idle);
+                    meta.timer.set_after(meta.idle);
                 }
-                ready!(watch.alarm.poll(context));
-                let fault = fault::no_frame(&watch.id, watch.idle);
+                ready!(meta.timer.poll(context));
+                let fault = fault::no_frame(&meta.id, meta.idle);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }

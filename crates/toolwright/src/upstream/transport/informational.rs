@@ -1,34 +1,34 @@
-//! What may come before the head of a reply: informational ones, of which no API sends many. They
-//! are read in one go as fast as they come, so a flood of them would keep a thread from all others.
+//! Counts the informational replies (1xx) before a response. They are read without yielding, so a flood
+//! of them would block the thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// The most informational replies before a reply.
-pub(crate) const MOST: usize = 64;
+/// Maximum number of informational replies before a response.
+pub(crate) const MAX_INFORMATIONAL: usize = 64;
 
-/// The informational replies to one request. Clones share the count.
+/// The number of informational replies to one request. Clones share the count.
 #[derive(Clone, Default)]
-pub(crate) struct Preamble(Arc<Counted>);
+pub(crate) struct InformationalReplies(Arc<Counter>);
 
 #[derive(Default)]
-struct Counted {
+struct Counter {
     seen: AtomicUsize,
-    flooded: Notify,
+    exceeded: Notify,
 }
 
-impl Preamble {
-    /// One more has come.
+impl InformationalReplies {
+    /// Counts one more.
     pub(crate) fn count(&self) {
-        if self.0.seen.fetch_add(1, Ordering::Relaxed) == MOST {
-            self.0.flooded.notify_one();
+        if self.0.seen.fetch_add(1, Ordering::Relaxed) == MAX_INFORMATIONAL {
+            self.0.exceeded.notify_one();
         }
     }
 
-    /// Waits until there are too many, which is never in good company.
-    pub(crate) async fn flooded(&self) {
-        self.0.flooded.notified().await;
+    /// Waits until there are too many.
+    pub(crate) async fn exceeded(&self) {
+        self.0.exceeded.notified().await;
     }
 }

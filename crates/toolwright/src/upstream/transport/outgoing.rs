@@ -1,4 +1,4 @@
-//! What is sent: bytes and headers as the caller has them, less what belongs to another hop.
+//! Requests: bytes and headers of the caller, without hop-by-hop headers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,11 +20,11 @@ pub struct Outgoing {
     pub method: Method,
     /// The path with its query, as the codec wrote it
     pub path: String,
-    /// Headers; those that belong to a connection or show a credential are replaced
+    /// Headers; hop-by-hop headers and credentials are replaced
     pub headers: HeaderMap,
     /// The body
     pub body: Bytes,
-    /// What the client showed, for an upstream that wants the client's own credential
+    /// The client's credential, for an upstream that passes it on
     pub client: Option<ClientCredential>,
 }
 
@@ -41,19 +41,19 @@ impl Default for Outgoing {
 }
 
 impl Outgoing {
-    /// A JSON body for a path.
+    /// Creates a POST request with a JSON body.
     pub fn new(path: impl Into<String>, body: impl Into<Bytes>) -> Outgoing {
         Outgoing { path: path.into(), body: body.into(), ..Outgoing::default() }
     }
 
-    /// Sends headers along.
+    /// Sets the headers.
     #[must_use]
     pub fn with_headers(mut self, headers: HeaderMap) -> Outgoing {
         self.headers = headers;
         self
     }
 
-    /// Sends a client's credential on, if the upstream is set up for it.
+    /// Sets the client's credential, which is sent if the upstream passes it on.
     #[must_use]
     pub fn with_client(mut self, client: ClientCredential) -> Outgoing {
         self.client = Some(client);
@@ -73,9 +73,9 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-/// Headers that are between two hops (RFC 9110 §7.6.1), that hyper writes itself, or that would
-/// show an upstream a credential which is not meant for it.
-const NOT_SENT_ON: [HeaderName; 18] = [
+/// Headers that are hop-by-hop (RFC 9110 §7.6.1), that hyper writes itself, or that hold a credential that
+/// is not for the upstream.
+const NOT_FORWARDED: [HeaderName; 18] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -96,28 +96,28 @@ const NOT_SENT_ON: [HeaderName; 18] = [
     API_KEY,
 ];
 
-/// Removes what is not sent on.
+/// Removes the headers that are not forwarded.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.is_empty() {
         return;
     }
-    // A hop may name more headers that are only its own.
+    // `Connection` names further hop-by-hop headers.
     if let Some(connection) = headers.remove(header::CONNECTION) {
         for name in connection.to_str().unwrap_or_default().split(',') {
             headers.remove(name.trim());
         }
     }
-    for name in &NOT_SENT_ON {
+    for name in &NOT_FORWARDED {
         headers.remove(name);
     }
 }
 
-/// Whether a header may be configured: not one that decides where a message ends or goes.
+/// Whether a header controls the framing or routing of a message, so that it cannot be configured.
 pub(crate) fn is_framing(name: &HeaderName) -> bool {
-    NOT_SENT_ON[..10].contains(name)
+    NOT_FORWARDED[..10].contains(name)
 }
 
-/// When the connection took a request's body: from then on the upstream has the floor.
+/// The instant at which the connection took the request body: the deadline for the response starts then.
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<OnceLock<Instant>>);
 

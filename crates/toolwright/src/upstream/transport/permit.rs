@@ -1,23 +1,23 @@
-//! How many requests an upstream has at once, and how many wait for their turn.
+//! Limits on concurrent and on queued requests of an upstream.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Leave to be under way; given back when it is dropped.
+/// A permit for one request, released on drop.
 #[derive(Debug)]
 pub(crate) struct Permit {
     _held: OwnedSemaphorePermit,
 }
 
-/// Why there is no permit.
+/// Why no permit was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// As many wait already as may
-    Crowded,
-    /// None came free in time
-    TooLong(Duration),
+    /// The queue is full
+    QueueFull,
+    /// No permit was released in time
+    TimedOut(Duration),
 }
 
 /// The permits of an upstream.
@@ -34,18 +34,18 @@ impl Permits {
         Permits { running: Arc::new(Semaphore::new(running)), waiting: Semaphore::new(waiting) }
     }
 
-    /// Waits for a permit, unless too many do or it takes too long.
-    pub(crate) async fn acquire(&self, patience: Duration) -> Result<Permit, Full> {
+    /// Waits for a permit, unless the queue is full or the timeout passes.
+    pub(crate) async fn acquire(&self, timeout: Duration) -> Result<Permit, Full> {
         if let Ok(held) = Arc::clone(&self.running).try_acquire_owned() {
             return Ok(Permit { _held: held });
         }
-        let _place = self.waiting.try_acquire().map_err(|_| Full::Crowded)?;
-        let turn = Arc::clone(&self.running).acquire_owned();
-        match tokio::time::timeout(patience, turn).await {
+        let _queued = self.waiting.try_acquire().map_err(|_| Full::QueueFull)?;
+        let acquiring = Arc::clone(&self.running).acquire_owned();
+        match tokio::time::timeout(timeout, acquiring).await {
             Ok(Ok(held)) => Ok(Permit { _held: held }),
             // Nobody closes the semaphore.
-            Ok(Err(_)) => Err(Full::Crowded),
-            Err(_) => Err(Full::TooLong(patience)),
+            Ok(Err(_)) => Err(Full::QueueFull),
+            Err(_) => Err(Full::TimedOut(timeout)),
         }
     }
 }

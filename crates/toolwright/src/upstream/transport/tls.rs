@@ -1,4 +1,4 @@
-//! Whose certificates are believed: the public authorities, and those that are added.
+//! Trusted certificate authorities: the public ones, and added ones.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -11,22 +11,22 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::upstream::error::RemoteError;
 
-/// The public authorities, for everyone who adds none: built once, so that upstreams share it.
+/// The TLS configuration with the public authorities, shared by all remotes that add none.
 static PUBLIC: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| config(public_roots()));
 
-/// Authorities whose certificates an upstream may show.
+/// The certificate authorities that an upstream is verified with.
 #[derive(Clone, Default)]
 pub struct Trust(Option<Added>);
 
-/// Authorities that were added.
+/// Added authorities.
 #[derive(Clone)]
 struct Added {
     config: Arc<ClientConfig>,
-    /// What they were read from
+    /// The PEM text that they were read from
     pem: Arc<[u8]>,
 }
 
-/// The same authorities are believed, however often they were read.
+/// Compares the PEM texts.
 impl PartialEq for Trust {
     fn eq(&self, other: &Trust) -> bool {
         let pem = |own: &Trust| own.0.as_ref().map(|added| Arc::clone(&added.pem));
@@ -35,7 +35,7 @@ impl PartialEq for Trust {
 }
 
 impl Trust {
-    /// The public authorities, as Mozilla has them.
+    /// The public authorities of Mozilla's list.
     pub fn public() -> Trust {
         Trust(None)
     }
@@ -64,7 +64,7 @@ impl Trust {
         Ok(Trust(Some(Added { config, pem: pem.into() })))
     }
 
-    /// How TLS is spoken.
+    /// The TLS configuration.
     pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
         let added = self.0.as_ref().map(|added| Arc::clone(&added.config));
         added.or_else(|| PUBLIC.clone()).ok_or_else(no_versions)

@@ -1,4 +1,4 @@
-//! A tunnel through a proxy: `CONNECT`, and what the proxy says to it.
+//! Opens a tunnel through an HTTP proxy with `CONNECT`.
 
 use std::error::Error;
 
@@ -8,37 +8,39 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zeroize::Zeroizing;
 
-/// The most bytes of a proxy's answer.
-const MOST: usize = 16 << 10;
+/// Maximum size, in bytes, of the proxy's response head.
+const MAX_RESPONSE_BYTES: usize = 16 << 10;
 
-/// Why a proxy leads nowhere.
+/// Why a proxy connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyError {
-    /// It cannot be reached itself
+    /// The proxy cannot be reached
     #[error("the proxy cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// It does not know us
-    #[error("the proxy asks for a credential")]
+    /// The proxy requires authentication
+    #[error("the proxy requires authentication")]
     Credential,
-    /// It knows no way, or gives none
-    #[error("the proxy answered {0}")]
+    /// The proxy refused the request
+    #[error("the proxy refused the CONNECT request with status {0}")]
     Refused(u16),
-    /// It does not speak as proxies do
-    #[error("the proxy is none")]
-    Strange,
-    /// A SOCKS proxy gives no way
-    #[error("the proxy gave no way")]
+    /// The response is not that of an HTTP proxy
+    #[error("the response to CONNECT is not that of an HTTP proxy")]
+    InvalidResponse,
+    /// The SOCKS proxy cannot be reached, or refused the connection
+    #[error("the SOCKS proxy cannot be reached, or refused the connection")]
     Socks,
 }
 
-/// Asks the proxy at the other end of a connection for a tunnel to a host and port.
+/// Opens a tunnel to a host and port through the proxy at the other end of a stream.
 pub(crate) async fn open<S: Read + Write + Unpin>(
     stream: S,
-    place: &str,
+    destination: &str,
     credential: Option<&HeaderValue>,
 ) -> Result<S, ProxyError> {
     let mut head = Zeroizing::new(Vec::with_capacity(256));
-    head.extend_from_slice(format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").as_bytes());
+    head.extend_from_slice(
+        format!("CONNECT {destination} HTTP/1.1\r\nHost: {destination}\r\n").as_bytes(),
+    );
     if let Some(credential) = credential {
         head.extend_from_slice(b"Proxy-Authorization: ");
         head.extend_from_slice(credential.as_bytes());
@@ -51,21 +53,21 @@ pub(crate) async fn open<S: Read + Write + Unpin>(
     stream.flush().await.map_err(broken)?;
     let mut answer = Vec::with_capacity(512);
     while !answer.ends_with(b"\r\n\r\n") {
-        // Whoever speaks before we do within the tunnel is not the upstream. A refusal may have a
-        // page with it.
-        let over = answer.windows(4).any(|four| four == b"\r\n\r\n");
-        if over || answer.len() > MOST {
-            return Err(status(&answer).err().unwrap_or(ProxyError::Strange));
+        // Bytes after the head are not from the upstream, which waits for the client. A refusal may
+        // have a body.
+        let ended = answer.windows(4).any(|four| four == b"\r\n\r\n");
+        if ended || answer.len() > MAX_RESPONSE_BYTES {
+            return Err(status(&answer).err().unwrap_or(ProxyError::InvalidResponse));
         }
         if stream.read_buf(&mut answer).await.map_err(broken)? == 0 {
-            return Err(ProxyError::Strange);
+            return Err(ProxyError::InvalidResponse);
         }
     }
     status(&answer)?;
     Ok(stream.into_inner())
 }
 
-/// What the first line of an answer says.
+/// Parses the status line.
 fn status(answer: &[u8]) -> Result<(), ProxyError> {
     let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let words = std::str::from_utf8(line).unwrap_or_default();
@@ -75,7 +77,7 @@ fn status(answer: &[u8]) -> Result<(), ProxyError> {
         Some(200..300) if begins => Ok(()),
         Some(407) if begins => Err(ProxyError::Credential),
         Some(code) if begins => Err(ProxyError::Refused(code)),
-        _ => Err(ProxyError::Strange),
+        _ => Err(ProxyError::InvalidResponse),
     }
 }
 
@@ -104,19 +106,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_plain_yes_opens_a_tunnel() {
+    async fn only_a_success_without_a_body_opens_a_tunnel() {
+        const INVALID: &str = "the response to CONNECT is not that of an HTTP proxy";
         let page = Box::leak(format!("HTTP/1.1 403 No\r\nx: y\r\n\r\n{}", "x".repeat(99)).into());
-        let flood = Box::leak(format!("HTTP/1.1 200 Yes\r\nx: {}", "x".repeat(MOST)).into());
+        let flood =
+            Box::leak(format!("HTTP/1.1 200 Yes\r\nx: {}", "x".repeat(MAX_RESPONSE_BYTES)).into());
         for (answer, said) in [
             ("HTTP/1.1 200 Connection established\r\n\r\n", "open"),
             ("HTTP/1.0 200 OK\r\nvia: x\r\n\r\n", "open"),
-            ("HTTP/1.1 407 Who?\r\n\r\n", "the proxy asks for a credential"),
-            (page, "the proxy answered 403"),
-            ("HTTP/1.1 200 OK\r\n\r\nhello", "the proxy is none"),
-            ("SSH-2.0-x\r\n\r\n", "the proxy is none"),
-            ("HTTP/1.1 200 OK\r\n", "the proxy is none"),
-            ("", "the proxy is none"),
-            (flood, "the proxy is none"),
+            ("HTTP/1.1 407 Who?\r\n\r\n", "the proxy requires authentication"),
+            (page, "the proxy refused the CONNECT request with status 403"),
+            ("HTTP/1.1 200 OK\r\n\r\nhello", INVALID),
+            ("SSH-2.0-x\r\n\r\n", INVALID),
+            ("HTTP/1.1 200 OK\r\n", INVALID),
+            ("", INVALID),
+            (flood, INVALID),
         ] {
             assert_eq!(answered(answer).await, said, "{}", &answer[..answer.len().min(40)]);
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::StreamExt;
 use toolwright::event::join::join;
 use toolwright::model::{Model, Upstream};
-use toolwright::upstream::{Credential, Losses, Remote};
+use toolwright::upstream::{Credential, LossPolicy, Remote};
 use toolwright::{
     Event, Fault, Json, Message, Part, Request, Response, SecretString, StopReason, Tool,
 };
@@ -195,7 +195,7 @@ async fn losses_are_noted_told_or_refused() {
     let replay = Replay::of([Reply::json(whole), Reply::stream(SSE, stream)]).await;
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let paths = Arc::clone(&told);
-    let remote = at("cohere", &replay).with_losses(Losses::told(move |report| {
+    let remote = at("cohere", &replay).with_losses(LossPolicy::observe(move |report| {
         paths.lock().unwrap().extend(report.losses.iter().map(|entry| entry.path.clone()));
     }));
     let noted = |response: &Response| -> Vec<Option<String>> {
@@ -210,7 +210,7 @@ async fn losses_are_noted_told_or_refused() {
     assert_eq!(noted(&join(streamed).unwrap()), [Some(path.clone())]);
     assert_eq!(*told.lock().unwrap(), [path.clone(), path.clone()]);
 
-    let strict = remote.with_losses(Losses::Refused);
+    let strict = remote.with_losses(LossPolicy::Refuse);
     let fault = strict.respond(marked()).await.unwrap_err();
     assert!(fault.message.contains(&path), "{}", fault.message);
     assert_eq!(replay.seen().len(), 2, "nothing was sent");

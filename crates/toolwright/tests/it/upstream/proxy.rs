@@ -40,7 +40,7 @@ async fn tunnels(to: SocketAddr) -> (Server, UnboundedReceiver<String>) {
 
 /// The address of a proxy, with user and password.
 fn at(server: &Server) -> Proxy {
-    Proxy::at(&format!("http://user:hush@{}", server.address)).unwrap()
+    Proxy::new(&format!("http://user:hush@{}", server.address)).unwrap()
 }
 
 async fn refused(remote: Remote) -> Fault {
@@ -87,7 +87,7 @@ async fn a_proxy_may_speak_tls_itself() {
     })
     .await;
     let url = format!("https://localhost:{}", proxy.address.port());
-    let through = remote("https://api.test").with_proxy(&Proxy::at(&url).unwrap());
+    let through = remote("https://api.test").with_proxy(&Proxy::new(&url).unwrap());
     // The proxy has one authority, the upstream another.
     let strange = refused(through.clone().with_trust(&trust).unwrap()).await;
     assert_eq!(told(&strange).0, "upstream_unreachable");
@@ -115,7 +115,7 @@ async fn a_proxy_that_leads_nowhere_is_told_of() {
     let (upstream, trust) = secure(&["http/1.1"]).await;
     let (proxy, _asked) = tunnels(upstream.address).await;
     let remote = |base: &str| remote(base).with_trust(&trust).unwrap();
-    let nameless = Proxy::at(&proxy.url()).unwrap();
+    let nameless = Proxy::new(&proxy.url()).unwrap();
     let fault = refused(remote("https://api.test").with_proxy(&nameless)).await;
     let wanted = "upstream `there` cannot be reached: its proxy asks for a user and a password, or \
                   refuses ours (407); check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and \
@@ -132,7 +132,7 @@ async fn a_proxy_that_leads_nowhere_is_told_of() {
         assert_eq!(told(&fault).0, "upstream_proxy");
         assert!(fault.message.contains(why), "{}", fault.message);
     }
-    let nowhere = Proxy::at("http://127.0.0.1:1").unwrap();
+    let nowhere = Proxy::new("http://127.0.0.1:1").unwrap();
     let fault = refused(remote("https://api.test").with_proxy(&nowhere)).await;
     assert_eq!(told(&fault).0, "upstream_unreachable");
     assert!(fault.message.contains("its proxy cannot be reached"), "{}", fault.message);
@@ -166,7 +166,7 @@ async fn socks_is_spoken_too() {
     })
     .await;
     let url = format!("socks5://user:hush@{}", proxy.address);
-    let remote = remote("http://api.test").with_proxy(&Proxy::at(&url).unwrap());
+    let remote = remote("http://api.test").with_proxy(&Proxy::new(&url).unwrap());
     remote.send(ask()).await.unwrap();
     assert_eq!(names.recv().await.unwrap(), b"\x05\x01\x00\x03\x08api.test\x00\x50");
     let (head, _) = asked.recv().await.unwrap();
