@@ -49,7 +49,8 @@ impl Tools {
         let mut policy = Policy::default();
         if !guarded.is_empty() {
             let names = guarded.iter().map(String::as_str);
-            policy = policy.with(Rule::new(Verdict::Ask).for_tools(names).because(GUARDED));
+            policy =
+                policy.with_rule(Rule::new(Verdict::Ask).with_tools(names).with_reason(GUARDED));
         }
         let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
         let toolbox = toolbox

@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = Model::from_env("claude-haiku-5", &variables)?;
     let handler = city_time::handler();
     let asked = model.chat([Message::user("What time is it in Beijing?")]);
-    let response = asked.tools([handler.tool().clone()]).send().await?;
+    let response = asked.with_tools([handler.tool().clone()]).send().await?;
     for call in response.calls() {
         println!("{} calls {} with {}", model.name(), call.name, call.arguments.as_str());
     }

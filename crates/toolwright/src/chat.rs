@@ -1,10 +1,10 @@
-//! A conversation in plain JSON and plain words: one request to a model, without a run around it.
+//! One request to a model, without a run, and messages and responses as plain JSON.
 //!
 //! ```text
-//! model.chat(messages).tools(…).tool_choice(…).send() → Response → .message() → messages
+//! model.chat(messages).with_tools(…).with_tool_choice(…).send() → Response → .message() → messages
 //! ```
 //!
-//! [`message`] reads and writes the four kinds of message, [`response`] the answer:
+//! [`message`] reads and writes the four kinds of message, [`response`] the response:
 //!
 //! ```json
 //! {"message": {"content": {"text": "22 degrees", "reasoning": null},
@@ -15,8 +15,8 @@
 //!  "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}}
 //! ```
 //!
-//! The `message` of an answer can be put into the list of messages as it is. What this form has no
-//! field for (signatures, media in an answer) is only in [`Response::message`].
+//! The `message` of a response can be appended to the list of messages. What this form has no field for
+//! (signatures, media in a response) is only in [`Response::message`].
 
 pub mod message;
 pub mod response;
@@ -26,46 +26,46 @@ use toolwright_core::{Fault, Message, Request, Response, Tool, ToolChoice};
 
 use crate::model::{EventStream, Model};
 
-/// One request to a model, as it is put together.
+/// A request to a model.
 #[derive(Debug, Clone)]
-#[must_use = "nothing is asked before `send` or `stream`"]
+#[must_use = "nothing is sent before `send` or `stream`"]
 pub struct Chat<'a> {
     model: &'a Model,
     request: Request,
 }
 
 impl Model {
-    /// Begins a request. A first system message becomes the instructions.
+    /// Creates a request. A first system message becomes the instructions.
     pub fn chat(&self, messages: impl IntoIterator<Item = Message>) -> Chat<'_> {
         Chat { model: self, request: Request::new(messages) }
     }
 }
 
 impl Chat<'_> {
-    /// With what may be called.
-    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+    /// Sets the tools that the model may call.
+    pub fn with_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
         self.request = self.request.with_tools(tools);
         self
     }
 
-    /// With a say on which tools are called.
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+    /// Sets which tools the model must or may call.
+    pub fn with_tool_choice(mut self, choice: ToolChoice) -> Self {
         self.request = self.request.with_tool_choice(choice);
         self
     }
 
-    /// With limits and sampling.
-    pub fn sampling(mut self, sampling: Sampling) -> Self {
+    /// Sets limits and sampling.
+    pub fn with_sampling(mut self, sampling: Sampling) -> Self {
         self.request = self.request.with_sampling(sampling);
         self
     }
 
-    /// The whole answer.
+    /// Sends the request and returns the complete response.
     pub async fn send(self) -> Result<Response, Fault> {
         self.model.respond(self.request).await
     }
 
-    /// The answer as it arrives.
+    /// Sends the request and returns the response as a stream of events.
     pub async fn stream(self) -> Result<EventStream, Fault> {
         self.model.stream(self.request).await
     }

@@ -63,7 +63,7 @@ use crate::session::{Caller, Session};
 /// })
 /// .with_effect(Effect::None);
 /// let toolbox = Toolbox::new([forecast])?
-///     .with_policy(Policy::default().with(Rule::new(Verdict::Ask).for_tools(["send_*"])));
+///     .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["send_*"])));
 ///
 /// // The text of a model with two mistakes: a string for a number, and a trailing comma.
 /// let arguments = Arguments::from_text(r#"{"city": "北京", "days": "2",}"#);

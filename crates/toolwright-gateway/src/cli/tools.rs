@@ -64,8 +64,8 @@ impl Tools {
             return Ok(toolbox);
         }
         let names = changing.iter().map(String::as_str);
-        let ask = Rule::new(Verdict::Ask).for_tools(names).because(REASON);
-        Ok(toolbox.with_policy(Policy::default().with(ask)))
+        let ask = Rule::new(Verdict::Ask).with_tools(names).with_reason(REASON);
+        Ok(toolbox.with_policy(Policy::default().with_rule(ask)))
     }
 }
 

@@ -43,90 +43,90 @@ use toolwright_core::json::Object;
 
 use crate::session::Caller;
 
-/// What happens to a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Verdict {
-    /// It runs
+    /// The call runs
     #[default]
     Allow,
-    /// It is refused
+    /// The call is refused
     Deny,
-    /// A person is asked
+    /// The call waits for approval
     Ask,
 }
 
-/// Which calls are judged how.
+/// A verdict for the calls that match all conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
-    /// What happens to calls that match
+    /// The verdict for matching calls
     pub effect: Verdict,
-    /// The tools; none listed means all
+    /// The tools; empty means all
     pub tools: Vec<Glob>,
-    /// The ids of callers; none listed means all
+    /// The ids of callers; empty means all
     pub callers: Vec<Glob>,
-    /// The tenants; none listed means all
+    /// The tenants; empty means all
     pub tenants: Vec<Glob>,
-    /// What the arguments must be like
+    /// Conditions on the arguments
     pub arguments: Vec<Condition>,
-    /// Why, in words that the model or the person may read
+    /// The reason, for the model or the person
     pub reason: Option<String>,
 }
 
-/// Who may call what. By default everybody may call everything.
+/// Decides which caller may call which tool. By default every caller may call every tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// The rules; the first that matches decides
+    /// The rules; the first match decides
     pub rules: Vec<Rule>,
-    /// What happens to a call that no rule matches
+    /// The verdict for calls that no rule matches
     pub default: Verdict,
 }
 
-/// What a policy says to one call.
+/// The decision of a policy about one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judged<'p> {
     pub(crate) verdict: Verdict,
     pub(crate) reason: Option<&'p str>,
-    /// Whether other arguments might be judged otherwise
+    /// Whether other arguments may have another verdict
     pub(crate) by_arguments: bool,
 }
 
 impl Rule {
-    /// A rule for every call.
+    /// Creates a rule for every call.
     pub fn new(effect: Verdict) -> Rule {
         Rule { effect, ..Rule::default() }
     }
 
-    /// For these tools.
+    /// Restricts the rule to tools, by glob patterns.
     #[must_use]
-    pub fn for_tools<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
+    pub fn with_tools<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
         self.tools.extend(names.into_iter().map(Glob::new));
         self
     }
 
-    /// For these callers.
+    /// Restricts the rule to callers, by glob patterns.
     #[must_use]
-    pub fn for_callers<'n>(mut self, ids: impl IntoIterator<Item = &'n str>) -> Rule {
+    pub fn with_callers<'n>(mut self, ids: impl IntoIterator<Item = &'n str>) -> Rule {
         self.callers.extend(ids.into_iter().map(Glob::new));
         self
     }
 
-    /// For callers of these tenants.
+    /// Restricts the rule to callers of tenants, by glob patterns.
     #[must_use]
-    pub fn for_tenants<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
+    pub fn with_tenants<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
         self.tenants.extend(names.into_iter().map(Glob::new));
         self
     }
 
-    /// For arguments that meet a condition, as well as those before it.
+    /// Adds a condition on an argument.
     #[must_use]
-    pub fn where_argument(mut self, path: impl Into<String>, test: Test) -> Rule {
+    pub fn with_argument(mut self, path: impl Into<String>, test: Test) -> Rule {
         self.arguments.push(Condition { path: path.into(), test });
         self
     }
 
-    /// With a reason, which the model or the person will read.
+    /// Sets the reason, which the model or the person reads.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Rule {
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Rule {
         self.reason = Some(reason.into());
         self
     }
@@ -142,19 +142,19 @@ impl Rule {
 }
 
 impl Policy {
-    /// A policy of one verdict for everything.
+    /// Creates a policy with one verdict for every call.
     pub fn new(default: Verdict) -> Policy {
         Policy { rules: Vec::new(), default }
     }
 
-    /// With a further rule after the others.
+    /// Adds a rule after the others.
     #[must_use]
-    pub fn with(mut self, rule: Rule) -> Policy {
+    pub fn with_rule(mut self, rule: Rule) -> Policy {
         self.rules.push(rule);
         self
     }
 
-    /// What happens to a call.
+    /// The verdict for a call.
     pub fn judge(&self, tool: &str, caller: &Caller, arguments: &Object) -> Verdict {
         self.judged(tool, caller, arguments).verdict
     }
@@ -172,13 +172,12 @@ impl Policy {
         Judged { verdict: self.default, reason: None, by_arguments }
     }
 
-    /// Whether there may be arguments with which a caller can call a tool. A tool of which this is
-    /// false is not shown to the model.
+    /// Whether a caller may call a tool with some arguments. Other tools are not shown to the model.
     pub fn shows(&self, tool: &str, caller: &Caller) -> bool {
         self.barred(tool, caller).is_none()
     }
 
-    /// Why no arguments would do, if none would.
+    /// The denial of a tool that the caller may not call with any arguments.
     pub(crate) fn barred(&self, tool: &str, caller: &Caller) -> Option<Judged<'_>> {
         let no = |reason| Some(Judged { verdict: Verdict::Deny, reason, by_arguments: false });
         for rule in self.rules.iter().filter(|rule| rule.concerns(tool, caller)) {

@@ -196,8 +196,8 @@ async fn a_model_is_asked_in_one_line() {
 
     let response = model
         .chat(messages.clone())
-        .tools([weather.clone()])
-        .tool_choice(ToolChoice::Auto)
+        .with_tools([weather.clone()])
+        .with_tool_choice(ToolChoice::Auto)
         .send()
         .await
         .unwrap();

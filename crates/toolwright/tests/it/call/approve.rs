@@ -13,8 +13,8 @@ use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
 use toolwright_core::args::Options;
 
 fn asking(ran: &Counter) -> Toolbox {
-    let rule = Rule::new(Verdict::Ask).for_tools(["pay"]).because("Money moves.");
-    toolbox([counting("pay", ran), echo("look")]).with_policy(Policy::default().with(rule))
+    let rule = Rule::new(Verdict::Ask).with_tools(["pay"]).with_reason("Money moves.");
+    toolbox([counting("pay", ran), echo("look")]).with_policy(Policy::default().with_rule(rule))
 }
 
 async fn ask(toolbox: &Toolbox, session: &Session) -> Approval {
@@ -76,7 +76,7 @@ async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
     let id = handles.keep(&session.owner(), Kept::json(json(r#"["private"]"#))).unwrap();
     let ledger = Arc::new(MemoryLedger::new().with_data());
     let toolbox = toolbox([send])
-        .with_policy(Policy::default().with(Rule::new(Verdict::Ask)))
+        .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask)))
         .with_ledger(ledger.clone())
         .with_handles(handles);
     for arguments in [

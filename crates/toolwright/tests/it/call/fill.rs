@@ -57,7 +57,7 @@ async fn a_tool_gets_what_the_host_has_for_its_hidden_parameters() {
 #[tokio::test]
 async fn nobody_else_sees_what_was_filled_in() {
     let ledger = Arc::new(MemoryLedger::new().with_data());
-    let ask = Policy::default().with(Rule::new(Verdict::Ask));
+    let ask = Policy::default().with_rule(Rule::new(Verdict::Ask));
     let toolbox: Toolbox = toolbox([handler()]).with_ledger(ledger.clone()).with_policy(ask);
     let call = call("c", "forecast", r#"{"city": "Bonn"}"#);
     let waiting = toolbox.call(&session(), &call).await;

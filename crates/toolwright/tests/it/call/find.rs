@@ -48,9 +48,9 @@ async fn a_name_cannot_pass_for_words_of_ours() {
 #[tokio::test]
 async fn case_28_denied_differs_from_unknown() {
     let ran = crate::support::Counter::default();
-    let rule = Rule::new(Verdict::Deny).for_tools(["drop_*"]).for_callers(["guest"]);
+    let rule = Rule::new(Verdict::Deny).with_tools(["drop_*"]).with_callers(["guest"]);
     let toolbox = toolbox([counting("drop_table", &ran), echo("drop_note"), echo("read_table")])
-        .with_policy(Policy::default().with(rule));
+        .with_policy(Policy::default().with_rule(rule));
     let guest = Session::new("run").with_caller(Caller::new("guest"));
 
     let denied = call("c", "drop_table", "{}");

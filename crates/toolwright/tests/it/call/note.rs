@@ -14,8 +14,8 @@ use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 async fn every_call_is_noted_those_that_did_not_run_as_well() {
     let ledger = Arc::new(MemoryLedger::new());
     let policy = Policy::default()
-        .with(Rule::new(Verdict::Deny).for_tools(["denied"]))
-        .with(Rule::new(Verdict::Ask).for_tools(["asked"]));
+        .with_rule(Rule::new(Verdict::Deny).with_tools(["denied"]))
+        .with_rule(Rule::new(Verdict::Ask).with_tools(["asked"]));
     let toolbox = toolbox([echo("echo"), echo("denied"), echo("asked"), any_panic()])
         .with_policy(policy)
         .with_ledger(ledger.clone());

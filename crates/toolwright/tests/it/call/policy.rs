@@ -105,10 +105,10 @@ fn a_document_with_a_mistake_is_refused_where_it_is() {
 #[tokio::test]
 async fn a_denial_by_argument_says_so_and_gives_the_authors_reason_only() {
     let rule = Rule::new(Verdict::Deny)
-        .for_tools(["open"])
-        .where_argument("/path", Test::Prefix("secret/".to_owned()))
-        .because("Only public files can be opened.");
-    let toolbox = toolbox([echo("open")]).with_policy(Policy::default().with(rule));
+        .with_tools(["open"])
+        .with_argument("/path", Test::Prefix("secret/".to_owned()))
+        .with_reason("Only public files can be opened.");
+    let toolbox = toolbox([echo("open")]).with_policy(Policy::default().with_rule(rule));
     let session = Session::new("run");
     let secret = call("a", "open", r#"{"path": "secret/plan"}"#);
     let denied = done(toolbox.call(&session, &secret).await);

@@ -12,7 +12,7 @@ use toolwright::{Handler, Json, Limits, Output, Toolbox};
 /// Asks for `pay`, allows the rest.
 fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
     toolbox(handlers)
-        .with_policy(Policy::default().with(Rule::new(Verdict::Ask).for_tools(["pay"])))
+        .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["pay"])))
 }
 
 fn script() -> ScriptedModel {
