@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, fuzz, recorded, tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, fuzz, recorded, release,
+    tidy,
 };
 
 /// How much is checked.
@@ -44,6 +45,7 @@ const QUICK: &[Step] = &[
     },
     Step { name: "tidy", budget: 1, again: "cargo xtask tidy", run: tidy::run },
     Step { name: "examples", budget: 4, again: "cargo xtask examples", run: examples::run },
+    Step { name: "external", budget: 1, again: "cargo xtask external", run: release::external },
     Step {
         name: "args-report",
         budget: 2,
@@ -59,6 +61,7 @@ const QUICK: &[Step] = &[
 ];
 
 const SLOW: &[Step] = &[
+    Step { name: "publish", budget: 3, again: "cargo xtask publish", run: release::publish },
     Step {
         name: "clients",
         budget: 6,

@@ -11,6 +11,7 @@ mod examples;
 mod fuzz;
 mod packages;
 mod recorded;
+mod release;
 mod run;
 mod tidy;
 
@@ -19,8 +20,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <task>
 
-  ci [--full]              format, lints, tests, docs, tidy, examples, conformance;
-                           --full adds clients, fuzz, bench, bench-gateway, soak and chaos
+  ci [--full]              format, lints, tests, docs, tidy, examples, external, conformance;
+                           --full adds publish, clients, fuzz, bench, bench-gateway, soak, chaos
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -33,6 +34,9 @@ Usage: cargo xtask <task>
                            translate a directory of recorded vendor traffic into every dialect, and
                            back, and compare what the documents say; for a single file and target:
                            recorded DIR --only anthropic.stream --to bedrock
+  external                 the examples of the README and the guide, compiled and run by a crate
+                           outside of the workspace
+  publish                  package every published crate and build it from its package
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: a short run from the seeds, or N seconds
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
             recorded::Plan::parse(rest).and_then(|plan| recorded::run(&plan))
         }
         ["examples"] => examples::run(),
+        ["external"] => release::external(),
+        ["publish"] => release::publish(),
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),

@@ -10,7 +10,6 @@
 
 use toolwright::call::CallStatus;
 use toolwright::prelude::*;
-use toolwright::{Arguments, Call};
 
 /// A unit of temperature
 #[data]

@@ -37,7 +37,6 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolwright::Arguments;
 use toolwright::args::{Options, Parameters, parse};
 use toolwright::prelude::*;
 

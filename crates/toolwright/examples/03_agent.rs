@@ -15,10 +15,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolwright::model::ScriptedModel;
+use toolwright::chat;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, Limits};
-use toolwright::{Arguments, Call, chat};
+use toolwright::run::Limits;
 
 /// Flights from one city to another.
 #[tool(read_only)]

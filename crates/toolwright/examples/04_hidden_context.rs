@@ -15,9 +15,7 @@
 
 use toolwright::builtin::{Root, Table, csv};
 use toolwright::chat;
-use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::Agent;
 
 /// What the tools work on.
 struct Data {

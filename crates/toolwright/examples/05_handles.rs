@@ -16,10 +16,8 @@ use std::sync::Arc;
 
 use toolwright::builtin::{self, Root};
 use toolwright::handle::MemoryHandles;
-use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::Agent;
-use toolwright::{Arguments, Call, Message, Outcome, Part, Request, Response};
+use toolwright::{Outcome, Part, Request, Response};
 
 /// The handle in the words of an outcome.
 fn handle_in(words: &str) -> &str {

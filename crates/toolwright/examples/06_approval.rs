@@ -12,9 +12,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright::call::{Answer, Policy};
-use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, RunError};
+use toolwright::run::RunError;
 
 static CHECKED: AtomicU32 = AtomicU32::new(0);
 static PAID: AtomicU32 = AtomicU32::new(0);

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use toolwright::call::journal::{SharedJournal, SqliteJournal};
 use toolwright::call::{CallStatus, Completeness, ResultSource};
 use toolwright::prelude::*;
-use toolwright::{Arguments, Call};
 
 static SENT: AtomicU32 = AtomicU32::new(0);
 

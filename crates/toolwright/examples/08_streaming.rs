@@ -21,9 +21,8 @@ use std::collections::HashMap;
 use toolwright::Event;
 use toolwright::args::growing::Growing;
 use toolwright::event::Delta;
-use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::{Agent, RunEvent};
+use toolwright::run::RunEvent;
 
 /// Draw a bar.
 #[tool(read_only)]

@@ -12,9 +12,7 @@
 
 use toolwright::dialect::{self, Dialect};
 use toolwright::fit::fit;
-use toolwright::model::ScriptedModel;
 use toolwright::prelude::*;
-use toolwright::run::Agent;
 
 /// The time in a city.
 #[tool(read_only)]

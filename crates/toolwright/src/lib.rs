@@ -1,20 +1,21 @@
-//! Define tools, hold them, call them with checked arguments, run an agent with them.
+//! Tools and agents for language models.
 //!
-//! ```text
-//! call → parse → handles → coerce → complete → check → bind → execute → outcome → ledger
-//! ```
+//! - A [`Handler`] is a tool with the function that runs it: `#[tool]` creates one from a function.
+//! - A [`Toolbox`] runs calls: it checks arguments and policy, runs the tool within a deadline, and
+//!   records effects.
+//! - An [`Agent`] has tools and a [`Model`]; a [`Run`] asks the model and runs its calls, and can be saved.
+//! - A [`Session`] holds what the calls of a run share: the caller and the [`Context`], which no model
+//!   sees.
+//! - [`CallError`] is written for the model, [`ToolError`] by a tool.
 //!
-//! - A [`Handler`] is a tool with what runs it: from a function with `#[tool]`, or from a
-//!   definition and a closure.
-//! - A [`Session`] is what the calls of one run share: the caller, the [`Context`] that no model
-//!   sees, a way to cancel.
-//! - An [`Agent`] has tools and a [`Model`]; a [`Run`] asks it, makes its calls, and can be saved.
-//! - [`error::CallError`] is written for the model, [`error::ToolError`] by a tool.
+//! # Features
+//!
+//! - `upstream` (default): models of vendors over HTTP
+//! - `sqlite`: the ledger and the journal in files
+//! - `builtin`: tools for files, git and tables
 //!
 //! ```
 //! use toolwright::prelude::*;
-//! use toolwright::model::Model;
-//! use toolwright::run::Agent;
 //!
 //! /// What the tools of a run share, and no model sees.
 //! struct Data(Vec<f64>);
@@ -84,6 +85,8 @@ pub use toolwright_core::{
     Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
     StopReason, Tool, ToolChoice, Usage, object,
 };
-pub use toolwright_core::{args, dialect, document, event, fit, json, loss, profile, schema};
+pub use toolwright_core::{
+    args, dialect, document, event, fit, json, loss, profile, schema, translate,
+};
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

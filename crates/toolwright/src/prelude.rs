@@ -1,4 +1,4 @@
-//! What a program that defines tools needs: `use toolwright::prelude::*`.
+//! What most programs need: `use toolwright::prelude::*`.
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -112,7 +112,7 @@
 
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
-pub use toolwright_core::{Call, Json, Message, Tool};
+pub use toolwright_core::{Arguments, Call, Json, Message, Tool};
 pub use toolwright_macros::{data, tool};
 
 pub use crate::context::Context;

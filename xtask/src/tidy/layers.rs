@@ -90,6 +90,7 @@ const CRATES: &[Layers] = &[
             "packages",
             "tidy",
             "examples",
+            "release",
             "args_report",
             "conformance",
             "recorded",
