@@ -1,11 +1,14 @@
 //! The matrix: each chat dialect to each, for a request, a response and a stream, as files that a
 //! person can read. `TOOLWRIGHT_GOLDEN=write cargo test` writes them anew; look at the difference.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest};
 use toolwright_core::frame::{FrameReader, Framing};
 use toolwright_core::json::Object;
+use toolwright_core::loss::Severity;
 use toolwright_core::translate::{self, Options, Report, Translator};
 use toolwright_core::{Json, object};
 
@@ -17,12 +20,15 @@ fn root() -> PathBuf {
 
 /// Compares with the file, or writes it.
 fn settle(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
-    let path = root().join(kind).join(from.id()).join(format!("{to}{suffix}"));
+    compare(&root().join(kind).join(from.id()).join(format!("{to}{suffix}")), bytes);
+}
+
+fn compare(path: &Path, bytes: &[u8]) {
     if std::env::var("TOOLWRIGHT_GOLDEN").is_ok_and(|mode| mode == "write") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, bytes).unwrap();
+        std::fs::write(path, bytes).unwrap();
     }
-    let golden = std::fs::read(&path).unwrap_or_default();
+    let golden = std::fs::read(path).unwrap_or_default();
     let (golden, now) = (String::from_utf8_lossy(&golden), String::from_utf8_lossy(bytes));
     assert!(golden == now, "{} differs; it would now be:\n{now}", path.display());
 }
@@ -137,6 +143,65 @@ fn tools_of(dialect: Dialect) -> Json {
     let request = fixtures::json(dialect, "synthetic/matrix_request.json");
     let tools = request.pointer("/body/tools").or(request.pointer("/body/toolConfig/tools"));
     tools.cloned().unwrap()
+}
+
+/// How much is lost between any two dialects, in one document: a table of counts, and each loss with the
+/// pairs that have it.
+#[test]
+fn matrix_of_losses() {
+    let options = options();
+    let mut text =
+        "# Losses between dialects\n\nThe request and the response of the matrix, from each \
+                    dialect (rows) to each (columns), as\n`major.minor.note`.\n"
+            .to_owned();
+    for kind in ["Requests", "Responses"] {
+        let reports = pairs().into_iter().map(|(from, to)| {
+            let translator = Translator::new(from, to, &options);
+            let report = if kind == "Requests" {
+                translator.request(request_of(from)).unwrap().report
+            } else {
+                let wire = fixtures::json(from.dialect(), "synthetic/matrix_response.json");
+                translator.response(WireReply::ok(wire)).unwrap().report
+            };
+            (from.dialect(), to.dialect(), report)
+        });
+        write_losses(kind, &reports.collect::<Vec<_>>(), &mut text);
+    }
+    compare(&root().join("losses.md"), text.as_bytes());
+}
+
+fn write_losses(kind: &str, reports: &[(Dialect, Dialect, Report)], out: &mut String) {
+    use std::fmt::Write as _;
+    let dialects: Vec<&str> = fixtures::codecs().iter().map(|own| own.dialect().id()).collect();
+    let _ = writeln!(out, "\n## {kind}\n\n| from \\ to | {} |", dialects.join(" | "));
+    let _ = writeln!(out, "|---|{}", "---|".repeat(dialects.len()));
+    let mut pairs: BTreeMap<_, BTreeMap<Dialect, Vec<&str>>> = BTreeMap::new();
+    for row in reports.chunks(dialects.len()) {
+        let _ = write!(out, "| {} |", row[0].0);
+        for (from, to, report) in row {
+            let count = |severity| {
+                report.losses.iter().filter(|entry| entry.loss.severity == severity).count()
+            };
+            let [note, minor, major] = Severity::ALL.map(count);
+            let _ = write!(out, " {major}.{minor}.{note} |");
+            for entry in &report.losses {
+                let key = (Reverse(entry.loss.severity), &entry.loss.what, &entry.loss.why);
+                let targets = pairs.entry(key).or_default().entry(*from).or_default();
+                if targets.last() != Some(&to.id()) {
+                    targets.push(to.id());
+                }
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str("\n| severity | what | why | between |\n|---|---|---|---|\n");
+    for ((Reverse(severity), what, why), between) in pairs {
+        let between: Vec<String> =
+            between.iter().map(|(from, to)| format!("{from} → {}", to.join(", "))).collect();
+        let cell = |text: &str| text.replace('|', "\\|");
+        let (what, why) = (cell(what), cell(why));
+        let _ = writeln!(out, "| {} | {what} | {why} | {} |", severity.word(), between.join("; "));
+    }
 }
 
 /// A refusal of each vendor, for a client of each.
