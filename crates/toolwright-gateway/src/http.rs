@@ -1,8 +1,8 @@
-//! The port. A connection becomes requests, each of them an [`Arrival`] that a [`Service`] answers
+//! The port. A connection becomes requests, each of them an [`HttpRequest`] that a [`Service`] answers
 //! with a [`Reply`].
 //!
 //! ```text
-//! listen → accept → (tls) → sniff → connection → arrival → body ─► service ─► reply
+//! listen → accept → (tls) → sniff → connection → request → body ─► service ─► reply
 //!        pulse watches each connection, taking each stream of HTTP/2; drain and signal end them
 //! ```
 //!
@@ -11,7 +11,6 @@
 
 mod accept;
 mod answer;
-mod arrival;
 mod body;
 mod browser;
 mod budget;
@@ -23,6 +22,7 @@ mod models;
 pub mod openapi;
 mod pulse;
 mod reply;
+mod request;
 mod router;
 mod settings;
 mod signal;
@@ -32,7 +32,6 @@ mod tls;
 mod wire;
 
 pub use accept::Server;
-pub use arrival::{Arrival, Service};
 pub use body::RequestBody;
 pub(crate) use body::append;
 pub use budget::{Budget, Full, Share};
@@ -41,6 +40,7 @@ pub use limits::Limits;
 pub use listen::ListenError;
 pub use models::{Description, Listing};
 pub use reply::{BrokenOff, Reply, ReplyBody};
+pub use request::{HttpRequest, Service};
 pub use router::Router;
 pub use signal::{Reload, Renewal, Signals};
 pub use tls::{Tls, TlsError};

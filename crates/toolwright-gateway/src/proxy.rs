@@ -30,7 +30,6 @@
 //! | [`close`] | what is left to do at the end |
 //! | [`fault`] | a failure in the client's own dialect |
 
-pub mod ask;
 pub mod coalescing;
 pub mod collect;
 pub mod effects;
@@ -42,6 +41,7 @@ pub mod fault;
 pub mod finalizer;
 pub mod headers;
 pub mod identity;
+pub mod inbound;
 pub mod keep;
 mod named;
 pub mod passthrough;

@@ -15,7 +15,7 @@ use toolwright::{Effect, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
 use crate::config::{Config, ConfigError};
-use crate::proxy::ask::Ask;
+use crate::proxy::inbound::InboundRequest;
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -63,18 +63,18 @@ impl Tools {
     }
 
     /// The tools that the gateway runs for a request, if it asks for some.
-    pub fn wanted(&self, ask: &Ask) -> Result<Option<Toolbox>, Fault> {
-        let names = match ask.headers.get(HEADER) {
+    pub fn wanted(&self, inbound: &InboundRequest) -> Result<Option<Toolbox>, Fault> {
+        let names = match inbound.headers.get(HEADER) {
             Some(value) => {
                 let said = value.to_str().map_err(|_| unknown("?", ""))?;
-                self.named(said, ask)?
+                self.named(said, inbound)?
             }
-            None => match self.aliases.get(&ask.model) {
+            None => match self.aliases.get(&inbound.model) {
                 // The operator gave them to everybody who may have them.
                 Some(names) => names
                     .iter()
                     .map(String::as_str)
-                    .filter(|own| ask.client.may_call(own))
+                    .filter(|own| inbound.client.may_call(own))
                     .collect(),
                 None => return Ok(None),
             },
@@ -88,18 +88,18 @@ impl Tools {
     }
 
     /// The tools that a header names.
-    fn named<'n>(&'n self, said: &'n str, ask: &Ask) -> Result<Vec<&'n str>, Fault> {
+    fn named<'n>(&'n self, said: &'n str, inbound: &InboundRequest) -> Result<Vec<&'n str>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if name == "*" {
-                names.extend(self.runnable().filter(|own| ask.client.may_call(own)));
+                names.extend(self.runnable().filter(|own| inbound.client.may_call(own)));
                 continue;
             }
             if self.toolbox.handler(name).is_none() {
                 return Err(self.unknown(name));
             }
-            if !ask.client.may_call(name) {
-                return Err(forbidden(ask.client.name(), name));
+            if !inbound.client.may_call(name) {
+                return Err(forbidden(inbound.client.name(), name));
             }
             names.push(name);
         }

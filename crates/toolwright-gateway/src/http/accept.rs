@@ -11,13 +11,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-use super::arrival::Service;
 use super::budget::Budget;
 use super::connection::{self, Close, Line};
 use super::drain::{Control, Ended, Health, Phase};
 use super::limits::Limits;
 use super::listen::{ListenError, listen};
 use super::pulse::Pulse;
+use super::request::Service;
 use super::settings::Settings;
 use super::tls::Tls;
 

@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last: each request on it becomes an arrival, each
+//! One connection, from its first byte to its last: each request on it becomes a request, each
 //! reply goes back, and a patrol looks after it.
 
 use std::convert::Infallible;
@@ -18,11 +18,11 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use toolwright_core::{Fault, FaultClass};
 
 use super::answer::Answer;
-use super::arrival::{Arrival, Service};
 use super::body::RequestBody;
 use super::budget::Budget;
 use super::drain::{Phase, Watch};
 use super::pulse::{Finding, Heads, Pulse};
+use super::request::{HttpRequest, Service};
 use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
 use super::taking::Streams;
@@ -201,7 +201,7 @@ async fn answer<S: Service>(
         service.fail(&head.uri, too_many(most))
     } else {
         let uri = head.uri.clone();
-        let arrival = Arrival {
+        let request = HttpRequest {
             method: head.method,
             uri: head.uri,
             headers: head.headers,
@@ -213,7 +213,7 @@ async fn answer<S: Service>(
         };
         // Boxed, because a connection would otherwise reserve space for it from its first request to
         // its end. A panic fails this request and no other; the panic hook has logged it.
-        let answered = AssertUnwindSafe(Box::pin(service.answer(arrival))).catch_unwind().await;
+        let answered = AssertUnwindSafe(Box::pin(service.answer(request))).catch_unwind().await;
         answered.unwrap_or_else(|_| service.fail(&uri, broken()))
     };
     // What is left of the body will not be read, so the next request on the connection cannot be

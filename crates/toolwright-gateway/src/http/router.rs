@@ -11,15 +11,15 @@ use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
 use toolwright_core::{Fault, FaultClass};
 
 use super::models::Listing;
-use super::{Arrival, Health, Reply, ReplyBody, Service, Share, browser, openapi};
+use super::{Health, HttpRequest, Reply, ReplyBody, Service, Share, browser, openapi};
 use crate::config::listen::is_loopback;
 use crate::gateway::Gateway;
 use crate::key::{Client, Found, Reservation};
-use crate::proxy::ask::Ask;
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
 use crate::proxy::finalizer::Finalizer;
+use crate::proxy::inbound::InboundRequest;
 use crate::proxy::prepare;
 use crate::proxy::responses::lookup::{self, Asker, Lookup};
 use crate::proxy::route::Routes;
@@ -34,26 +34,26 @@ pub struct Router {
 }
 
 impl Service for Router {
-    async fn answer(&self, arrival: Arrival) -> Reply {
+    async fn answer(&self, request: HttpRequest) -> Reply {
         if self.is_local
             && self.gateway.live().keys.is_open()
-            && let Err(fault) = browser::check_host(&arrival.headers, &arrival.uri)
+            && let Err(fault) = browser::check_host(&request.headers, &request.uri)
         {
-            return self.fail(&arrival.uri, fault);
+            return self.fail(&request.uri, fault);
         }
-        match Endpoint::find(arrival.uri.path(), arrival.uri.query()) {
-            Some(endpoint) if arrival.method == Method::POST => {
-                self.exchange(endpoint, arrival).await
+        match Endpoint::find(request.uri.path(), request.uri.query()) {
+            Some(endpoint) if request.method == Method::POST => {
+                self.exchange(endpoint, request).await
             }
             Some(endpoint) => {
                 fault::reply(endpoint.codec, RequestId::random(), wrong_method("POST"))
             }
-            None => match Lookup::find(&arrival.method, &arrival.uri) {
+            None => match Lookup::find(&request.method, &request.uri) {
                 Some(lookup) => {
-                    let found = self.lookup(lookup, arrival).await;
+                    let found = self.lookup(lookup, request).await;
                     found.unwrap_or_else(|fault| say(lookup::DIALECT, fault))
                 }
-                None => self.own(&arrival).await,
+                None => self.own(&request).await,
             },
         }
     }
@@ -69,11 +69,11 @@ impl Router {
         Router { gateway, health, is_local: is_loopback(bound) }
     }
 
-    async fn exchange(&self, mut endpoint: Endpoint, mut arrival: Arrival) -> Reply {
+    async fn exchange(&self, mut endpoint: Endpoint, mut request: HttpRequest) -> Reply {
         let live = self.gateway.live();
-        let found = live.keys.find(&arrival.headers, &arrival.uri);
+        let found = live.keys.find(&request.headers, &request.uri);
         if found.is_ok() {
-            live.keys.strip(&mut arrival.headers);
+            live.keys.strip(&mut request.headers);
             endpoint.retain_query(|_, value| !live.keys.holds(value));
         }
         let caller = found.as_ref().map_or_else(|_| nobody(), |found| found.client.caller());
@@ -82,16 +82,16 @@ impl Router {
             return fault::reply(endpoint.codec, RequestId::random(), fault);
         }
         let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
-        recorder.trace(&arrival.headers);
+        recorder.trace(&request.headers);
         let codec = endpoint.codec;
-        let mut share = arrival.budget.share();
-        match self.ask(found, endpoint, arrival, recorder.id(), &live.routes, &mut share).await {
-            Ok((ask, busy, reservation)) => {
+        let mut share = request.budget.share();
+        match self.ask(found, endpoint, request, recorder.id(), &live.routes, &mut share).await {
+            Ok((inbound, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.keep);
                 recorder.set_reservation(reservation);
-                let finalizer = Finalizer::new(recorder, Arc::clone(&ask.client), keep, share);
-                let exchange = Exchange::new(ask, routes, finalizer, busy);
+                let finalizer = Finalizer::new(recorder, Arc::clone(&inbound.client), keep, share);
+                let exchange = Exchange::new(inbound, routes, finalizer, busy);
                 let pending_turns = Arc::clone(&self.gateway.pending_turns);
                 let runs = Arc::clone(&self.gateway.runs);
                 let exchange = exchange.with_tools(Arc::clone(&live.tools), pending_turns, runs);
@@ -107,17 +107,17 @@ impl Router {
         &self,
         found: Result<Found, Fault>,
         endpoint: Endpoint,
-        arrival: Arrival,
+        request: HttpRequest,
         id: RequestId,
         routes: &Routes,
         share: &mut Share,
-    ) -> Result<(Ask, BusySpan, Option<Reservation>), Fault> {
+    ) -> Result<(InboundRequest, BusySpan, Option<Reservation>), Fault> {
         let found = found?;
         if found.carrier.is_none() {
-            browser::check_origin(&arrival.headers)?;
+            browser::check_origin(&request.headers)?;
         }
-        found.client.admit(arrival.started)?;
-        let Arrival { headers, body, budget, .. } = arrival;
+        found.client.admit(request.started)?;
+        let HttpRequest { headers, body, budget, .. } = request;
         let mut body = body.read().await?;
         let busy = BusySpan::start();
         if found.is_in(&body) {
@@ -126,48 +126,48 @@ impl Router {
             body = share.hold(found.mask(&body));
         }
         let reading = prepare::reading(&endpoint, &body, routes, share);
-        let mut ask = Ask::new(id, endpoint, headers, body, found, reading)?;
-        self.gateway.responses.resolve(&mut ask, budget.share()).await?;
-        let reservation = ask.reserve(Instant::now())?;
-        Ok((ask, busy, reservation))
+        let mut inbound = InboundRequest::new(id, endpoint, headers, body, found, reading)?;
+        self.gateway.responses.resolve(&mut inbound, budget.share()).await?;
+        let reservation = inbound.reserve(Instant::now())?;
+        Ok((inbound, busy, reservation))
     }
 
     /// A stored response, or what is to be done with it.
-    async fn lookup(&self, mut lookup: Lookup, mut arrival: Arrival) -> Result<Reply, Fault> {
+    async fn lookup(&self, mut lookup: Lookup, mut request: HttpRequest) -> Result<Reply, Fault> {
         let live = self.gateway.live();
-        let Found { client, carrier, .. } = live.keys.find(&arrival.headers, &arrival.uri)?;
+        let Found { client, carrier, .. } = live.keys.find(&request.headers, &request.uri)?;
         if carrier.is_none() {
-            browser::check_origin(&arrival.headers)?;
+            browser::check_origin(&request.headers)?;
         }
-        live.keys.strip(&mut arrival.headers);
+        live.keys.strip(&mut request.headers);
         lookup.retain_query(|_, value| !live.keys.holds(value));
         let asker = Asker {
             client: &client,
-            credential: ClientCredential::from_headers(&arrival.headers),
-            headers: &arrival.headers,
-            share: arrival.budget.share(),
+            credential: ClientCredential::from_headers(&request.headers),
+            headers: &request.headers,
+            share: request.budget.share(),
         };
         let remote = |id: &str| live.routes.remote(id);
         self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
     /// Our own endpoints.
-    async fn own(&self, arrival: &Arrival) -> Reply {
-        let path = arrival.uri.path();
-        let answered = match (&arrival.method, path) {
+    async fn own(&self, request: &HttpRequest) -> Reply {
+        let path = request.uri.path();
+        let answered = match (&request.method, path) {
             (&Method::GET | &Method::HEAD, "/healthz") => Ok(self.health.healthz()),
             (&Method::GET | &Method::HEAD, "/readyz") => Ok(self.readyz()),
             (&Method::GET | &Method::HEAD, "/openapi.json") => Ok(openapi::reply()),
-            (&Method::GET | &Method::HEAD, "/metrics") => self.metrics(arrival),
+            (&Method::GET | &Method::HEAD, "/metrics") => self.metrics(request),
             (&Method::GET | &Method::HEAD, _) => match path.strip_prefix(LOSSES) {
-                Some(id) => self.losses(id, arrival).await,
-                None => self.models(arrival),
+                Some(id) => self.losses(id, request).await,
+                None => self.models(request),
             },
-            _ if is_own(arrival) => Err(wrong_method("GET")),
+            _ if is_own(request) => Err(wrong_method("GET")),
             _ => Err(nowhere()),
         };
         answered.unwrap_or_else(|fault| {
-            let listing = Listing::find(path, &arrival.headers);
+            let listing = Listing::find(path, &request.headers);
             let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
             say(dialect, fault)
         })
@@ -181,16 +181,16 @@ impl Router {
         }
     }
 
-    fn metrics(&self, arrival: &Arrival) -> Result<Reply, Fault> {
-        self.client(arrival)?;
+    fn metrics(&self, request: &HttpRequest) -> Result<Reply, Fault> {
+        self.client(request)?;
         let mut reply = Reply::new(ReplyBody::full(self.gateway.telemetry.prometheus()));
         let kind = HeaderValue::from_static(METRICS);
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
         Ok(reply)
     }
 
-    async fn losses(&self, id: &str, arrival: &Arrival) -> Result<Reply, Fault> {
-        let client = self.client(arrival)?;
+    async fn losses(&self, id: &str, request: &HttpRequest) -> Result<Reply, Fault> {
+        let client = self.client(request)?;
         let found = match id.parse() {
             Ok(id) => self.gateway.telemetry.losses(id, &client.caller()).await,
             Err(_) => Ok(None),
@@ -207,26 +207,26 @@ impl Router {
         })
     }
 
-    fn models(&self, arrival: &Arrival) -> Result<Reply, Fault> {
-        let path = arrival.uri.path();
-        let Some(listing) = Listing::find(path, &arrival.headers) else { return Err(nowhere()) };
-        let client = self.client(arrival)?;
+    fn models(&self, request: &HttpRequest) -> Result<Reply, Fault> {
+        let path = request.uri.path();
+        let Some(listing) = Listing::find(path, &request.headers) else { return Err(nowhere()) };
+        let client = self.client(request)?;
         let mut names = self.gateway.live().routes.names();
         names.retain(|name| client.may_use(name, name));
         Ok(fault::document(&listing.document(&names)?))
     }
 
-    fn client(&self, arrival: &Arrival) -> Result<Arc<Client>, Fault> {
-        Ok(self.gateway.live().keys.find(&arrival.headers, &arrival.uri)?.client)
+    fn client(&self, request: &HttpRequest) -> Result<Arc<Client>, Fault> {
+        Ok(self.gateway.live().keys.find(&request.headers, &request.uri)?.client)
     }
 }
 
 /// Whether there is something at a path, if it is asked for by the right method.
-fn is_own(arrival: &Arrival) -> bool {
-    let path = arrival.uri.path();
+fn is_own(request: &HttpRequest) -> bool {
+    let path = request.uri.path();
     matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics")
         || path.starts_with(LOSSES)
-        || Listing::find(path, &arrival.headers).is_some()
+        || Listing::find(path, &request.headers).is_some()
 }
 
 /// Where reports of losses are.

@@ -19,7 +19,7 @@ pub struct Endpoint {
     /// The query without a credential, if the vendor's path has one
     pub query: Option<String>,
     /// The model and the wish for a stream, where the path says them
-    pub said: Option<Said>,
+    pub target: Option<PathTarget>,
     /// What is asked
     pub purpose: Purpose,
 }
@@ -49,7 +49,7 @@ impl Purpose {
 
 /// What a path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct PathTarget {
     /// The model, unescaped
     pub model: String,
     /// Whether a stream is wanted
@@ -91,18 +91,18 @@ impl Endpoint {
         let fixed = FIXED.iter().find(|(fixed, dialect, alone)| {
             *fixed == own && prefix.map_or(*alone == Alone::Yes, |prefix| prefix == *dialect)
         });
-        let (dialect, said) = if let Some((_, dialect, _)) = fixed {
+        let (dialect, target) = if let Some((_, dialect, _)) = fixed {
             (*dialect, None)
         } else {
-            let (dialect, said) = bedrock(own).or_else(|| gemini(own))?;
-            (dialect, Some(said))
+            let (dialect, target) = bedrock(own).or_else(|| gemini(own))?;
+            (dialect, Some(target))
         };
         if prefix.is_some_and(|prefix| prefix != dialect) {
             return None;
         }
         let query = query.map(without_key).filter(|query| !query.is_empty());
         let (codec, purpose) = (dialect.codec()?, Purpose::of(own));
-        Some(Endpoint { dialect, codec, path: own.to_owned(), query, said, purpose })
+        Some(Endpoint { dialect, codec, path: own.to_owned(), query, target, purpose })
     }
 
     /// Removes what is not wanted from the query, by unescaped name and value.
@@ -162,9 +162,9 @@ impl Endpoint {
 
     /// The path with its query, with another model where the path names one.
     pub fn address_for(&self, model: &str) -> String {
-        match &self.said {
-            Some(said) if said.model != model => {
-                let (start, end) = said.place;
+        match &self.target {
+            Some(target) if target.model != model => {
+                let (start, end) = target.place;
                 let (before, after) = (&self.path[..start], &self.path[end..]);
                 self.with_query(format!("{before}{}{after}", percent::encode(model)))
             }
@@ -190,7 +190,7 @@ fn split(path: &str) -> (Option<Dialect>, &str) {
 }
 
 /// `/model/{model}/converse[-stream]`
-fn bedrock(path: &str) -> Option<(Dialect, Said)> {
+fn bedrock(path: &str) -> Option<(Dialect, PathTarget)> {
     const START: &str = "/model/";
     let (model, verb) = path.strip_prefix(START)?.rsplit_once('/')?;
     let stream = match verb {
@@ -198,12 +198,12 @@ fn bedrock(path: &str) -> Option<(Dialect, Said)> {
         "converse-stream" => true,
         _ => return None,
     };
-    Some((Dialect::Bedrock, said(model, START.len(), stream)?))
+    Some((Dialect::Bedrock, target(model, START.len(), stream)?))
 }
 
 /// `/{version}/models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`; at Vertex
 /// the publisher stands before `models`, and the project and location before that.
-fn gemini(path: &str) -> Option<(Dialect, Said)> {
+fn gemini(path: &str) -> Option<(Dialect, PathTarget)> {
     const BEFORE: &str = "models/";
     const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1beta1/"];
     let version = VERSIONS.iter().find(|version| path.starts_with(**version))?;
@@ -217,7 +217,7 @@ fn gemini(path: &str) -> Option<(Dialect, Said)> {
     if !is_resource(rest.get(version.len()..start - BEFORE.len())?) {
         return None;
     }
-    Some((Dialect::Gemini, said(&rest[start..], start, stream)?))
+    Some((Dialect::Gemini, target(&rest[start..], start, stream)?))
 }
 
 /// Whether a path is nothing, or a publisher of Vertex with the project and location before it.
@@ -260,9 +260,9 @@ pub(super) fn leads_elsewhere(path: &str) -> bool {
     true
 }
 
-fn said(model: &str, start: usize, stream: bool) -> Option<Said> {
+fn target(model: &str, start: usize, stream: bool) -> Option<PathTarget> {
     let place = (start, start + model.len());
-    (!model.is_empty()).then(|| Said { model: percent::decode(model), stream, place })
+    (!model.is_empty()).then(|| PathTarget { model: percent::decode(model), stream, place })
 }
 
 /// A query without the credential that Google's clients may put there.

@@ -21,13 +21,13 @@ use toolwright_core::frame::Framing;
 use toolwright_core::translate::{Options, StreamReader};
 use toolwright_core::{Fault, Json, Request, Response};
 
-use super::ask::Ask;
 use super::coalescing::CoalescingBody;
 use super::collect;
 use super::effects::Effects;
 use super::endpoint::Purpose;
 use super::fallback::Fallback;
 use super::finalizer::Finalizer;
+use super::inbound::InboundRequest;
 use super::pending_turns::PendingTurns;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::responses::ResponseStore;
@@ -44,7 +44,7 @@ use crate::tools::Tools;
 
 /// An exchange under way.
 pub struct Exchange {
-    ask: Arc<Ask>,
+    inbound: Arc<InboundRequest>,
     /// The parsed body of the request, until it is decoded
     parsed: Option<Json>,
     routes: Arc<Routes>,
@@ -73,16 +73,16 @@ enum Answer {
 impl Exchange {
     /// Creates the exchange of a request that the gateway works on since the start of `busy`.
     pub fn new(
-        mut ask: Ask,
+        mut inbound: InboundRequest,
         routes: Arc<Routes>,
         mut finalizer: Finalizer,
         busy: BusySpan,
     ) -> Exchange {
-        finalizer.recorder.set_request(&ask.model, ask.stream, &ask.received);
+        finalizer.recorder.set_request(&inbound.model, inbound.stream, &inbound.received);
         finalizer.recorder.work(busy);
         Exchange {
-            parsed: ask.parsed.take(),
-            ask: Arc::new(ask),
+            parsed: inbound.parsed.take(),
+            inbound: Arc::new(inbound),
             routes,
             finalizer,
             tools: Arc::default(),
@@ -107,16 +107,16 @@ impl Exchange {
     /// With a store for answers that the client may refer to.
     #[must_use]
     pub fn with_responses(mut self, store: Arc<ResponseStore>) -> Exchange {
-        self.finalizer.capture = Capture::new(store, &self.ask);
+        self.finalizer.capture = Capture::new(store, &self.inbound);
         self
     }
 
     /// Answers it.
     pub async fn run(mut self) -> Reply {
-        if self.ask.endpoint.purpose != Purpose::Generate {
+        if self.inbound.endpoint.purpose != Purpose::Generate {
             return self.inquire().await;
         }
-        match self.tools.wanted(&self.ask) {
+        match self.tools.wanted(&self.inbound) {
             Ok(None) => {}
             Ok(Some(toolbox)) => return self.run_tools(toolbox).await,
             Err(fault) => return self.fail(fault.into()),
@@ -140,7 +140,7 @@ impl Exchange {
 
     /// Who may answer, in order.
     fn candidates(&self) -> Result<Vec<Candidate>, Fault> {
-        let (client, said) = (&self.ask.client, &self.ask.model);
+        let (client, said) = (&self.inbound.client, &self.inbound.model);
         let mut candidates = self.routes.find(said)?;
         candidates.retain(|candidate| client.may_use(said, &candidate.name()));
         if candidates.is_empty() {
@@ -170,8 +170,8 @@ impl Exchange {
         let remote = match &candidate.place {
             Place::Offline => {
                 self.finalizer.recorder.set_upstream(candidate.upstream(), None);
-                self.ask.state.check(None, false).map_err(Failure::unfit)?;
-                self.room(self.ask.weight()).await?;
+                self.inbound.state.check(None, false).map_err(Failure::unfit)?;
+                self.room(self.inbound.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
             Place::Remote(remote) => remote,
@@ -181,7 +181,7 @@ impl Exchange {
         let context = self.finalizer.recorder.attempt_context();
         let mut waiting = self.finalizer.recorder.wait();
         let attempts = |attempt| waiting.add_attempt(attempt);
-        let sent = send::send(&self.ask, remote, &prepared, patience, context, attempts).await;
+        let sent = send::send(&self.inbound, remote, &prepared, patience, context, attempts).await;
         drop(waiting);
         Ok(match prepared.way {
             Way::Untouched => {
@@ -192,9 +192,9 @@ impl Exchange {
                 self.finalizer.recorder.set_untouched(false);
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
-                let asked = prepare::asked(&self.ask, &self.ask.read(None)?);
+                let asked = prepare::asked(&self.inbound, &self.inbound.read(None)?);
                 let options = Options { reply_context: asked, ..Options::default() };
-                let translation = Translation::local(self.ask.endpoint.codec, options);
+                let translation = Translation::local(self.inbound.endpoint.codec, options);
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
             Way::Translated(mut translation) => {
@@ -202,7 +202,8 @@ impl Exchange {
                 self.finalizer.recorder.set_request_report(report);
                 let incoming = sent?;
                 drop(prepared.body);
-                if self.ask.stream && whole::is_stream(translation.upstream, &incoming.headers) {
+                if self.inbound.stream && whole::is_stream(translation.upstream, &incoming.headers)
+                {
                     return Ok(Answer::Translated(incoming, translation));
                 }
                 Answer::Whole(Box::new(self.collect(remote, incoming).await?), translation)
@@ -213,16 +214,16 @@ impl Exchange {
     /// Whether an answer comes in the other form than the one that was asked for: then it cannot
     /// pass as it is.
     fn is_other(&self, incoming: &Incoming) -> bool {
-        let codec = self.ask.endpoint.codec;
-        let array = self.ask.stream && self.ask.endpoint.framing() == Framing::Array;
-        !array && whole::is_other(codec, &incoming.headers, self.ask.stream)
+        let codec = self.inbound.endpoint.codec;
+        let array = self.inbound.stream && self.inbound.endpoint.framing() == Framing::Array;
+        !array && whole::is_other(codec, &incoming.headers, self.inbound.stream)
     }
 
     /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read
     /// somebody else may be asked.
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
         // A stream is made from what is read, for as long as the client takes it.
-        let few = if self.ask.stream { 0 } else { SMALL };
+        let few = if self.inbound.stream { 0 } else { SMALL };
         let waiting = self.finalizer.recorder.wait();
         let collected = collect::collect(remote, incoming, few, &mut self.finalizer.share).await;
         drop(waiting);
@@ -238,29 +239,30 @@ impl Exchange {
         remote: &Remote,
         candidate: &Candidate,
     ) -> Result<Prepared, Box<Failure>> {
-        let untouched = prepare::is_native(&self.ask, remote, candidate);
-        self.ask.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
+        let untouched = prepare::is_native(&self.inbound, remote, candidate);
+        self.inbound.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
         self.finalizer.recorder.set_untouched(untouched);
         if untouched {
             self.parsed = None;
-            self.room(self.ask.copied_for(&candidate.model)).await?;
-            return Ok(prepare::untouched(&self.ask, &candidate.model));
+            self.room(self.inbound.copied_for(&candidate.model)).await?;
+            return Ok(prepare::untouched(&self.inbound, &candidate.model));
         }
         // There is room for a body that is parsed already.
-        if self.parsed.is_none() && self.ask.body.len() > SMALL {
-            self.room(self.ask.weight()).await?;
+        if self.parsed.is_none() && self.inbound.body.len() > SMALL {
+            self.room(self.inbound.weight()).await?;
         }
         let request = self.read()?;
-        let options = Options { changed: self.ask.state.edited, ..Options::default() };
+        let options = Options { changed: self.inbound.state.edited, ..Options::default() };
         let keep = self.finalizer.keep();
-        let prepared = prepare::translated(&self.ask, request, remote, candidate, keep, options)?;
+        let prepared =
+            prepare::translated(&self.inbound, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
     }
 
     /// Decodes the request.
     fn read(&mut self) -> Result<Request, Fault> {
-        self.ask.read(self.parsed.take())
+        self.inbound.read(self.parsed.take())
     }
 
     /// Has room for so much besides the bytes of the request. Somebody else may need less.
@@ -270,13 +272,13 @@ impl Exchange {
 
     /// The answer of a model of our own.
     async fn local(mut self, model: &Model, request: Request) -> Reply {
-        let asked = prepare::asked(&self.ask, &request);
-        let codec = self.ask.endpoint.codec;
+        let asked = prepare::asked(&self.inbound, &request);
+        let codec = self.inbound.endpoint.codec;
         let options =
-            Options { strict: self.ask.strict, reply_context: asked, ..Options::default() };
+            Options { strict: self.inbound.strict, reply_context: asked, ..Options::default() };
         let translation = Translation::local(codec, options);
         let waiting = self.finalizer.recorder.wait();
-        if self.ask.stream {
+        if self.inbound.stream {
             let events = model.stream(request).await;
             drop(waiting);
             return match events {

@@ -26,9 +26,9 @@ use toolwright_core::profile::Profile;
 use toolwright_core::translate::{Options, Report};
 use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 
-use super::ask::Ask;
 use super::collect;
 use super::fallback::Fallback;
+use super::inbound::InboundRequest;
 use super::keep::Keep;
 use super::prepare::{self, Way};
 use super::route::{Candidate, Place};
@@ -39,7 +39,7 @@ use crate::telemetry::RunRecord;
 
 /// A model that falls back to the next candidate of a request.
 pub struct FallbackModel {
-    ask: Arc<Ask>,
+    inbound: Arc<InboundRequest>,
     candidates: Vec<Candidate>,
     keep: Arc<Keep>,
     run_record: RunRecord,
@@ -54,19 +54,27 @@ pub struct FallbackModel {
 impl FallbackModel {
     /// Creates a model of one or more candidates.
     pub fn new(
-        ask: Arc<Ask>,
+        inbound: Arc<InboundRequest>,
         candidates: Vec<Candidate>,
         keep: Arc<Keep>,
         run_record: RunRecord,
         share: Share,
     ) -> FallbackModel {
         let (first, ids) = (AtomicUsize::new(0), Arc::default());
-        FallbackModel { ask, candidates, keep, run_record, share: Mutex::new(share), first, ids }
+        FallbackModel {
+            inbound,
+            candidates,
+            keep,
+            run_record,
+            share: Mutex::new(share),
+            first,
+            ids,
+        }
     }
 
     /// Converts it into the model of a run.
     pub fn model(self) -> Model {
-        let name = self.ask.model.clone();
+        let name = self.inbound.model.clone();
         Model::with_upstream(self, name)
     }
 
@@ -92,24 +100,24 @@ impl FallbackModel {
         mut request: Request,
         patience: Duration,
     ) -> Result<EventStream, Box<Failure>> {
-        request.stream = Some(self.ask.stream);
+        request.stream = Some(self.inbound.stream);
         let remote = match &candidate.place {
             Place::Offline => {
-                self.ask.state.check(None, false).map_err(Failure::unfit)?;
+                self.inbound.state.check(None, false).map_err(Failure::unfit)?;
                 self.run_record.set_upstream(candidate.upstream(), None);
                 return Ok(Model::offline().stream(request).await?);
             }
             Place::Remote(remote) => remote,
         };
-        self.ask.state.check(Some(remote), false).map_err(Failure::unfit)?;
+        self.inbound.state.check(Some(remote), false).map_err(Failure::unfit)?;
         self.run_record.set_upstream(remote.id(), Some(remote.codec()));
-        let (ask, keep) = (&*self.ask, &*self.keep);
+        let (inbound, keep) = (&*self.inbound, &*self.keep);
         // It is no longer as the client said it.
         let options = Options { changed: true, ..Options::default() };
-        let prepared = prepare::translated(ask, request, remote, candidate, keep, options)?;
+        let prepared = prepare::translated(inbound, request, remote, candidate, keep, options)?;
         let context = self.run_record.attempt_context();
         let attempts = |attempt| self.run_record.add_attempt(attempt);
-        let incoming = send::send(ask, remote, &prepared, patience, context, attempts).await?;
+        let incoming = send::send(inbound, remote, &prepared, patience, context, attempts).await?;
         let report = match prepared.way {
             Way::Translated(translation) => translation.report,
             Way::Untouched => Report::default(),
@@ -125,7 +133,7 @@ impl FallbackModel {
         incoming: Incoming,
         report: &Report,
     ) -> Result<EventStream, Fault> {
-        if self.ask.stream && !whole::is_other(remote.codec(), &incoming.headers, true) {
+        if self.inbound.stream && !whole::is_other(remote.codec(), &incoming.headers, true) {
             return remote.decode_stream(incoming, report).await;
         }
         let mut share = self.share.lock().await;
@@ -147,8 +155,8 @@ impl Upstream for FallbackModel {
         let taken = calls.filter_map(|call| call.id.clone()).collect();
         async move {
             let events = self.answer(&request).await?;
-            let stem = format!("call_{:016x}", self.ask.id.bits() & u128::from(u64::MAX));
-            let client = self.ask.endpoint.codec.profile(&Target::default());
+            let stem = format!("call_{:016x}", self.inbound.id.bits() & u128::from(u64::MAX));
+            let client = self.inbound.endpoint.codec.profile(&Target::default());
             let naming = Naming { events, taken, stem, made: Arc::clone(&self.ids), client };
             Ok(Box::pin(naming) as EventStream)
         }

@@ -13,7 +13,7 @@ use http::HeaderMap;
 use toolwright::call::canonical;
 use toolwright_core::{Fault, FaultClass, Json};
 
-use super::ask::Ask;
+use super::inbound::InboundRequest;
 use crate::tools;
 
 /// How long a run is saved for clients that name it by a key of theirs.
@@ -46,9 +46,9 @@ pub enum Attempt {
 
 impl Identity {
     /// Of a request, if another may be an attempt at the same.
-    pub fn of(ask: &Ask) -> Result<Option<Identity>, Fault> {
-        let Some((mark, attempt)) = mark(&ask.headers) else { return Ok(None) };
-        let digest = digest(ask)?;
+    pub fn of(inbound: &InboundRequest) -> Result<Option<Identity>, Fault> {
+        let Some((mark, attempt)) = mark(&inbound.headers) else { return Ok(None) };
+        let digest = digest(inbound)?;
         let (name, window) = match mark {
             Mark::Key(key) => (hash(&["key", key]), KEYED),
             Mark::Invocation(id) => (hash(&["invocation", id, &digest]), UNKEYED),
@@ -79,13 +79,13 @@ fn mark(headers: &HeaderMap) -> Option<(Mark<'_>, Attempt)> {
 
 /// The hash of where a request is posted to, the tools that it names, and its body, however that is
 /// spelled.
-fn digest(ask: &Ask) -> Result<String, Fault> {
-    let body = Json::parse_bytes(&ask.received).ok();
+fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
+    let body = Json::parse_bytes(&inbound.received).ok();
     let body = body.as_ref().and_then(Json::as_object).map(canonical).ok_or_else(|| {
         Fault::new(FaultClass::Invalid, "The body is not a JSON object. Send one, whole.")
     })?;
-    let tools = ask.headers.get(tools::HEADER).and_then(|value| value.to_str().ok());
-    Ok(hash(&[&ask.endpoint.address(), tools.unwrap_or_default(), &body]))
+    let tools = inbound.headers.get(tools::HEADER).and_then(|value| value.to_str().ok());
+    Ok(hash(&[&inbound.endpoint.address(), tools.unwrap_or_default(), &body]))
 }
 
 /// The hash of some texts, each with its length, so that none runs into the next.

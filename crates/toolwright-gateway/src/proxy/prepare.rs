@@ -13,9 +13,9 @@ use toolwright_core::json::guess_string;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
-use super::ask::{Ask, Reading};
 use super::endpoint::Endpoint;
 use super::headers;
+use super::inbound::{InboundRequest, Reading};
 use super::keep::Keep;
 use super::route::{Candidate, Place, Routes};
 use super::send::Failure;
@@ -86,7 +86,7 @@ impl Translation {
 /// Chooses how to read a body: whole, if it will probably be translated and there is memory for it now.
 /// The model is guessed before it is known; a wrong guess costs time and nothing else.
 pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Share) -> Reading {
-    let said = endpoint.said.as_ref().map(|said| said.model.as_str());
+    let said = endpoint.target.as_ref().map(|said| said.model.as_str());
     let model = said.or_else(|| guess_string(body, "model"));
     let candidates = model.and_then(|model| routes.find(model).ok()).unwrap_or_default();
     let translates = candidates.first().is_some_and(|first| match &first.place {
@@ -106,44 +106,44 @@ fn has_same_dialect(endpoint: &Endpoint, remote: &Remote, candidate: &Candidate)
 }
 
 /// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
-pub fn is_native(ask: &Ask, remote: &Remote, candidate: &Candidate) -> bool {
-    let same = has_same_dialect(&ask.endpoint, remote, candidate);
+pub fn is_native(inbound: &InboundRequest, remote: &Remote, candidate: &Candidate) -> bool {
+    let same = has_same_dialect(&inbound.endpoint, remote, candidate);
     let model = &candidate.model;
-    let renames = ask.model == *model || ask.can_rename();
-    same && !ask.state.edited && speaks_version(ask, remote) && renames
+    let renames = inbound.model == *model || inbound.can_rename();
+    same && !inbound.state.edited && speaks_version(inbound, remote) && renames
 }
 
 /// The bytes as they came.
-pub fn untouched(ask: &Ask, model: &str) -> Prepared {
+pub fn untouched(inbound: &InboundRequest, model: &str) -> Prepared {
     Prepared {
-        path: ask.endpoint.address_for(model),
-        headers: headers::onward(&ask.headers),
-        body: ask.body_for(model),
+        path: inbound.endpoint.address_for(model),
+        headers: headers::onward(&inbound.headers),
+        body: inbound.body_for(model),
         way: Way::Untouched,
     }
 }
 
 /// A request fitted to an upstream and written in its words.
 pub fn translated(
-    ask: &Ask,
+    inbound: &InboundRequest,
     mut request: Request,
     remote: &Remote,
     candidate: &Candidate,
     keep: &Keep,
     options: Options,
 ) -> Result<Prepared, Box<Failure>> {
-    let client = ask.endpoint.codec;
-    let asked = asked(ask, &request);
+    let client = inbound.endpoint.codec;
+    let asked = asked(inbound, &request);
     request.model = Some(candidate.model.clone());
     let version = remote.version().map(str::to_owned);
     let overrides = candidate.overrides.clone();
     let think_tags = Some(remote.has_think_tags());
-    let strict = ask.strict;
+    let strict = inbound.strict;
     let mut options =
         Options { strict, version, reply_context: asked, overrides, think_tags, ..options };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
-    keep.recall(ask.client.name(), &translator, &mut request, Instant::now());
+    keep.recall(inbound.client.name(), &translator, &mut request, Instant::now());
     let Translated { mut value, report } = translator.send(request).map_err(unfit)?;
     upstream.ask_for_usage(&mut value);
     options.aliases = report.aliases.clone();
@@ -151,7 +151,7 @@ pub fn translated(
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     });
     // Most bodies are about as long in one dialect as in the other.
-    let mut body = String::with_capacity(ask.body.len());
+    let mut body = String::with_capacity(inbound.body.len());
     value.body.write_to(&mut body);
     Ok(Prepared {
         path: value.path,
@@ -162,22 +162,22 @@ pub fn translated(
 }
 
 /// What the reply must know of a request.
-pub fn asked(ask: &Ask, request: &Request) -> ReplyContext {
+pub fn asked(inbound: &InboundRequest, request: &Request) -> ReplyContext {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Calls that a client may return without ids are identified by the conversation before them.
-    let nameless = !ask.endpoint.codec.profile(&Target::default()).ids.required;
+    let nameless = !inbound.endpoint.codec.profile(&Target::default()).ids.required;
     let conversation =
         (nameless && !request.tools.is_empty()).then(|| ConversationDigest::of(request));
-    let mut asked = ask.endpoint.codec.reply_context(request);
+    let mut asked = inbound.endpoint.codec.reply_context(request);
     // The request no longer says it once it is resolved.
-    if let Some(previous) = &ask.state.previous {
+    if let Some(previous) = &inbound.state.previous {
         asked.echo.insert("previous_response_id", previous.as_str());
     }
     ReplyContext {
         conversation,
-        model: Some(ask.model.clone()),
+        model: Some(inbound.model.clone()),
         created: since.as_secs(),
-        id: Some(reply_id(ask.endpoint.dialect, ask.id)),
+        id: Some(reply_id(inbound.endpoint.dialect, inbound.id)),
         ..asked
     }
 }
@@ -214,8 +214,8 @@ fn reply_id(dialect: Dialect, id: RequestId) -> String {
 }
 
 /// Whether an upstream takes the version that the client speaks.
-fn speaks_version(ask: &Ask, remote: &Remote) -> bool {
-    let spoken = ask.headers.get("anthropic-version").and_then(|value| value.to_str().ok());
+fn speaks_version(inbound: &InboundRequest, remote: &Remote) -> bool {
+    let spoken = inbound.headers.get("anthropic-version").and_then(|value| value.to_str().ok());
     match (spoken, remote.version()) {
         (Some(spoken), Some(own)) => spoken == own,
         _ => true,

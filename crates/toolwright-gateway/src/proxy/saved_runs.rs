@@ -21,8 +21,8 @@ use toolwright_core::{Fault, FaultClass};
 
 pub use record::Record;
 
-use super::ask::Ask;
 use super::identity::{Attempt, Identity};
+use super::inbound::InboundRequest;
 use super::weight::weight;
 use crate::http::Share;
 
@@ -125,11 +125,11 @@ impl SavedRuns {
     /// share makes room for what was saved.
     pub async fn claim(
         self: &Arc<SavedRuns>,
-        ask: &Ask,
+        inbound: &InboundRequest,
         mut share: Share,
     ) -> Result<Option<Claim>, Fault> {
-        let Some(identity) = Identity::of(ask)? else { return Ok(None) };
-        let scope = Scope { owner: ask.client.name().into(), kind: KIND };
+        let Some(identity) = Identity::of(inbound)? else { return Ok(None) };
+        let scope = Scope { owner: inbound.client.name().into(), kind: KIND };
         let queue = self.enqueue(scope, identity);
         let guard = Arc::clone(&queue.lock).lock_owned().await;
         let found = queue.find(&mut share).await?;

@@ -1,4 +1,4 @@
-//! A prepared request to its upstream, as often as it takes and may.
+//! Sends a prepared request to its upstream, with retries.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
@@ -10,34 +10,34 @@ use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
 use toolwright_core::{Fault, FaultClass, Json};
 
-use super::ask::Ask;
 use super::headers;
+use super::inbound::InboundRequest;
 use super::prepare::Prepared;
 use super::weight::SMALL;
 use crate::telemetry::record::Attempt;
 use crate::telemetry::{AttemptContext, trace};
 
-/// Why an upstream gave no answer.
+/// Why an upstream did not answer.
 pub struct Failure {
-    /// What it said, or what went wrong on the way
+    /// The fault, decoded from the reply or raised on the way
     pub fault: Fault,
-    /// Its own words, if it said something
-    pub said: Option<Said>,
-    /// Where it is at fault
+    /// The reply, if there was one
+    pub error: Option<UpstreamError>,
+    /// What the failure depends on
     blame: Blame,
 }
 
-/// What would have to be another for an answer.
+/// What a failure depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Blame {
-    /// What the fault's class says
+    /// The class of the fault
     Class,
-    /// The upstream: the request cannot be said to this one
+    /// The upstream, whose dialect cannot express the request
     Pair,
 }
 
-/// A reply that is no answer, as it came.
-pub struct Said {
+/// The error reply of an upstream, as it was received.
+pub struct UpstreamError {
     /// Its status
     pub status: StatusCode,
     /// Its headers
@@ -47,9 +47,9 @@ pub struct Said {
 }
 
 impl Failure {
-    /// A request that cannot be said to this upstream, and perhaps to another.
+    /// Creates the failure of a request that this upstream cannot take, but another one may.
     pub fn unfit(fault: Fault) -> Box<Failure> {
-        Box::new(Failure { fault, said: None, blame: Blame::Pair })
+        Box::new(Failure { fault, error: None, blame: Blame::Pair })
     }
 
     /// Whether the upstream was not asked, because the request does not fit it.
@@ -57,7 +57,7 @@ impl Failure {
         self.blame == Blame::Pair
     }
 
-    /// Whether nobody else needs to be asked: the request itself is at fault.
+    /// Whether the request itself is at fault, so that no other upstream is asked.
     pub fn is_final(&self) -> bool {
         !self.is_unfit() && matches!(self.fault.class, FaultClass::Invalid | FaultClass::TooLarge)
     }
@@ -65,18 +65,17 @@ impl Failure {
 
 impl From<Fault> for Box<Failure> {
     fn from(fault: Fault) -> Box<Failure> {
-        Box::new(Failure { fault, said: None, blame: Blame::Class })
+        Box::new(Failure { fault, error: None, blame: Blame::Class })
     }
 }
 
-/// The longest failure that is read. It is not weighed.
-const LONGEST: usize = SMALL;
+/// Maximum size in bytes of an error reply that is read. No memory is reserved for it.
+const MAX_ERROR_BODY: usize = SMALL;
 
-/// Sends until there is an answer, or a failure that is not to be tried again: at once, or after a
-/// wait for which there is patience. Each attempt is noted when it ends, or is given up because the
-/// client left.
+/// Sends a request until there is an answer or a failure that is not retried. Retries that would wait
+/// longer than `patience` are not made. Each attempt is recorded when it ends or the client disconnects.
 pub async fn send(
-    ask: &Ask,
+    inbound: &InboundRequest,
     remote: &Remote,
     prepared: &Prepared,
     patience: Duration,
@@ -96,14 +95,14 @@ pub async fn send(
             fault: None,
             add: &mut add_attempt,
         };
-        let sent = once(ask, remote, prepared, parent).await;
+        let sent = once(inbound, remote, prepared, parent).await;
         attempt.fault = sent.as_ref().err().map(|failure| failure.fault.class);
         drop(attempt);
         let failure = match sent {
             Ok(incoming) => return Ok(incoming),
             Err(failure) => failure,
         };
-        let headers = failure.said.as_ref().map(|said| &said.headers);
+        let headers = failure.error.as_ref().map(|error| &error.headers);
         let hint = headers.map(|headers| RetryHint::from_headers(headers, SystemTime::now()));
         match retry.after_reply(&failure.fault, hint.unwrap_or_default()) {
             Verdict::Wait(wait) if wait <= patience => tokio::time::sleep(wait).await,
@@ -112,7 +111,7 @@ pub async fn send(
     }
 }
 
-/// An attempt under way, noted when it ends.
+/// An attempt under way, recorded when it is dropped.
 struct Attempting<'a, N: FnMut(Attempt)> {
     upstream: &'a str,
     context: AttemptContext,
@@ -130,7 +129,7 @@ impl<N: FnMut(Attempt)> Drop for Attempting<'_, N> {
 }
 
 async fn once(
-    ask: &Ask,
+    inbound: &InboundRequest,
     remote: &Remote,
     prepared: &Prepared,
     parent: Option<HeaderValue>,
@@ -140,7 +139,7 @@ async fn once(
         path: prepared.path.clone(),
         headers: prepared.headers.clone(),
         body: prepared.body.clone(),
-        client: ask.credential.clone(),
+        client: inbound.credential.clone(),
     };
     if let Some(parent) = parent {
         outgoing.headers.insert(trace::HEADER, parent);
@@ -149,11 +148,11 @@ async fn once(
     if incoming.status.is_success() { Ok(incoming) } else { Err(refusal(remote, incoming).await) }
 }
 
-/// What an upstream says in a reply that is no success, without its key.
+/// Decodes the error reply of an upstream. Its key is redacted.
 pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure> {
     let Incoming { status, headers, body } = incoming;
     // The status says enough where the body cannot be had, or is no API's.
-    let mut body = body.collect(LONGEST).await.unwrap_or_default();
+    let mut body = body.collect(MAX_ERROR_BODY).await.unwrap_or_default();
     if let Cow::Owned(redacted) = remote.redact_key(str::from_utf8(&body).unwrap_or_default()) {
         body = Bytes::from(redacted);
     }
@@ -164,6 +163,6 @@ pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure>
     let told = headers::told(&headers);
     let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
     let fault = remote.codec().decode_fault(wire);
-    let said = Some(Said { status, headers, body });
-    Box::new(Failure { fault, said, blame: Blame::Class })
+    let error = Some(UpstreamError { status, headers, body });
+    Box::new(Failure { fault, error, blame: Blame::Class })
 }

@@ -89,7 +89,7 @@ fn a_model_in_the_path_is_read_raw_and_escaped_and_can_be_replaced() {
         ("/v1/models/a:b:generateContent", "a:b", false),
         ("/v1/models/快速:generateContent", "快速", false),
     ] {
-        let said = found(path).said.unwrap();
+        let said = found(path).target.unwrap();
         assert_eq!((said.model.as_str(), said.stream), (model, stream), "{path}");
     }
     let renamed = |path: &str, model: &str| found(path).address_for(model);

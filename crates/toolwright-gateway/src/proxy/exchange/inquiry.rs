@@ -37,7 +37,7 @@ impl Exchange {
         };
         // Nobody else took part in this answer.
         self.finalizer.recorder.clear_upstream();
-        if self.ask.endpoint.purpose == Purpose::ShowModel {
+        if self.inbound.endpoint.purpose == Purpose::ShowModel {
             let reply = fault::document(&describe(&candidate));
             return self.finish(reply);
         }
@@ -57,7 +57,7 @@ impl Exchange {
         let mut fallback = Fallback::from(&candidates, 0);
         while let Some((candidate, patience)) = fallback.advance() {
             let native = match &candidate.place {
-                Place::Remote(remote) => prepare::is_native(&self.ask, remote, candidate),
+                Place::Remote(remote) => prepare::is_native(&self.inbound, remote, candidate),
                 Place::Offline => false,
             };
             if !native {
@@ -77,21 +77,23 @@ impl Exchange {
 
     /// An unknown model in Ollama's own words, for which its clients look.
     fn not_found(&self, mut fault: Fault) -> Fault {
-        if self.ask.endpoint.purpose == Purpose::ShowModel && fault.class == FaultClass::NotFound {
-            fault.message = format!("model '{}' not found", self.ask.model);
+        if self.inbound.endpoint.purpose == Purpose::ShowModel
+            && fault.class == FaultClass::NotFound
+        {
+            fault.message = format!("model '{}' not found", self.inbound.model);
         }
         fault
     }
 
     /// The number of tokens, estimated, in the client's dialect.
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
-        self.room(self.ask.weight()).await?;
+        self.room(self.inbound.weight()).await?;
         let request = self.read()?;
         let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
         let total = counted.map_err(|_| {
             Fault::new(FaultClass::Internal, "The tokens of this request cannot be counted.")
         })? as u64;
-        Ok(Json::Object(match self.ask.endpoint.dialect {
+        Ok(Json::Object(match self.inbound.endpoint.dialect {
             Dialect::Gemini => {
                 let details = object! {"modality": "TEXT", "tokenCount": total};
                 let details = Json::Array(vec![Json::Object(details)]);
@@ -118,9 +120,9 @@ fn describe(candidate: &Candidate) -> Json {
 /// Whether an upstream of the client's dialect has no such endpoint: it refuses the path, and not the
 /// model, of which the dialect's own error would tell.
 fn lacks_endpoint(failure: &Failure) -> bool {
-    let Some(said) = &failure.said else { return false };
-    let own = || Json::parse_bytes(&said.body).is_ok_and(|body| body.get("error").is_some());
-    match said.status.as_u16() {
+    let Some(error) = &failure.error else { return false };
+    let own = || Json::parse_bytes(&error.body).is_ok_and(|body| body.get("error").is_some());
+    match error.status.as_u16() {
         404 => !own(),
         405 | 501 => true,
         _ => false,

@@ -15,7 +15,7 @@ use crate::proxy::finalizer::Finalizer;
 use crate::proxy::passthrough::{Observer, PassthroughBody};
 use crate::proxy::prepare::Translation;
 use crate::proxy::responses::capture::PassedAnswer;
-use crate::proxy::send::{Failure, Said};
+use crate::proxy::send::{Failure, UpstreamError};
 use crate::proxy::translating::{Source, Strictness, TranslatingBody};
 use crate::proxy::{fault, headers, whole};
 use crate::telemetry::losses;
@@ -28,11 +28,11 @@ impl Exchange {
     pub(super) fn untouched(mut self, incoming: Incoming) -> Reply {
         self.finalizer.share.shrink(0);
         let Incoming { status, headers, body } = incoming;
-        let codec = self.ask.endpoint.codec;
-        let framing = whole::framing(codec, self.ask.endpoint.framing(), &headers);
+        let codec = self.inbound.endpoint.codec;
+        let framing = whole::framing(codec, self.inbound.endpoint.framing(), &headers);
         let share = self.finalizer.share.beside();
-        let observer = match framing.filter(|_| self.ask.stream) {
-            _ if self.ask.endpoint.purpose != Purpose::Generate => Observer::Off,
+        let observer = match framing.filter(|_| self.inbound.stream) {
+            _ if self.inbound.endpoint.purpose != Purpose::Generate => Observer::Off,
             Some(framing) => Observer::stream(codec, framing),
             None => Observer::whole(codec, share),
         };
@@ -51,7 +51,7 @@ impl Exchange {
 
     /// Replies with a whole response, as a stream if the client asked for one.
     pub(super) fn whole(mut self, response: Response, translation: &Translation) -> Reply {
-        if self.ask.stream {
+        if self.inbound.stream {
             let events = event_stream(split(response));
             return self.relay(Source::Events(events), translation);
         }
@@ -83,7 +83,7 @@ impl Exchange {
     /// Replies with a stream that is translated as it arrives.
     pub(super) fn relay(mut self, source: Source, translation: &Translation) -> Reply {
         let mut reply = Reply::new(ReplyBody::empty());
-        let framing = self.ask.endpoint.framing();
+        let framing = self.inbound.endpoint.framing();
         let kind = HeaderValue::from_static(framing.content_type());
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -92,7 +92,8 @@ impl Exchange {
             let report = &self.finalizer.recorder.record().request_report;
             self.finalizer.share.shrink(translation.weight(report));
         }
-        let strictness = if self.ask.strict { Strictness::Refuses } else { Strictness::Reports };
+        let strictness =
+            if self.inbound.strict { Strictness::Refuses } else { Strictness::Reports };
         if !self.finalizer.recorder.record().request_report.losses.is_empty() {
             self.finalizer.recorder.publish_losses();
         }
@@ -105,10 +106,10 @@ impl Exchange {
 
     /// Replies with a fault: the upstream's own error if it speaks the client's dialect.
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
-        let Failure { fault, said, .. } = *failure;
+        let Failure { fault, error, .. } = *failure;
         self.finalizer.recorder.set_fault(Some(fault.class));
-        let mut reply = match said {
-            Some(Said { status, headers, body })
+        let mut reply = match error {
+            Some(UpstreamError { status, headers, body })
                 if self.finalizer.recorder.record().untouched && !body.is_empty() =>
             {
                 let mut reply = Reply::new(ReplyBody::full(body));
@@ -118,7 +119,7 @@ impl Exchange {
             }
             _ => {
                 let fault = self.effects.explain(fault);
-                fault::reply(self.ask.endpoint.codec, self.finalizer.recorder.id(), fault)
+                fault::reply(self.inbound.endpoint.codec, self.finalizer.recorder.id(), fault)
             }
         };
         self.effects.forbid_retry(&mut reply);
@@ -128,7 +129,7 @@ impl Exchange {
     /// Sets the headers that every reply has.
     fn head(&mut self, reply: &mut Reply) {
         let (headers, record) = (reply.headers_mut(), self.finalizer.recorder.record());
-        fault::name(headers, self.ask.endpoint.dialect, record.id);
+        fault::name(headers, self.inbound.endpoint.dialect, record.id);
         let upstream = record.upstream.as_deref().map(HeaderValue::try_from);
         if let Some(Ok(upstream)) = upstream {
             headers.insert(UPSTREAM, upstream);

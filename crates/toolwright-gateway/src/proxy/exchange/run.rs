@@ -31,11 +31,11 @@ impl Exchange {
         let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
         self.finalizer.recorder.follow(run_record.clone());
         // The request is there until the run has ended.
-        if let Err(full) = self.room(self.ask.weight()).await {
+        if let Err(full) = self.room(self.inbound.weight()).await {
             return self.fail(full);
         }
         let share = self.finalizer.share.beside();
-        let claim = match self.runs.claim(&self.ask, share).await {
+        let claim = match self.runs.claim(&self.inbound, share).await {
             Ok(claim) => claim,
             Err(fault) => return self.refuse(fault),
         };
@@ -45,15 +45,15 @@ impl Exchange {
             Err(fault) => return self.fail(fault.into()),
         };
         let waiting = self.finalizer.recorder.wait();
-        let answer = if self.ask.stream {
+        let answer = if self.inbound.stream {
             work.stream().await.map(RunReply::Stream)
         } else {
             work.whole().await.map(|response| RunReply::Whole(Box::new(response)))
         };
         drop(waiting);
-        let client = self.ask.endpoint.codec;
+        let client = self.inbound.endpoint.codec;
         let options =
-            Options { strict: self.ask.strict, reply_context: asked, ..Options::default() };
+            Options { strict: self.inbound.strict, reply_context: asked, ..Options::default() };
         let upstream = run_record.codec().unwrap_or(client);
         let translation = Translation { upstream, ..Translation::local(client, options) };
         self.finalizer.recorder.merge_run();
@@ -72,13 +72,13 @@ impl Exchange {
         claim: Option<Claim>,
     ) -> Result<(Box<ToolRun>, ReplyContext), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
-        let asked = prepare::asked(&self.ask, &request);
-        let (ask, keep) = (Arc::clone(&self.ask), Arc::clone(self.finalizer.keep()));
+        let asked = prepare::asked(&self.inbound, &request);
+        let (inbound, keep) = (Arc::clone(&self.inbound), Arc::clone(self.finalizer.keep()));
         let share = self.finalizer.share.beside();
         let job = Job {
             id: self.finalizer.recorder.id(),
-            caller: self.ask.client.caller(),
-            model: FallbackModel::new(ask, candidates, keep, run_record.clone(), share).model(),
+            caller: self.inbound.client.caller(),
+            model: FallbackModel::new(inbound, candidates, keep, run_record.clone(), share).model(),
             toolbox,
             limits: self.tools.limits,
             run_record: run_record.clone(),
@@ -95,7 +95,8 @@ impl Exchange {
     fn refuse(mut self, fault: Fault) -> Reply {
         self.finalizer.recorder.set_fault(Some(fault.class));
         let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());
-        let mut reply = fault::reply(self.ask.endpoint.codec, self.finalizer.recorder.id(), fault);
+        let mut reply =
+            fault::reply(self.inbound.endpoint.codec, self.finalizer.recorder.id(), fault);
         *reply.status_mut() = status.unwrap_or(reply.status());
         self.finish(reply)
     }

@@ -11,19 +11,19 @@ use toolwright_core::json::{Member, peek};
 
 use super::ResponseStore;
 use super::record::{Content, Record, Stored, item_id, output_items};
-use crate::proxy::ask::Ask;
+use crate::proxy::inbound::InboundRequest;
 
 /// Stores the answer to one request.
 #[derive(Clone)]
 pub struct Capture {
     store: Arc<ResponseStore>,
-    ask: Arc<Ask>,
+    inbound: Arc<InboundRequest>,
 }
 
 impl Capture {
     /// For a request, if its answer is to be stored.
-    pub fn new(store: Arc<ResponseStore>, ask: &Arc<Ask>) -> Option<Capture> {
-        ask.state.store.then(|| Capture { store, ask: Arc::clone(ask) })
+    pub fn new(store: Arc<ResponseStore>, inbound: &Arc<InboundRequest>) -> Option<Capture> {
+        inbound.state.store.then(|| Capture { store, inbound: Arc::clone(inbound) })
     }
 
     /// Stores a whole answer that the gateway wrote.
@@ -31,11 +31,11 @@ impl Capture {
         let Some((id, items)) = ids(response, &["completed", "incomplete"]) else { return };
         let content = Content {
             response: response.to_owned(),
-            input: String::from_utf8_lossy(&self.ask.state.input).into_owned(),
-            previous: self.ask.state.previous.clone(),
+            input: String::from_utf8_lossy(&self.inbound.state.input).into_owned(),
+            previous: self.inbound.state.previous.clone(),
         };
         let record = Record { id, stored: Stored::Content(content) };
-        self.store.put(&self.ask.client, &record, items);
+        self.store.put(&self.inbound.client, &record, items);
     }
 
     /// Stores the answer that ends in the last frames that the gateway wrote.
@@ -52,7 +52,7 @@ impl Capture {
     /// Stores which upstream has an answer that passed through.
     fn passed(&self, upstream: &str, id: String, items: Vec<String>) {
         let record = Record { id, stored: Stored::Upstream(upstream.to_owned()) };
-        self.store.put(&self.ask.client, &record, items);
+        self.store.put(&self.inbound.client, &record, items);
     }
 }
 

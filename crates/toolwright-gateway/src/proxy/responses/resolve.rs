@@ -13,7 +13,7 @@ use super::record::{Stored, input_items, is_reference, item_id, output_items};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::Share;
 use crate::key::Client;
-use crate::proxy::ask::Ask;
+use crate::proxy::inbound::InboundRequest;
 use crate::proxy::weight::weight;
 
 /// Where a reference leads.
@@ -26,24 +26,28 @@ enum Target {
 impl ResponseStore {
     /// Replaces the references of a request. What cannot be resolved is noted in its state, because
     /// it depends on the upstream whether that is an error.
-    pub async fn resolve(&self, ask: &mut Ask, mut share: Share) -> Result<(), Fault> {
-        if ask.state.previous.is_none() && !ask.state.references {
+    pub async fn resolve(
+        &self,
+        inbound: &mut InboundRequest,
+        mut share: Share,
+    ) -> Result<(), Fault> {
+        if inbound.state.previous.is_none() && !inbound.state.references {
             return Ok(());
         }
-        let mut previous = ask.state.previous.clone();
+        let mut previous = inbound.state.previous.clone();
         let mut items = Vec::new();
         if let Some(id) = &previous {
-            let Chain { contents, end } = self.chain(&ask.client, id, &mut share).await?;
+            let Chain { contents, end } = self.chain(&inbound.client, id, &mut share).await?;
             let otherwise = fault::previous_not_found(id);
             match end {
                 End::Start => previous = None,
                 End::Upstream(first, upstream) => {
                     previous = Some(first);
-                    ask.state.needs(upstream, otherwise);
+                    inbound.state.needs(upstream, otherwise);
                 }
                 // With a gap it is no conversation.
                 End::Missing => {
-                    ask.state.misses(otherwise);
+                    inbound.state.misses(otherwise);
                     return Ok(());
                 }
             }
@@ -52,13 +56,13 @@ impl ResponseStore {
                 items.extend(content.output_items());
             }
         }
-        let input = std::str::from_utf8(&ask.state.input).unwrap_or_default();
+        let input = std::str::from_utf8(&inbound.state.input).unwrap_or_default();
         let mut own = input_items(input);
         let mut edited = !items.is_empty();
-        if ask.state.references {
-            let resolved = self.replace_references(ask, &items, &mut own, &mut share).await?;
+        if inbound.state.references {
+            let resolved = self.replace_references(inbound, &items, &mut own, &mut share).await?;
             edited |= !resolved.is_empty();
-            ask.state.input = Bytes::from(Json::Array(own.clone()).compact());
+            inbound.state.input = Bytes::from(Json::Array(own.clone()).compact());
             for at in resolved {
                 forget_id(&mut own[at]);
             }
@@ -68,12 +72,12 @@ impl ResponseStore {
         }
         items.iter_mut().for_each(forget_id);
         items.extend(own);
-        share.reach(weight(&ask.body), usize::MAX).await?;
-        let Ok(Json::Object(mut body)) = Json::parse_bytes(&ask.body) else { return Ok(()) };
+        share.reach(weight(&inbound.body), usize::MAX).await?;
+        let Ok(Json::Object(mut body)) = Json::parse_bytes(&inbound.body) else { return Ok(()) };
         body.insert("input", Json::Array(items));
         body.remove("previous_response_id");
         body.insert_some("previous_response_id", previous);
-        ask.edit(share.hold(Bytes::from(Json::Object(body).compact())));
+        inbound.edit(share.hold(Bytes::from(Json::Object(body).compact())));
         Ok(())
     }
 
@@ -81,7 +85,7 @@ impl ResponseStore {
     /// replaced.
     async fn replace_references(
         &self,
-        ask: &mut Ask,
+        inbound: &mut InboundRequest,
         before: &[Json],
         items: &mut [Json],
         share: &mut Share,
@@ -97,15 +101,15 @@ impl ResponseStore {
             if !is_reference(item) {
                 continue;
             }
-            match self.item(&ask.client, &id, share).await? {
+            match self.item(&inbound.client, &id, share).await? {
                 Target::Item(own) => {
                     *item = own;
                     replaced.push(at);
                 }
                 Target::Upstream(upstream) => {
-                    ask.state.needs(upstream, fault::item_not_found(&id));
+                    inbound.state.needs(upstream, fault::item_not_found(&id));
                 }
-                Target::Nowhere => ask.state.misses(fault::item_not_found(&id)),
+                Target::Nowhere => inbound.state.misses(fault::item_not_found(&id)),
             }
         }
         Ok(replaced)

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Mutex, mpsc, watch};
 use toolwright_core::Fault;
 use toolwright_gateway::http::{
-    Arrival, Control, Ended, Health, Limits, Reply, ReplyBody, Server, Service,
+    Control, Ended, Health, HttpRequest, Limits, Reply, ReplyBody, Server, Service,
 };
 
 /// Longer than anything here takes.
@@ -103,21 +103,21 @@ impl Service for Probe {
         fault(Fault { message, ..failed })
     }
 
-    async fn answer(&self, arrival: Arrival) -> Reply {
-        match arrival.uri.path() {
-            "/echo" | "/count" => match arrival.body.read().await {
-                Ok(bytes) if arrival.uri.path() == "/echo" => Reply::new(ReplyBody::full(bytes)),
+    async fn answer(&self, request: HttpRequest) -> Reply {
+        match request.uri.path() {
+            "/echo" | "/count" => match request.body.read().await {
+                Ok(bytes) if request.uri.path() == "/echo" => Reply::new(ReplyBody::full(bytes)),
                 Ok(bytes) => Reply::new(ReplyBody::full(bytes.len().to_string())),
                 Err(refused) => fault(refused),
             },
             "/hold" => {
-                let held = arrival.body.read().await.unwrap();
+                let held = request.body.read().await.unwrap();
                 let _counted = Counted::new(&self.under_way);
                 self.taken.lock().await.recv().await;
                 Reply::new(ReplyBody::full(held.len().to_string()))
             }
             "/hello" => Reply::new(ReplyBody::full("hello")),
-            "/secure" => Reply::new(ReplyBody::full(arrival.secure.to_string())),
+            "/secure" => Reply::new(ReplyBody::full(request.secure.to_string())),
             "/large" => Reply::new(ReplyBody::full(vec![b'x'; 64 << 20])),
             "/readyz" => self.health.readyz(),
             "/wait" => {

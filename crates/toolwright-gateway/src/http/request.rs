@@ -13,7 +13,7 @@ use super::reply::Reply;
 
 /// A request whose head has been read. Its body is still on the way.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct HttpRequest {
     /// Its method
     pub method: Method,
     /// Its target
@@ -38,7 +38,7 @@ pub struct Arrival {
 /// must be finished in any case belongs into a task of its own.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
-    fn answer(&self, arrival: Arrival) -> impl Future<Output = Reply> + Send;
+    fn answer(&self, request: HttpRequest) -> impl Future<Output = Reply> + Send;
 
     /// Tells whoever asked for a target what went wrong before or in spite of [`Self::answer`].
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply;

@@ -20,29 +20,29 @@ use super::{headers, named, tokens};
 use crate::key::{Client, Found, Reservation};
 use crate::telemetry::RequestId;
 
-/// One request of a client.
-pub struct Ask {
-    /// Our id of it
+/// A request that a client sent to an endpoint.
+pub struct InboundRequest {
+    /// Request id assigned by the gateway
     pub id: RequestId,
-    /// Where it was posted to
+    /// The endpoint that it was sent to
     pub endpoint: Endpoint,
     /// Its headers
     pub headers: HeaderMap,
-    /// Its body, whole, with references to stored answers resolved
+    /// Its body, with references to stored responses resolved
     pub body: Bytes,
-    /// Its body as it came
+    /// Its body as it was received
     pub received: Bytes,
-    /// Whose it is
+    /// The authenticated client
     pub client: Arc<Client>,
-    /// What it showed for it, for upstreams that are asked in the client's own name
+    /// The client's own credential, for upstreams that get it
     pub credential: Option<ClientCredential>,
-    /// Which model it names
+    /// The model that it asks for
     pub model: String,
-    /// Whether it wants a stream
+    /// Whether the client asked for a stream
     pub stream: bool,
-    /// Whether it would rather be refused than lose anything
+    /// Whether to refuse it rather than lose anything
     pub strict: bool,
-    /// What it refers to of earlier answers
+    /// References to earlier responses
     pub state: State,
     /// The parsed body, if it was parsed to find its members
     pub parsed: Option<Json>,
@@ -59,9 +59,9 @@ pub enum Reading {
     Whole,
 }
 
-impl Ask {
-    /// Looks at a request, whose headers hold no key of this gateway. The body must be one JSON
-    /// object.
+impl InboundRequest {
+    /// Reads the members that routing needs. The headers must hold no key of this gateway, the body must be
+    /// one JSON object.
     pub fn new(
         id: RequestId,
         endpoint: Endpoint,
@@ -69,7 +69,7 @@ impl Ask {
         body: Bytes,
         found: Found,
         reading: Reading,
-    ) -> Result<Ask, Fault> {
+    ) -> Result<InboundRequest, Fault> {
         let looked = match reading {
             Reading::Members => peek(&body, &MEMBERS).map(|members| (members, None)),
             Reading::Whole => {
@@ -84,7 +84,7 @@ impl Ask {
         let generates = endpoint.purpose == Purpose::Generate;
         // Old clients of Ollama write `name` where they ask for a model's description.
         let named = if generates { named } else { named.or(old_name) };
-        let (model, stream) = match &endpoint.said {
+        let (model, stream) = match &endpoint.target {
             Some(said) => (said.model.clone(), said.stream),
             None if generates => {
                 (model(named.as_ref())?, stream(streamed.as_ref(), endpoint.dialect)?)
@@ -104,7 +104,7 @@ impl Ask {
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
         let client = found.client;
         let credential = ClientCredential::from_headers(&headers);
-        Ok(Ask {
+        Ok(InboundRequest {
             id,
             endpoint,
             headers,
@@ -129,7 +129,7 @@ impl Ask {
         self.client.reserve(tokens::expected(&self.body), now).map(Some)
     }
 
-    /// How many bytes it takes to read the body and to write it anew.
+    /// Bytes of memory that it takes to decode and encode the body.
     pub fn weight(&self) -> usize {
         weight(&self.body)
     }
@@ -170,18 +170,20 @@ impl Ask {
         }
     }
 
-    /// How many bytes a copy of the body for a model takes: none, where it need not be renamed.
+    /// Bytes that a copy of the body for a model takes; 0 if the model need not be replaced.
     pub fn copied_for(&self, model: &str) -> usize {
         self.renamed(model).map_or(0, |(_, name)| self.body.len() + name.len())
     }
 
-    /// Where the body names a model that is to be replaced, and by what.
+    /// The range of the model in the body and its replacement, if it must be replaced.
     fn renamed(&self, model: &str) -> Option<(Range<usize>, String)> {
         if self.model == model {
             return None;
         }
         match &self.model_place {
-            Some(place) if self.endpoint.said.is_none() => Some((place.clone(), model.to_owned())),
+            Some(place) if self.endpoint.target.is_none() => {
+                Some((place.clone(), model.to_owned()))
+            }
             _ if self.endpoint.purpose == Purpose::CountTokens => {
                 Some((wrapped_model(&self.body)?, format!("models/{model}")))
             }
@@ -196,9 +198,9 @@ impl Ask {
         Bytes::from([before, text.as_bytes(), after].concat())
     }
 
-    /// Whether the model can be replaced without reading the whole body.
+    /// Whether the model can be replaced without decoding the body.
     pub fn can_rename(&self) -> bool {
-        self.endpoint.said.is_some() || self.model_place.is_some()
+        self.endpoint.target.is_some() || self.model_place.is_some()
     }
 }
 
@@ -242,18 +244,18 @@ fn model(member: Option<&Member<'_>>) -> Result<String, Fault> {
     })
 }
 
-/// The longest name of a model: Bedrock's, which may be that of a resource.
-const LONGEST: usize = 2048;
+/// Maximum length of a model name in bytes. Bedrock's may be the name of a resource.
+const MAX_MODEL_NAME: usize = 2048;
 
-/// Refuses a name that is none. It stands in paths, logs and the ledger: there it must not be a step
-/// to another path, or a line of its own.
+/// Refuses an invalid name. The name appears in paths, logs and the ledger, where it must not change the
+/// path or break a line.
 fn check(model: &str) -> Result<(), Fault> {
     let steps = model.split('/').any(|step| matches!(step, "." | ".."));
-    if model.len() <= LONGEST && !steps && !model.contains(char::is_control) {
+    if model.len() <= MAX_MODEL_NAME && !steps && !model.contains(char::is_control) {
         return Ok(());
     }
     let message = format!(
-        "The model's name is none: it has more than {LONGEST} bytes, a control character, or a \
+        "The model's name is none: it has more than {MAX_MODEL_NAME} bytes, a control character, or a \
          step of a path (`..`). Name it as 'upstream/model'."
     );
     let mut fault = invalid(message);
@@ -261,7 +263,7 @@ fn check(model: &str) -> Result<(), Fault> {
     Err(fault)
 }
 
-/// Ollama streams unless told otherwise, all others only if told.
+/// Whether to stream. Ollama streams by default, all other dialects do not.
 fn stream(member: Option<&Member<'_>>, dialect: Dialect) -> Result<bool, Fault> {
     match member.map(|own| (own.text(), own.as_bool())) {
         None | Some(("null", _)) => Ok(dialect == Dialect::Ollama),
