@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! listen → accept → (tls) → sniff → connection → request → body ─► service ─► reply
-//!        pulse watches each connection, taking each stream of HTTP/2; drain and signal end them
+//!        watchdog checks each connection, write_stall each stream of HTTP/2; drain and signal end them
 //! ```
 //!
 //! Nothing before the service knows what is asked: paths, dialects and keys are the concern of the
@@ -20,16 +20,16 @@ mod limits;
 mod listen;
 mod models;
 pub mod openapi;
-mod pulse;
 mod reply;
 mod request;
 mod router;
 mod settings;
 mod signal;
 mod sniff;
-mod taking;
 mod tls;
+mod watchdog;
 mod wire;
+mod write_stall;
 
 pub use accept::Server;
 pub use body::RequestBody;

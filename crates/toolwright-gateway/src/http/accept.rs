@@ -12,14 +12,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::budget::Budget;
-use super::connection::{self, Close, Line};
+use super::connection::{self, Close, ConnectionContext};
 use super::drain::{Control, Ended, Health, Phase};
 use super::limits::Limits;
 use super::listen::{ListenError, listen};
-use super::pulse::Pulse;
 use super::request::Service;
 use super::settings::Settings;
 use super::tls::Tls;
+use super::watchdog::Watchdog;
 
 /// How long accepting pauses when the system has no room for another socket.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -93,12 +93,12 @@ impl Server {
             let _unchanged = socket.set_nodelay(true);
             let settings = control.settings.get();
             let secure = settings.tls.is_some();
-            let (budget, pulse) = (Arc::clone(&budget), Pulse::new());
-            let line = Line { peer, secure, settings, budget, pulse };
+            let (budget, watchdog) = (Arc::clone(&budget), Watchdog::new());
+            let context = ConnectionContext { peer, secure, settings, budget, watchdog };
             let (service, watch) = (Arc::clone(&service), control.watch());
             let cuts = Arc::clone(&cuts);
             tokio::spawn(async move {
-                if connection::open(socket, line, service, watch).await == Close::Cut {
+                if connection::open(socket, context, service, watch).await == Close::Cut {
                     cuts.fetch_add(1, Ordering::Relaxed);
                 }
                 drop(slot);

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 
-use super::pulse::Busy;
 use super::reply::{BrokenOff, ReplyBody};
-use super::taking::Taking;
+use super::watchdog::Busy;
+use super::write_stall::WriteStall;
 
 /// The most bytes that are given to a stream of HTTP/2 at once: what it has been given and the client
 /// does not take stays with the connection.
@@ -20,7 +20,7 @@ pub(super) struct Answer {
     body: ReplyBody,
     /// What is left of a frame that is given in pieces
     rest: Bytes,
-    taking: Option<Arc<Taking>>,
+    stall: Option<Arc<WriteStall>>,
     _busy: Busy,
 }
 
@@ -28,11 +28,11 @@ type Given = Option<Result<Frame<Bytes>, BrokenOff>>;
 
 impl Answer {
     pub(super) fn new(body: ReplyBody, busy: Busy) -> Answer {
-        let taking = Taking::of_this_stream();
-        if let Some(taking) = &taking {
-            taking.give();
+        let stall = WriteStall::of_this_stream();
+        if let Some(stall) = &stall {
+            stall.give();
         }
-        Answer { body, rest: Bytes::new(), taking, _busy: busy }
+        Answer { body, rest: Bytes::new(), stall, _busy: busy }
     }
 }
 
@@ -61,16 +61,16 @@ impl Body for Answer {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Given> {
         let this = self.get_mut();
-        let Some(taking) = &this.taking else {
+        let Some(stall) = &this.stall else {
             return Pin::new(&mut this.body).poll_frame(context);
         };
-        taking.ask();
+        stall.ask();
         let given = if this.rest.is_empty() {
             ready!(Pin::new(&mut this.body).poll_frame(context))
         } else {
             Some(Ok(next_piece(&mut this.rest)))
         };
-        taking.give();
+        stall.give();
         Poll::Ready(given.map(|given| given.map(|frame| piece(frame, &mut this.rest))))
     }
 

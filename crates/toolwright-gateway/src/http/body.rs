@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use toolwright_core::{Fault, FaultClass};
 
 use super::budget::Share;
-use super::connection::Line;
+use super::connection::ConnectionContext;
 
 /// The most that is set aside for a body on its announcement alone.
 const TRUSTED: usize = 1 << 20;
@@ -27,7 +27,7 @@ pub struct RequestBody(Source);
 
 enum Source {
     Whole(Bytes),
-    Wire { body: Incoming, line: Arc<Line>, encoded: bool },
+    Wire { body: Incoming, context: Arc<ConnectionContext>, encoded: bool },
 }
 
 impl RequestBody {
@@ -36,19 +36,23 @@ impl RequestBody {
         RequestBody(Source::Whole(bytes.into()))
     }
 
-    pub(super) fn wire(body: Incoming, headers: &HeaderMap, line: Arc<Line>) -> RequestBody {
+    pub(super) fn wire(
+        body: Incoming,
+        headers: &HeaderMap,
+        context: Arc<ConnectionContext>,
+    ) -> RequestBody {
         let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         let encoded = !headers.get_all(header::CONTENT_ENCODING).iter().all(plain);
-        line.pulse.set_unread(!body.is_end_stream());
-        RequestBody(Source::Wire { body, line, encoded })
+        context.watchdog.set_unread(!body.is_end_stream());
+        RequestBody(Source::Wire { body, context, encoded })
     }
 
     /// Reads the body to its end. The bytes count against the memory for all bodies until the last
     /// clone of them is gone.
     pub async fn read(self) -> Result<Bytes, Fault> {
-        let (body, line, encoded) = match self.0 {
+        let (body, context, encoded) = match self.0 {
             Source::Whole(bytes) => return Ok(bytes),
-            Source::Wire { body, line, encoded } => (body, line, encoded),
+            Source::Wire { body, context, encoded } => (body, context, encoded),
         };
         if body.is_end_stream() {
             return Ok(Bytes::new());
@@ -56,14 +60,14 @@ impl RequestBody {
         if encoded {
             return Err(encoded_body());
         }
-        let limits = &line.settings.limits;
+        let limits = &context.settings.limits;
         let announced = body.size_hint().exact();
         if announced.is_some_and(|size| size > limits.body as u64) {
             return Err(too_large(limits.body));
         }
         let reading = Reading {
             body,
-            share: line.budget.share(),
+            share: context.budget.share(),
             most: limits.body,
             announced,
             patience: limits.body_timeout,
@@ -71,7 +75,7 @@ impl RequestBody {
             size: 0,
         };
         let bytes = reading.run().await?;
-        line.pulse.set_unread(false);
+        context.watchdog.set_unread(false);
         Ok(bytes)
     }
 }

@@ -21,21 +21,21 @@ use super::answer::Answer;
 use super::body::RequestBody;
 use super::budget::Budget;
 use super::drain::{Phase, Watch};
-use super::pulse::{Finding, Heads, Pulse};
 use super::request::{HttpRequest, Service};
 use super::settings::Settings;
 use super::sniff::{Spoken, sniff};
-use super::taking::Streams;
+use super::watchdog::{Finding, Heads, Watchdog};
 use super::wire::Wire;
+use super::write_stall::Streams;
 
-/// What all requests of a connection share.
+/// What all requests of a connection share: peer, settings, memory and watchdog.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ConnectionContext {
     pub(super) peer: SocketAddr,
     pub(super) secure: bool,
     pub(super) settings: Arc<Settings>,
     pub(super) budget: Arc<Budget>,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) watchdog: Arc<Watchdog>,
 }
 
 /// How a connection ended.
@@ -50,13 +50,13 @@ pub(super) enum Close {
 /// Serves a connection until it ends, over TLS where there is a certificate.
 pub(super) async fn open<S: Service>(
     socket: TcpStream,
-    line: Line,
+    context: ConnectionContext,
     service: Arc<S>,
     mut watch: Watch,
 ) -> Close {
-    let settings = Arc::clone(&line.settings);
+    let settings = Arc::clone(&context.settings);
     let Some(tls) = &settings.tls else {
-        return serve(socket, line, service, watch).await;
+        return serve(socket, context, service, watch).await;
     };
     let patience = Instant::now() + settings.limits.header_timeout;
     let shaken = tokio::select! {
@@ -64,18 +64,23 @@ pub(super) async fn open<S: Service>(
         () = watch.reached(Phase::Draining) => return Close::Own,
     };
     match shaken {
-        Ok(Ok(socket)) => serve(socket, line, service, watch).await,
+        Ok(Ok(socket)) => serve(socket, context, service, watch).await,
         Ok(Err(_)) | Err(_) => Close::Own,
     }
 }
 
-async fn serve<I, S>(mut io: I, line: Line, service: Arc<S>, mut watch: Watch) -> Close
+async fn serve<I, S>(
+    mut io: I,
+    context: ConnectionContext,
+    service: Arc<S>,
+    mut watch: Watch,
+) -> Close
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service,
 {
-    let settings = Arc::clone(&line.settings);
-    let pulse = Arc::clone(&line.pulse);
+    let settings = Arc::clone(&context.settings);
+    let watchdog = Arc::clone(&context.watchdog);
     let patience = Instant::now() + settings.limits.header_timeout;
     // A client that has said nothing when the server stops has nothing under way.
     let sniffed = tokio::select! {
@@ -87,25 +92,25 @@ where
     if first.is_empty() {
         return Close::Own;
     }
-    pulse.heard();
+    watchdog.heard();
     let heads = match spoken {
         Spoken::Http1 => Heads::Timed,
         Spoken::Http2 => Heads::Untimed,
     };
-    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&pulse), heads));
-    let line = Arc::new(line);
+    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&watchdog), heads));
+    let context = Arc::new(context);
     let answers = service_fn(move |request| {
-        let (service, line) = (Arc::clone(&service), Arc::clone(&line));
-        async move { Ok::<_, Infallible>(answer(service, line, request).await) }
+        let (service, context) = (Arc::clone(&service), Arc::clone(&context));
+        async move { Ok::<_, Infallible>(answer(service, context, request).await) }
     });
     match spoken {
         Spoken::Http1 => {
             let connection = settings.http1.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, heads, watch).await
+            drive(connection, &settings, &watchdog, heads, watch).await
         }
         Spoken::Http2 => {
             let connection = settings.http2.serve_connection(wire, answers);
-            drive(connection, &settings, &pulse, heads, watch).await
+            drive(connection, &settings, &watchdog, heads, watch).await
         }
     }
 }
@@ -115,7 +120,7 @@ where
 async fn drive<C: Polite>(
     connection: C,
     settings: &Settings,
-    pulse: &Pulse,
+    watchdog: &Watchdog,
     heads: Heads,
     mut watch: Watch,
 ) -> Close {
@@ -134,7 +139,7 @@ async fn drive<C: Polite>(
                 Phase::Open | Phase::Draining => connection.as_mut().close(),
             },
             () = connection.as_mut().run() => return Close::Own,
-            () = patrol.as_mut() => match pulse.inspect(&settings.limits, heads) {
+            () = patrol.as_mut() => match watchdog.inspect(&settings.limits, heads) {
                 Finding::Well(next) => patrol.as_mut().reset(next),
                 Finding::Idle if !closing => {
                     connection.as_mut().close();
@@ -189,14 +194,14 @@ where
 /// One request and its answer.
 async fn answer<S: Service>(
     service: Arc<S>,
-    line: Arc<Line>,
+    context: Arc<ConnectionContext>,
     request: Request<Incoming>,
 ) -> Answered {
-    let busy = line.pulse.begin();
+    let busy = context.watchdog.begin();
     let (head, body) = request.into_parts();
     let http1 = head.version < Version::HTTP_2;
-    let body = RequestBody::wire(body, &head.headers, Arc::clone(&line));
-    let most = line.settings.limits.headers;
+    let body = RequestBody::wire(body, &head.headers, Arc::clone(&context));
+    let most = context.settings.limits.headers;
     let mut reply = if head.headers.len() > most {
         service.fail(&head.uri, too_many(most))
     } else {
@@ -205,10 +210,10 @@ async fn answer<S: Service>(
             method: head.method,
             uri: head.uri,
             headers: head.headers,
-            peer: line.peer,
-            secure: line.secure,
+            peer: context.peer,
+            secure: context.secure,
             body,
-            budget: Arc::clone(&line.budget),
+            budget: Arc::clone(&context.budget),
             started: std::time::Instant::now(),
         };
         // Boxed, because a connection would otherwise reserve space for it from its first request to
@@ -218,7 +223,7 @@ async fn answer<S: Service>(
     };
     // What is left of the body will not be read, so the next request on the connection cannot be
     // found.
-    if http1 && line.pulse.is_unread() {
+    if http1 && context.watchdog.is_unread() {
         reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     reply.map(|body| Answer::new(body, busy))

@@ -7,8 +7,8 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
 
 use super::limits::Limits;
-use super::taking::Streams;
 use super::tls::Tls;
+use super::write_stall::Streams;
 
 /// The settings of the day. Clones share them. New ones are for connections to come: each keeps
 /// those that it began with.
@@ -41,7 +41,7 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn new(limits: Limits, tls: Option<Tls>) -> Settings {
         let mut http1 = http1::Builder::new();
-        // The pulse keeps the time of heads, without a timer for each.
+        // The watchdog keeps the time of heads, without a timer for each.
         http1.header_read_timeout(None).max_header_size(limits.header_bytes);
         // Saying what hyper does anyway would cost an allocation for each request.
         if limits.headers != Limits::default().headers {

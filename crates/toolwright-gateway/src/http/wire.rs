@@ -1,4 +1,4 @@
-//! The bytes of a connection, on their way between the socket and HTTP. The pulse is taken here.
+//! The bytes of a connection, on their way between the socket and HTTP. Reads and writes update the watchdog.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,27 +8,27 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pulse::{Heads, Pulse};
+use super::watchdog::{Heads, Watchdog};
 
 /// A socket whose first bytes may have been read already.
 #[derive(Debug)]
 pub(super) struct Wire<I> {
     io: I,
     first: Bytes,
-    pulse: Arc<Pulse>,
+    watchdog: Arc<Watchdog>,
     heads: Heads,
     closed: bool,
 }
 
 impl<I> Wire<I> {
-    pub(super) fn new(io: I, first: Bytes, pulse: Arc<Pulse>, heads: Heads) -> Wire<I> {
-        Wire { io, first, pulse, heads, closed: false }
+    pub(super) fn new(io: I, first: Bytes, watchdog: Arc<Watchdog>, heads: Heads) -> Wire<I> {
+        Wire { io, first, watchdog, heads, closed: false }
     }
 
     fn noted<T>(&self, polled: Poll<T>) -> Poll<T> {
         match &polled {
-            Poll::Ready(_) => self.pulse.sent(),
-            Poll::Pending => self.pulse.blocked(),
+            Poll::Ready(_) => self.watchdog.sent(),
+            Poll::Pending => self.watchdog.blocked(),
         }
         polled
     }
@@ -50,7 +50,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut this.io).poll_read(cx, buf);
         if buf.filled().len() > before {
-            this.pulse.heard();
+            this.watchdog.heard();
         }
         polled
     }
@@ -95,10 +95,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
             ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
             this.closed = true;
             // HTTP/2 ends streams one by one, and says goodbye before it closes.
-            if this.heads == Heads::Untimed || !this.pulse.is_owed_a_hearing() {
+            if this.heads == Heads::Untimed || !this.watchdog.has_unread_input() {
                 return Poll::Ready(Ok(()));
             }
-            this.pulse.linger();
+            this.watchdog.linger();
         }
         let mut unheard = [0; 8 << 10];
         loop {

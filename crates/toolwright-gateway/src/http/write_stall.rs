@@ -1,10 +1,10 @@
-//! Whether a client takes what waits for it. HTTP/2 has a window for each stream, and whoever keeps it
-//! shut holds an answer, and the upstream behind it, for as long as the connection lives: the socket
-//! shows nothing of that.
+//! Ends streams of HTTP/2 whose client does not read. HTTP/2 has a flow-control window for each stream. A
+//! client that does not open it blocks a reply, and the upstream behind it, for the life of the
+//! connection, and the socket does not show it.
 //!
-//! A stream of HTTP/2 is a task, and is watched from outside: when it rests although its answer has
-//! given something, that something waits for the window, and a timer is set. The end of the task is the
-//! end of the stream and of all that was made for it.
+//! A stream of HTTP/2 is a task. If the task is pending although its body has produced data, the data
+//! waits for the window, and a timer starts. When it fires, the task ends, and with it the stream and its
+//! upstream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,46 +15,46 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 tokio::task_local! {
-    /// That of the stream that is at work
-    static TAKING: Arc<Taking>;
+    /// The state of the stream whose task is polled
+    static WRITE_STALL: Arc<WriteStall>;
 }
 
-/// How often an answer has given something and was asked for more. An odd number says that it was not
-/// asked since it gave.
+/// Counts how often a body has produced data and was polled for more. An odd number means that it was not
+/// polled since it produced data.
 #[derive(Debug, Default)]
-pub(super) struct Taking(AtomicU32);
+pub(super) struct WriteStall(AtomicU32);
 
-impl Taking {
-    /// That of the stream that is at work. HTTP/1 has none: there the socket tells enough.
-    pub(super) fn of_this_stream() -> Option<Arc<Taking>> {
-        TAKING.try_with(Arc::clone).ok()
+impl WriteStall {
+    /// The state of the stream whose task is polled. HTTP/1 has none, because there the socket blocks.
+    pub(super) fn of_this_stream() -> Option<Arc<WriteStall>> {
+        WRITE_STALL.try_with(Arc::clone).ok()
     }
 
-    /// Something waits to be taken.
+    /// Records that the body has produced data.
     pub(super) fn give(&self) {
         self.0.store(self.0.load(Relaxed) | 1, Relaxed);
     }
 
-    /// It was taken: more is asked for.
+    /// Records that the data was written and the body is polled for more.
     pub(super) fn ask(&self) {
         let count = self.0.load(Relaxed);
         self.0.store(count.wrapping_add(count & 1), Relaxed);
     }
 
-    /// How much was given before, if something waits.
+    /// The count, if data is waiting.
     fn waiting(&self) -> Option<u32> {
         Some(self.0.load(Relaxed)).filter(|count| count % 2 == 1)
     }
 }
 
-/// Runs the streams of connections of HTTP/2.
+/// Runs the streams of an HTTP/2 connection.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     patience: Duration,
 }
 
 impl Streams {
-    /// With patience for a client that takes nothing.
+    /// Sets the maximum time that a client may not read.
     pub(super) fn new(patience: Duration) -> Streams {
         Streams { patience }
     }
@@ -62,21 +62,21 @@ impl Streams {
 
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        let taking = Arc::default();
-        let stream = Box::pin(TAKING.scope(Arc::clone(&taking), stream));
+        let stall = Arc::default();
+        let stream = Box::pin(WRITE_STALL.scope(Arc::clone(&stall), stream));
         let (patience, since, alarm) = (self.patience, None, None);
-        tokio::spawn(Watched { stream, taking, patience, since, alarm });
+        tokio::spawn(Watched { stream, stall, patience, since, alarm });
     }
 }
 
-/// A stream that ends when nothing of its answer is taken for too long.
+/// A stream that ends when its client does not read for too long.
 struct Watched<F> {
     stream: Pin<Box<F>>,
-    taking: Arc<Taking>,
+    stall: Arc<WriteStall>,
     patience: Duration,
-    /// What was found to wait, and when
+    /// The count at which data was found waiting, and when
     since: Option<(u32, Instant)>,
-    /// There once something has waited; it is set again only when it rings
+    /// Created at the first wait, and reset only when it fires
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -88,7 +88,7 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
         if this.stream.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        let Some(waiting) = this.taking.waiting() else { return Poll::Pending };
+        let Some(waiting) = this.stall.waiting() else { return Poll::Pending };
         let since = match this.since {
             Some((same, since)) if same == waiting => since,
             _ => Instant::now(),

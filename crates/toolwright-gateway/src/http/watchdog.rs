@@ -1,5 +1,5 @@
-//! What a connection is doing and since when, noted by those who do it and read by a patrol that
-//! comes by now and then. No request sets or clears a timer.
+//! The watchdog of a connection: reads and writes update its timestamps, and a periodic check closes a
+//! connection that is idle or stuck. No request sets or clears a timer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -9,40 +9,40 @@ use tokio::time::Instant;
 
 use super::limits::Limits;
 
-/// The state of one connection.
+/// The activity of one connection.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Watchdog {
     opened: Instant,
-    /// Requests that are being answered
+    /// Number of requests that are being answered
     busy: AtomicUsize,
-    /// Since when there has been no request, in milliseconds from the opening
+    /// Start of the time without a request, in milliseconds after the opening
     free: AtomicU64,
     /// Whether there has been a request
     served: AtomicBool,
-    /// Whether bytes have come that are no request yet
+    /// Whether bytes have arrived that are no complete head of a request
     head: AtomicBool,
-    /// Since when the client has taken nothing that waits for it; 0 if nothing waits
+    /// Start of a blocked write, in milliseconds after the opening; 0 if none is blocked
     blocked: AtomicU64,
-    /// Since when the connection has been closing while the client still sends; 0 if it is not
+    /// Start of a lingering close, in milliseconds after the opening; 0 if there is none
     lingering: AtomicU64,
     /// Whether the body of the request was not read to its end
     unread: AtomicBool,
 }
 
-/// What the patrol finds.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// Nothing; look again then
+    /// Nothing is wrong; check again at this time
     Well(Instant),
-    /// No request for long: close politely
+    /// No request for too long: close gracefully
     Idle,
-    /// Something takes too long: close
+    /// A step takes too long: close at once
     Stuck,
 }
 
-impl Pulse {
-    pub(super) fn new() -> Arc<Pulse> {
-        Arc::new(Pulse {
+impl Watchdog {
+    pub(super) fn new() -> Arc<Watchdog> {
+        Arc::new(Watchdog {
             opened: Instant::now(),
             busy: AtomicUsize::new(0),
             free: AtomicU64::new(0),
@@ -54,12 +54,12 @@ impl Pulse {
         })
     }
 
-    /// Milliseconds from the opening, at least 1: 0 says "not at all".
+    /// Milliseconds after the opening, at least 1, because 0 means none.
     fn now(&self) -> u64 {
         u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Bytes have come.
+    /// Records that bytes have arrived.
     pub(super) fn heard(&self) {
         if self.busy.load(Relaxed) == 0 && !self.head.load(Relaxed) {
             self.head.store(true, Relaxed);
@@ -70,26 +70,26 @@ impl Pulse {
         }
     }
 
-    /// Bytes could be sent.
+    /// Records that bytes were written.
     pub(super) fn sent(&self) {
         if self.blocked.load(Relaxed) != 0 {
             self.blocked.store(0, Relaxed);
         }
     }
 
-    /// Bytes could not be sent now.
+    /// Records that a write is blocked.
     pub(super) fn blocked(&self) {
         if self.blocked.load(Relaxed) == 0 {
             self.blocked.store(self.now(), Relaxed);
         }
     }
 
-    /// The connection closes while the client may still send.
+    /// Records that the connection closes while the client may still send.
     pub(super) fn linger(&self) {
         self.lingering.store(self.now(), Relaxed);
     }
 
-    /// The body of a request is, or is not, waiting to be read.
+    /// Records whether the body of a request is unread.
     pub(super) fn set_unread(&self, unread: bool) {
         self.unread.store(unread, Relaxed);
     }
@@ -99,20 +99,20 @@ impl Pulse {
         self.unread.load(Relaxed)
     }
 
-    /// Whether the client may have sent what nobody read.
-    pub(super) fn is_owed_a_hearing(&self) -> bool {
+    /// Whether the client may have sent bytes that were not read.
+    pub(super) fn has_unread_input(&self) -> bool {
         self.is_unread() || self.head.load(Relaxed)
     }
 
-    /// A request begins. It lasts as long as what is returned.
-    pub(super) fn begin(self: &Arc<Pulse>) -> Busy {
+    /// Records the start of a request, which lasts until the returned guard is dropped.
+    pub(super) fn begin(self: &Arc<Watchdog>) -> Busy {
         self.head.store(false, Relaxed);
         self.served.store(true, Relaxed);
         self.busy.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
     }
 
-    /// Looks after the connection.
+    /// Checks the connection against the limits.
     pub(super) fn inspect(&self, limits: &Limits, heads: Heads) -> Finding {
         let now = Instant::now();
         let due = |since: u64, limit: Duration| self.opened + Duration::from_millis(since) + limit;
@@ -139,10 +139,10 @@ impl Pulse {
     }
 }
 
-/// Whether bytes without a request are the beginning of one. In HTTP/2 they may be a ping.
+/// Whether bytes outside of a request are the beginning of a head. In HTTP/2 they may be a ping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heads {
-    /// They are
+    /// They are the beginning of a head
     Timed,
     /// They may be anything
     Untimed,
@@ -150,7 +150,7 @@ pub(super) enum Heads {
 
 /// A request under way, up to the last byte of its answer.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Pulse>);
+pub(super) struct Busy(Arc<Watchdog>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
