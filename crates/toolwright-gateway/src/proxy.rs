@@ -1,33 +1,33 @@
-//! The exchange: a request in the client's dialect, an answer from any vendor.
+//! The exchange: a request in the client's dialect, a reply from any vendor.
 //!
 //! ```text
-//! endpoint → ask → route → fallback (prepare → send) → pass | whole | relay → close
+//! endpoint → inbound → route → fallback (prepare → send)
+//!          → passthrough | whole | translating → finalizer
 //! ```
 //!
-//! | file | step |
+//! | file | content |
 //! |---|---|
-//! | [`endpoint`] | which dialect a path belongs to |
-//! | [`ask`] | the request as it came, and what routing needs of it |
-//! | [`route`] | whom to ask for a model, in order |
-//! | [`fallback`] | who of them is asked next, and when nobody is |
-//! | [`prepare`] | its bytes untouched, or fitted and written in the upstream's words |
-//! | [`send`] | to the upstream, as often as it takes |
-//! | [`collect`] | an answer that is read to its end |
-//! | [`bundle`] | what has arrived of an answer |
-//! | [`pass`] | an answer that passes as it is |
-//! | [`whole`] | an answer that is translated when it is whole |
-//! | [`relay`] | an answer that is translated as it arrives |
-//! | [`tokens`] | how many tokens a request has, estimated |
-//! | [`work`] | a run, where the gateway runs tools itself: its model is [`consult`], its answer is as [`show`] says |
-//! | [`saved_runs`] | runs as far as they went, for another attempt at the request |
-//! | [`identity`] | which requests are attempts at the same one |
-//! | [`effects`] | effects of a run's tools, for a reply that fails after them |
-//! | [`hold`] | turns of a run that the client did not see |
-//! | [`notes`] | what a run did, for the ledger |
-//! | [`responses`] | stored answers that clients of the Responses API refer to |
+//! | [`endpoint`] | the dialect and the purpose of a path |
+//! | [`inbound`] | the request of a client, with the members that routing needs |
+//! | [`route`] | the candidates for a model, in order |
+//! | [`fallback`] | the candidate that is asked next |
+//! | [`prepare`] | the request for an upstream: its bytes unchanged, or translated |
+//! | [`send`] | sending with retries |
+//! | [`collect`] | a reply that is read to its end |
+//! | [`coalescing`] | the body of an upstream's reply |
+//! | [`passthrough`] | a reply that passes through unchanged |
+//! | [`whole`] | a reply that is translated as a whole |
+//! | [`translating`] | a reply that is translated as it arrives |
+//! | [`tokens`] | estimated token counts |
+//! | [`tool_run`] | runs of tools, with [`fallback_model`] as model and [`run_view`] for the client |
+//! | [`saved_runs`] | saved runs, for retries of a request |
+//! | [`identity`] | which requests are retries of the same one |
+//! | [`effects`] | effects of tools, for a reply that fails after them |
+//! | [`pending_turns`] | turns of a run that the client did not see |
+//! | [`responses`] | stored responses of the Responses API |
 //! | [`keep`] | opaque reasoning that the client cannot carry |
-//! | [`weight`] | how much memory a body takes |
-//! | [`close`] | what is left to do at the end |
+//! | [`weight`] | the memory that a document takes |
+//! | [`finalizer`] | the end of an exchange |
 //! | [`fault`] | a failure in the client's own dialect |
 
 pub mod coalescing;

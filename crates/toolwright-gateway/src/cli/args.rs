@@ -12,11 +12,11 @@ use toolwright_core::{Arguments, Json, object};
 use super::exit::{self, Failure};
 use super::{input, tool};
 
-/// The longest line of a batch.
-const MAX_LINE: u64 = 16 * 1024 * 1024;
+/// Maximum length of a line of a batch, in bytes.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How many compiled tools a batch keeps.
-const KEPT: usize = 256;
+/// Maximum number of compiled tools that a batch caches.
+const MAX_CACHED_TOOLS: usize = 256;
 
 /// What `args` takes.
 #[derive(Debug, ClapArgs)]
@@ -113,11 +113,11 @@ impl Judge {
         let mut is_first = true;
         loop {
             line.clear();
-            let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
+            let read = (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
             if read.map_err(exit::io(&name))? == 0 {
                 break;
             }
-            let is_cut = line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE;
+            let is_cut = line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE_BYTES;
             if is_cut {
                 skip_line(&mut lines).map_err(exit::io(&name))?;
             }
@@ -128,7 +128,7 @@ impl Judge {
             }
             count += 1;
             let settled = if is_cut {
-                Err(format!("longer than {MAX_LINE} bytes"))
+                Err(format!("longer than {MAX_LINE_BYTES} bytes"))
             } else {
                 self.line(own, &mut kept)
             };
@@ -164,7 +164,7 @@ impl Judge {
         };
         let key = tool.compact();
         if !kept.contains_key(&key) {
-            if kept.len() >= KEPT {
+            if kept.len() >= MAX_CACHED_TOOLS {
                 kept.clear();
             }
             let parameters = self.compile(tool)?;

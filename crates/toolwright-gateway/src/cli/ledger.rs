@@ -14,10 +14,10 @@ use super::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
 use crate::terminal;
 
-/// How many entries are read at a time.
-const PAGE: usize = 500;
-/// How often `tail` looks for new entries.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Number of entries that are read at a time.
+const PAGE_ENTRIES: usize = 500;
+/// Interval at which `tail` looks for new entries.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What `ledger` takes.
 #[derive(Debug, Args)]
@@ -206,8 +206,8 @@ impl Show {
         let file = self.place.open()?;
         let mut last = self.entries(&file, self.newest(&file)?)?.or(self.after);
         loop {
-            std::thread::sleep(PAUSE);
-            let query = Query { after: last.or(Some(0)), ..self.query() }.with_limit(PAGE);
+            std::thread::sleep(POLL_INTERVAL);
+            let query = Query { after: last.or(Some(0)), ..self.query() }.with_limit(PAGE_ENTRIES);
             let new = file.entries(&query).map_err(failed)?;
             last = self.entries(&file, new)?.or(last);
         }

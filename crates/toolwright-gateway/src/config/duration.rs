@@ -19,11 +19,11 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
         "d" => seconds(24 * 3600),
         _ => None,
     };
-    duration.filter(|duration| *duration <= LONGEST)
+    duration.filter(|duration| *duration <= MAX_DURATION)
 }
 
 /// The longest that is accepted: clocks can add it without overflow.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
+const MAX_DURATION: Duration = Duration::from_hours(24 * 365);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::value::Value;
 
 /// The longest name.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// Checks the name of an entry.
 pub(super) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
@@ -17,8 +17,8 @@ pub(crate) fn fault(name: &str) -> Option<String> {
     let legal = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
     if name.is_empty() {
         Some("the name is empty".to_owned())
-    } else if name.chars().count() > LONGEST {
-        Some(format!("the name is longer than {LONGEST} characters"))
+    } else if name.chars().count() > MAX_NAME_BYTES {
+        Some(format!("the name is longer than {MAX_NAME_BYTES} characters"))
     } else {
         let letter = name.chars().find(|letter| !legal(*letter))?;
         Some(format!("{letter:?} is not legal in a name; letters, digits and `-_.:` are"))

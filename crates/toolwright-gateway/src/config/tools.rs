@@ -22,14 +22,14 @@ pub struct Tools {
     pub limits: Limits,
 }
 
-/// How often the model is asked for one request.
-const TURNS: u32 = 20;
+/// Default limit on turns of one request.
+const DEFAULT_TURNS: u32 = 20;
 
-/// How many calls are made for one request.
-const CALLS: u32 = 100;
+/// Default limit on calls of one request.
+const DEFAULT_CALLS: u32 = 100;
 
-/// How long one request may take.
-const DURATION: Duration = Duration::from_mins(10);
+/// Default limit on the duration of one request.
+const DEFAULT_DURATION: Duration = Duration::from_mins(10);
 
 fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
     u32::try_from(value.number(1)?).map_err(|_| value.error("this is more than can be counted"))
@@ -51,9 +51,9 @@ pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigE
         refer::check_tool(tool.text()?, &names, &tool)?;
         allow.push(tool.words()?);
     }
-    let turns = table.take_or("turns", TURNS, count)?;
-    let calls = table.take_or("calls", CALLS, count)?;
-    let duration = table.take_or("duration", DURATION, Value::deadline)?;
+    let turns = table.take_or("turns", DEFAULT_TURNS, count)?;
+    let calls = table.take_or("calls", DEFAULT_CALLS, count)?;
+    let duration = table.take_or("duration", DEFAULT_DURATION, Value::deadline)?;
     let limits = Limits::turns(turns).with_calls(calls).with_duration(duration);
     table.finish()?;
     Ok((Tools { root, allow, limits }, names))

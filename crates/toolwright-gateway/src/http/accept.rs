@@ -21,11 +21,11 @@ use super::settings::Settings;
 use super::tls::Tls;
 use super::watchdog::Watchdog;
 
-/// How long accepting pauses when the system has no room for another socket.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Delay before the next accept when the system is out of sockets.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// How long connections that are cut may take to be gone.
-const CUTTING: Duration = Duration::from_secs(1);
+/// Maximum time for cut connections to end.
+const CUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A port that is listened at.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Server {
             () = watch.reached(Phase::Cut) => false,
         };
         control.cut();
-        let gone = gone || timeout(CUTTING, slots.acquire_many(all)).await.is_ok();
+        let gone = gone || timeout(CUT_TIMEOUT, slots.acquire_many(all)).await.is_ok();
         let stuck = if gone { 0 } else { most - slots.available_permits() };
         match cuts.load(Ordering::Relaxed) + stuck {
             0 => Ended::Drained,
@@ -135,7 +135,7 @@ async fn accept(
             Err(error) if is_theirs(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                sleep(PAUSE).await;
+                sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }

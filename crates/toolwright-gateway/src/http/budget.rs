@@ -10,11 +10,11 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use toolwright_core::{Fault, FaultClass};
 
-/// How long a body waits for room.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time that a body waits for memory.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The least that a share grows by: bodies of usual size settle their account once.
-const STEP: usize = 64 << 10;
+/// Minimum number of bytes that a share grows by, so that bodies of usual size reserve memory once.
+const MIN_GROWTH: usize = 64 << 10;
 
 /// Bytes for all of them.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Budget {
                 freed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.map_err(|_| Full::Now)
+        tokio::time::timeout(RESERVE_TIMEOUT, wait).await.map_err(|_| Full::Now)
     }
 
     fn give(&self, size: usize) {
@@ -107,7 +107,7 @@ impl Share {
         }
         // By doubling, so that a body settles its account a few times at most; exactly, where room
         // is scarce.
-        let ample = (self.size * 2).max(STEP).min(most).max(size);
+        let ample = (self.size * 2).max(MIN_GROWTH).min(most).max(size);
         if self.budget.try_take(ample - self.size) {
             self.size = ample;
             return Ok(());

@@ -10,8 +10,8 @@ use super::weight::weight;
 use super::whole::{content_type, no_answer};
 use crate::http::{Full, Share, append};
 
-/// The longest answer that is read.
-pub const LONGEST: usize = 64 << 20;
+/// Maximum size in bytes of a reply that is read.
+pub const MAX_REPLY_BYTES: usize = 64 << 20;
 
 /// Reads the rest of a reply. Its bytes get room as they come, and then so does what is grown of
 /// them, if they are more than a few.
@@ -36,14 +36,14 @@ pub async fn collect(
 /// All that a body has, or that there is no room for it.
 async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes, Full>, Fault> {
     let announced = body.announced().and_then(|size| usize::try_from(size).ok());
-    let most = announced.unwrap_or(LONGEST);
-    if most > LONGEST {
+    let most = announced.unwrap_or(MAX_REPLY_BYTES);
+    if most > MAX_REPLY_BYTES {
         return Ok(Err(Full::Ever));
     }
     let (mut whole, mut first, mut size) = (BytesMut::new(), Bytes::new(), 0);
     while let Some(piece) = body.next().await.transpose()? {
         size += piece.len();
-        if size > LONGEST {
+        if size > MAX_REPLY_BYTES {
             return Ok(Err(Full::Ever));
         }
         if let Err(full) = share.reach(size, most).await {
@@ -65,7 +65,7 @@ fn no_room(upstream: &str, full: Full) -> Fault {
         Full::Now => full.into(),
         Full::Ever => no_answer(format!(
             "Upstream '{upstream}' answered with more than can be read at once: an answer may have \
-             {LONGEST} bytes, and what is read of it must fit in limits.memory."
+             {MAX_REPLY_BYTES} bytes, and what is read of it must fit in limits.memory."
         )),
     }
 }

@@ -1,12 +1,11 @@
-//! One exchange: a request in the client's dialect, an answer from whoever can give it.
+//! One exchange: a request in the client's dialect, and the reply of the first candidate that answers.
 //!
 //! ```text
-//! ask → route → prepare (untouched, or fitted and written) → send → pass | whole | relay → close
+//! inbound → route → prepare → send → passthrough | whole | translating → finalizer
 //! ```
 //!
-//! `reply.rs` writes what the client gets, `run.rs` is the way where the gateway runs tools itself,
-//! `inquiry.rs` counts tokens and describes models.
-//! Whatever fails leaves as a fault in the client's own dialect.
+//! `reply.rs` builds the reply, `run.rs` runs tools for the request, `inquiry.rs` counts tokens and
+//! describes models. Every failure is a fault in the client's dialect.
 
 mod inquiry;
 mod reply;
@@ -36,7 +35,7 @@ use super::route::{Candidate, Place, Routes};
 use super::saved_runs::SavedRuns;
 use super::send::{self, Failure};
 use super::translating::Source;
-use super::weight::SMALL;
+use super::weight::UNWEIGHED_BYTES;
 use super::whole;
 use crate::http::Reply;
 use crate::telemetry::BusySpan;
@@ -54,19 +53,19 @@ pub struct Exchange {
     pending_turns: Arc<PendingTurns>,
     /// Runs of earlier attempts
     runs: Arc<SavedRuns>,
-    /// What the tools of this request did
+    /// The effects of the tools of this request
     effects: Effects,
 }
 
-/// Who answers, and how.
+/// The source of the reply.
 enum Answer {
-    /// A vendor who speaks the client's dialect
+    /// An upstream that speaks the client's dialect
     Untouched(Incoming),
-    /// A vendor who does not, as the answer arrives
+    /// An upstream that does not, translated as the reply arrives
     Translated(Incoming, Box<Translation>),
-    /// A vendor who does not, when the answer is whole
+    /// An upstream that does not, translated as a whole
     Whole(Box<Response>, Box<Translation>),
-    /// We ourselves
+    /// The model of the gateway
     Local(Model, Box<Request>),
 }
 
@@ -111,7 +110,7 @@ impl Exchange {
         self
     }
 
-    /// Answers it.
+    /// Runs the exchange and returns the reply.
     pub async fn run(mut self) -> Reply {
         if self.inbound.endpoint.purpose != Purpose::Generate {
             return self.inquire().await;
@@ -138,7 +137,7 @@ impl Exchange {
         }
     }
 
-    /// Who may answer, in order.
+    /// The candidates that the client may use, in order.
     fn candidates(&self) -> Result<Vec<Candidate>, Fault> {
         let (client, said) = (&self.inbound.client, &self.inbound.model);
         let mut candidates = self.routes.find(said)?;
@@ -149,7 +148,7 @@ impl Exchange {
         Ok(candidates)
     }
 
-    /// Asks one after another until somebody answers.
+    /// Asks the candidates in order until one answers.
     async fn answer(&mut self) -> Result<Answer, Box<Failure>> {
         let candidates = self.candidates()?;
         let mut fallback = Fallback::from(&candidates, 0);
@@ -211,19 +210,19 @@ impl Exchange {
         })
     }
 
-    /// Whether an answer comes in the other form than the one that was asked for: then it cannot
-    /// pass as it is.
+    /// Whether a reply is whole although a stream was asked for, or the reverse, so that it cannot pass
+    /// through.
     fn is_other(&self, incoming: &Incoming) -> bool {
         let codec = self.inbound.endpoint.codec;
         let array = self.inbound.stream && self.inbound.endpoint.framing() == Framing::Array;
         !array && whole::is_other(codec, &incoming.headers, self.inbound.stream)
     }
 
-    /// Reads an answer to its end. The client has seen nothing of it, so if it cannot be read
-    /// somebody else may be asked.
+    /// Reads a reply to its end. The client has seen nothing of it, so if it cannot be read, the next
+    /// candidate may be asked.
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
         // A stream is made from what is read, for as long as the client takes it.
-        let few = if self.inbound.stream { 0 } else { SMALL };
+        let few = if self.inbound.stream { 0 } else { UNWEIGHED_BYTES };
         let waiting = self.finalizer.recorder.wait();
         let collected = collect::collect(remote, incoming, few, &mut self.finalizer.share).await;
         drop(waiting);
@@ -247,8 +246,8 @@ impl Exchange {
             self.room(self.inbound.copied_for(&candidate.model)).await?;
             return Ok(prepare::untouched(&self.inbound, &candidate.model));
         }
-        // There is room for a body that is parsed already.
-        if self.parsed.is_none() && self.inbound.body.len() > SMALL {
+        // Memory is already reserved for a parsed body.
+        if self.parsed.is_none() && self.inbound.body.len() > UNWEIGHED_BYTES {
             self.room(self.inbound.weight()).await?;
         }
         let request = self.read()?;
@@ -265,12 +264,12 @@ impl Exchange {
         self.inbound.read(self.parsed.take())
     }
 
-    /// Has room for so much besides the bytes of the request. Somebody else may need less.
+    /// Reserves memory besides the bytes of the request. Another candidate may need less.
     async fn room(&mut self, size: usize) -> Result<(), Box<Failure>> {
         self.finalizer.share.resize(size).await.map_err(|full| Failure::unfit(full.into()))
     }
 
-    /// The answer of a model of our own.
+    /// Replies with the answer of the gateway's own model.
     async fn local(mut self, model: &Model, request: Request) -> Reply {
         let asked = prepare::asked(&self.inbound, &request);
         let codec = self.inbound.endpoint.codec;

@@ -18,7 +18,7 @@ use super::coalescing::CoalescingBody;
 use super::finalizer::Finalizer;
 use super::responses::capture::PassedAnswer;
 use super::translating::MAX_CALLS;
-use super::weight::{SMALL, weight};
+use super::weight::{UNWEIGHED_BYTES, weight};
 use crate::http::Share;
 
 /// The body of a reply that passes through unchanged.
@@ -128,7 +128,7 @@ impl Observer {
                 if let Some(ids) = ids {
                     ids.whole(&body);
                 }
-                if size > SMALL && !share.try_resize(2 * size + weight(&body)) {
+                if size > UNWEIGHED_BYTES && !share.try_resize(2 * size + weight(&body)) {
                     return None;
                 }
                 // The client gets the bytes unchanged, but the exchange is recorded as failed.

@@ -19,7 +19,7 @@ use super::inbound::{InboundRequest, Reading};
 use super::keep::Keep;
 use super::route::{Candidate, Place, Routes};
 use super::send::Failure;
-use super::weight::{SMALL, weight_at_most};
+use super::weight::{UNWEIGHED_BYTES, weight_at_most};
 use crate::http::Share;
 use crate::telemetry::{RequestId, losses};
 
@@ -93,7 +93,7 @@ pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Sh
         Place::Offline => true,
         Place::Remote(remote) => !has_same_dialect(endpoint, remote, first),
     });
-    if translates && (body.len() <= SMALL || share.try_resize(weight_at_most(body))) {
+    if translates && (body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body))) {
         Reading::Whole
     } else {
         Reading::Members

@@ -69,7 +69,7 @@ pub struct Routes {
 
 /// How many aliases may lead from one to the next. The configuration has no cycles; this bounds
 /// what a mistake there could cost.
-const LONGEST: usize = 16;
+const MAX_ALIAS_DEPTH: usize = 16;
 
 impl Routes {
     /// Upstreams by their ids, and aliases with what they stand for.
@@ -110,7 +110,7 @@ impl Routes {
     /// Who is asked for a model, in order. Never empty.
     pub fn find(&self, name: &str) -> Result<Vec<Candidate>, Fault> {
         let mut found = Vec::new();
-        self.follow(name, LONGEST, None, &mut found)?;
+        self.follow(name, MAX_ALIAS_DEPTH, None, &mut found)?;
         Ok(found)
     }
 

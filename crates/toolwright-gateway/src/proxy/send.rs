@@ -13,7 +13,7 @@ use toolwright_core::{Fault, FaultClass, Json};
 use super::headers;
 use super::inbound::InboundRequest;
 use super::prepare::Prepared;
-use super::weight::SMALL;
+use super::weight::UNWEIGHED_BYTES;
 use crate::telemetry::record::Attempt;
 use crate::telemetry::{AttemptContext, trace};
 
@@ -70,7 +70,7 @@ impl From<Fault> for Box<Failure> {
 }
 
 /// Maximum size in bytes of an error reply that is read. No memory is reserved for it.
-const MAX_ERROR_BODY: usize = SMALL;
+const MAX_ERROR_BODY: usize = UNWEIGHED_BYTES;
 
 /// Sends a request until there is an answer or a failure that is not retried. Retries that would wait
 /// longer than `patience` are not made. Each attempt is recorded when it ends or the client disconnects.

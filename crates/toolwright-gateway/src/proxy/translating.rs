@@ -14,7 +14,7 @@ use toolwright_core::translate::{StreamReader, StreamWriter};
 use toolwright_core::{Fault, FaultClass};
 
 use super::coalescing::CoalescingBody;
-use super::collect::LONGEST;
+use super::collect::MAX_REPLY_BYTES;
 use super::finalizer::Finalizer;
 use crate::http::Full;
 use crate::telemetry::{BYTES_PER_TOKEN, BusySpan};
@@ -104,13 +104,14 @@ impl TranslatingBody {
                 let size = data.map_or(0, Bytes::len);
                 self.received += size;
                 // Some dialects hold a call back until it is complete, so the size must be bounded.
-                let more =
-                    if self.received > LONGEST || self.writer.summary().calls.len() > MAX_CALLS {
-                        self.events.push(Event::Fault(too_long()));
-                        false
-                    } else {
-                        read(frame, reader, &mut self.events)
-                    };
+                let more = if self.received > MAX_REPLY_BYTES
+                    || self.writer.summary().calls.len() > MAX_CALLS
+                {
+                    self.events.push(Event::Fault(too_long()));
+                    false
+                } else {
+                    read(frame, reader, &mut self.events)
+                };
                 self.unread = if self.events.is_empty() { self.unread + size } else { 0 };
                 self.write(span);
                 Poll::Ready(more)
@@ -227,7 +228,8 @@ fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
 }
 
 fn too_long() -> Fault {
-    let message = format!("The answer is longer than {LONGEST} bytes, or than {MAX_CALLS} calls.");
+    let message =
+        format!("The answer is longer than {MAX_REPLY_BYTES} bytes, or than {MAX_CALLS} calls.");
     Fault::new(FaultClass::Internal, message)
 }
 

@@ -24,8 +24,8 @@ use crate::config::{self, OnFailure};
 /// The file in the data folder.
 pub const FILE: &str = "ledger.sqlite";
 
-/// The most losses of a request, or of an answer, that an entry lists.
-const MOST: usize = 1_000;
+/// Maximum number of losses of a request, or of a reply, that an entry lists.
+const MAX_LISTED_LOSSES: usize = 1_000;
 
 /// How the ledger does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,7 +183,7 @@ fn create(folder: &Path) -> io::Result<()> {
 /// The entry, for which an exchange gives away all but its reports.
 fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
     let listed = [&record.request_report, &record.response_report]
-        .map(|report| report.losses.len().min(MOST));
+        .map(|report| report.losses.len().min(MAX_LISTED_LOSSES));
     ExchangeEntry {
         time: record.start,
         run: record.id.to_string().into(),
@@ -227,7 +227,7 @@ fn ran(ExecutedCall { tool, error, took, .. }: ExecutedCall) -> Tried<CallErrorK
 
 /// Losses by their spelled paths.
 fn losses(report: &Report) -> Vec<Loss> {
-    let losses = report.losses.iter().take(MOST);
+    let losses = report.losses.iter().take(MAX_LISTED_LOSSES);
     let spelled = losses.map(|entry| {
         let (what, why) = (entry.loss.what.clone(), entry.loss.why.clone());
         Loss::new(entry.loss.severity, Site::of(&Origin::NONE).below(&*entry.path), what, why)

@@ -24,14 +24,14 @@ use super::{ExchangeRecord, Metrics};
 
 pub use settings::{Settings, SettingsError};
 
-/// How many exchanges may wait.
-const QUEUE: usize = 2_048;
-/// How many exchanges are sent at once.
-const BATCH: usize = 256;
-/// How long exchanges wait for others.
-const LINGER: Duration = Duration::from_secs(1);
-/// How long a collector may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum number of exchanges in the queue.
+const MAX_QUEUED_EXCHANGES: usize = 2_048;
+/// Maximum number of exchanges in one request.
+const MAX_BATCH: usize = 256;
+/// Time that an exchange waits for others.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// Maximum time for a request to the collector.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends spans to a collector.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ struct Sender {
 impl Exporter {
     /// Sends to the collector of the settings from now on. It runs on the runtime that calls this.
     pub fn start(settings: Settings, metrics: &Metrics) -> Result<Exporter, RemoteError> {
-        let deadlines = Deadlines::new().with_connect(PATIENCE).with_first_byte(PATIENCE);
+        let deadlines = Deadlines::new().with_connect(SEND_TIMEOUT).with_first_byte(SEND_TIMEOUT);
         // A remote sends bytes; its codec is not asked here.
         let codec = &openai_chat::CODEC;
         let mut collector =
@@ -67,7 +67,7 @@ impl Exporter {
             collector = collector.with_header(name, value)?;
         }
         let dropped = metrics.dropped_spans();
-        let (queue, items) = mpsc::channel(QUEUE);
+        let (queue, items) = mpsc::channel(MAX_QUEUED_EXCHANGES);
         let sender = Sender { collector, settings, dropped: dropped.clone() };
         tokio::spawn(sender.run(items));
         Ok(Exporter { queue, dropped })
@@ -98,7 +98,7 @@ impl Sender {
         while let Some(first) = items.recv().await {
             let (mut spans, mut waiting) = (Vec::new(), Vec::new());
             let mut exchanges = 0;
-            let end = tokio::time::Instant::now() + LINGER;
+            let end = tokio::time::Instant::now() + BATCH_DELAY;
             let mut next = Some(first);
             while let Some(item) = next {
                 match item {
@@ -106,7 +106,7 @@ impl Sender {
                     Item::Flush(ack) => waiting.push(ack),
                 }
                 exchanges += 1;
-                next = if exchanges == BATCH || !waiting.is_empty() {
+                next = if exchanges == MAX_BATCH || !waiting.is_empty() {
                     None
                 } else {
                     tokio::time::timeout_at(end, items.recv()).await.ok().flatten()

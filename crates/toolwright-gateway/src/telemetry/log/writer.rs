@@ -1,5 +1,5 @@
-//! The thread that writes lines. What comes within some milliseconds leaves together: waking it costs
-//! more than a line does.
+//! The thread that writes lines. Lines of some milliseconds are written together, because waking the thread
+//! costs more than formatting a line.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use prometheus_client::metrics::counter::Counter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most bytes that wait.
-const MOST: usize = 1 << 20;
-/// How long lines wait for others.
-const LINGER: Duration = Duration::from_millis(20);
-/// How long the end waits for the last lines.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum size of the queue in bytes. Lines beyond it are dropped.
+const MAX_QUEUED_BYTES: usize = 1 << 20;
+/// Time that the writer waits for more lines before it writes.
+const BATCH_DELAY: Duration = Duration::from_millis(20);
+/// Maximum time that the end waits for the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Lines on their way. Clones are the same.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Shared {
             let state = self.changed.wait_while(self.lock(), idle);
             let closing = state.unwrap_or_else(PoisonError::into_inner).phase != Phase::Open;
             if !closing {
-                std::thread::sleep(LINGER);
+                std::thread::sleep(BATCH_DELAY);
             }
             std::mem::swap(&mut batch, &mut self.lock().bytes);
             // A log that nobody reads is no reason to stop.
@@ -96,7 +96,7 @@ impl Drop for Rest {
         state.phase = Phase::Closing;
         self.0.changed.notify_all();
         let open = |state: &mut State| state.phase != Phase::Closed;
-        drop(self.0.changed.wait_timeout_while(state, PATIENCE, open));
+        drop(self.0.changed.wait_timeout_while(state, FLUSH_TIMEOUT, open));
     }
 }
 
@@ -104,7 +104,7 @@ impl Write for &Lines {
     /// Takes a line whole, or drops it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.shared.lock();
-        if state.phase == Phase::Closed || state.bytes.len() + line.len() > MOST {
+        if state.phase == Phase::Closed || state.bytes.len() + line.len() > MAX_QUEUED_BYTES {
             self.dropped.inc();
             return Ok(line.len());
         }

@@ -8,8 +8,8 @@ use toolwright_core::translate::Report;
 /// The header's name.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-losses");
 
-/// The longest path that is told; a longer one ends with `…`, percent-encoded.
-const LONGEST: usize = 256;
+/// Maximum length of the path in bytes; a longer one ends with `…`, percent-encoded.
+const MAX_PATH_BYTES: usize = 256;
 /// `…` in UTF-8, percent-encoded.
 const MORE: &str = "%E2%80%A6";
 /// The characters of a path that are percent-encoded, besides those that are not ASCII.
@@ -34,7 +34,7 @@ pub fn value(request: &Report, response: &Report) -> Option<HeaderValue> {
 }
 
 fn encode(path: &str, out: &mut String) {
-    let end = out.len() + LONGEST;
+    let end = out.len() + MAX_PATH_BYTES;
     let mut bytes = [0; 4];
     for letter in path.chars() {
         let before = out.len();
