@@ -14,7 +14,7 @@ mod duration;
 mod error;
 mod file;
 mod key;
-mod limit;
+mod limits;
 pub mod listen;
 pub(crate) mod name;
 mod record;
@@ -37,14 +37,14 @@ use std::path::{Path, PathBuf};
 pub use alias::Alias;
 pub use error::{ConfigError, Place};
 pub use file::Env;
-pub use key::Key;
+pub use limits::Limits;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::Tools;
 pub use upstream::{Access, Upstream, Way};
 
-use crate::http::Limits;
+use crate::key::Key;
 use file::File;
 use refer::Names;
 use table::Table;
@@ -142,7 +142,7 @@ impl Config {
             models: alias::read(root.table("models")?, &names)?,
             tools,
             keys: key::read(root.table("keys")?, &names)?,
-            limits: limit::read(root.table("limits")?)?,
+            limits: limits::read(root.table("limits")?)?,
             tls: root.take("tls").map(|value| tls::read(value.table()?)).transpose()?,
             log: record::log(root.table("log")?)?,
             ledger: record::ledger(root.table("ledger")?)?,

@@ -27,7 +27,22 @@ pub use hash::{KeyHash, generate};
 pub use limit::{Meter, Rates};
 pub use present::Carrier;
 
-use crate::config::Key;
+/// A client key with its rights, as the configuration defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The client's name
+    pub name: String,
+    /// The hash of its key
+    pub hash: KeyHash,
+    /// The tenant whose data it sees; the client's name by default
+    pub tenant: String,
+    /// The models that it may use
+    pub models: Allow,
+    /// The tools that the gateway may run for it
+    pub tools: Allow,
+    /// Limits on requests and tokens
+    pub rates: Rates,
+}
 
 /// The clients of a gateway, by the hashes of their keys.
 #[derive(Debug)]

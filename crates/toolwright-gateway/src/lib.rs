@@ -1,17 +1,20 @@
 //! The gateway and the command around it: any client's dialect in, any vendor's out, on one port.
 //!
 //! ```text
-//! http (accept, read, route) → key (who, how much) → proxy (exchange) → upstream → proxy → client
+//! key → config → telemetry → http → tools → proxy → gateway → router → cli
 //! ```
 //!
-//! - [`config`] reads `toolwright.toml` and what the environment tells.
-//! - [`gateway`] is its state, which a reload replaces.
-//! - [`http`] listens, reads requests within limits, drains and reloads.
-//! - [`key`] knows the clients: their keys, what each may use and how much of it.
-//! - [`proxy`] is the exchange: decode, fit, encode, send, and the way back.
-//! - [`telemetry`] tells what happened: logs, metrics, the ledger, losses.
-//! - [`tools`] are those that the gateway runs itself.
-//! - [`cli`] is the command.
+//! Each module imports only from modules to its left.
+//!
+//! - [`key`]: clients, their keys, their rights and their limits.
+//! - [`config`]: `toolwright.toml` and the environment.
+//! - [`telemetry`]: log, metrics, ledger, losses and traces of exchanges.
+//! - [`http`]: the server, with limits, drain and reload.
+//! - [`tools`]: the tools that the gateway runs itself.
+//! - [`proxy`]: the exchange of a request and its reply.
+//! - [`gateway`]: the state, which a reload replaces.
+//! - [`router`]: the endpoints.
+//! - [`cli`]: the command.
 
 pub mod cli;
 pub mod config;
@@ -19,6 +22,7 @@ pub mod gateway;
 pub mod http;
 pub mod key;
 pub mod proxy;
+pub mod router;
 pub mod telemetry;
 mod terminal;
 pub mod tools;

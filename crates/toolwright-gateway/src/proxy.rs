@@ -18,6 +18,7 @@
 //! | [`passthrough`] | a reply that passes through unchanged |
 //! | [`whole`] | a reply that is translated as a whole |
 //! | [`translating`] | a reply that is translated as it arrives |
+//! | [`models`] | lists and descriptions of models, in the form of each vendor |
 //! | [`tokens`] | estimated token counts |
 //! | [`tool_run`] | runs of tools, with [`fallback_model`] as model and [`run_view`] for the client |
 //! | [`saved_runs`] | saved runs, for retries of a request |
@@ -43,6 +44,7 @@ pub mod headers;
 pub mod identity;
 pub mod inbound;
 pub mod keep;
+pub mod models;
 mod named;
 pub mod passthrough;
 pub mod pending_turns;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use http::HeaderName;
+use http::{HeaderMap, HeaderName};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
@@ -15,7 +15,7 @@ use toolwright::{Effect, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
 use crate::config::{Config, ConfigError};
-use crate::proxy::inbound::InboundRequest;
+use crate::key::Client;
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -63,19 +63,22 @@ impl Tools {
     }
 
     /// The tools that the gateway runs for a request, if it asks for some.
-    pub fn wanted(&self, inbound: &InboundRequest) -> Result<Option<Toolbox>, Fault> {
-        let names = match inbound.headers.get(HEADER) {
+    pub fn wanted(
+        &self,
+        headers: &HeaderMap,
+        model: &str,
+        client: &Client,
+    ) -> Result<Option<Toolbox>, Fault> {
+        let names = match headers.get(HEADER) {
             Some(value) => {
                 let said = value.to_str().map_err(|_| unknown("?", ""))?;
-                self.named(said, inbound)?
+                self.named(said, client)?
             }
-            None => match self.aliases.get(&inbound.model) {
+            None => match self.aliases.get(model) {
                 // The operator gave them to everybody who may have them.
-                Some(names) => names
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|own| inbound.client.may_call(own))
-                    .collect(),
+                Some(names) => {
+                    names.iter().map(String::as_str).filter(|own| client.may_call(own)).collect()
+                }
                 None => return Ok(None),
             },
         };
@@ -88,18 +91,18 @@ impl Tools {
     }
 
     /// The tools that a header names.
-    fn named<'n>(&'n self, said: &'n str, inbound: &InboundRequest) -> Result<Vec<&'n str>, Fault> {
+    fn named<'n>(&'n self, said: &'n str, client: &Client) -> Result<Vec<&'n str>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if name == "*" {
-                names.extend(self.runnable().filter(|own| inbound.client.may_call(own)));
+                names.extend(self.runnable().filter(|own| client.may_call(own)));
                 continue;
             }
             if self.toolbox.handler(name).is_none() {
                 return Err(self.unknown(name));
             }
-            if !inbound.client.may_call(name) {
-                return Err(forbidden(inbound.client.name(), name));
+            if !client.may_call(name) {
+                return Err(forbidden(client.name(), name));
             }
             names.push(name);
         }

@@ -84,6 +84,22 @@ const CRATES: &[Layers] = &[
         ties: &[],
     },
     Layers {
+        folder: "crates/toolwright-gateway/src",
+        order: &[
+            "terminal",
+            "key",
+            "config",
+            "telemetry",
+            "http",
+            "tools",
+            "proxy",
+            "gateway",
+            "router",
+            "cli",
+        ],
+        ties: &[],
+    },
+    Layers {
         folder: "xtask/src",
         order: &[
             "run",

@@ -14,7 +14,8 @@ use tokio::runtime;
 use super::exit::{self, Failure};
 use crate::config::{Config, ConfigError, LogFormat, listen};
 use crate::gateway::Gateway;
-use crate::http::{Control, Ended, Reload, Renewal, Router, Server, Signals, Tls};
+use crate::http::{Control, Ended, Reload, Renewal, Server, Signals, Tls};
+use crate::router::Router;
 use crate::telemetry::{Telemetry, log};
 
 /// Arguments of `serve`.

@@ -7,24 +7,7 @@ use super::name;
 use super::refer::Names;
 use super::table::Table;
 use super::value::Value;
-use crate::key::{Allow, KeyHash, Pattern, Rates};
-
-/// A client of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// The client's name
-    pub name: String,
-    /// The hash of its key
-    pub hash: KeyHash,
-    /// Whose data it sees; the client's own name unless said otherwise
-    pub tenant: String,
-    /// The models that it may use
-    pub models: Allow,
-    /// The tools that the gateway may run for it
-    pub tools: Allow,
-    /// How much it may use
-    pub rates: Rates,
-}
+use crate::key::{Allow, Key, KeyHash, Pattern, Rates};
 
 /// Reads `[keys]`.
 pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, ConfigError> {

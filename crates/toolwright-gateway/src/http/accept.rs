@@ -14,12 +14,12 @@ use tokio::time::{sleep, timeout};
 use super::budget::Budget;
 use super::connection::{self, Close, ConnectionContext};
 use super::drain::{Control, Ended, Health, Phase};
-use super::limits::Limits;
 use super::listen::{ListenError, listen};
 use super::request::Service;
 use super::settings::Settings;
 use super::tls::Tls;
 use super::watchdog::Watchdog;
+use crate::config::Limits;
 
 /// Delay before the next accept when the system is out of sockets.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

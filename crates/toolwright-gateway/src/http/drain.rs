@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::watch;
 
-use super::limits::Limits;
 use super::reply::{Reply, ReplyBody};
 use super::settings::{Current, Settings};
 use super::signal::Renewal;
+use crate::config::Limits;
 
 /// How far the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
 
-use super::limits::Limits;
 use super::tls::Tls;
 use super::write_stall::Streams;
+use crate::config::Limits;
 
 /// The settings of the day. Clones share them. New ones are for connections to come: each keeps
 /// those that it began with.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::drain::Control;
-use super::limits::Limits;
 use super::tls::Tls;
+use crate::config::Limits;
 
 /// What a reload brings for connections to come. The address, the number of connections and the
 /// memory stay as they are until the next start.

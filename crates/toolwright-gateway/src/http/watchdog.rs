@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::limits::Limits;
+use crate::config::Limits;
 
 /// The activity of one connection.
 #[derive(Debug)]

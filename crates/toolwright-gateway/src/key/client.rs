@@ -6,9 +6,9 @@ use std::time::Instant;
 use toolwright::Caller;
 use toolwright_core::{Fault, FaultClass};
 
+use super::Key;
 use super::allow::Allow;
 use super::limit::{Full, Limit, Meter};
-use crate::config::Key;
 
 /// Whoever sends requests.
 #[derive(Debug, Clone)]

@@ -115,7 +115,8 @@ impl Exchange {
         if self.inbound.endpoint.purpose != Purpose::Generate {
             return self.inquire().await;
         }
-        match self.tools.wanted(&self.inbound) {
+        let InboundRequest { headers, model, client, .. } = &*self.inbound;
+        match self.tools.wanted(headers, model, client) {
             Ok(None) => {}
             Ok(Some(toolbox)) => return self.run_tools(toolbox).await,
             Err(fault) => return self.fail(fault.into()),

@@ -8,9 +8,10 @@ use toolwright_core::part::MediaKind;
 use toolwright_core::{Fault, FaultClass, Json, object};
 
 use super::{Answer, Exchange};
-use crate::http::{Description, Reply};
+use crate::http::Reply;
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::fallback::Fallback;
+use crate::proxy::models::Description;
 use crate::proxy::prepare;
 use crate::proxy::route::{Candidate, Place};
 use crate::proxy::send::Failure;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolwright_gateway::http::Limits;
+use toolwright_gateway::config::Limits;
 
 use super::probe::{Client, start};
 

@@ -13,8 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Mutex, mpsc, watch};
 use toolwright_core::Fault;
+use toolwright_gateway::config::Limits;
 use toolwright_gateway::http::{
-    Control, Ended, Health, HttpRequest, Limits, Reply, ReplyBody, Server, Service,
+    Control, Ended, Health, HttpRequest, Reply, ReplyBody, Server, Service,
 };
 
 /// Longer than anything here takes.

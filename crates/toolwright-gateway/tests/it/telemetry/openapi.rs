@@ -3,7 +3,7 @@
 use toolwright::Caller;
 use toolwright_core::schema::Check;
 use toolwright_core::{Dialect, Json, object};
-use toolwright_gateway::http::openapi;
+use toolwright_gateway::router::openapi;
 use toolwright_gateway::telemetry::{RequestId, Telemetry};
 
 use super::{begin, report};

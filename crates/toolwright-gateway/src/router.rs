@@ -1,4 +1,7 @@
-//! A path to whoever answers there: a vendor's endpoint to the exchange, the rest to our own.
+//! Routes a request by its path: to an exchange at a vendor's endpoint, or to an endpoint of the gateway.
+
+mod browser;
+pub mod openapi;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,16 +13,16 @@ use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
 use toolwright_core::{Fault, FaultClass};
 
-use super::models::Listing;
-use super::{Health, HttpRequest, Reply, ReplyBody, Service, Share, browser, openapi};
 use crate::config::listen::is_loopback;
 use crate::gateway::Gateway;
+use crate::http::{Health, HttpRequest, Reply, ReplyBody, Service, Share};
 use crate::key::{Client, Found, Reservation};
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
 use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
+use crate::proxy::models::Listing;
 use crate::proxy::prepare;
 use crate::proxy::responses::lookup::{self, Asker, Lookup};
 use crate::proxy::route::Routes;

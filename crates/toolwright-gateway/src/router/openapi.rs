@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use http::{HeaderValue, header};
 
-use super::{Reply, ReplyBody};
+use crate::http::{Reply, ReplyBody};
 
 /// The document.
 pub const DOCUMENT: &str = include_str!("openapi.json");
