@@ -30,21 +30,21 @@ struct Arguments {
 enum Command {
     /// Parse, repair, coerce, complete and check the arguments of a call
     Args(args::Args),
-    /// Ask a model that has tools, until it has answered
+    /// Ask a model with tools, and run its calls until it answers
     Ask(ask::Ask),
     /// Call one tool
     Call(call::Call),
-    /// Make a key for a client of the gateway
+    /// Create a key for a client of the gateway
     Key(key::Key),
     /// Read and verify the ledger of exchanges and calls
     Ledger(ledger::Ledger),
-    /// Run the gateway: one port for every dialect, any upstream behind it
+    /// Run the gateway
     Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
 }
 
-/// Runs the command that was asked for.
+/// Runs the command of the arguments.
 pub fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Args(command) => command.run(),

@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// Maximum number of compiled tools that a batch caches.
 const MAX_CACHED_TOOLS: usize = 256;
 
-/// What `args` takes.
+/// Arguments of `args`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The tool is one definition in any dialect's shape, or {\"name\", \"description\", \"parameters\"}.
@@ -40,20 +40,19 @@ Examples:
   toolwright args --tool relax.json --args @- --hide @system < answer.txt
   toolwright args --batch calls.jsonl --lenient > results.jsonl")]
 pub(crate) struct Args {
-    /// A file with the definition of the tool; `-` is stdin
+    /// Read the definition of the tool from this file; `-` is stdin
     #[arg(long, value_name = "FILE", required_unless_present = "batch", requires = "args")]
     tool: Option<PathBuf>,
-    /// The arguments; `@FILE` reads them from a file, `@-` from stdin
+    /// Use these arguments; `@FILE` reads them from a file, `@-` from stdin
     #[arg(long = "args", id = "args", value_name = "JSON|@FILE", requires = "tool")]
     given: Option<String>,
-    /// Parameters that the model must not know or supply; `@system` stands for executor,storage
+    /// Hide these parameters from the model; `@system` stands for executor,storage
     #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
     hide: String,
-    /// Also coerce what could be meant otherwise: comma lists, thousands separators, other
-    /// spellings of names
+    /// Also coerce ambiguous values: comma lists, thousands separators, other spellings of names
     #[arg(long)]
     lenient: bool,
-    /// A file with one call on each line; `-` is stdin
+    /// Read one call from each line of this file; `-` is stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "args"])]
     batch: Option<PathBuf>,
 }
@@ -73,7 +72,7 @@ impl Args {
     }
 }
 
-/// How calls are judged.
+/// Options for checking calls.
 struct Judge {
     hidden: Vec<String>,
     options: Options,
@@ -185,7 +184,7 @@ impl Judge {
     }
 }
 
-/// What stands in the place of a line that cannot be used.
+/// The result for a line that cannot be used.
 fn unusable(reason: &str) -> Object {
     object! {
         "tool_name": Json::Null,
@@ -198,7 +197,7 @@ fn unusable(reason: &str) -> Object {
     }
 }
 
-/// Reads on to the end of a line.
+/// Skips to the end of a line.
 fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
     loop {
         let (found, used) = {
@@ -215,7 +214,7 @@ fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Says which defaults count as absent.
+/// Prints which defaults are ignored.
 #[allow(clippy::print_stderr)]
 fn warn(parameters: &Parameters) {
     for violation in parameters.bad_defaults() {

@@ -15,15 +15,15 @@ use super::input;
 use super::tools::{self, Tools};
 use crate::terminal;
 
-/// What the model is told about itself.
+/// The instructions of the model.
 const INSTRUCTIONS: &str = "You answer questions about the files, the git repository and the \
     tables in one folder, with the tools that you have. Data behind a handle stays there: pass the \
     handle on.";
 
-/// The most characters of arguments that progress shows.
+/// Maximum number of characters of arguments that progress shows.
 const SHOWN: usize = 100;
 
-/// What `ask` takes.
+/// Arguments of `ask`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The answer goes to stdout, progress to stderr if that is a terminal. The model offline/rules needs
@@ -45,9 +45,9 @@ Examples:
   toolwright ask \"读取 data.csv 并删除缺失数据\" --json
   toolwright ask \"list files\" --root src")]
 pub(crate) struct Ask {
-    /// The question; `-` reads it from stdin
+    /// Ask this question; `-` reads it from stdin
     question: String,
-    /// Who answers
+    /// Ask this model
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     model: String,
     #[command(flatten)]
@@ -55,14 +55,14 @@ pub(crate) struct Ask {
     /// Write the answer as one JSON document
     #[arg(long)]
     json: bool,
-    /// How often the model is asked at most
+    /// Ask the model at most this many times
     #[arg(long, value_name = "N", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
 }
 
 impl Ask {
-    /// Asks, and writes the answer.
+    /// Asks the model and writes its answer.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let model = Model::new(&self.model).map_err(|error| {
             Failure::usage(error.to_string()).with_hint("leave out --model, or use offline/rules")
@@ -100,7 +100,7 @@ fn failed(error: RunError) -> Failure {
     }
 }
 
-/// Follows a run to its end. Whoever sits at the terminal sees the calls and is asked.
+/// Follows a run to its end. A person at the terminal sees the calls and approves them.
 async fn follow(mut run: Run) -> Result<Finished, Failure> {
     let watched = io::stderr().is_terminal();
     loop {
@@ -145,7 +145,7 @@ fn say(line: &str) -> Result<(), Failure> {
     writeln!(io::stderr().lock(), "{}", terminal::plain(line)).map_err(exit::io("stderr"))
 }
 
-/// The run as one answer: the last words, all the calls, all the tokens.
+/// The run as one document: the last text, all calls, all tokens.
 fn whole(finished: &Finished) -> Response {
     let mut response = finished.response.clone();
     response.parts.extend(finished.calls().cloned().map(Part::call));

@@ -14,7 +14,7 @@ use super::input;
 use super::tools::{self, Tools};
 use crate::terminal;
 
-/// What `call` takes.
+/// Arguments of `call`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The arguments are JSON, or what a model wrote: they are repaired, coerced, completed and checked as
@@ -34,9 +34,9 @@ Examples:
   toolwright call git_log --args '{limit: 3}' --root ../project --json
   toolwright call write_file --args @note.json --yes")]
 pub(crate) struct Call {
-    /// The tool; without one, the tools are listed
+    /// Call this tool; without a name, list the tools
     tool: Option<String>,
-    /// The arguments; `@FILE` reads them from a file, `@-` from stdin
+    /// Use these arguments; `@FILE` reads them from a file, `@-` from stdin
     #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
     args: String,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::config::name;
 use crate::key::{KeyHash, generate};
 use crate::terminal;
 
-/// What `key` takes.
+/// Arguments of `key`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The table for toolwright.toml goes to stdout, the key itself to stderr: it is shown this once, and
@@ -29,21 +29,21 @@ Examples:
   toolwright key alice >> toolwright.toml
   toolwright key ci --models fast,openai/* --requests-per-minute 60 --json")]
 pub(crate) struct Key {
-    /// The client's name
+    /// Name the client
     name: String,
-    /// The models that it may use, with `*`: aliases, ids, upstream/model; without it, all
+    /// Allow these models, with `*`: aliases, ids, upstream/model [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     models: Option<Vec<String>>,
-    /// The tools that the gateway may run for it; without it, all
+    /// Allow these tools of the gateway [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Option<Vec<String>>,
-    /// Whose data it sees; without it, its own
+    /// Set the tenant whose data the client sees [default: NAME]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     tenant: Option<String>,
-    /// How many requests it may make in a minute
+    /// Limit the requests per minute
     #[arg(long, value_name = "N")]
     requests_per_minute: Option<NonZeroU64>,
-    /// How many tokens it may use in a minute
+    /// Limit the tokens per minute
     #[arg(long, value_name = "N")]
     tokens_per_minute: Option<NonZeroU64>,
     /// Write the key and its table as one JSON document
@@ -52,7 +52,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Makes the key.
+    /// Creates the key.
     pub(crate) fn run(self) -> Result<(), Failure> {
         if let Some(what) = name::fault(&self.name) {
             return Err(Failure::usage(what));

@@ -19,7 +19,7 @@ const PAGE_ENTRIES: usize = 500;
 /// Interval at which `tail` looks for new entries.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What `ledger` takes.
+/// Arguments of `ledger`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The ledger is a file of the gateway's data folder. It may be read while the gateway runs.
@@ -40,7 +40,7 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Check that every entry is as it was written, and list the gaps
+    /// Verify that every entry is unchanged, and list the gaps
     Verify(Verify),
     /// List entries, the newest last
     Show(Show),
@@ -65,7 +65,7 @@ struct Place {
 struct Verify {
     #[command(flatten)]
     place: Place,
-    /// A head that was kept elsewhere, which the chain must run through
+    /// Check that the chain contains this head, which was stored elsewhere
     #[arg(long, value_name = "HEAD")]
     against: Option<Head>,
 }
@@ -74,25 +74,25 @@ struct Verify {
 struct Show {
     #[command(flatten)]
     place: Place,
-    /// Only entries of this kind
+    /// Show only entries of this kind
     #[arg(long)]
     kind: Option<Shown>,
-    /// Only entries of this run, or of the request with this id
+    /// Show only entries of this run, or of the request with this id
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Only calls of this tool
+    /// Show only calls of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only entries of this client
+    /// Show only entries of this client
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
-    /// Only entries of this tenant
+    /// Show only entries of this tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Only entries after this one
+    /// Show only entries after this one
     #[arg(long, value_name = "N")]
     after: Option<u64>,
-    /// At most this many entries: the newest
+    /// Show at most this many entries, the newest
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
 }

@@ -16,10 +16,10 @@ use toolwright::{Effect, Handler, Json, Tool, Toolbox, object};
 use super::exit::{self, Failure};
 use crate::terminal;
 
-/// Which tools there are, and what they may do.
+/// Arguments that select tools and what they may do.
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
-    /// The folder that the tools work in; no path leaves it
+    /// Let the tools work in this folder only
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
     /// Run tools that change something without asking
@@ -27,7 +27,7 @@ pub(crate) struct Tools {
     yes: bool,
 }
 
-/// The most bytes of a result that a person is shown.
+/// Maximum number of bytes of a result that is shown to a person.
 const SHOWN_MAX: usize = 64 << 20;
 
 /// Why a tool waits for a person.

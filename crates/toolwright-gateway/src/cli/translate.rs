@@ -17,7 +17,7 @@ use super::input;
 /// How much of a stream is read at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// What `translate` takes.
+/// Arguments of `translate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Dialects: openai-chat openai-responses anthropic bedrock deepseek gemini ollama mistral cohere,
@@ -30,13 +30,13 @@ Example:
   echo '[{\"name\": \"now\", \"description\": \"The time\", \"parameters\": {}}]' |
     toolwright translate --from openai-chat --to anthropic --kind tools")]
 pub(crate) struct Translate {
-    /// The dialect of the input
+    /// Read this dialect
     #[arg(long, value_name = "DIALECT")]
     from: String,
-    /// The dialect of the output
+    /// Write this dialect
     #[arg(long, value_name = "DIALECT")]
     to: String,
-    /// What the input is
+    /// Read a document of this kind
     #[arg(long, value_enum)]
     kind: Kind,
     /// Refuse (exit 3) instead of losing anything
@@ -45,16 +45,16 @@ pub(crate) struct Translate {
     /// Write losses, additions and aliases to a file, as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// The model to name in the output
+    /// Name this model in the output
     #[arg(long)]
     model: Option<String>,
-    /// The API version of the target, where rules depend on it (anthropic: 2023-06-01, 2026-10-21)
+    /// Write for this API version of the target (anthropic: 2023-06-01, 2026-10-21)
     #[arg(long, value_name = "DATE")]
     api_version: Option<String>,
-    /// A report of the way out, whose aliases are undone on the way back
+    /// Undo the aliases of this report, which translating the request wrote
     #[arg(long, value_name = "FILE")]
     aliases: Option<PathBuf>,
-    /// The input; stdin if absent
+    /// Read this file [default: stdin]
     file: Option<PathBuf>,
 }
 
