@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use divan::{Bencher, black_box};
-use toolwright_core::args::{CheckedCall, Options, Parameters, hidden_names, parse};
+use toolwright_core::args::{CheckedCall, CoercionOptions, Parameters, hidden_names, parse};
 use toolwright_core::{Arguments, Call, Json, Tool};
 
 fn main() {
@@ -58,8 +58,8 @@ impl Ours {
 
     /// From a call as a codec gives it.
     fn run(&self, call: &Call) -> bool {
-        let settled = self.0.settle(parse(&call.arguments), &Options::default());
-        CheckedCall::new(call, settled).is_ok()
+        let resolved = self.0.resolve(parse(&call.arguments), &CoercionOptions::default());
+        CheckedCall::new(call, resolved).is_ok()
     }
 }
 

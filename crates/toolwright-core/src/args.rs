@@ -1,16 +1,16 @@
-//! A model's words on their way to arguments that a tool can run with.
+//! Turns what a model wrote into arguments that a tool can run with.
 //!
 //! ```text
 //! parse → repair → (handles) → coerce → complete → check
 //! ```
 //!
-//! `parse` reads the text, repairing it where it must, and gives every way to
-//! understand it, the cheapest first. `Parameters`, made once for each
-//! tool, settles them against its schema. Whatever differs from what the model wrote is a
-//! [`Change`]; whatever remains wrong is a [`Violation`](crate::schema::Violation).
+//! `parse` reads the text, repairs it if necessary, and returns every way to understand it, the cheapest
+//! first. `Parameters`, created once for each tool, resolves these readings against its schema. Each
+//! difference from what the model wrote is a [`Change`]; each remaining error is a
+//! [`Violation`](crate::schema::Violation).
 //!
-//! Three rules hold everywhere: a string that is valid in its place is never touched, a required
-//! value is never invented, and no change goes unreported.
+//! Three rules hold everywhere: a string that is valid in its place is never changed, a required value
+//! is never invented, and every change is reported.
 
 pub mod change;
 mod checked;
@@ -23,7 +23,7 @@ mod hide;
 mod parameters;
 mod parse;
 mod repair;
-mod settle;
+mod resolve;
 #[cfg(test)]
 mod tests;
 
@@ -33,13 +33,13 @@ pub use complete::{Completed, Missing};
 pub use hide::{SYSTEM, hidden_names};
 pub use parameters::{Parameter, Parameters};
 pub use parse::parse;
-pub use settle::{MAX_COST, Settled};
+pub use resolve::{MAX_COST, ResolvedArguments};
 
 use crate::json::Json;
 
-/// The coercions that must be asked for, because they can be wrong.
+/// Coercions that are off by default, because they can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct CoercionOptions {
     /// `"a, b"` for an array of strings
     pub comma_lists: bool,
     /// `"1,234"` for a number
@@ -48,9 +48,10 @@ pub struct Options {
     pub fold_names: bool,
 }
 
-impl Options {
+impl CoercionOptions {
     /// All of them.
-    pub const LENIENT: Options = Options { comma_lists: true, thousands: true, fold_names: true };
+    pub const LENIENT: CoercionOptions =
+        CoercionOptions { comma_lists: true, thousands: true, fold_names: true };
 }
 
 /// One way to understand what a model wrote.
@@ -63,7 +64,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// How far this reading is from what was written.
+    /// The total cost of the changes.
     pub fn cost(&self) -> u32 {
         self.changes.iter().map(|change| change.cost).sum()
     }

@@ -37,7 +37,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolwright::args::{Options, Parameters, parse};
+use toolwright::args::{CoercionOptions, Parameters, parse};
 use toolwright::prelude::*;
 
 /// Book a table.
@@ -68,15 +68,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         println!("> {}", text.replace('\n', " "));
         let arguments = Arguments::from_text(text);
-        let settled = parameters.settle(parse(&arguments), &Options::default());
-        match settled.feedback() {
+        let resolved = parameters.resolve(parse(&arguments), &CoercionOptions::default());
+        match resolved.feedback() {
             Some(words) => println!("{words}"),
-            None => println!("{}", settled.arguments().compact()),
+            None => println!("{}", resolved.arguments().compact()),
         }
-        for change in settled.changes() {
+        for change in resolved.changes() {
             println!("  {}", change.to_json().compact());
         }
-        if settled.is_closed() {
+        if resolved.is_closed() {
             println!("  cut off: runs only if the model is known to have been done");
         }
     }

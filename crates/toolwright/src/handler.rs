@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_core::Tool;
-use toolwright_core::args::Options;
+use toolwright_core::args::CoercionOptions;
 use toolwright_core::json::Object;
 
 use crate::context::{Context, Need};
@@ -243,7 +243,7 @@ impl Handler {
 
     /// With coercions that must be asked for.
     #[must_use]
-    pub fn with_coercions(mut self, options: Options) -> Handler {
+    pub fn with_coercions(mut self, options: CoercionOptions) -> Handler {
         self.settings.coercions = options;
         self
     }

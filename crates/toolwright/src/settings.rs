@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_core::Json;
-use toolwright_core::args::Options;
+use toolwright_core::args::CoercionOptions;
 
 use crate::error::ToolError;
 use crate::secret::SecretString;
@@ -94,7 +94,7 @@ pub struct Settings {
     /// The envelope of results, if one is wanted
     pub envelope: Option<Envelope>,
     /// The coercions that must be asked for
-    pub coercions: Options,
+    pub coercions: CoercionOptions,
     /// Text for the model in place of the tool's own
     pub error_text: Option<ErrorText>,
 }
@@ -114,7 +114,7 @@ impl Default for Settings {
             hidden: Vec::new(),
             fills: Vec::new(),
             envelope: None,
-            coercions: Options::default(),
+            coercions: CoercionOptions::default(),
             error_text: None,
         }
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Change, Op, Settled};
+use super::{Change, Op, ResolvedArguments};
 use crate::json::Object;
 use crate::model::call::Call;
 
-/// A call with arguments that its tool accepts. There is no other way to make one than to settle
+/// A call with arguments that its tool accepts. There is no other way to make one than to resolve
 /// arguments without an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedCall {
@@ -18,12 +18,15 @@ pub struct CheckedCall {
 }
 
 impl CheckedCall {
-    /// The call of a tool with settled arguments; gives them back if something is wrong with them.
-    pub fn new(call: &Call, settled: Settled) -> Result<CheckedCall, Box<Settled>> {
-        if !settled.is_runnable() {
-            return Err(Box::new(settled));
+    /// The call of a tool with resolved arguments; returns them if they are not valid.
+    pub fn new(
+        call: &Call,
+        resolved: ResolvedArguments,
+    ) -> Result<CheckedCall, Box<ResolvedArguments>> {
+        if !resolved.is_runnable() {
+            return Err(Box::new(resolved));
         }
-        let (tool, arguments, changes, defaulted) = settled.into_parts();
+        let (tool, arguments, changes, defaulted) = resolved.into_parts();
         Ok(CheckedCall { id: call.id.clone(), name: tool, arguments, changes, defaulted })
     }
 

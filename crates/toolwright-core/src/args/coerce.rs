@@ -32,7 +32,7 @@ mod text;
 pub(super) mod unwrap;
 mod within;
 
-use super::{Change, Op, Options, Reading};
+use super::{Change, CoercionOptions, Op, Reading};
 use crate::json::Json;
 use crate::schema::{Check, Violation};
 
@@ -43,19 +43,19 @@ const SHOWN: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 pub struct Coercion<'s> {
     check: &'s Check,
-    options: Options,
+    options: CoercionOptions,
     tool: &'s str,
 }
 
 impl<'s> Coercion<'s> {
     /// By the check of a schema, without the coercions that must be asked for.
     pub fn new(check: &'s Check) -> Coercion<'s> {
-        Coercion { check, options: Options::default(), tool: "" }
+        Coercion { check, options: CoercionOptions::default(), tool: "" }
     }
 
     /// With the coercions that must be asked for.
     #[must_use]
-    pub fn with_options(mut self, options: Options) -> Coercion<'s> {
+    pub fn with_options(mut self, options: CoercionOptions) -> Coercion<'s> {
         self.options = options;
         self
     }

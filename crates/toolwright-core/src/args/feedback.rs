@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::Settled;
+use super::ResolvedArguments;
 use crate::json::Json;
 use crate::schema::Violation;
 use crate::schema::describe::{quote, shorten};
@@ -18,18 +18,18 @@ const LISTED: usize = 30;
 const SHOWN: usize = 800;
 
 /// The text for the model.
-pub(super) fn write(settled: &Settled) -> String {
+pub(super) fn write(resolved: &ResolvedArguments) -> String {
     let mut out = String::new();
-    if settled.is_understood() {
-        let _ = write!(out, "The arguments for tool {} were not accepted.", settled.tool());
+    if resolved.is_understood() {
+        let _ = write!(out, "The arguments for tool {} were not accepted.", resolved.tool());
     } else {
         let _ = write!(
             out,
             "Invalid JSON input for tool {}: the arguments must be one JSON object.",
-            settled.tool()
+            resolved.tool()
         );
     }
-    let told = settled.errors().iter().filter(|error| error.keyword != "json");
+    let told = resolved.errors().iter().filter(|error| error.keyword != "json");
     for error in told.clone().take(TOLD) {
         problem(error, &mut out);
     }
@@ -38,7 +38,7 @@ pub(super) fn write(settled: &Settled) -> String {
         let _ = write!(out, "\n- and {more} more of this kind");
     }
     for (required, words) in [(true, "Missing, required"), (false, "Not given, optional")] {
-        let names: Vec<String> = settled
+        let names: Vec<String> = resolved
             .missing()
             .iter()
             .filter(|missing| missing.required == required)
@@ -48,7 +48,7 @@ pub(super) fn write(settled: &Settled) -> String {
             let _ = write!(out, "\n{words}: {}.", list(&names));
         }
     }
-    out.push_str(if settled.is_understood() {
+    out.push_str(if resolved.is_understood() {
         "\nCall the tool again. Correct only what is named here and keep the other arguments as they were."
     } else {
         "\nCall the tool again with all arguments as one JSON object."

@@ -23,7 +23,7 @@ pub struct Parameter {
 /// The parameters of a tool.
 ///
 /// ```
-/// use toolwright_core::args::{Options, Parameters, parse};
+/// use toolwright_core::args::{CoercionOptions, Parameters, parse};
 /// use toolwright_core::{Arguments, Json, Tool};
 ///
 /// let schema = Json::parse(
@@ -32,9 +32,9 @@ pub struct Parameter {
 /// )?;
 /// let parameters = Parameters::compile(&Tool::function("forecast", schema), &[])?;
 ///
-/// let settled = parameters.settle(parse(&Arguments::from_text(r#"{"city": "北京"}"#)), &Options::default());
-/// assert!(settled.is_runnable());
-/// assert_eq!(settled.arguments().compact(), r#"{"city":"北京","days":3}"#);
+/// let resolved = parameters.resolve(parse(&Arguments::from_text(r#"{"city": "北京"}"#)), &CoercionOptions::default());
+/// assert!(resolved.is_runnable());
+/// assert_eq!(resolved.arguments().compact(), r#"{"city":"北京","days":3}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The work on arguments grows in proportion to their length, whatever is wrong with them.
 
-use super::{Options, Parameters, Settled, parse};
+use super::{CoercionOptions, Parameters, ResolvedArguments, parse};
 use crate::json::Json;
 use crate::model::call::Arguments;
 use crate::model::tool::Tool;
@@ -10,22 +10,22 @@ fn parameters(schema: &str) -> Parameters {
     Parameters::compile(&Tool::function("t", Json::parse(schema).unwrap()), &[]).unwrap()
 }
 
-fn settle(parameters: &Parameters, text: &str) -> Settled {
-    parameters.settle(parse(&Arguments::from_text(text)), &Options::default())
+fn resolve(parameters: &Parameters, text: &str) -> ResolvedArguments {
+    parameters.resolve(parse(&Arguments::from_text(text)), &CoercionOptions::default())
 }
 
-/// Settles a text of some size and one of twice the size, which may take about twice the steps.
+/// Resolves a text of some size and one of twice the size, which may take about twice the steps.
 /// Gives the larger one.
 #[track_caller]
-fn assert_linear(schema: &str, text: &dyn Fn(usize) -> String, size: usize) -> Settled {
+fn assert_linear(schema: &str, text: &dyn Fn(usize) -> String, size: usize) -> ResolvedArguments {
     let parameters = parameters(schema);
-    let mut settled = None;
-    let mut run = |text: &str| work::steps(|| settled = Some(settle(&parameters, text)));
+    let mut resolved = None;
+    let mut run = |text: &str| work::steps(|| resolved = Some(resolve(&parameters, text)));
     let (once, twice) = (text(size), text(2 * size));
     let (small, large) = (run(&once), run(&twice));
     let start = twice.get(..60).unwrap_or_default();
     assert!(large <= small * 9 / 4, "{start}: {small} steps, then {large}");
-    settled.unwrap()
+    resolved.unwrap()
 }
 
 fn members(count: usize, member: impl Fn(usize) -> String) -> String {
@@ -132,9 +132,9 @@ fn what_is_too_much_is_given_up_once() {
     let parameters = parameters(&schema);
     let text = format!(r#"{{"all":[{}]}}"#, vec![nested(7, r#"{"v":"x"}"#); 40].join(","));
     let values = text.matches(['{', '[', '"']).count();
-    let mut settled = None;
-    let steps = work::steps(|| settled = Some(settle(&parameters, &text)));
-    assert_eq!(settled.unwrap().errors()[0].keyword, "limit");
+    let mut resolved = None;
+    let steps = work::steps(|| resolved = Some(resolve(&parameters, &text)));
+    assert_eq!(resolved.unwrap().errors()[0].keyword, "limit");
     assert!(steps < 2_000_000 + 300 * values, "{steps} steps for {values} values");
 }
 

@@ -2,4 +2,4 @@
 
 mod coerce;
 mod laws;
-mod settle;
+mod resolve;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use toolwright_core::args::{Options, Parameters, Settled, hidden_names, parse};
+use toolwright_core::args::{CoercionOptions, Parameters, ResolvedArguments, hidden_names, parse};
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Json, object};
 
@@ -62,7 +62,11 @@ impl Args {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let judge = Judge {
             hidden: hidden_names(&self.hide),
-            options: if self.lenient { Options::LENIENT } else { Options::default() },
+            options: if self.lenient {
+                CoercionOptions::LENIENT
+            } else {
+                CoercionOptions::default()
+            },
         };
         match (&self.batch, &self.tool, &self.given) {
             (Some(batch), _, _) => judge.batch(batch),
@@ -75,7 +79,7 @@ impl Args {
 /// Options for checking calls.
 struct Judge {
     hidden: Vec<String>,
-    options: Options,
+    options: CoercionOptions,
 }
 
 impl Judge {
@@ -151,7 +155,11 @@ impl Judge {
     }
 
     /// One line of a batch.
-    fn line(&self, line: &[u8], kept: &mut HashMap<String, Parameters>) -> Result<Settled, String> {
+    fn line(
+        &self,
+        line: &[u8],
+        kept: &mut HashMap<String, Parameters>,
+    ) -> Result<ResolvedArguments, String> {
         let document = Json::parse_bytes(line).map_err(|error| format!("not JSON: {error}"))?;
         let Json::Object(mut document) = document else {
             return Err("not an object with 'tool' and 'args'".into());
@@ -179,8 +187,8 @@ impl Judge {
         Parameters::compile(&tool, &self.hidden).map_err(|error| error.to_string())
     }
 
-    fn settle(&self, parameters: &Parameters, arguments: Arguments) -> Settled {
-        parameters.settle(parse(&arguments), &self.options)
+    fn settle(&self, parameters: &Parameters, arguments: Arguments) -> ResolvedArguments {
+        parameters.resolve(parse(&arguments), &self.options)
     }
 }
 

@@ -23,18 +23,18 @@ pub(crate) fn check(
     let mut parsed = args::parse(&state.call.arguments);
     resolve_handles(toolbox, session, item, &mut parsed)
         .map_err(|failure| CallError::new(CallErrorKind::BadHandle, failure.text))?;
-    let mut settled = item.parameters.settle(parsed, &item.handler.settings().coercions);
-    state.changes = settled.changes().to_vec();
+    let mut resolved = item.parameters.resolve(parsed, &item.handler.settings().coercions);
+    state.changes = resolved.changes().to_vec();
     state.completeness.check_changes(&item.name, &state.changes)?;
     // Feedback must not show the model a value that came from a handle.
-    handle::conceal(settled.errors_mut(), &state.changes);
-    CheckedCall::new(state.call, settled).map_err(|settled| {
-        let kind = if settled.is_understood() {
+    handle::conceal(resolved.errors_mut(), &state.changes);
+    CheckedCall::new(state.call, resolved).map_err(|resolved| {
+        let kind = if resolved.is_understood() {
             CallErrorKind::InvalidArguments
         } else {
             CallErrorKind::InvalidJson
         };
-        CallError::new(kind, settled.feedback().unwrap_or_default())
+        CallError::new(kind, resolved.feedback().unwrap_or_default())
     })
 }
 

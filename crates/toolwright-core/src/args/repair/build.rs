@@ -87,11 +87,11 @@ impl Builder<'_> {
             Event::Key(quote, start, end) => {
                 let key = self.string(quote, start, end)?;
                 self.open.last_mut()?.key = Some(Key::Owned(key));
-                self.settle(None);
+                self.report_waiting(None);
             }
             Event::Text(quote, start, end) => {
                 let value = Json::String(self.string(quote, start, end)?);
-                self.settle(Some(&value));
+                self.report_waiting(Some(&value));
                 self.add(value)?;
             }
             Event::Word(start, end) => {
@@ -100,7 +100,7 @@ impl Builder<'_> {
                 else {
                     return None;
                 };
-                self.settle(Some(&value));
+                self.report_waiting(Some(&value));
                 self.add(value)?;
             }
         }
@@ -118,8 +118,8 @@ impl Builder<'_> {
         Some(unescaped.text)
     }
 
-    /// Reports the changes that waited for this place.
-    fn settle(&mut self, value: Option<&Json>) {
+    /// Reports the changes that waited for the path of this value.
+    fn report_waiting(&mut self, value: Option<&Json>) {
         if self.waiting.is_empty() {
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toolwright_core::Json;
 use toolwright_core::args::coerce::Coercion;
-use toolwright_core::args::{Op, Options, Reading};
+use toolwright_core::args::{CoercionOptions, Op, Reading};
 use toolwright_core::schema::{Check, Violation};
 
 use crate::fixtures::lines;
@@ -14,7 +14,7 @@ fn field<'r>(row: &'r Json, name: &str) -> &'r str {
 }
 
 /// What a row's arguments become.
-fn settle(row: &Json, options: Options) -> Result<Reading, Vec<Violation>> {
+fn resolve(row: &Json, options: CoercionOptions) -> Result<Reading, Vec<Violation>> {
     let schema = row.get("schema").unwrap();
     let check = Check::compile(schema).unwrap();
     let args = match row.get("args") {
@@ -28,7 +28,7 @@ fn settle(row: &Json, options: Options) -> Result<Reading, Vec<Violation>> {
 #[test]
 fn valid_arguments_stay_as_they_are() {
     for row in lines("args/valid.jsonl") {
-        let reading = settle(&row, Options::LENIENT).unwrap();
+        let reading = resolve(&row, CoercionOptions::LENIENT).unwrap();
         assert_eq!(Some(&reading.value), row.get("args"), "{}", field(&row, "id"));
         assert!(reading.changes.is_empty());
     }
@@ -38,14 +38,14 @@ fn valid_arguments_stay_as_they_are() {
 fn mutated_arguments_are_mended_or_refused_as_recorded() {
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in lines("args/mutated.jsonl") {
-        for options in [Options::default(), Options::LENIENT] {
+        for options in [CoercionOptions::default(), CoercionOptions::LENIENT] {
             let op = field(&row, "op");
             let is_opt_in =
                 matches!(op, "camel_case_name" | "comma_list_for_array" | "thousands_sep");
-            let settled = settle(&row, options);
-            let is_right = match (field(&row, "kind"), &settled) {
+            let resolved = resolve(&row, options);
+            let is_right = match (field(&row, "kind"), &resolved) {
                 ("coercible", Ok(reading)) => reading.value.equals(row.get("expect").unwrap()),
-                ("coercible", Err(_)) => is_opt_in && options == Options::default(),
+                ("coercible", Err(_)) => is_opt_in && options == CoercionOptions::default(),
                 ("control", Ok(reading)) => Some(&reading.value) == row.get("args"),
                 ("invalid", Err(violations)) => has_recorded(&row, violations),
                 _ => false,
@@ -54,7 +54,7 @@ fn mutated_arguments_are_mended_or_refused_as_recorded() {
                 wrong
                     .entry(op.into())
                     .or_default()
-                    .push(format!("{} {settled:?}", field(&row, "id")));
+                    .push(format!("{} {resolved:?}", field(&row, "id")));
             }
         }
     }
@@ -73,7 +73,7 @@ fn has_recorded(row: &Json, violations: &[Violation]) -> bool {
 }
 
 /// What becomes of arguments: their text, or `refused`.
-fn become_with(options: Options, schema: &str, args: &str) -> String {
+fn become_with(options: CoercionOptions, schema: &str, args: &str) -> String {
     let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();
     let coercion = Coercion::new(&check).with_options(options).for_tool("book_flight");
     match coercion.apply(Json::parse(args).unwrap()) {
@@ -89,7 +89,7 @@ fn become_with(options: Options, schema: &str, args: &str) -> String {
 }
 
 /// What becomes of one value under a schema of its own.
-fn value_with(options: Options, schema: &str, value: &str) -> String {
+fn value_with(options: CoercionOptions, schema: &str, value: &str) -> String {
     let schema = format!(r#"{{"type":"object","properties":{{"v":{schema}}},"required":["v"]}}"#);
     let became = become_with(options, &schema, &format!(r#"{{"v":{value}}}"#));
     let inner = became.strip_prefix(r#"{"v":"#).and_then(|text| text.strip_suffix('}'));
@@ -97,7 +97,7 @@ fn value_with(options: Options, schema: &str, value: &str) -> String {
 }
 
 fn value(schema: &str, value: &str) -> String {
-    value_with(Options::default(), schema, value)
+    value_with(CoercionOptions::default(), schema, value)
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_string_becomes_the_number_it_spells_and_nothing_else() {
         (r#"",123""#, "refused"),
         (r#""0,123""#, "refused"),
     ] {
-        assert_eq!(value_with(Options::LENIENT, number, given), expected, "{given}");
+        assert_eq!(value_with(CoercionOptions::LENIENT, number, given), expected, "{given}");
     }
 }
 
@@ -267,7 +267,11 @@ fn a_single_value_becomes_an_array_of_one() {
         (strings, r#""a,,b""#, r#"["a,,b"]"#),
         (r#"{"type":"array","items":{"enum":["a, b","c"]}}"#, r#""A, B""#, r#"["a, b"]"#),
     ] {
-        assert_eq!(value_with(Options::LENIENT, schema, given), expected, "{given} for {schema}");
+        assert_eq!(
+            value_with(CoercionOptions::LENIENT, schema, given),
+            expected,
+            "{given} for {schema}"
+        );
     }
 }
 
@@ -287,7 +291,7 @@ fn a_null_is_taken_away_where_nothing_is_asked_for() {
         (r#"{"a":1,"f":[null]}"#, "refused"),
         (r#"{"a":1,"g":{"k":null}}"#, "refused"),
     ] {
-        assert_eq!(become_with(Options::LENIENT, schema, given), expected, "{given}");
+        assert_eq!(become_with(CoercionOptions::LENIENT, schema, given), expected, "{given}");
     }
 }
 
@@ -319,7 +323,7 @@ fn wrapped_arguments_are_taken_out() {
             r#"{"input":{"n":1}}"#,
         ),
     ] {
-        assert_eq!(become_with(Options::default(), schema, given), expected, "{given}");
+        assert_eq!(become_with(CoercionOptions::default(), schema, given), expected, "{given}");
     }
 }
 
@@ -338,13 +342,16 @@ fn names_are_folded_only_if_asked_for_and_only_one_way() {
         (closed, r#"{"userName":"a","zz":1}"#, "refused"),
         (closed, r#"{"params":{"userName":"a"}}"#, r#"{"user_name":"a"}"#),
     ] {
-        assert_eq!(become_with(Options::LENIENT, schema, given), expected, "{given}");
-        assert_eq!(become_with(Options::default(), schema, given), "refused", "{given}");
+        assert_eq!(become_with(CoercionOptions::LENIENT, schema, given), expected, "{given}");
+        assert_eq!(become_with(CoercionOptions::default(), schema, given), "refused", "{given}");
     }
     let nested =
         format!(r#"{{"type":"object","properties":{{"u":{{"type":"array","items":{closed}}}}}}}"#);
     let given = r#"{"u":[{"userName":"a"}]}"#;
-    assert_eq!(become_with(Options::LENIENT, &nested, given), r#"{"u":[{"user_name":"a"}]}"#);
+    assert_eq!(
+        become_with(CoercionOptions::LENIENT, &nested, given),
+        r#"{"u":[{"user_name":"a"}]}"#
+    );
 }
 
 #[test]
@@ -364,7 +371,7 @@ fn a_union_is_mended_by_the_nearest_branch_and_a_tie_is_refused() {
         (r#"{"all":"3"}"#, r#"{"all":3}"#),
         (r#"{"all":"2"}"#, "refused"),
     ] {
-        assert_eq!(become_with(Options::default(), &document, given), expected, "{given}");
+        assert_eq!(become_with(CoercionOptions::default(), &document, given), expected, "{given}");
     }
     for (schema, given, expected) in [
         (r#"{"type":["integer","boolean"]}"#, r#""1""#, "1"),
@@ -394,14 +401,14 @@ fn hostile_schemas_and_values_are_refused_soon() {
             r##"{{"$defs":{{{},"a{steps}":{{"type":"integer"}}}},"properties":{{"v":{{"$ref":"#/$defs/a0"}}}}}}"##,
             unions.join(",")
         );
-        assert_eq!(become_with(Options::LENIENT, &schema, r#"{"v":"1"}"#), expected);
+        assert_eq!(become_with(CoercionOptions::LENIENT, &schema, r#"{"v":"1"}"#), expected);
     }
     // JSON within strings within JSON, and so on.
     let mut text = "[1]".to_owned();
     for _ in 0..10 {
         text = Json::from(text).compact();
     }
-    assert_eq!(become_with(Options::LENIENT, r#"{"type":"object"}"#, &text), "refused");
+    assert_eq!(become_with(CoercionOptions::LENIENT, r#"{"type":"object"}"#, &text), "refused");
     // Many mends are no reason to refuse.
     let many = |item: &str| format!("[{}]", vec![item; 1000].join(","));
     let integers = r#"{"type":"array","items":{"type":"integer"}}"#;

@@ -1,7 +1,7 @@
 //! What holds for the coercion of any value by any schema, over many made-up pairs.
 
 use toolwright_core::args::coerce::Coercion;
-use toolwright_core::args::{Change, Op, Options};
+use toolwright_core::args::{Change, CoercionOptions, Op};
 use toolwright_core::json::pointer::split_last;
 use toolwright_core::json::{Number, Object};
 use toolwright_core::schema::Check;
@@ -185,7 +185,8 @@ fn what_comes_out_is_accepted_explained_and_final() {
         if seed % 8 > 0 {
             spoil(&mut dice, &mut given);
         }
-        let options = if seed % 2 == 0 { Options::LENIENT } else { Options::default() };
+        let options =
+            if seed % 2 == 0 { CoercionOptions::LENIENT } else { CoercionOptions::default() };
         let coercion = Coercion::new(&check).with_options(options);
         let text = format!("{root}\n{given}");
         match coercion.apply(given.clone()) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toolwright_core::args::{Options, Parameters, parse};
+use toolwright_core::args::{CoercionOptions, Parameters, parse};
 use toolwright_core::{Arguments, Json, Tool};
 
 use crate::fixtures;
@@ -87,12 +87,13 @@ fn slips(text: &str, at: usize) -> Vec<(String, String)> {
 
 fn judge(parameters: &Parameters, text: &str, expected: &Json, count: &mut Count) {
     count.all += 1;
-    let settled = parameters.settle(parse(&Arguments::from_text(text)), &Options::default());
-    if !settled.is_runnable() {
+    let resolved =
+        parameters.resolve(parse(&Arguments::from_text(text)), &CoercionOptions::default());
+    if !resolved.is_runnable() {
         return;
     }
-    let mut found = settled.arguments().clone();
-    for name in settled.defaulted().iter().filter(|name| expected.get(name).is_none()) {
+    let mut found = resolved.arguments().clone();
+    for name in resolved.defaulted().iter().filter(|name| expected.get(name).is_none()) {
         found.remove(name);
     }
     let found = Json::Object(found);

@@ -10,7 +10,7 @@ use toolwright::call::{
 use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
-use toolwright_core::args::Options;
+use toolwright_core::args::CoercionOptions;
 
 fn asking(ran: &Counter) -> Toolbox {
     let rule = Rule::new(Verdict::Ask).with_tools(["pay"]).with_reason("Money moves.");
@@ -70,7 +70,7 @@ async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
     let schema = r#"{"type": "object", "required": ["rows"], "additionalProperties": false,
         "properties": {"rows": {"type": "array"}, "user_name": {"type": "string"}}}"#;
     let send = Handler::new(tool("send", schema), |_, _| async { Ok(Output::text("sent")) })
-        .with_coercions(Options::LENIENT);
+        .with_coercions(CoercionOptions::LENIENT);
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
     let id = handles.keep(&session.owner(), Kept::json(json(r#"["private"]"#))).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolwright_core::args::{
-    CheckedCall, Missing, Op, Options, Parameters, Settled, hidden_names, parse,
+    CheckedCall, CoercionOptions, Missing, Op, Parameters, ResolvedArguments, hidden_names, parse,
 };
 use toolwright_core::{Arguments, Call, Json, Tool};
 
@@ -19,8 +19,8 @@ fn names(list: &[Arc<str>]) -> Vec<&str> {
     list.iter().map(|name| &**name).collect()
 }
 
-fn settle(parameters: &Parameters, text: &str) -> Settled {
-    parameters.settle(parse(&Arguments::from_text(text)), &Options::default())
+fn resolve(parameters: &Parameters, text: &str) -> ResolvedArguments {
+    parameters.resolve(parse(&Arguments::from_text(text)), &CoercionOptions::default())
 }
 
 /// The tool of the document that completion was specified by.
@@ -34,18 +34,18 @@ const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_
 
 #[test]
 fn optimize_structure_is_completed_as_specified() {
-    let settled = settle(
+    let resolved = resolve(
         &parameters(OPTIMIZE, "@system"),
         r#"{"input_structure":"https://x/Cu_bulk.cif","model_path":"https://x/dpa.pt","relax_cell":false}"#,
     );
-    assert!(settled.is_runnable());
+    assert!(resolved.is_runnable());
     assert_eq!(
-        settled.arguments().compact(),
+        resolved.arguments().compact(),
         r#"{"input_structure":"https://x/Cu_bulk.cif","model_path":"https://x/dpa.pt","relax_cell":false,"head":"Omat24","force_tolerance":0.01,"max_iterations":100}"#
     );
-    assert_eq!((settled.missing(), settled.changes()), (&[][..], &[][..]));
-    assert_eq!(names(settled.defaulted()), ["head", "force_tolerance", "max_iterations"]);
-    let shown = settle(&parameters(OPTIMIZE, ""), r#"{"model_path":"m"}"#);
+    assert_eq!((resolved.missing(), resolved.changes()), (&[][..], &[][..]));
+    assert_eq!(names(resolved.defaulted()), ["head", "force_tolerance", "max_iterations"]);
+    let shown = resolve(&parameters(OPTIMIZE, ""), r#"{"model_path":"m"}"#);
     let missing: Vec<(&str, bool)> =
         shown.missing().iter().map(|missing| (&*missing.name, missing.required)).collect();
     assert_eq!(missing, [("input_structure", true), ("executor", false), ("storage", false)]);
@@ -68,10 +68,10 @@ fn given_values_stay_and_fed_ones_are_not_missing() {
 #[test]
 fn a_required_value_is_not_invented_from_its_default() {
     let schema = r#"{"required":["a"],"properties":{"a":{"type":"integer","default":1}}}"#;
-    let settled = settle(&parameters(schema, ""), "{}");
-    assert_eq!(settled.arguments().compact(), r#"{"a":1}"#, "shown, as completion asks");
-    assert!(!settled.is_runnable(), "but not run");
-    assert_eq!(settled.errors()[0].keyword, "required");
+    let resolved = resolve(&parameters(schema, ""), "{}");
+    assert_eq!(resolved.arguments().compact(), r#"{"a":1}"#, "shown, as completion asks");
+    assert!(!resolved.is_runnable(), "but not run");
+    assert_eq!(resolved.errors()[0].keyword, "required");
 }
 
 #[test]
@@ -80,31 +80,34 @@ fn a_default_that_is_not_valid_counts_as_missing_and_is_told() {
         r#"{"properties":{"a":{"type":"integer","default":"x"},"b":{"type":"array","items":{"type":"string"},"default":[1]},"a/c":{"minimum":3,"default":2},"d":{"default":null}}}"#,
         "",
     );
-    let settled = settle(&parameters, "{}");
-    assert_eq!(settled.arguments().compact(), r#"{"d":null}"#);
-    let missing: Vec<&str> = settled.missing().iter().map(|missing| &*missing.name).collect();
+    let resolved = resolve(&parameters, "{}");
+    assert_eq!(resolved.arguments().compact(), r#"{"d":null}"#);
+    let missing: Vec<&str> = resolved.missing().iter().map(|missing| &*missing.name).collect();
     assert_eq!(missing, ["a", "b", "a/c"]);
     let told: Vec<&str> =
         parameters.bad_defaults().iter().map(|violation| violation.path.as_str()).collect();
     assert_eq!(told, ["/a", "/b/0", "/a~1c"]);
-    assert!(settled.is_runnable());
+    assert!(resolved.is_runnable());
 }
 
 #[test]
 fn a_default_never_spoils_what_was_accepted() {
     let schema = r#"{"properties":{"by_id":{"default":1},"by_name":{"type":"string"},"n":{"default":5}},
         "oneOf":[{"required":["by_id"]},{"required":["by_name"]}]}"#;
-    let settled = settle(&parameters(schema, ""), r#"{"by_name":"x"}"#);
-    assert!(settled.is_runnable());
-    assert_eq!(settled.arguments().compact(), r#"{"by_name":"x","n":5}"#);
-    assert_eq!(settled.missing(), [Missing { name: "by_id".into(), required: false }]);
+    let resolved = resolve(&parameters(schema, ""), r#"{"by_name":"x"}"#);
+    assert!(resolved.is_runnable());
+    assert_eq!(resolved.arguments().compact(), r#"{"by_name":"x","n":5}"#);
+    assert_eq!(resolved.missing(), [Missing { name: "by_id".into(), required: false }]);
 }
 
 #[test]
 fn defaults_within_a_given_object_are_the_tools_matter() {
     let schema = r#"{"properties":{"o":{"type":"object","properties":{"n":{"type":"integer","default":1}}}}}"#;
-    assert_eq!(settle(&parameters(schema, ""), r#"{"o":{}}"#).arguments().compact(), r#"{"o":{}}"#);
-    let missing = settle(&parameters(schema, ""), "{}");
+    assert_eq!(
+        resolve(&parameters(schema, ""), r#"{"o":{}}"#).arguments().compact(),
+        r#"{"o":{}}"#
+    );
+    let missing = resolve(&parameters(schema, ""), "{}");
     assert_eq!(missing.missing(), [Missing { name: "o".into(), required: false }]);
 }
 
@@ -112,11 +115,11 @@ fn defaults_within_a_given_object_are_the_tools_matter() {
 fn parameters_are_found_through_references_and_composition() {
     let schema = r##"{"$ref":"#/$defs/whole","$defs":{"size":{"type":"integer","default":7},
         "whole":{"required":["x"],"properties":{"x":true},"allOf":[{"properties":{"size":{"$ref":"#/$defs/size"},"executor":{}},"required":["executor"]}]}}}"##;
-    let settled = settle(&parameters(schema, "@system"), r#"{"x":1}"#);
-    assert!(settled.is_runnable(), "{:?}", settled.errors());
-    assert_eq!(settled.arguments().compact(), r#"{"x":1,"size":7}"#);
+    let resolved = resolve(&parameters(schema, "@system"), r#"{"x":1}"#);
+    assert!(resolved.is_runnable(), "{:?}", resolved.errors());
+    assert_eq!(resolved.arguments().compact(), r#"{"x":1,"size":7}"#);
     assert!(
-        !settle(&parameters(schema, ""), r#"{"x":1}"#).is_runnable(),
+        !resolve(&parameters(schema, ""), r#"{"x":1}"#).is_runnable(),
         "nothing is hidden unless named"
     );
 }
@@ -124,40 +127,40 @@ fn parameters_are_found_through_references_and_composition() {
 #[test]
 fn hidden_parameters_are_taken_away_and_told() {
     let schema = r#"{"properties":{"a":true,"token":{"type":"string"}},"required":["token"],"additionalProperties":false}"#;
-    let settled = settle(&parameters(schema, "token"), r#"{"a":1,"token":"guess"}"#);
-    assert!(settled.is_runnable());
-    assert_eq!(settled.arguments().compact(), r#"{"a":1}"#);
-    let change = &settled.changes()[0];
+    let resolved = resolve(&parameters(schema, "token"), r#"{"a":1,"token":"guess"}"#);
+    assert!(resolved.is_runnable());
+    assert_eq!(resolved.arguments().compact(), r#"{"a":1}"#);
+    let change = &resolved.changes()[0];
     assert_eq!((change.path.as_str(), change.op, &change.from), ("/token", Op::Hide, &None));
 }
 
 #[test]
 fn repeated_keys_are_one_value_or_none() {
     let schema = r#"{"properties":{"a":{"type":"integer"},"o":{"type":"object"}}}"#;
-    let settled = settle(&parameters(schema, ""), r#"{"a":1,"o":{"x":1,"x":1.0},"a":1}"#);
-    assert!(settled.is_runnable());
-    assert_eq!(settled.arguments().compact(), r#"{"o":{"x":1.0},"a":1}"#);
+    let resolved = resolve(&parameters(schema, ""), r#"{"a":1,"o":{"x":1,"x":1.0},"a":1}"#);
+    assert!(resolved.is_runnable());
+    assert_eq!(resolved.arguments().compact(), r#"{"o":{"x":1.0},"a":1}"#);
     let told: Vec<(&str, Op)> =
-        settled.changes().iter().map(|change| (change.path.as_str(), change.op)).collect();
+        resolved.changes().iter().map(|change| (change.path.as_str(), change.op)).collect();
     assert_eq!(told, [("", Op::Repeat), ("/o", Op::Repeat)]);
-    let refused = settle(&parameters(schema, ""), r#"{"a":1,"a":2}"#);
+    let refused = resolve(&parameters(schema, ""), r#"{"a":1,"a":2}"#);
     assert_eq!(refused.errors()[0].keyword, "repeated");
 }
 
 #[test]
-fn only_settled_arguments_become_a_call() {
+fn only_resolved_arguments_become_a_call() {
     let parameters = parameters(OPTIMIZE, "@system");
     let text = r#"{"input_structure":"a","model_path":"b"}"#;
     let call = Call::new("call_1", "t", Arguments::from_text(text));
-    let checked = CheckedCall::new(&call, settle(&parameters, text)).unwrap();
+    let checked = CheckedCall::new(&call, resolve(&parameters, text)).unwrap();
     assert_eq!((checked.id(), checked.name(), checked.is_closed()), (Some("call_1"), "t", false));
     assert_eq!(checked.arguments().len(), 6);
     for wrong in
         ["", "{}", "[]", "null", "\"x\"", "no", r#"{"input_structure":{},"model_path":"b"}"#]
     {
-        let settled = settle(&parameters, wrong);
-        let refused = CheckedCall::new(&call, settled.clone()).unwrap_err();
-        assert_eq!(*refused, settled, "{wrong}");
+        let resolved = resolve(&parameters, wrong);
+        let refused = CheckedCall::new(&call, resolved.clone()).unwrap_err();
+        assert_eq!(*refused, resolved, "{wrong}");
         assert!(refused.feedback().is_some() && !refused.errors().is_empty(), "{wrong}");
     }
 }
@@ -165,13 +168,13 @@ fn only_settled_arguments_become_a_call() {
 #[test]
 fn case_02_what_cannot_be_understood_never_becomes_an_empty_object() {
     let parameters = parameters(r#"{"properties":{"a":{"default":1},"b":true}}"#, "");
-    let settled = settle(&parameters, "not json at all");
-    assert!(!settled.is_runnable() && !settled.is_understood());
-    assert_eq!(settled.to_json().get("tool_args"), Some(&Json::Null));
-    let feedback = settled.feedback().unwrap();
+    let resolved = resolve(&parameters, "not json at all");
+    assert!(!resolved.is_runnable() && !resolved.is_understood());
+    assert_eq!(resolved.to_json().get("tool_args"), Some(&Json::Null));
+    let feedback = resolved.feedback().unwrap();
     assert!(feedback.starts_with("Invalid JSON input for tool t"), "{feedback}");
     assert!(feedback.contains("Not given, optional: b"), "{feedback}");
-    assert!(settle(&parameters, "").is_runnable(), "nothing at all means no arguments");
+    assert!(resolve(&parameters, "").is_runnable(), "nothing at all means no arguments");
 }
 
 #[test]
@@ -186,9 +189,10 @@ fn case_24_a_null_that_strict_mode_asked_for_means_absent() {
     let mut sent = json(r#"{"city":"北京","days":null,"note":null}"#);
     assert!(undo_nulls(&mut sent, &lowered.nulls));
     let parameters = Parameters::compile(&Tool::function("t", schema), &[]).unwrap();
-    let settled = parameters.settle(parse(&Arguments::from_json(&sent)), &Options::default());
-    assert!(settled.is_runnable(), "{:?}", settled.errors());
-    assert_eq!(settled.arguments().compact(), r#"{"city":"北京","note":null,"days":3}"#);
+    let resolved =
+        parameters.resolve(parse(&Arguments::from_json(&sent)), &CoercionOptions::default());
+    assert!(resolved.is_runnable(), "{:?}", resolved.errors());
+    assert_eq!(resolved.arguments().compact(), r#"{"city":"北京","note":null,"days":3}"#);
 }
 
 #[test]
@@ -197,18 +201,19 @@ fn case_26_every_digit_reaches_the_tool() {
         r#"{"properties":{"id":{"type":"integer"},"x":{"type":"number"}},"required":["id"]}"#;
     for id in ["9007199254740993", "18446744073709551615", "1234567890123456789012345", "1e400"] {
         let text = format!(r#"{{"id":{id},"x":0.10}}"#);
-        let settled = settle(&parameters(schema, ""), &text);
-        assert!(settled.is_runnable(), "{id}");
-        assert_eq!(settled.arguments().compact(), text);
+        let resolved = resolve(&parameters(schema, ""), &text);
+        assert!(resolved.is_runnable(), "{id}");
+        assert_eq!(resolved.arguments().compact(), text);
     }
 }
 
 #[test]
 fn feedback_names_everything_and_asks_for_no_more() {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]},"days":{"type":"integer","minimum":1,"maximum":7},"lang":{"type":"string"}},"required":["city"],"additionalProperties":false}"#;
-    let settled = settle(&parameters(schema, ""), r#"{"cty":"北京","unit":"celcius!!","days":0}"#);
+    let resolved =
+        resolve(&parameters(schema, ""), r#"{"cty":"北京","unit":"celcius!!","days":0}"#);
     assert_eq!(
-        settled.feedback().unwrap(),
+        resolved.feedback().unwrap(),
         "The arguments for tool t were not accepted.\n\
          - the arguments (additionalProperties): has no place for 'cty' (did you mean 'city'?); accepted: 'city', 'unit', 'days', 'lang'\n\
          - the arguments (required): 'city' is missing\n\
@@ -218,7 +223,7 @@ fn feedback_names_everything_and_asks_for_no_more() {
          Not given, optional: lang.\n\
          Call the tool again. Correct only what is named here and keep the other arguments as they were."
     );
-    assert_eq!(settle(&parameters(schema, ""), r#"{"city":"北京"}"#).feedback(), None);
+    assert_eq!(resolve(&parameters(schema, ""), r#"{"city":"北京"}"#).feedback(), None);
 }
 
 #[test]
@@ -230,8 +235,8 @@ fn feedback_is_bounded() {
     let items = vec!["\"天气\""; 5000].join(",");
     let names: Vec<String> =
         (0..5000).map(|index| format!("\"{}{index}\":1", "名".repeat(300))).collect();
-    let settled = settle(&parameters, &format!("{{\"a\":[{items}],{}}}", names.join(",")));
-    let feedback = settled.feedback().unwrap();
+    let resolved = resolve(&parameters, &format!("{{\"a\":[{items}],{}}}", names.join(",")));
+    let feedback = resolved.feedback().unwrap();
     assert!(feedback.len() < 40_000, "{}", feedback.len());
     assert!(feedback.contains("more of this kind"));
 }
@@ -242,10 +247,10 @@ fn free_text_is_the_one_parameter_of_a_custom_tool() {
     let tool = Tool { name: "run".into(), kind: ToolKind::Custom(None), ..Tool::default() };
     let parameters = Parameters::compile(&tool, &[]).unwrap();
     let parsed = parse(&Arguments::Free("print(1)".into()));
-    let settled = parameters.settle(parsed, &Options::default());
-    assert_eq!(settled.arguments().compact(), r#"{"input":"print(1)"}"#);
+    let resolved = parameters.resolve(parsed, &CoercionOptions::default());
+    assert_eq!(resolved.arguments().compact(), r#"{"input":"print(1)"}"#);
     let any = Parameters::compile(&Tool { name: "now".into(), ..Tool::default() }, &[]).unwrap();
-    assert!(settle(&any, "{}").is_runnable() && !settle(&any, "[]").is_runnable());
+    assert!(resolve(&any, "{}").is_runnable() && !resolve(&any, "[]").is_runnable());
 }
 
 #[test]
@@ -259,9 +264,9 @@ fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted(
         r#"{"id":"1","tool":"t","parameters":{"genre":"Pop"}}"#,
         r#"{"arguments":{"genre":"Pop"}}"#,
     ] {
-        let settled = settle(&open, text);
-        assert_eq!(settled.arguments().compact(), r#"{"genre":"Pop"}"#, "{text}");
-        assert_eq!(settled.changes()[0].op, Op::Unwrap, "{text}");
+        let resolved = resolve(&open, text);
+        assert_eq!(resolved.arguments().compact(), r#"{"genre":"Pop"}"#, "{text}");
+        assert_eq!(resolved.changes()[0].op, Op::Unwrap, "{text}");
     }
     // Somebody else's call, a wrapper around other things, a parameter of that name: left alone.
     for text in [
@@ -270,9 +275,9 @@ fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted(
         r#"{"arguments":{}}"#,
         r#"{"genre":"Pop","arguments":{"genre":"Jazz"}}"#,
     ] {
-        let settled = settle(&open, text);
-        assert!(settled.changes().is_empty(), "{text}");
-        assert!(settled.arguments().contains_key("arguments"), "{text}");
+        let resolved = resolve(&open, text);
+        assert!(resolved.changes().is_empty(), "{text}");
+        assert!(resolved.arguments().contains_key("arguments"), "{text}");
     }
 }
 
@@ -284,9 +289,10 @@ fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
         r#"{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}},"scale":{"enum":["low","high"]}}}"#,
         "",
     );
-    let settled = settle(&parameters, "{\"list\": [\"a\", \"b\"], \"scale\": \"high\nand more\"}");
-    assert!(!settled.is_runnable());
-    assert_eq!((&*settled.errors()[0].path, &*settled.errors()[0].keyword), ("/scale", "enum"));
+    let resolved =
+        resolve(&parameters, "{\"list\": [\"a\", \"b\"], \"scale\": \"high\nand more\"}");
+    assert!(!resolved.is_runnable());
+    assert_eq!((&*resolved.errors()[0].path, &*resolved.errors()[0].keyword), ("/scale", "enum"));
 }
 
 /// A tool for which nothing is required, so that the check accepts almost anything.
@@ -298,14 +304,14 @@ const ROUTE: &str = r#"{"type":"object","properties":{
 #[test]
 fn a_string_does_not_swallow_a_parameter() {
     let parameters = parameters(ROUTE, "");
-    let settled = settle(&parameters, r#"{"city": "Rome, "mode": "drive"}"#);
-    assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","mode":"drive"}"#);
+    let resolved = resolve(&parameters, r#"{"city": "Rome, "mode": "drive"}"#);
+    assert_eq!(resolved.arguments().compact(), r#"{"city":"Rome","mode":"drive"}"#);
     for text in [r#"{"city": "Rome, "mode": drive"}"#, r#"{"city": "x "mode: "drive" y"}"#] {
-        assert!(!settle(&parameters, text).is_runnable(), "{text}");
+        assert!(!resolve(&parameters, text).is_runnable(), "{text}");
     }
-    let settled = settle(&parameters, r#"{"city": "the "mode" is: "x"", "mode": "drive"}"#);
+    let resolved = resolve(&parameters, r#"{"city": "the "mode" is: "x"", "mode": "drive"}"#);
     assert_eq!(
-        settled.arguments().compact(),
+        resolved.arguments().compact(),
         r#"{"city":"the \"mode\" is: \"x\"","mode":"drive"}"#
     );
 }
@@ -318,11 +324,11 @@ fn guessed_brackets_do_not_invent_members() {
         r#"{"range": {"min": 1, "max": 2, "city": "Rome"}"#,
         r#"{"stops": ["a"]], "nowhere": 1}"#,
     ] {
-        assert!(!settle(&parameters, text).is_runnable(), "{text}");
+        assert!(!resolve(&parameters, text).is_runnable(), "{text}");
     }
     // Nothing is guessed here.
-    let settled = settle(&parameters, "{'city': 'Rome', 'nowhere': 1,}");
-    assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","nowhere":1,"mode":"walk"}"#);
+    let resolved = resolve(&parameters, "{'city': 'Rome', 'nowhere': 1,}");
+    assert_eq!(resolved.arguments().compact(), r#"{"city":"Rome","nowhere":1,"mode":"walk"}"#);
 }
 
 #[test]
@@ -333,8 +339,8 @@ fn a_call_of_another_tool_is_refused_and_its_own_is_taken_out() {
         r#"{"tool": "delete", "parameters": "{\"city\": \"Rome\"}"}"#,
         "[delete(city='Rome')]",
     ] {
-        let settled = settle(&parameters, text);
-        assert_eq!(settled.errors()[0].keyword, "tool", "{text}");
+        let resolved = resolve(&parameters, text);
+        assert_eq!(resolved.errors()[0].keyword, "tool", "{text}");
     }
     for text in [
         r#"[{"name": "t", "arguments": {"city": "Rome"}}]"#,
@@ -343,11 +349,11 @@ fn a_call_of_another_tool_is_refused_and_its_own_is_taken_out() {
         "t(city = \"Rome\")",
         "{&quot;city&quot;: &quot;Rome&quot;}",
     ] {
-        let settled = settle(&parameters, text);
-        assert_eq!(settled.arguments().compact(), r#"{"city":"Rome","mode":"walk"}"#, "{text}");
-        assert!(settled.is_runnable() && !settled.changes().is_empty(), "{text}");
+        let resolved = resolve(&parameters, text);
+        assert_eq!(resolved.arguments().compact(), r#"{"city":"Rome","mode":"walk"}"#, "{text}");
+        assert!(resolved.is_runnable() && !resolved.changes().is_empty(), "{text}");
     }
     // Two calls are not one.
     let twice = r#"[{"name": "t", "arguments": {}}, {"name": "t", "arguments": {}}]"#;
-    assert!(!settle(&parameters, twice).is_runnable());
+    assert!(!resolve(&parameters, twice).is_runnable());
 }

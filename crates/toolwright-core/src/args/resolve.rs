@@ -1,10 +1,10 @@
-//! Settling: of all ways to understand what a model wrote, the one that its tool can run with.
+//! Chooses, among the readings of what a model wrote, the one that its tool can run with.
 //!
-//! Each reading has its hidden parameters taken away and is coerced if the check rejects it. The
-//! cheapest that the check then accepts wins. Two different ones that cost the same are refused,
-//! and so is one whose kinds of change together cost more than [`MAX_COST`]: it is no longer what
-//! was written. What wins is completed; what does not win is completed as well, so that a person or
-//! a model sees all that is missing, and is never run.
+//! Hidden parameters are removed from each reading, and it is coerced if the check rejects it. The
+//! cheapest reading that the check then accepts wins. Two different ones of the same cost are refused,
+//! and so is one whose kinds of change together cost more than [`MAX_COST`], because it is too far from
+//! what the model wrote. The winner is completed with defaults. Without a winner the best reading is
+//! completed as well, so that the feedback names all that is missing, but it never runs.
 
 use std::sync::Arc;
 
@@ -12,43 +12,42 @@ use super::coerce::{Coercion, unwrap};
 use super::complete::{Completed, Missing};
 use super::doubt;
 use super::parameters::Parameters;
-use super::{Change, Op, Options, Parsed, Reading, feedback};
+use super::{Change, CoercionOptions, Op, Parsed, Reading, feedback};
 use crate::json::{Json, Object, Path};
 use crate::object;
 use crate::schema::Violation;
 
-/// What the kinds of change that led to the arguments may cost together, each kind counted once.
+/// Maximum cost of all kinds of change together, each kind counted once.
 pub const MAX_COST: u32 = 20;
 
-/// How much dearer than the cheapest a reading may be and still be tried. A schema helps to choose
-/// among readings that are about as likely; it must not make a far-fetched one out of a likely one
-/// that is merely wrong.
-const MAX_DOUBT: u32 = 3;
+/// Maximum cost of a reading above that of the cheapest. A schema helps to choose among readings that are
+/// about equally likely; it must not prefer an unlikely reading to a likely one that is invalid.
+const MAX_EXTRA_COST: u32 = 3;
 
-/// Arguments after all steps, whether they can be run or not.
+/// Arguments after all steps, whether the tool can run with them or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct ResolvedArguments {
     tool: Arc<str>,
-    /// None if nothing that was sent could be understood as arguments
+    /// `None` if the text could not be understood as arguments
     arguments: Option<Object>,
     completed: Completed,
     changes: Vec<Change>,
     errors: Vec<Violation>,
 }
 
-impl Settled {
+impl ResolvedArguments {
     /// The tool's name.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The arguments, completed; empty if what was sent could not be understood.
+    /// The arguments, completed; empty if the text could not be understood.
     pub fn arguments(&self) -> &Object {
         const NONE: &Object = &Object::new();
         self.arguments.as_ref().unwrap_or(NONE)
     }
 
-    /// Whether what was sent could be understood as arguments at all.
+    /// Whether the text could be understood as arguments.
     pub fn is_understood(&self) -> bool {
         self.arguments.is_some()
     }
@@ -58,43 +57,43 @@ impl Settled {
         &self.completed.missing
     }
 
-    /// The parameters that were given their default.
+    /// The parameters that got their default.
     pub fn defaulted(&self) -> &[Arc<str>] {
         &self.completed.defaulted
     }
 
-    /// What differs from what the model wrote.
+    /// The differences from what the model wrote.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// What is still wrong.
+    /// The remaining errors.
     pub fn errors(&self) -> &[Violation] {
         &self.errors
     }
 
-    /// What is still wrong, to leave out of it what the model must not see.
+    /// The remaining errors, so that the caller can remove what the model must not see.
     pub fn errors_mut(&mut self) -> &mut [Violation] {
         &mut self.errors
     }
 
-    /// Whether the text was cut off and had to be closed. Such a call runs only if the model is
-    /// known to have been done.
+    /// Whether the text was cut off and had to be closed. Such a call runs only if the model is known to
+    /// have finished.
     pub fn is_closed(&self) -> bool {
         self.changes.iter().any(|change| change.op == Op::Close)
     }
 
-    /// Whether the tool can be run with the arguments.
+    /// Whether the tool can run with the arguments.
     pub fn is_runnable(&self) -> bool {
         self.errors.is_empty() && self.arguments.is_some()
     }
 
-    /// What to tell the model; nothing if nothing is wrong.
+    /// The error message for the model; `None` if the arguments are valid.
     pub fn feedback(&self) -> Option<String> {
         (!self.is_runnable()).then(|| feedback::write(self))
     }
 
-    /// For reports: what was given, what is missing, what was changed and what is wrong.
+    /// The report: arguments, missing parameters, changes and errors.
     pub fn to_json(&self) -> Object {
         let missing = &self.completed.missing;
         let names: Vec<&str> = missing.iter().map(|missing| &*missing.name).collect();
@@ -111,25 +110,25 @@ impl Settled {
     }
 
     pub(super) fn into_parts(self) -> (Arc<str>, Object, Vec<Change>, Vec<Arc<str>>) {
-        let Settled { tool, arguments, completed, changes, .. } = self;
+        let ResolvedArguments { tool, arguments, completed, changes, .. } = self;
         (tool, arguments.unwrap_or_default(), changes, completed.defaulted)
     }
 }
 
-/// A reading that was judged.
+/// A reading after the check.
 struct Candidate {
     reading: Reading,
-    /// What is wrong with it; nothing if it is accepted
+    /// Its errors; empty if it is accepted
     errors: Vec<Violation>,
 }
 
 impl Parameters {
-    /// Settles what a model wrote.
-    pub fn settle(&self, parsed: Parsed, options: &Options) -> Settled {
+    /// Resolves the readings of what a model wrote.
+    pub fn resolve(&self, parsed: Parsed, options: &CoercionOptions) -> ResolvedArguments {
         let mut best: Option<Candidate> = None;
         let cheapest = parsed.readings.first().map_or(0, Reading::cost);
         for reading in parsed.readings {
-            if reading.cost() > cheapest + MAX_DOUBT {
+            if reading.cost() > cheapest + MAX_EXTRA_COST {
                 break;
             }
             let is_late =
@@ -137,7 +136,7 @@ impl Parameters {
             if best.as_ref().is_some_and(is_late) {
                 break;
             }
-            best = Some(nearer(best, self.judge(reading, *options)));
+            best = Some(better(best, self.check_reading(reading, *options)));
         }
         match best {
             Some(best) => self.conclude(best),
@@ -145,13 +144,13 @@ impl Parameters {
         }
     }
 
-    /// A reading as arguments of this tool, and what is wrong with it.
-    fn judge(&self, mut reading: Reading, options: Options) -> Candidate {
+    /// Coerces and checks a reading.
+    fn check_reading(&self, mut reading: Reading, options: CoercionOptions) -> Candidate {
         if self.takes_free_text() && reading.value.as_str().is_some() {
             reading.value = Json::Object(object! {"input": std::mem::take(&mut reading.value)});
         }
         let mut errors = Vec::new();
-        unrepeat(&mut reading.value, &Path::ROOT, &mut reading.changes, &mut errors);
+        remove_repeated_keys(&mut reading.value, &Path::ROOT, &mut reading.changes, &mut errors);
         errors.extend(doubt::swallowed(self, &reading));
         errors.extend(self.unwrap(&mut reading));
         errors.extend(doubt::invented(self, &reading));
@@ -167,13 +166,13 @@ impl Parameters {
         };
         changes.extend(coerced.changes);
         let mut reading = Reading { value: coerced.value, changes };
-        // Taking arguments out of another object can bring hidden ones to light.
+        // Unwrapping another object can reveal hidden parameters.
         self.hide(&mut reading);
         Candidate { reading, errors }
     }
 
-    /// Takes arguments out of a whole call that stands in their place. A call of another tool is
-    /// none of this one's.
+    /// Extracts the arguments if the model wrote a call in their place. A call of another tool is an
+    /// error.
     fn unwrap(&self, reading: &mut Reading) -> Option<Violation> {
         let is_declared = |key: &str| self.iter().any(|parameter| &*parameter.name == key);
         if let Some(inner) = unwrap::evident(&reading.value, self.tool(), is_declared) {
@@ -186,7 +185,7 @@ impl Parameters {
         Some(Violation::new("", "tool", format!("is a call of another tool, {other}")))
     }
 
-    /// Takes away what only the host may supply.
+    /// Removes parameters that only the host may supply.
     fn hide(&self, reading: &mut Reading) {
         let Json::Object(arguments) = &mut reading.value else { return };
         for name in self.hidden() {
@@ -197,7 +196,7 @@ impl Parameters {
         }
     }
 
-    fn conclude(&self, best: Candidate) -> Settled {
+    fn conclude(&self, best: Candidate) -> ResolvedArguments {
         let Candidate { reading, mut errors } = best;
         if errors.is_empty() && cost_by_kind(&reading.changes) > MAX_COST {
             errors.push(Violation::new("", "repair", "differs too much from what is accepted"));
@@ -206,14 +205,14 @@ impl Parameters {
             if errors.is_empty() {
                 errors.push(Violation::new("", "type", "must be an object, not another value"));
             }
-            return Settled { changes: reading.changes, errors, ..self.unreadable() };
+            return ResolvedArguments { changes: reading.changes, errors, ..self.unreadable() };
         };
         let completed = if errors.is_empty() {
             self.complete_accepted(&mut arguments)
         } else {
             self.complete(&mut arguments, &[])
         };
-        Settled {
+        ResolvedArguments {
             tool: self.shared_tool(),
             arguments: Some(arguments),
             completed,
@@ -222,12 +221,12 @@ impl Parameters {
         }
     }
 
-    fn unreadable(&self) -> Settled {
+    fn unreadable(&self) -> ResolvedArguments {
         let mut nothing = Object::new();
         let mut completed = self.complete(&mut nothing, &[]);
         completed.defaulted.clear();
         let message = format!("Invalid JSON input for tool {}", self.tool());
-        Settled {
+        ResolvedArguments {
             tool: self.shared_tool(),
             arguments: None,
             completed,
@@ -237,9 +236,9 @@ impl Parameters {
     }
 }
 
-/// The better of two: accepted before rejected, then the cheaper one. Accepted ones that cost the
-/// same and differ are both refused, because there is no telling which was meant.
-fn nearer(best: Option<Candidate>, other: Candidate) -> Candidate {
+/// The better of two readings: accepted before rejected, then the cheaper one. Different accepted ones of
+/// the same cost are both refused, because it is unknown which one was meant.
+fn better(best: Option<Candidate>, other: Candidate) -> Candidate {
     let Some(mut best) = best else { return other };
     let (own, others) = (best.reading.cost(), other.reading.cost());
     match (best.errors.is_empty(), other.errors.is_empty()) {
@@ -260,7 +259,7 @@ fn is_ambiguous(candidate: &Candidate) -> bool {
     candidate.errors.iter().any(|error| error.keyword == "ambiguous")
 }
 
-/// What the kinds of change cost together, each by its dearest change.
+/// Total cost of the kinds of change, each by its most expensive change.
 fn cost_by_kind(changes: &[Change]) -> u32 {
     let mut kinds: Vec<(Op, u32)> = changes.iter().map(|change| (change.op, change.cost)).collect();
     kinds.sort_unstable_by(|a, b| b.cmp(a));
@@ -268,8 +267,8 @@ fn cost_by_kind(changes: &[Change]) -> u32 {
     kinds.into_iter().map(|(_, cost)| cost).sum()
 }
 
-/// Leaves one of each repeated key. If the values differ, there is no telling which was meant.
-fn unrepeat(
+/// Removes repeated keys. If the values differ, it is unknown which one was meant.
+fn remove_repeated_keys(
     value: &mut Json,
     at: &Path<'_>,
     changes: &mut Vec<Change>,
@@ -278,7 +277,7 @@ fn unrepeat(
     match value {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                unrepeat(item, &at.index(index), changes, errors);
+                remove_repeated_keys(item, &at.index(index), changes, errors);
             }
         }
         Json::Object(object) => {
@@ -294,7 +293,7 @@ fn unrepeat(
                 object.settle();
             }
             for (name, item) in object.iter_mut() {
-                unrepeat(item, &at.key(name), changes, errors);
+                remove_repeated_keys(item, &at.key(name), changes, errors);
             }
         }
         _ => {}
