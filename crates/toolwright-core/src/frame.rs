@@ -176,24 +176,24 @@ impl FrameReader {
 pub struct FrameWriter {
     framing: Framing,
     /// Where an array is
-    place: array::Place,
+    position: array::Position,
 }
 
 impl FrameWriter {
     /// A writer at the start of a stream.
     pub fn new(framing: Framing) -> FrameWriter {
-        FrameWriter { framing, place: array::Place::default() }
+        FrameWriter { framing, position: array::Position::default() }
     }
 
     /// A writer that goes on where the frames of somebody else have been read so far.
     pub fn after(reader: &FrameReader) -> FrameWriter {
-        let (framing, place) = match &reader.cutter {
-            Cutter::Sse(_) => (Framing::Sse, array::Place::default()),
-            Cutter::Aws(_) => (Framing::Aws, array::Place::default()),
-            Cutter::Ndjson(_) => (Framing::Ndjson, array::Place::default()),
-            Cutter::Array(reader) => (Framing::Array, reader.place()),
+        let (framing, position) = match &reader.cutter {
+            Cutter::Sse(_) => (Framing::Sse, array::Position::default()),
+            Cutter::Aws(_) => (Framing::Aws, array::Position::default()),
+            Cutter::Ndjson(_) => (Framing::Ndjson, array::Position::default()),
+            Cutter::Array(reader) => (Framing::Array, reader.position()),
         };
-        FrameWriter { framing, place }
+        FrameWriter { framing, position }
     }
 
     /// Appends a frame's bytes.
@@ -202,14 +202,14 @@ impl FrameWriter {
             Framing::Sse => sse::write(frame, out),
             Framing::Aws => aws::write(frame, out),
             Framing::Ndjson => ndjson::write(frame, out),
-            Framing::Array => self.place = array::write(self.place, frame, out),
+            Framing::Array => self.position = array::write(self.position, frame, out),
         }
     }
 
     /// Appends what a stream ends with, once.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         if self.framing == Framing::Array {
-            self.place = array::end(self.place, out);
+            self.position = array::end(self.position, out);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! JSON Schemas of parameters: lowering them to what a vendor accepts, and undoing on the way back
 //! what a rewritten schema made the model say.
 //!
-//! [`lower`] settles the root first (`root`, `flatten`), then rewrites node by node: a node is
+//! [`lower`] normalizes the root first (`root`, `flatten`), then rewrites node by node: a node is
 //! gathered from the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written out
 //! again by the rules of a subset (`subset`, `lower`, `kind`, `object`, `union`, `keep`). What could not be kept is a
 //! [`SchemaChange`], keyword by keyword. The original schema stays the one to check arguments with.
@@ -74,15 +74,15 @@ pub(crate) fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritte
     let mut changes = Changes::default();
     // No subset has unions at the root: an object there must have its type.
     let flatten = !rule.root_union || rules.is_some();
-    let root::Settled { schema: mut settled, is_object } =
-        root::settle(schema, flatten, &mut changes);
+    let root::NormalizedRoot { schema: mut root_schema, is_object } =
+        root::normalize(schema, flatten, &mut changes);
     if rule.integer_as_number {
-        walk::integers(settled.to_mut(), &mut changes);
+        walk::integers(root_schema.to_mut(), &mut changes);
     }
-    let (schema, nulls) = match (rules.filter(|_| is_object), settled) {
-        (Some(rules), settled) => {
+    let (schema, nulls) = match (rules.filter(|_| is_object), root_schema) {
+        (Some(rules), root_schema) => {
             let (schema, nulls) =
-                lower::lower(&settled, rules, !rule.integer_as_number, &mut changes);
+                lower::lower(&root_schema, rules, !rule.integer_as_number, &mut changes);
             (Some(schema), nulls)
         }
         (None, Cow::Owned(schema)) => (Some(schema), Nulls::default()),

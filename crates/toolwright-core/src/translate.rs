@@ -164,7 +164,7 @@ impl<'c> Translator<'c> {
         self.to.ask_for_usage(&mut value);
         report.model = model.filter(|_| value.body.get("model").is_none());
         report.path = Some(value.path.clone());
-        self.settle(value, report)
+        self.refuse_if_lossy(value, report)
     }
 
     /// Translates a response: reads it, then [`Self::answer`].
@@ -177,7 +177,7 @@ impl<'c> Translator<'c> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
         let report = Report::of_answer(&mut restorer, self.from.field_paths());
-        self.settle(self.to.encode_response(response, &self.options.reply_context), report)
+        self.refuse_if_lossy(self.to.encode_response(response, &self.options.reply_context), report)
     }
 
     /// Translates a failure; that always succeeds.
@@ -205,8 +205,12 @@ impl<'c> Translator<'c> {
         restorer.with_id(context.id.clone()).with_conversation(context.conversation)
     }
 
-    fn settle<T>(&self, value: T, report: Report) -> Result<Translated<T>, TranslateError> {
-        settle(value, report, self.options.strict)
+    fn refuse_if_lossy<T>(
+        &self,
+        value: T,
+        report: Report,
+    ) -> Result<Translated<T>, TranslateError> {
+        refuse_if_lossy(value, report, self.options.strict)
     }
 }
 
@@ -221,7 +225,11 @@ pub fn decode_response(
     Ok(if think_tags { think::separate(response) } else { response })
 }
 
-fn settle<T>(value: T, report: Report, strict: bool) -> Result<Translated<T>, TranslateError> {
+fn refuse_if_lossy<T>(
+    value: T,
+    report: Report,
+    strict: bool,
+) -> Result<Translated<T>, TranslateError> {
     if strict && report.is_refused() {
         return Err(TranslateError::Refused(Box::new(report)));
     }
@@ -253,7 +261,7 @@ pub fn tools(
     let mut fitted = fit(Request { tools, ..Request::default() }, from.dialect(), &profile);
     fitted.additions.clear();
     let (request, report) = Report::of_request(fitted, from.field_paths());
-    settle(Json::Array(to.encode_tools(&request.tools)), report, options.strict)
+    refuse_if_lossy(Json::Array(to.encode_tools(&request.tools)), report, options.strict)
 }
 
 fn not_a_list(from: &dyn ToolCodec, path: &Path<'_>) -> TranslateError {

@@ -36,8 +36,8 @@ use super::{Change, CoercionOptions, Op, Reading};
 use crate::json::Json;
 use crate::schema::{Check, Violation};
 
-/// How many bytes of a value a report shows.
-const SHOWN: usize = 4096;
+/// Maximum bytes of a value shown in a report.
+const MAX_SHOWN_BYTES: usize = 4096;
 
 /// What arguments are coerced by: the check of a schema, and what was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +72,7 @@ impl<'s> Coercion<'s> {
     pub fn apply(&self, value: Json) -> Result<Reading, Unmended> {
         match self.check.try_accepts(&value) {
             Ok(true) => Ok(Reading { value, changes: Vec::new() }),
-            Ok(false) => mend::whole(value, self),
+            Ok(false) => mend::mend_value(value, self),
             Err(limit) => Err(Unmended::untouched(value, vec![limit])),
         }
     }
@@ -115,13 +115,13 @@ impl Proposal {
 /// A value for a report: itself, or the beginning of its text if it is long.
 fn shown(value: &Json) -> Json {
     let text = match value {
-        Json::String(text) if text.len() > SHOWN => text.clone(),
+        Json::String(text) if text.len() > MAX_SHOWN_BYTES => text.clone(),
         Json::Array(_) | Json::Object(_) => value.compact(),
         _ => return value.clone(),
     };
-    if text.len() <= SHOWN {
+    if text.len() <= MAX_SHOWN_BYTES {
         return value.clone();
     }
-    let end = text.floor_char_boundary(SHOWN);
+    let end = text.floor_char_boundary(MAX_SHOWN_BYTES);
     Json::from(format!("{}… ({} bytes)", &text[..end], text.len()))
 }

@@ -7,8 +7,8 @@ use super::{Change, Op, Reading};
 use crate::json::Json;
 use crate::schema::Violation;
 
-/// What it costs at least to undo a slip.
-const SLIP: u32 = 4;
+/// Minimum cost of undoing a slip.
+const MIN_SLIP_COST: u32 = 4;
 
 /// Whether a string with quotes that were not escaped has a parameter's name before a colon.
 pub(super) fn swallowed(parameters: &Parameters, reading: &Reading) -> Option<Violation> {
@@ -45,7 +45,7 @@ fn names_parameter(parameters: &Parameters, text: &str) -> bool {
 pub(super) fn invented(parameters: &Parameters, reading: &Reading) -> Option<Violation> {
     let is_guess = |change: &Change| match change.op {
         Op::Mark | Op::Close => true,
-        Op::Quote | Op::Comma => change.cost >= SLIP,
+        Op::Quote | Op::Comma => change.cost >= MIN_SLIP_COST,
         _ => false,
     };
     let is_invented = reading.changes.iter().any(is_guess)

@@ -8,14 +8,14 @@ use crate::json::Json;
 use crate::schema::Violation;
 use crate::schema::describe::{quote, shorten};
 
-/// How many problems are told one by one.
-const TOLD: usize = 20;
+/// Maximum number of problems listed one by one.
+const MAX_PROBLEMS: usize = 20;
 
-/// How many accepted values or names are listed.
-const LISTED: usize = 30;
+/// Maximum number of accepted values or names listed.
+const MAX_LISTED: usize = 30;
 
-/// How many bytes of what is accepted are shown for one problem.
-const SHOWN: usize = 800;
+/// Maximum bytes of accepted values shown for one problem.
+const MAX_SHOWN_BYTES: usize = 800;
 
 /// The text for the model.
 pub(super) fn write(resolved: &ResolvedArguments) -> String {
@@ -30,10 +30,10 @@ pub(super) fn write(resolved: &ResolvedArguments) -> String {
         );
     }
     let told = resolved.errors().iter().filter(|error| error.keyword != "json");
-    for error in told.clone().take(TOLD) {
+    for error in told.clone().take(MAX_PROBLEMS) {
         problem(error, &mut out);
     }
-    let more = told.count().saturating_sub(TOLD);
+    let more = told.count().saturating_sub(MAX_PROBLEMS);
     if more > 0 {
         let _ = write!(out, "\n- and {more} more of this kind");
     }
@@ -80,7 +80,7 @@ fn accept(accepted: &Json) -> String {
         Json::Array(items) => {
             let items: Vec<String> = items
                 .iter()
-                .take(LISTED + 1)
+                .take(MAX_LISTED + 1)
                 .map(|item| item.as_str().map_or_else(|| item.compact(), quote))
                 .collect();
             cut(&list(&items))
@@ -90,12 +90,12 @@ fn accept(accepted: &Json) -> String {
 }
 
 fn list(items: &[String]) -> String {
-    let (first, rest) = items.split_at(items.len().min(LISTED));
+    let (first, rest) = items.split_at(items.len().min(MAX_LISTED));
     let text = first.join(", ");
     if rest.is_empty() { text } else { format!("{text}, …") }
 }
 
 fn cut(text: &str) -> String {
-    let end = text.floor_char_boundary(SHOWN);
+    let end = text.floor_char_boundary(MAX_SHOWN_BYTES);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }

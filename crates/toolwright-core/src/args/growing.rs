@@ -87,7 +87,7 @@ impl Growing {
                 let special = |letter: char| matches!(letter, '"' | '\\') || letter < ' ';
                 let length = rest.find(special).unwrap_or(rest.len());
                 if length > 0 {
-                    self.say(text, &rest[..length]);
+                    self.append(text, &rest[..length]);
                     rest = &rest[length..];
                     continue;
                 }
@@ -284,7 +284,7 @@ impl Growing {
     }
 
     /// Adds to a key or a string.
-    fn say(&mut self, text: Text, words: &str) {
+    fn append(&mut self, text: Text, words: &str) {
         let lone = self.half.take().map(|_| char::REPLACEMENT_CHARACTER);
         let target = match text {
             Text::Key => &mut self.token,
@@ -301,7 +301,7 @@ impl Growing {
         match letter {
             '\\' => self.expect = Expect::Escape(text),
             '"' => {
-                self.say(text, "");
+                self.append(text, "");
                 self.expect = match text {
                     Text::Key => Expect::Colon,
                     Text::Value if self.open == 0 => Expect::Nothing,
@@ -334,7 +334,7 @@ impl Growing {
                 return;
             }
         };
-        self.say(text, said);
+        self.append(text, said);
         self.expect = Expect::Text(text);
     }
 
@@ -359,12 +359,12 @@ impl Growing {
         };
         let mut buffer = [0; 4];
         match whole {
-            Some(whole) => self.say(text, whole.encode_utf8(&mut buffer)),
-            None if is_second => self.say(text, "\u{fffd}"),
+            Some(whole) => self.append(text, whole.encode_utf8(&mut buffer)),
+            None if is_second => self.append(text, "\u{fffd}"),
             None => {
                 // A first half; one that came before it stays alone.
                 if self.half.is_some() {
-                    self.say(text, "");
+                    self.append(text, "");
                 }
                 self.half = Some(code);
             }

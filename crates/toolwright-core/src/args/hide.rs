@@ -8,8 +8,8 @@ use crate::schema::{SchemaError, measure};
 /// What the preset `@system` hides.
 pub const SYSTEM: [&str; 2] = ["executor", "storage"];
 
-/// How many references and branches are followed to find parameters.
-const DEPTH: usize = 8;
+/// Maximum depth of references and branches followed to find parameters.
+const MAX_DEPTH: usize = 8;
 
 /// Maximum number of JSON values that are copied in place of references.
 const MAX_COPIED: usize = 200_000;
@@ -43,7 +43,7 @@ pub(super) fn strip<'s>(schema: &'s Json, hidden: &[String]) -> Result<Cow<'s, J
     }
     measure(schema)?;
     let mut hiding = Hiding { root: schema, hidden, left: MAX_COPIED };
-    let stripped = hiding.without(schema, DEPTH);
+    let stripped = hiding.without(schema, MAX_DEPTH);
     let limit = || SchemaError::Limit { path: String::new(), reason: TOO_LARGE };
     stripped.map(Cow::Owned).ok_or_else(limit)
 }
@@ -146,7 +146,7 @@ fn local<'s>(reference: &Json, root: &'s Json) -> Option<&'s Json> {
 /// refers to, what it is composed of.
 pub(super) fn composed<'s>(schema: &'s Json, root: &'s Json) -> Vec<&'s Object> {
     let mut found = Vec::new();
-    gather(schema, root, DEPTH, &mut found);
+    gather(schema, root, MAX_DEPTH, &mut found);
     found
 }
 

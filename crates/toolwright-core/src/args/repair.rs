@@ -20,20 +20,20 @@ use crate::object;
 use prelude::Tail;
 use search::Search;
 
-/// How many times arguments may be encoded, and how many documents may follow each other.
-const ROUNDS: usize = 4;
+/// Maximum number of nested encodings, and of documents in a row.
+const MAX_ROUNDS: usize = 4;
 
-/// Ways to understand a text that are offered.
-const OFFERED: usize = 16;
+/// Maximum number of readings returned.
+const MAX_READINGS: usize = 16;
 
 /// Every way to understand text that is not JSON, cheapest first.
 pub(super) fn readings(text: &str) -> Vec<Reading> {
-    offer(repaired(text, ROUNDS))
+    offer(repaired(text, MAX_ROUNDS))
 }
 
 /// Every way to understand the text that a string holds, if it holds arguments.
 pub(super) fn decoded(text: &str) -> Vec<Reading> {
-    offer(encoded(text, ROUNDS))
+    offer(encoded(text, MAX_ROUNDS))
 }
 
 fn encoded(text: &str, rounds: usize) -> Vec<Reading> {
@@ -217,7 +217,7 @@ fn offer(mut readings: Vec<Reading>) -> Vec<Reading> {
         if offered.iter().any(|other| other.value == reading.value) {
             continue;
         }
-        if offered.len() == OFFERED {
+        if offered.len() == MAX_READINGS {
             // Of those that cost the same, all are offered or none.
             let limit = reading.cost();
             offered.retain(|other| other.cost() < limit);

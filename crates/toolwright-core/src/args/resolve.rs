@@ -290,7 +290,7 @@ fn remove_repeated_keys(
                     errors.push(Violation::new(at.pointer(), "repeated", message));
                 }
                 changes.push(Change::new(at.pointer(), Op::Repeat));
-                object.settle();
+                object.remove_repeated_keys();
             }
             for (name, item) in object.iter_mut() {
                 remove_repeated_keys(item, &at.key(name), changes, errors);

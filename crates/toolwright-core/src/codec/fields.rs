@@ -24,7 +24,7 @@ impl<'p> Fields<'p> {
                 Err(DecodeError::expected(dialect, &path, "other keys than `.` and `..`"))
             }
             Json::Object(mut object) => {
-                object.settle();
+                object.remove_repeated_keys();
                 Ok(Fields { object, path, dialect })
             }
             _ => Err(DecodeError::expected(dialect, &path, "an object")),

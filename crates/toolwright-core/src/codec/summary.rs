@@ -41,7 +41,7 @@ impl ResponseSummary {
 
     /// Completes a summary with the stop reason that the vendor sent, corrected by the content.
     pub(crate) fn with_stop(self, sent: StopReason, refused: bool) -> ResponseSummary {
-        let stop = sent.settled(!self.calls.is_empty(), refused);
+        let stop = sent.reconciled(!self.calls.is_empty(), refused);
         ResponseSummary { stop: Some(stop), ended: true, ..self }
     }
 

@@ -58,7 +58,7 @@ impl Emitter {
         match &head {
             Head::Call { .. } => self.calls = true,
             Head::Refusal => self.refused = true,
-            Head::Whole(part) => self.note(&part.body),
+            Head::Whole(part) => self.record_body(&part.body),
             Head::Text | Head::Reasoning => {}
         }
         self.open.insert(index, Progress::new(&head));
@@ -66,7 +66,7 @@ impl Emitter {
         Some(index)
     }
 
-    fn note(&mut self, body: &Body) {
+    fn record_body(&mut self, body: &Body) {
         self.calls |= matches!(body, Body::Call(_));
         self.refused |= matches!(body, Body::Refusal(_));
     }
@@ -108,8 +108,8 @@ impl Emitter {
         }
     }
 
-    /// Emits a part that came whole.
-    pub fn whole(&mut self, part: crate::model::part::Part, out: &mut Vec<Event>) {
+    /// Emits a complete part.
+    pub fn complete_part(&mut self, part: crate::model::part::Part, out: &mut Vec<Event>) {
         if let Some(index) = self.open(Head::Whole(Box::new(part)), Extra::NONE, out) {
             self.close(index, Tail::default(), out);
         }
@@ -122,7 +122,7 @@ impl Emitter {
             return;
         }
         self.start(Start::default(), out);
-        self.note(&part.body);
+        self.record_body(&part.body);
         split_part(self.parts, part, out);
         self.parts += 1;
     }
@@ -134,14 +134,14 @@ impl Emitter {
         }
     }
 
-    /// Gives the reason for stopping, once, settled by what was said (case 17).
+    /// Emits the stop reason once, corrected by the content.
     pub fn stop(&mut self, mut stop: Stop, out: &mut Vec<Event>) {
         if self.stopped || self.ended {
             return;
         }
         self.start(Start::default(), out);
         self.close_all(out);
-        stop.reason = stop.reason.settled(self.calls, self.refused);
+        stop.reason = stop.reason.reconciled(self.calls, self.refused);
         self.stopped = true;
         out.push(Event::Stop(stop));
     }

@@ -6,14 +6,14 @@ use super::Work;
 use crate::loss::{Severity, Site};
 use crate::model::part::{Body, Media, MediaKind, Part};
 
-/// What a document without a name is called.
-const NAMELESS: &str = "document";
+/// The name of a document that has none.
+const DEFAULT_NAME: &str = "document";
 
-/// The longest name, with room for a number after it.
-const LONGEST: usize = 190;
+/// Maximum length of a name in characters, which leaves room for a number after it.
+const MAX_NAME_LENGTH: usize = 190;
 
-/// The words beside documents that came without any.
-const WORDS: &str = "See the document.";
+/// The text beside documents that came without any.
+const DEFAULT_TEXT: &str = "See the document.";
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if !work.profile.content.labelled_documents || work.is_native() {
@@ -32,7 +32,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
             }
         }
         if alone && message.parts.iter().all(|part| part.as_text().is_none()) {
-            message.parts.push(Part::text(WORDS));
+            message.parts.push(Part::text(DEFAULT_TEXT));
             work.add("text", "words beside a document, which the target requires");
         }
     }
@@ -45,7 +45,7 @@ fn label(work: &mut Work<'_>, part: &mut Part, taken: &mut BTreeSet<String>) -> 
         return false;
     };
     let plain = name.as_deref().map(plain).filter(|plain| !plain.is_empty());
-    let plain = plain.unwrap_or_else(|| NAMELESS.to_owned());
+    let plain = plain.unwrap_or_else(|| DEFAULT_NAME.to_owned());
     let mut own = plain.clone();
     let mut number = 1;
     while !taken.insert(own.to_lowercase()) {
@@ -74,5 +74,5 @@ fn plain(name: &str) -> String {
     let legal = |own: char| own.is_ascii_alphanumeric() || "-()[]".contains(own);
     let spaced: String = stem.chars().map(|own| if legal(own) { own } else { ' ' }).collect();
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    words.join(" ").chars().take(LONGEST).collect::<String>().trim_end().to_owned()
+    words.join(" ").chars().take(MAX_NAME_LENGTH).collect::<String>().trim_end().to_owned()
 }

@@ -132,11 +132,11 @@ impl Restorer {
             if let Some(capture) = &mut self.capture {
                 capture.push(&part);
             }
-            self.whole(at, part)
+            self.restore_part(at, part)
         });
         response.parts = parts.collect();
         self.finish();
-        response.stop = self.stop(response.stop).settled(&response.parts);
+        response.stop = self.stop(response.stop).reconciled(&response.parts);
         response.usage = response.usage.map(|usage| self.usage(usage));
         response
     }
@@ -188,7 +188,7 @@ impl Restorer {
     }
 
     /// Restores one part that was seen whole; `None` if the client must not or cannot see it.
-    fn whole(&mut self, at: usize, part: Part) -> Option<Part> {
+    fn restore_part(&mut self, at: usize, part: Part) -> Option<Part> {
         let part = self.part(part)?;
         if let Some(capture) = &mut self.capture {
             capture.part_restored(at, &part);

@@ -5,7 +5,7 @@ use super::{Frame, FrameError, MAX_FRAME, text};
 
 /// Where in an array the bytes so far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// Before its bracket
     #[default]
     Before,
@@ -22,7 +22,7 @@ pub(super) enum Place {
 /// Cuts bytes where an object of the array ends.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    place: Place,
+    position: Position,
     /// The bytes so far of an object that has not ended
     partial: Vec<u8>,
     /// How many brackets are open within it
@@ -51,37 +51,37 @@ impl Reader {
                 self.take(&bytes[start..=at])?;
                 frames.push(Frame::data(text(&self.partial)?));
                 self.partial.clear();
-                let alone = self.place == Place::Before;
-                self.place = if alone { Place::Closed } else { Place::Between };
+                let alone = self.position == Position::Before;
+                self.position = if alone { Position::Closed } else { Position::Between };
             }
         }
         if self.depth == 0 { Ok(()) } else { self.take(&bytes[start..]) }
     }
 
     pub(super) fn finish(&self) -> Result<(), FrameError> {
-        let whole = self.depth == 0 && matches!(self.place, Place::Before | Place::Closed);
+        let whole = self.depth == 0 && matches!(self.position, Position::Before | Position::Closed);
         if whole { Ok(()) } else { Err(FrameError::Truncated) }
     }
 
     pub(super) fn is_between(&self) -> bool {
-        self.depth == 0 && self.place != Place::Closed
+        self.depth == 0 && self.position != Position::Closed
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.place
+    pub(super) fn position(&self) -> Position {
+        self.position
     }
 
     /// A byte outside of all objects. One object may stand without an array, as some answers that
     /// are no stream do.
     fn between(&mut self, byte: u8) -> Result<(), FrameError> {
-        self.place = match (self.place, byte) {
-            (place, b' ' | b'\t' | b'\r' | b'\n') => place,
-            (Place::Before, b'[') => Place::Open,
-            (Place::Between, b',') => Place::Comma,
-            (Place::Open | Place::Between, b']') => Place::Closed,
-            (place @ (Place::Before | Place::Open | Place::Comma), b'{') => {
+        self.position = match (self.position, byte) {
+            (position, b' ' | b'\t' | b'\r' | b'\n') => position,
+            (Position::Before, b'[') => Position::Open,
+            (Position::Between, b',') => Position::Comma,
+            (Position::Open | Position::Between, b']') => Position::Closed,
+            (position @ (Position::Before | Position::Open | Position::Comma), b'{') => {
                 self.depth = 1;
-                place
+                position
             }
             _ => return Err(FrameError::Malformed),
         };
@@ -117,24 +117,24 @@ impl Reader {
 }
 
 /// Appends an object where the array is; gives where it is then.
-pub(super) fn write(place: Place, frame: &Frame, out: &mut Vec<u8>) -> Place {
-    match place {
-        Place::Before => out.push(b'['),
-        Place::Open | Place::Comma => {}
+pub(super) fn write(position: Position, frame: &Frame, out: &mut Vec<u8>) -> Position {
+    match position {
+        Position::Before => out.push(b'['),
+        Position::Open | Position::Comma => {}
         // As Google has it, so that it can be cut by whoever reads no JSON.
-        Place::Between => out.extend_from_slice(b"\n,\r\n"),
-        Place::Closed => return place,
+        Position::Between => out.extend_from_slice(b"\n,\r\n"),
+        Position::Closed => return position,
     }
     out.extend_from_slice(frame.data.as_bytes());
-    Place::Between
+    Position::Between
 }
 
 /// Appends the end of the array.
-pub(super) fn end(place: Place, out: &mut Vec<u8>) -> Place {
-    match place {
-        Place::Before => out.extend_from_slice(b"[]\n"),
-        Place::Open | Place::Comma | Place::Between => out.extend_from_slice(b"\n]\n"),
-        Place::Closed => {}
+pub(super) fn end(position: Position, out: &mut Vec<u8>) -> Position {
+    match position {
+        Position::Before => out.extend_from_slice(b"[]\n"),
+        Position::Open | Position::Comma | Position::Between => out.extend_from_slice(b"\n]\n"),
+        Position::Closed => {}
     }
-    Place::Closed
+    Position::Closed
 }

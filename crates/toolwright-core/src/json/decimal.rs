@@ -163,11 +163,11 @@ fn length(text: &str) -> i64 {
 
 /// An exponent beyond reason counts as one just beyond reason, so that sums cannot overflow.
 fn read_exponent(text: &str) -> i64 {
-    const MOST: i64 = i64::MAX / 4;
+    const MAX_EXPONENT: i64 = i64::MAX / 4;
     match text.strip_prefix('+').unwrap_or(text).parse::<i64>() {
-        Ok(exponent) => exponent.clamp(-MOST, MOST),
-        Err(_) if text.starts_with('-') => -MOST,
-        Err(_) => MOST,
+        Ok(exponent) => exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT),
+        Err(_) if text.starts_with('-') => -MAX_EXPONENT,
+        Err(_) => MAX_EXPONENT,
     }
 }
 

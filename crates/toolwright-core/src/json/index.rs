@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use super::pointer::segments;
 use super::{Json, Object};
 
-/// How many members an object may have and still be searched.
-const SMALL: usize = 16;
+/// Maximum number of members for which an object is searched without an index.
+const MAX_SCANNED_MEMBERS: usize = 16;
 
 /// Follows JSON Pointers into one value. Of a repeated key the last counts.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl<'j> Index<'j> {
     }
 
     fn member(&mut self, object: &'j Object, key: &str) -> Option<(usize, &'j Json)> {
-        if object.len() <= SMALL {
+        if object.len() <= MAX_SCANNED_MEMBERS {
             #[cfg(test)]
             crate::work::count(object.len());
             let mut members = object.members().enumerate().rev();

@@ -202,7 +202,7 @@ impl Object {
     }
 
     /// Leaves the last of each repeated key.
-    pub fn settle(&mut self) {
+    pub fn remove_repeated_keys(&mut self) {
         if self.is_short_without_repeats() {
             return;
         }

@@ -116,7 +116,7 @@ mod tests {
         for own in [&mut kept, &mut tree] {
             let properties = own.get_mut("properties").and_then(Json::as_object_mut).unwrap();
             properties.remove("days");
-            own.settle();
+            own.remove_repeated_keys();
             own.insert("title", "Weather");
         }
         assert_eq!(kept.raw_text(), None);

@@ -1,4 +1,4 @@
-//! What a model answered.
+//! Responses, and why they stopped.
 
 use crate::json::Json;
 use crate::model::call::Call;
@@ -9,36 +9,36 @@ use crate::model::part::{Body, Part};
 use crate::model::usage::Usage;
 use crate::note::note;
 
-/// An answer in nobody's dialect.
+/// A canonical response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Response {
-    /// The vendor's id for it
+    /// The vendor's id of the response
     pub id: Option<String>,
     /// The model that answered
     pub model: Option<String>,
-    /// What it said, in order
+    /// The content, in order
     pub parts: Vec<Part>,
     /// Why it stopped
     pub stop: Stop,
-    /// What it cost
+    /// Token usage
     pub usage: Option<Usage>,
     /// Fields without a canonical name
     pub extra: Extra,
 }
 
 impl Response {
-    /// An answer of parts; why it stopped follows from what was said.
+    /// Creates a response from parts, with the stop reason that follows from them.
     pub fn new(parts: Vec<Part>) -> Response {
-        let stop = Stop::default().settled(&parts);
+        let stop = Stop::default().reconciled(&parts);
         Response { parts, stop, ..Response::default() }
     }
 
-    /// The words, all text parts in one.
+    /// All text parts, joined.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }
 
-    /// The thinking, as far as the vendor shows it.
+    /// The reasoning, as far as the vendor shows it.
     pub fn reasoning(&self) -> Option<String> {
         let thoughts = self.parts.iter().filter_map(|part| match &part.body {
             Body::Reasoning(reasoning) => Some(reasoning.joined()),
@@ -48,7 +48,7 @@ impl Response {
         (!shown.is_empty()).then(|| shown.join("\n\n"))
     }
 
-    /// Why the model would not answer, in its words.
+    /// The refusal in the words of the model, if it refused.
     pub fn refusal(&self) -> Option<&str> {
         self.parts.iter().find_map(|part| match &part.body {
             Body::Refusal(text) => Some(text.as_str()),
@@ -61,7 +61,7 @@ impl Response {
         self.parts.iter().filter_map(Part::as_call)
     }
 
-    /// The answer as a message of the conversation, with every part and its signature.
+    /// The response as a message of the conversation, with every part and its signature.
     pub fn message(&self) -> Message {
         Message::new(Role::Assistant, self.parts.clone())
     }
@@ -123,55 +123,56 @@ impl StopReason {
 }
 
 /// The note of a stop whose reason the vendor did not say in a field of its own.
-const UNSAID: &str = note!("unsaid");
+const WITHOUT_REASON_FIELD: &str = note!("without_reason_field");
 
 /// The note of a stop whose reason the vendor did not explain in a further field.
-const UNEXPLAINED: &str = note!("unexplained");
+const WITHOUT_EXPLANATION: &str = note!("without_explanation");
 
 impl Stop {
-    /// Notes that the reason was not explained where it is usually explained.
+    /// Records that the vendor sent no explanation of the reason.
     #[must_use]
-    pub fn unexplained(mut self, dialect: Dialect) -> Stop {
-        self.extra.insert(dialect, UNEXPLAINED, true);
+    pub fn without_explanation(mut self, dialect: Dialect) -> Stop {
+        self.extra.insert(dialect, WITHOUT_EXPLANATION, true);
         self
     }
 
-    /// Whether the reason was explained in a further field, in a dialect that has one.
-    pub fn is_explained(&self) -> bool {
-        self.extra.fields().is_none_or(|fields| !fields.contains_key(UNEXPLAINED))
+    /// Whether the vendor sent an explanation of the reason, in a dialect that has one.
+    pub fn has_explanation(&self) -> bool {
+        self.extra.fields().is_none_or(|fields| !fields.contains_key(WITHOUT_EXPLANATION))
     }
 
-    /// Notes that the reason was not said where it is usually said.
+    /// Records that the vendor sent no reason in the usual field.
     #[must_use]
-    pub fn unsaid(mut self, dialect: Dialect) -> Stop {
-        self.extra.insert(dialect, UNSAID, true);
+    pub fn without_reason_field(mut self, dialect: Dialect) -> Stop {
+        self.extra.insert(dialect, WITHOUT_REASON_FIELD, true);
         self
     }
 
-    /// Whether the reason was said in a field of its own.
-    pub fn is_said(&self) -> bool {
-        self.extra.fields().is_none_or(|fields| !fields.contains_key(UNSAID))
+    /// Whether the vendor sent the reason in the usual field.
+    pub fn has_reason_field(&self) -> bool {
+        self.extra.fields().is_none_or(|fields| !fields.contains_key(WITHOUT_REASON_FIELD))
     }
 
-    /// A reason with nothing added.
+    /// Creates a stop with a reason only.
     pub fn new(reason: StopReason) -> Stop {
         Stop { reason, ..Stop::default() }
     }
 
-    /// What was said decides, not the word (case 17): a plain end is `ToolUse` if there are calls
-    /// and `Refusal` if the model refused, and `ToolUse` without calls is a plain end.
+    /// Corrects the reason by the content, because vendors report it inconsistently: a plain end is
+    /// `ToolUse` if there are calls and `Refusal` if the model refused, and `ToolUse` without calls is a
+    /// plain end.
     #[must_use]
-    pub fn settled(mut self, parts: &[Part]) -> Stop {
+    pub fn reconciled(mut self, parts: &[Part]) -> Stop {
         let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_)));
         let refused = parts.iter().any(|part| matches!(part.body, Body::Refusal(_)));
-        self.reason = self.reason.settled(calls, refused);
+        self.reason = self.reason.reconciled(calls, refused);
         self
     }
 }
 
 impl StopReason {
-    /// The reason by what was said.
-    pub(crate) fn settled(self, calls: bool, refused: bool) -> StopReason {
+    /// The reason, corrected by the content.
+    pub(crate) fn reconciled(self, calls: bool, refused: bool) -> StopReason {
         match self {
             StopReason::End | StopReason::ToolUse if calls => StopReason::ToolUse,
             StopReason::End | StopReason::ToolUse if refused => StopReason::Refusal,

@@ -2,18 +2,18 @@
 
 use crate::json::Json;
 
-/// How deep a description goes.
-const DEPTH: usize = 3;
+/// Maximum depth of a description.
+const MAX_DEPTH: usize = 3;
 
-/// How many names or values are listed.
-const LISTED: usize = 8;
+/// Maximum number of names or values listed.
+const MAX_LISTED: usize = 8;
 
-/// Up to how many characters of a name or value are shown.
-const SHOWN: usize = 60;
+/// Maximum characters of a name or value shown.
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// What a schema wants, in one line. References are followed within `root`.
 pub(crate) fn describe(schema: &Json, root: &Json) -> String {
-    at_depth(schema, root, DEPTH)
+    at_depth(schema, root, MAX_DEPTH)
 }
 
 /// A name or value between quotes, shortened.
@@ -21,9 +21,9 @@ pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", shorten(text))
 }
 
-/// Text that is at most [`SHOWN`] characters long, on one line.
+/// Text that is at most [`MAX_SHOWN_CHARS`] characters long, on one line.
 pub(crate) fn shorten(text: &str) -> std::borrow::Cow<'_, str> {
-    let (shown, end) = match text.char_indices().nth(SHOWN) {
+    let (shown, end) = match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => (&text[..end], "…"),
         None => (text, ""),
     };
@@ -56,7 +56,7 @@ fn at_depth(schema: &Json, root: &Json, depth: usize) -> String {
     }
     for union in ["anyOf", "oneOf"] {
         if let Some(branches) = object.get(union).and_then(Json::as_array) {
-            let mut texts: Vec<String> = branches.iter().take(LISTED).map(below).collect();
+            let mut texts: Vec<String> = branches.iter().take(MAX_LISTED).map(below).collect();
             texts.dedup();
             return texts.join(" or ");
         }
@@ -87,8 +87,8 @@ fn at_depth(schema: &Json, root: &Json, depth: usize) -> String {
 
 /// The first of some texts, and how many more there are.
 fn list(mut texts: Vec<String>) -> String {
-    let more = texts.len().saturating_sub(LISTED);
-    texts.truncate(LISTED);
+    let more = texts.len().saturating_sub(MAX_LISTED);
+    texts.truncate(MAX_LISTED);
     match more {
         0 => texts.join(", "),
         more => format!("{} and {more} more", texts.join(", ")),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::change::Changes;
 use super::inline::Document;
 use super::keep::Draft;
-use super::nulls::{Nulls, Place, Places};
+use super::nulls::{Location, Locations, Nulls};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::{Refs, Rules, Types};
 use super::walk::{applies_to, holds_definitions, step, visit};
@@ -27,7 +27,7 @@ pub(super) struct Lowering<'s, 'c> {
     pub(super) copies: usize,
     pub(super) spent: usize,
     pub(super) depth: usize,
-    pub(super) places: Places,
+    pub(super) places: Locations,
 }
 
 /// A node that is done.
@@ -63,7 +63,7 @@ pub(super) fn lower(
         copies: 0,
         spent: 0,
         depth: 0,
-        places: Places::default(),
+        places: Locations::default(),
     };
     let mut shape = lowering.gather(&[Source::new(schema, "")]);
     // Whatever its reference names, the root is an object with the properties that are known.
@@ -95,7 +95,7 @@ impl<'s> Lowering<'s, '_> {
 
     /// Writes out all that is said about a node.
     pub(super) fn emit(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
-        shape.settle();
+        shape.dedup_required();
         let opened = shape.opened.len();
         self.open.append(&mut shape.opened);
         self.copies += usize::from(opened > 0);
@@ -160,7 +160,7 @@ impl<'s> Lowering<'s, '_> {
     ) -> Built {
         let texts = std::mem::take(&mut shape.texts);
         let mut draft = Draft { texts, ..Draft::default() };
-        let mut place = Place::default();
+        let mut place = Location::default();
         let tuple = matches!(
             shape.get("prefixItems"),
             Some(Member { value: Value::Schemas(members), .. }) if !members.is_empty()
@@ -249,7 +249,7 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// Writes `items`.
-    fn items(&mut self, draft: &mut Draft, place: &mut Place, sources: &[Source<'s>]) {
+    fn items(&mut self, draft: &mut Draft, place: &mut Location, sources: &[Source<'s>]) {
         if self.rules.items_verbatim
             && let [source] = sources
             && self.is_portable(source.schema)

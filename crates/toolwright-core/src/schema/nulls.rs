@@ -2,7 +2,7 @@
 //!
 //! A strict schema has every property required, so an optional one becomes nullable and the model
 //! says `null` where it would have left the property out (case 24). What was nullable before is
-//! left alone. Places are linked, not listed, because a recursive schema has no end of them.
+//! left alone. Locations are linked, not listed, because a recursive schema has no end of them.
 
 mod record;
 
@@ -14,12 +14,12 @@ use crate::json::{Json, Object};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nulls {
     /// The first is the arguments as a whole
-    places: Vec<Place>,
+    places: Vec<Location>,
 }
 
 /// A place in the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) properties: Vec<Property>,
     /// The place of each item
     pub(super) items: Option<usize>,
@@ -68,7 +68,7 @@ impl Nulls {
             return false;
         }
         self.widen(&mut places);
-        let here: Vec<&Place> = places.iter().filter_map(|at| self.places.get(*at)).collect();
+        let here: Vec<&Location> = places.iter().filter_map(|at| self.places.get(*at)).collect();
         match value {
             Json::Array(items) => {
                 let below: Vec<usize> = here.iter().filter_map(|place| place.items).collect();
@@ -83,7 +83,7 @@ impl Nulls {
         }
     }
 
-    fn undo_object(&self, object: &mut Object, here: &[&Place]) -> bool {
+    fn undo_object(&self, object: &mut Object, here: &[&Location]) -> bool {
         let mut named: HashMap<&str, Vec<&Property>> = HashMap::new();
         for property in here.iter().flat_map(|place| &place.properties) {
             named.entry(&property.name).or_default().push(property);
@@ -116,24 +116,27 @@ pub fn undo_nulls(arguments: &mut Json, nulls: &Nulls) -> bool {
     nulls.undo(arguments, vec![0])
 }
 
-/// Places as they are found.
+/// Locations as they are found.
 #[derive(Debug)]
-pub(super) struct Places {
-    list: Vec<Place>,
+pub(super) struct Locations {
+    list: Vec<Location>,
     /// The places of definitions, by their pointers
     definitions: HashMap<String, usize>,
 }
 
-impl Default for Places {
-    fn default() -> Places {
-        Places { list: vec![Place::default()], definitions: HashMap::from([(String::new(), 0)]) }
+impl Default for Locations {
+    fn default() -> Locations {
+        Locations {
+            list: vec![Location::default()],
+            definitions: HashMap::from([(String::new(), 0)]),
+        }
     }
 }
 
-impl Places {
+impl Locations {
     /// Adds a place, if there is anything to remember about it.
-    pub(super) fn add(&mut self, place: Place) -> Option<usize> {
-        if place == Place::default() {
+    pub(super) fn add(&mut self, place: Location) -> Option<usize> {
+        if place == Location::default() {
             return None;
         }
         self.list.push(place);
@@ -145,7 +148,7 @@ impl Places {
         if let Some(place) = self.definitions.get(pointer) {
             return *place;
         }
-        self.list.push(Place::default());
+        self.list.push(Location::default());
         self.definitions.insert(pointer.to_owned(), self.list.len() - 1);
         self.list.len() - 1
     }

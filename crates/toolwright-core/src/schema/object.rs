@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
-use super::nulls::{Null, Place, Property};
+use super::nulls::{Location, Null, Property};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::step;
@@ -19,7 +19,7 @@ impl<'s> Lowering<'s, '_> {
     pub(super) fn properties(
         &mut self,
         draft: &mut Draft,
-        place: &mut Place,
+        place: &mut Location,
         shape: &Shape<'s>,
         named: &[(&'s str, Vec<Source<'s>>)],
     ) {

@@ -15,15 +15,19 @@ pub(super) const OBJECT_FUEL: usize = 256;
 pub(super) const OBJECT_ROOT: &str = "parameters are an object";
 
 /// A schema whose root was looked at.
-pub(super) struct Settled<'s> {
+pub(super) struct NormalizedRoot<'s> {
     pub(super) schema: Cow<'s, Json>,
     /// Whether its root can be the root of parameters. What cannot is left as it is.
     pub(super) is_object: bool,
 }
 
 /// The schema with a root that can be the root of parameters, as far as there is one.
-pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes) -> Settled<'s> {
-    let object_root = |schema| Settled { schema, is_object: true };
+pub(super) fn normalize<'s>(
+    schema: &'s Json,
+    flatten: bool,
+    changes: &mut Changes,
+) -> NormalizedRoot<'s> {
+    let object_root = |schema| NormalizedRoot { schema, is_object: true };
     let object = match schema {
         Json::Object(object) => object,
         Json::Bool(true) => {
@@ -33,7 +37,7 @@ pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes)
         }
         _ => {
             changes.push("", "left as it is", "it is no schema of an object", Severity::Major);
-            return Settled { schema: Cow::Borrowed(schema), is_object: false };
+            return NormalizedRoot { schema: Cow::Borrowed(schema), is_object: false };
         }
     };
     let document = Document::new(schema);
@@ -41,9 +45,9 @@ pub(super) fn settle<'s>(schema: &'s Json, flatten: bool, changes: &mut Changes)
     if flat.is_none() && object.get("type").is_some_and(is_object_name) {
         return object_root(Cow::Borrowed(schema));
     }
-    let mut settled = flat.unwrap_or_else(|| object.clone());
-    let is_object = kind(&mut settled, &document, changes);
-    Settled { schema: Cow::Owned(settled.into()), is_object }
+    let mut root = flat.unwrap_or_else(|| object.clone());
+    let is_object = kind(&mut root, &document, changes);
+    NormalizedRoot { schema: Cow::Owned(root.into()), is_object }
 }
 
 /// Makes `type` say `object`, if the root is one; whether it is.

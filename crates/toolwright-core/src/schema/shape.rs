@@ -116,8 +116,8 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// Ends the joining: a list that was appended to has no repetitions.
-    pub(super) fn settle(&mut self) {
+    /// Removes repeated names from `required` after joining.
+    pub(super) fn dedup_required(&mut self) {
         let required = self.members.iter_mut().find(|member| member.key == "required");
         if let Some(Member { value: Value::Data(Cow::Owned(Json::Array(names))), .. }) = required {
             let mut seen = HashSet::new();

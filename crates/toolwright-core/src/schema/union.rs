@@ -3,7 +3,7 @@
 use super::BUDGET;
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
-use super::nulls::Place;
+use super::nulls::Location;
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::{applies_to, holds_definitions, restricts, step, type_of};
@@ -171,7 +171,7 @@ impl<'s> Lowering<'s, '_> {
         built: Vec<Built>,
     ) -> Built {
         let before = built.len();
-        let mut place = Place::default();
+        let mut place = Location::default();
         let mut branches: Vec<Json> = Vec::new();
         let mut flag = false;
         let mut seen = std::collections::HashSet::new();
@@ -236,7 +236,7 @@ impl<'s> Lowering<'s, '_> {
     pub(super) fn tuple(
         &mut self,
         draft: &mut Draft,
-        place: &mut Place,
+        place: &mut Location,
         member: &Member<'s>,
         sources: &[Source<'s>],
     ) {

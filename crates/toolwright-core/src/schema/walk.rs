@@ -124,15 +124,15 @@ pub(super) fn step(at: &str, key: &str) -> String {
     [at, "/", key.as_ref()].concat()
 }
 
-/// Up to how many members looking at each is quicker than hashing.
-const FEW: usize = 16;
+/// Maximum number of members for which comparing each key is faster than hashing.
+const MAX_SCANNED_MEMBERS: usize = 16;
 
 /// The members of an object, of a repeated key the last only.
 pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
     let mut places = HashMap::new();
     let mut members: Vec<(&str, &Json)> = Vec::with_capacity(object.len());
     for (key, value) in object.iter() {
-        let place = if object.len() <= FEW {
+        let place = if object.len() <= MAX_SCANNED_MEMBERS {
             members.iter().position(|(own, _)| *own == key)
         } else {
             places.insert(key, places.get(key).copied().unwrap_or(members.len()))

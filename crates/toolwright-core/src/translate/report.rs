@@ -108,9 +108,9 @@ impl Report {
         self.cached_reasoning = other.cached_reasoning.or(self.cached_reasoning.take());
     }
 
-    /// Leaves the losses as a note beside a value, if there are any: see
+    /// Attaches the losses to the extra fields of a value, if there are any, see
     /// [`Response::losses`](crate::Response::losses).
-    pub fn note(&self, dialect: Dialect, extra: &mut Extra) {
+    pub fn attach_to(&self, dialect: Dialect, extra: &mut Extra) {
         if !self.losses.is_empty() {
             let losses: Vec<Object> = self.losses.iter().map(Entry::to_json).collect();
             extra.insert(dialect, LOSSES, losses);

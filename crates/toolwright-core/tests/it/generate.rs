@@ -311,7 +311,7 @@ pub fn response(dialect: Dialect) -> impl Strategy<Value = Response> {
             for (index, (name, arguments)) in calls.into_iter().enumerate() {
                 parts.push(Part::call(Call::new(format!("call_{index}"), name, arguments)));
             }
-            let stop = Stop::new(reason).settled(&parts);
+            let stop = Stop::new(reason).reconciled(&parts);
             Response {
                 id: Some("reply_1".to_owned()),
                 model: Some("model-1".to_owned()),

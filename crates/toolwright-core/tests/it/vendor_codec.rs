@@ -104,7 +104,7 @@ fn a_response_tells_what_was_lost() {
     let report = VendorCodec::new(codec).encode_request(Request::new([user])).report;
     let mut response = Response::new(vec![Part::text("hello")]);
     assert_eq!(response.losses().count(), 0);
-    report.note(Dialect::Cohere, &mut response.extra);
+    report.attach_to(Dialect::Cohere, &mut response.extra);
     let paths: Vec<_> = response.losses().map(|loss| loss.get("path").cloned()).collect();
     assert_eq!(paths, [Some(Json::from("/messages/0/parts/0/cache"))]);
     let written =

@@ -107,7 +107,7 @@ pub(super) fn read_message(document: &Json) -> Result<Response, DocumentError> {
         Some(word) => Stop::new(stop_reason(word).unwrap_or_default()),
         None => Stop::default(),
     };
-    Ok(Response { stop: stop.settled(&parts), parts, ..Response::default() })
+    Ok(Response { stop: stop.reconciled(&parts), parts, ..Response::default() })
 }
 
 fn read_content(content: &Json) -> Result<Vec<Part>, DocumentError> {

@@ -40,7 +40,7 @@ const REPAIRED: usize = 64 * 1024;
 /// one call, whatever ids the vendor gave.
 pub(super) fn read(response: &mut Response, taken: &HashSet<&str>, turn: u32) -> Next {
     let stop = std::mem::take(&mut response.stop);
-    response.stop = stop.settled(&response.parts);
+    response.stop = stop.reconciled(&response.parts);
     name_calls(&mut response.parts, taken, turn);
     let reason = response.stop.reason;
     if response.calls().next().is_some() {

@@ -95,7 +95,7 @@ fn decode(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, 
     let mut response = restored.value;
     let mut report = restored.report;
     report.losses.splice(..0, asked.losses.iter().cloned());
-    report.note(remote.codec().dialect(), &mut response.extra);
+    report.attach_to(remote.codec().dialect(), &mut response.extra);
     Ok(response)
 }
 

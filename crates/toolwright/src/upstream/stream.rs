@@ -87,11 +87,11 @@ impl ResponseStream {
         for mut event in std::mem::take(&mut self.read) {
             let dialect = self.remote.codec().dialect();
             match &mut event {
-                Event::Start(start) => self.lost.note(dialect, &mut start.extra),
+                Event::Start(start) => self.lost.attach_to(dialect, &mut start.extra),
                 Event::Stop(stop) => {
                     let report = self.decoder.report();
                     self.remote.losses().notify(&report);
-                    report.note(dialect, &mut stop.extra);
+                    report.attach_to(dialect, &mut stop.extra);
                 }
                 _ => {}
             }

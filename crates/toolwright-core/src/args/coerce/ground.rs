@@ -8,26 +8,26 @@ use super::Coercion;
 use crate::json::Json;
 use crate::schema::{Part, Parts, Violation};
 
-/// How often every value of the arguments may be looked at.
-const LOOKS: usize = 8;
+/// Maximum number of visits per value of the arguments.
+const VISITS_PER_VALUE: usize = 8;
 
-/// How many values may be looked at anyhow, a value within another counted by itself.
-const AT_LEAST: usize = 50_000;
+/// Visits that are allowed for any arguments; nested values count separately.
+const MIN_VISITS: usize = 50_000;
 
-/// In how many places a value may be wrong and still be mended.
-pub(super) const MAX_WRONG: usize = 2048;
+/// Maximum number of violations for which a value is mended.
+pub(super) const MAX_VIOLATIONS: usize = 2048;
 
-/// How many branches of unions may be tried for every value of the arguments.
-const TRIES: usize = 16;
+/// Maximum number of tried union branches per value of the arguments.
+const TRIES_PER_VALUE: usize = 16;
 
-/// How many branches may be tried anyhow.
-const TRIES_AT_LEAST: usize = 64;
+/// Tried branches that are allowed for any arguments.
+const MIN_TRIES: usize = 64;
 
-/// How many unions may stand directly within each other.
-const UNIONS: usize = 4;
+/// Maximum depth of directly nested unions.
+const MAX_UNION_DEPTH: usize = 4;
 
-/// How many schemas within the schema may be compiled for one call.
-const PARTS: usize = 256;
+/// Maximum number of subschemas compiled for one call.
+const MAX_COMPILED_PARTS: usize = 256;
 
 /// A schema to try values against. What it is asked is counted, so that no schema and no value
 /// can make the search long.
@@ -45,8 +45,8 @@ impl<'s> Ground<'s> {
     /// For a value that is to be mended.
     pub(super) fn new(by: &'s Coercion<'s>, parts: &'s Parts<'s>, value: &Json) -> Ground<'s> {
         let weight = weight(value);
-        let left = Cell::new(AT_LEAST + LOOKS * weight);
-        let tries = Cell::new(TRIES_AT_LEAST + TRIES * weight);
+        let left = Cell::new(MIN_VISITS + VISITS_PER_VALUE * weight);
+        let tries = Cell::new(MIN_TRIES + TRIES_PER_VALUE * weight);
         Ground {
             by,
             schema: by.check.schema(),
@@ -66,7 +66,7 @@ impl<'s> Ground<'s> {
     /// Counts one branch of a union that stands within others; none if there were too many. Branches
     /// that have unions within them multiply, and a look at each can be long.
     pub(super) fn try_branch(&self, unions: usize) -> Option<()> {
-        if unions > UNIONS {
+        if unions > MAX_UNION_DEPTH {
             self.is_spent.set(true);
         }
         self.count(&self.tries, 1)
@@ -82,7 +82,7 @@ impl<'s> Ground<'s> {
                 within => self.part(within)?.violations(value),
             });
         }
-        if all.len() > MAX_WRONG {
+        if all.len() > MAX_VIOLATIONS {
             self.is_spent.set(true);
             return None;
         }
@@ -107,7 +107,7 @@ impl<'s> Ground<'s> {
         if let Some(part) = compiled.get(pointer) {
             return part.clone();
         }
-        if compiled.len() >= PARTS {
+        if compiled.len() >= MAX_COMPILED_PARTS {
             self.is_spent.set(true);
             return None;
         }

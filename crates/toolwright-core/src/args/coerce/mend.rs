@@ -7,15 +7,15 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::ground::{Ground, MAX_WRONG};
+use super::ground::{Ground, MAX_VIOLATIONS};
 use super::{Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse};
 use super::{rename, text, unwrap, within};
 use crate::args::{Change, Op};
 use crate::json::Json;
 use crate::schema::Violation;
 
-/// How far the changes of one place may go together.
-const REACH: u32 = 8;
+/// Maximum cost of the changes to one value.
+const MAX_VALUE_COST: u32 = 8;
 
 /// A place in the arguments, and what it has to be.
 #[derive(Debug, Clone)]
@@ -53,16 +53,21 @@ impl Mended {
 
 /// The nearest value that the whole schema accepts. If there is none, or not one, the value with
 /// the places mended that could be.
-pub(super) fn whole(value: Json, by: &Coercion<'_>) -> Result<Reading, Unmended> {
+pub(super) fn mend_value(value: Json, by: &Coercion<'_>) -> Result<Reading, Unmended> {
     let errors = by.check.violations(&value);
     let document = by.check.document();
-    let Some(parts) = document.parts().filter(|_| errors.len() <= MAX_WRONG) else {
+    let Some(parts) = document.parts().filter(|_| errors.len() <= MAX_VIOLATIONS) else {
         return Err(Unmended::untouched(value, errors));
     };
     let ground = Ground::new(by, &parts, &value);
     let schemas = vec![String::new()];
-    let spot =
-        Spot { at: String::new(), schemas, around: Vec::new(), is_item: false, reach: REACH };
+    let spot = Spot {
+        at: String::new(),
+        schemas,
+        around: Vec::new(),
+        is_item: false,
+        reach: MAX_VALUE_COST,
+    };
     let mended = rejected(&ground, value.clone(), errors.clone(), &spot)
         .filter(|mended| !mended.is_tied && by.check.accepts(&mended.value));
     if ground.is_spent() {

@@ -5,8 +5,8 @@ use super::mend::Spot;
 use crate::json::{Json, Object, pointer};
 use crate::schema::Violation;
 
-/// How many schemas are looked at for one question.
-const LIMIT: usize = 256;
+/// Maximum number of schemas visited for one lookup.
+const MAX_SCHEMAS: usize = 256;
 
 /// The pointer of the schema that a broken keyword stands in.
 pub(super) fn of_keyword(violation: &Violation) -> &str {
@@ -15,7 +15,7 @@ pub(super) fn of_keyword(violation: &Violation) -> &str {
 
 /// Where a schema that is nothing but a reference leads; else the schema itself.
 pub(super) fn target(ground: &Ground<'_>, mut pointer: String) -> String {
-    for _ in 0..LIMIT {
+    for _ in 0..MAX_SCHEMAS {
         let Some(Json::Object(schema)) = ground.schema.pointer(&pointer) else { break };
         let reference = schema.get("$ref").and_then(Json::as_str).filter(|_| schema.len() == 1);
         let within = reference.and_then(|reference| reference.strip_prefix('#'));
@@ -74,20 +74,23 @@ pub(super) fn declares(ground: &Ground<'_>, spot: &Spot, path: &str) -> bool {
     let Some((parent, name)) = pointer::split_last(path) else { return false };
     let mut here = parts(ground.schema, spot.around.iter().chain(&spot.schemas));
     for step in pointer::segments(parent) {
-        here = whole(ground.schema, here.into_iter().flat_map(|node| below(node, &step)).collect());
+        here = with_applied_schemas(
+            ground.schema,
+            here.into_iter().flat_map(|node| below(node, &step)).collect(),
+        );
     }
     here.iter().any(|node| node.get("properties").is_some_and(|own| own.get(&name).is_some()))
 }
 
 /// Whether an object has a member that its schema, which lists others, does not declare.
 pub(in crate::args) fn has_undeclared(schema: &Json, value: &Json) -> bool {
-    is_undeclared_within(schema, &whole(schema, vec![schema]), value)
+    is_undeclared_within(schema, &with_applied_schemas(schema, vec![schema]), value)
 }
 
 fn is_undeclared_within(root: &Json, here: &[&Json], value: &Json) -> bool {
     let inner = |step: &str| {
         let below = here.iter().flat_map(|node| below(node, step));
-        whole(root, below.filter(|schema| schema.as_object().is_some()).collect())
+        with_applied_schemas(root, below.filter(|schema| schema.as_object().is_some()).collect())
     };
     match value {
         Json::Object(object) => {
@@ -122,13 +125,13 @@ fn below<'s>(schema: &'s Json, step: &str) -> impl Iterator<Item = &'s Json> {
 
 /// Schemas by their pointers, together with those they are made of.
 fn parts<'s, 'p>(root: &'s Json, schemas: impl Iterator<Item = &'p String>) -> Vec<&'s Json> {
-    whole(root, schemas.filter_map(|schema| root.pointer(schema)).collect())
+    with_applied_schemas(root, schemas.filter_map(|schema| root.pointer(schema)).collect())
 }
 
-/// Schemas together with those they are made of.
-fn whole<'s>(root: &'s Json, mut out: Vec<&'s Json>) -> Vec<&'s Json> {
+/// Schemas together with the schemas that they reference or combine.
+fn with_applied_schemas<'s>(root: &'s Json, mut out: Vec<&'s Json>) -> Vec<&'s Json> {
     let mut next = 0;
-    while next < out.len() && out.len() < LIMIT {
+    while next < out.len() && out.len() < MAX_SCHEMAS {
         let schema = out[next];
         next += 1;
         let target =

@@ -4,8 +4,8 @@ use super::{Op, Proposal};
 use crate::args::repair;
 use crate::json::Json;
 
-/// How often JSON may stand within a string within JSON.
-const LAYERS: usize = 3;
+/// Maximum depth of JSON encoded in strings of JSON.
+const MAX_ENCODED_DEPTH: usize = 3;
 
 /// What may have to be repaired in it. Text that was cut off, or that stands among other text, is
 /// not an array or object by itself.
@@ -27,7 +27,7 @@ pub(super) fn propose(at: &str, value: &Json) -> Vec<Proposal> {
 /// The array or object that a text is. One that repeats a key is none: a value would be lost.
 pub(super) fn held(text: &str) -> Option<Json> {
     let mut text = text.to_owned();
-    for _ in 0..LAYERS {
+    for _ in 0..MAX_ENCODED_DEPTH {
         if !text.trim_start().starts_with(['[', '{', '"']) {
             return None;
         }

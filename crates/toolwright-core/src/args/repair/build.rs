@@ -7,8 +7,8 @@ use crate::args::{Change, Op, Reading};
 use crate::json::pointer::escape;
 use crate::json::{Json, Key, Object};
 
-/// How much of a text is shown in a report.
-const SHOWN: usize = 80;
+/// Maximum bytes of a text shown in a report.
+const MAX_SHOWN_BYTES: usize = 80;
 
 /// The reading of some steps; every one if backslashes can be taken in several ways.
 pub(super) fn readings(text: &str, events: &[Event]) -> Vec<Reading> {
@@ -38,7 +38,7 @@ pub(super) fn readings(text: &str, events: &[Event]) -> Vec<Reading> {
 
 /// The beginning of a text, for reports.
 pub(super) fn shown(text: &str) -> Json {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_BYTES) {
         Some((end, _)) => Json::String(format!("{}…", &text[..end])),
         None => Json::from(text),
     }

@@ -14,20 +14,20 @@ use super::token::Quote;
 use crate::args::Op;
 use crate::json::MAX_DEPTH;
 
-/// States that expect the same in the same place.
-const ALIKE: usize = 4;
-/// States in one place.
-const BEAM: usize = 64;
-/// What it costs to undo a slip.
-pub(super) const SLIP: u32 = 4;
-/// How much dearer than the cheapest a reading may be.
-const MARGIN: u32 = 16;
-/// What no reading may cost: a text with so much doubt is not understood.
-const LIMIT: u32 = 512;
-/// Ways to the end, and how much text they may build together.
-const FOUND: (usize, usize) = (32, 1 << 20);
-/// Steps for any text, for each byte of it, and for all of them.
-const STEPS: (usize, usize, usize) = (50_000, 16, 16_000_000);
+/// Maximum number of states with the same expectation at one position.
+const MAX_SIMILAR_STATES: usize = 4;
+/// Maximum number of states at one position.
+const BEAM_WIDTH: usize = 64;
+/// Cost of undoing a slip.
+pub(super) const SLIP_COST: u32 = 4;
+/// Maximum cost of a reading above that of the cheapest.
+const MAX_EXTRA_COST: u32 = 16;
+/// Cost at which a reading is given up.
+const COST_LIMIT: u32 = 512;
+/// Maximum number of complete readings, and bytes of text that they may build together.
+const MAX_FOUND: (usize, usize) = (32, 1 << 20);
+/// Maximum number of steps: for any text, for each byte of it, and in total.
+const MAX_STEPS: (usize, usize, usize) = (50_000, 16, 16_000_000);
 
 /// What stands before a value or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +215,7 @@ impl<'t> Search<'t> {
             steps: most_steps(text),
             boundary: (0, 0),
             floor: u32::MAX,
-            best: LIMIT - MARGIN,
+            best: COST_LIMIT - MAX_EXTRA_COST,
             whole: usize::MAX,
         }
     }
@@ -238,7 +238,7 @@ impl<'t> Search<'t> {
                 if !self.spend(1) {
                     return false;
                 }
-                if state.cost <= self.best + MARGIN {
+                if state.cost <= self.best + MAX_EXTRA_COST {
                     self.step(at, state);
                 }
             }
@@ -291,8 +291,8 @@ impl<'t> Search<'t> {
                 worst = Some((place, other.cost));
             }
         }
-        let Some((place, cost)) = worst.filter(|_| count >= ALIKE) else {
-            if states.len() < BEAM {
+        let Some((place, cost)) = worst.filter(|_| count >= MAX_SIMILAR_STATES) else {
+            if states.len() < BEAM_WIDTH {
                 states.push(state);
             } else if let Some(worst) = states.iter_mut().max_by_key(|other| other.cost) {
                 if worst.cost > state.cost {
@@ -405,7 +405,7 @@ impl<'t> Search<'t> {
         let floor = floor.min(self.floor);
         self.ends.retain(|(state, ..)| state.cost < floor);
         self.ends.sort_by_key(|(state, ..)| state.cost);
-        let most = FOUND.0.min(FOUND.1 / self.text.len().max(1)).max(2);
+        let most = MAX_FOUND.0.min(MAX_FOUND.1 / self.text.len().max(1)).max(2);
         if let Some((first, ..)) = self.ends.get(most) {
             let limit = first.cost;
             self.ends.retain(|(state, ..)| state.cost < limit);
@@ -435,7 +435,7 @@ fn is_whole(state: &State) -> bool {
 
 /// How many steps a text may take.
 fn most_steps(text: &str) -> usize {
-    text.len().saturating_mul(STEPS.1).saturating_add(STEPS.0).min(STEPS.2)
+    text.len().saturating_mul(MAX_STEPS.1).saturating_add(MAX_STEPS.0).min(MAX_STEPS.2)
 }
 
 fn mix(one: u64, other: u64) -> u64 {

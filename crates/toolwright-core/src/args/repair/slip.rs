@@ -1,7 +1,7 @@
 //! Slips: one structural character that was lost or written twice. Undoing a slip costs more than
 //! any habit, and a reading undoes at most one.
 
-use super::search::{Before, Bracket, Event, Last, Mode, SLIP, Search, State};
+use super::search::{Before, Bracket, Event, Last, Mode, SLIP_COST, Search, State};
 use super::token::Quote;
 use crate::args::Op;
 
@@ -11,7 +11,7 @@ impl Search<'_> {
         if state.slipped {
             return None;
         }
-        let state = self.with(state, Event::Change(op, SLIP, start, end));
+        let state = self.with(state, Event::Change(op, SLIP_COST, start, end));
         Some(State { slipped: true, ..state })
     }
 

@@ -22,7 +22,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["content"])?;
     let parts = elements(fields.array("content")?, &Path::ROOT.key("content"), part::decode)?;
-    let mut stop = decode_stop(&mut fields)?.unwrap_or_default().settled(&parts);
+    let mut stop = decode_stop(&mut fields)?.unwrap_or_default().reconciled(&parts);
     stop.details = stop.details.or_else(|| fields.take("stop_details"));
     let usage = decode_usage(&mut fields, Path::ROOT)?;
     let Start { id, model, extra } = decode_start(fields)?;

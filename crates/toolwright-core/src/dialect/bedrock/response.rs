@@ -30,7 +30,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
     message.take("role");
     let rest = message.into_object();
     let usage = decode_usage(&mut fields)?;
-    let mut stop = decode_stop(&mut fields)?.settled(&parts);
+    let mut stop = decode_stop(&mut fields)?.reconciled(&parts);
     decode_details(fields, &mut stop);
     if !rest.is_empty() {
         stop.extra.insert(DIALECT, "output", wire::union("message", rest));

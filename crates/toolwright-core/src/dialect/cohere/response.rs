@@ -28,7 +28,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     }
     let id = fields.string("id")?;
     let usage = decode_usage(&mut fields)?;
-    let stop = decode_stop(fields)?.settled(&parts);
+    let stop = decode_stop(fields)?.reconciled(&parts);
     Ok(Response { id, model: None, parts, stop, usage, extra: Extra::NONE })
 }
 

@@ -32,7 +32,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
         }
         None => (vec![], decode_block(&fields).unwrap_or_default()),
     };
-    let stop = stop.settled(&parts);
+    let stop = stop.reconciled(&parts);
     if candidates.len() > 0 {
         fields.put_back("candidates", candidates.collect::<Vec<_>>());
     }
@@ -91,7 +91,7 @@ pub(super) fn decode_block(fields: &Fields<'_>) -> Option<Stop> {
     fields
         .peek("promptFeedback")
         .filter(|own| blocks(own))
-        .map(|_| Stop::new(StopReason::Filtered).unsaid(DIALECT))
+        .map(|_| Stop::new(StopReason::Filtered).without_reason_field(DIALECT))
 }
 
 /// Whether extra fields say that the prompt was blocked.

@@ -35,7 +35,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     choice.put_back_rest("message", message);
     choice.take("index");
     let word = choice.string("finish_reason")?;
-    let stop = decode_stop(word, choice.into_object()).settled(&parts);
+    let stop = decode_stop(word, choice.into_object()).reconciled(&parts);
     let usage = decode_usage(&mut fields, Path::ROOT)?;
     if !choices.is_empty() {
         fields.put_back("choices", choices);

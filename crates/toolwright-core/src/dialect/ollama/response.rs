@@ -36,7 +36,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let Start { id, model, extra } = decode_start(&mut fields)?;
     let usage = decode_usage(&mut fields)?;
     let stop = decode_stop(&mut fields)?;
-    let stop = Stop { extra: merged(fields.into_object(), stop.extra), ..stop }.settled(&parts);
+    let stop = Stop { extra: merged(fields.into_object(), stop.extra), ..stop }.reconciled(&parts);
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 

@@ -148,7 +148,7 @@ impl Encoder {
                 self.start = start;
                 return;
             }
-            Event::PartStart { head: Head::Whole(part), .. } => self.whole(&part),
+            Event::PartStart { head: Head::Whole(part), .. } => self.encode_complete(&part),
             Event::PartStart { .. } => {
                 self.section = 0;
                 return;
@@ -181,7 +181,7 @@ impl Encoder {
     }
 
     /// A part that is sent at once.
-    fn whole(&mut self, part: &Part) -> Object {
+    fn encode_complete(&mut self, part: &Part) -> Object {
         let mut message = part::encode_all("assistant", std::slice::from_ref(part));
         if part.as_call().is_some() {
             message.insert("tool_calls", vec![part::encode_call(part, self.calls)]);

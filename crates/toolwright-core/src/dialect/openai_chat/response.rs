@@ -43,7 +43,7 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeErro
     let stop = rest.stop(word, quirks);
     let usage = decode_usage(&mut fields, quirks)?;
     let Start { id, model, extra } = decode_start(fields)?;
-    Ok(Response { id, model, stop: stop.settled(&parts), parts, usage, extra })
+    Ok(Response { id, model, stop: stop.reconciled(&parts), parts, usage, extra })
 }
 
 /// Takes the word for the stop, and fields that say nothing.

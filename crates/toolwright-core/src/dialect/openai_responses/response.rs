@@ -22,7 +22,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     for (index, item) in fields.array("output")?.into_iter().enumerate() {
         part::decode_output(item, path.index(index), (&id, index), &mut parts)?;
     }
-    let stop = decode_stop(&mut fields)?.settled(&parts);
+    let stop = decode_stop(&mut fields)?.reconciled(&parts);
     let usage = decode_usage(&mut fields, Path::ROOT)?;
     let Start { id, model, extra } = decode_start(fields)?;
     Ok(Response { id, model, parts, stop, usage, extra })
@@ -53,7 +53,7 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     let word = details.as_ref().and_then(|own| own.get("reason")).and_then(Json::as_str);
     let mut stop = Stop::new(reason(status.as_deref(), word));
     if word.is_none() && error.is_none() && stop.reason != StopReason::End {
-        stop = stop.unexplained(DIALECT);
+        stop = stop.without_explanation(DIALECT);
     }
     let said = encode_stop(&stop);
     let own = [

@@ -15,7 +15,7 @@ impl Restorer {
         // A refusal that is a part is said there; the word for the reason is that of a plain end.
         let refused = self.refused && stop.reason == StopReason::Refusal;
         let is_told = refused && self.profile.content.refusal;
-        let (is_said, is_explained) = (stop.is_said(), stop.is_explained());
+        let (is_said, is_explained) = (stop.has_reason_field(), stop.has_explanation());
         let site = Site::field(&Origin::NONE, "ending");
         self.forget_echoes(&mut stop.extra);
         extras::clear_at(&mut stop.extra, &site, dialect, &mut self.losses);

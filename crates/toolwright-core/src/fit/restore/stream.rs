@@ -209,7 +209,7 @@ impl Restorer {
                 (index, thinking.is_some())
             }
             Some(Slot::Held(open)) => {
-                if let Some(part) = self.whole(at, open.close(tail)) {
+                if let Some(part) = self.restore_part(at, open.close(tail)) {
                     split_part(self.parts, part, out);
                     self.parts += 1;
                 }

@@ -10,8 +10,8 @@ use crate::schema::describe::{describe, quote};
 use crate::schema::walk::{Holds, holds};
 use crate::suggest;
 
-/// Up to how many bytes a value is shown as it came.
-const SHORT: usize = 80;
+/// Maximum bytes of a value shown as it came.
+const MAX_SHOWN_BYTES: usize = 80;
 
 /// Why a schema did not compile.
 pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
@@ -202,8 +202,10 @@ impl Finding<'_> {
                 _,
             ) => Some(Json::Array(unexpected.iter().map(|name| Json::from(quote(name))).collect())),
             (_, Json::Null | Json::Bool(_)) => Some(self.place.clone()),
-            (_, Json::String(text)) if text.len() <= SHORT => Some(self.place.clone()),
-            (_, Json::Number(number)) if number.as_str().len() <= SHORT => Some(self.place.clone()),
+            (_, Json::String(text)) if text.len() <= MAX_SHOWN_BYTES => Some(self.place.clone()),
+            (_, Json::Number(number)) if number.as_str().len() <= MAX_SHOWN_BYTES => {
+                Some(self.place.clone())
+            }
             (_, place) => Some(Json::from(place.kind())),
         }
     }

@@ -1,6 +1,6 @@
 //! [`Nulls`] as JSON, so that a report of the way out can serve on the way back.
 
-use super::{Null, Nulls, Place, Property};
+use super::{Location, Null, Nulls, Property};
 use crate::json::{Json, Object};
 use crate::object;
 
@@ -16,7 +16,7 @@ impl Nulls {
             object.insert_some("place", own.place);
             object
         };
-        let place = |own: &Place| {
+        let place = |own: &Location| {
             let properties: Vec<Object> = own.properties.iter().map(property).collect();
             let mut object = object! {"properties": properties};
             object.insert_some("items", own.items);
@@ -33,8 +33,8 @@ impl Nulls {
     }
 }
 
-fn place(value: &Json) -> Option<Place> {
-    Some(Place {
+fn place(value: &Json) -> Option<Location> {
+    Some(Location {
         properties: value
             .get("properties")?
             .as_array()?

@@ -139,7 +139,7 @@ impl Decoder {
                 return Ok(());
             }
             body => {
-                self.emit.whole(Part { body, ..part }, out);
+                self.emit.complete_part(Part { body, ..part }, out);
                 return Ok(());
             }
         };
@@ -208,7 +208,7 @@ impl Decoder {
             None => {}
             Some(Block::Held(held)) => {
                 let path = Path::ROOT.key("content_block");
-                self.emit.whole(part::decode(held.finish(), path)?, out);
+                self.emit.complete_part(part::decode(held.finish(), path)?, out);
             }
             Some(Block::Open(mut open)) => {
                 if let Some(input) = open.input {

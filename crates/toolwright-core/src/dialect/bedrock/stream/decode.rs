@@ -211,7 +211,7 @@ impl Decoder {
         match self.blocks.remove(&at) {
             None => {}
             Some(Block::Held(held)) => {
-                self.emit.whole(part::decode(held.finish(), Path::ROOT)?, out);
+                self.emit.complete_part(part::decode(held.finish(), Path::ROOT)?, out);
             }
             Some(Block::Open(mut open)) => {
                 if !open.citations.is_empty() {

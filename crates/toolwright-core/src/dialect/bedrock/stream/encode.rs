@@ -48,14 +48,14 @@ impl Encoder {
                 self.block_start(wire::union("toolUse", own), frames);
                 Kind::Call
             }
-            Head::Whole(part) => return self.whole(*part, frames),
+            Head::Whole(part) => return self.encode_complete(*part, frames),
         };
         let citations = extra.get(DIALECT, "citations").cloned();
         self.current = Some(Current { kind, said: kind == Kind::Call, section: 0, citations });
     }
 
     /// Writes a part that came whole; one that a stream has no form for is left out.
-    fn whole(&mut self, part: Part, frames: &mut Vec<Frame>) {
+    fn encode_complete(&mut self, part: Part, frames: &mut Vec<Frame>) {
         let grows = match &part.body {
             Body::Text(_) | Body::Refusal(_) | Body::Call(_) => true,
             Body::Reasoning(reasoning) => !reasoning.redacted,

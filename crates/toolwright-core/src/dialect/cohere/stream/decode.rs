@@ -104,7 +104,7 @@ impl Decoder {
             Body::Reasoning(reasoning) => (Head::Reasoning, thought(reasoning.joined())),
             body => {
                 self.begin(key, out);
-                self.emit.whole(Part { body, ..part }, out);
+                self.emit.complete_part(Part { body, ..part }, out);
                 self.open.insert(key, None);
                 return Ok(());
             }

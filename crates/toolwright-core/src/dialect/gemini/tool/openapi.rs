@@ -68,7 +68,7 @@ pub(in crate::dialect::gemini) fn read(wire: &Json) -> Json {
             "properties" | "defs" | "$defs" => members(value),
             "anyOf" | "oneOf" | "allOf" | "prefixItems" => items(value),
             "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minLength"
-            | "maxLength" => whole(value),
+            | "maxLength" => number_or_same(value),
             "ref" => match value.as_str() {
                 Some(target) => target.replacen("#/defs/", "#/$defs/", 1).into(),
                 None => value.clone(),
@@ -116,7 +116,7 @@ fn items(value: &Json) -> Json {
     }
 }
 
-fn whole(value: &Json) -> Json {
+fn number_or_same(value: &Json) -> Json {
     value.as_str().and_then(Number::parse).map_or_else(|| value.clone(), Json::Number)
 }
 

@@ -128,7 +128,7 @@ impl Decoder {
             _ => {
                 self.close_content(out);
                 self.close_calls(out);
-                self.emit.whole(part, out);
+                self.emit.complete_part(part, out);
             }
         }
     }

@@ -92,7 +92,7 @@ impl Calls {
     }
 
     /// Ends the calls that are complete, because another part begins.
-    pub(super) fn settle(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
+    pub(super) fn close_complete(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
         for open in &mut self.0 {
             if emit.is_complete(open.index) {
                 open.close(emit, out);

@@ -21,7 +21,7 @@ pub(in crate::dialect::openai_chat) struct Decoder {
     /// What the chunks said of the response; some send a first one that says little
     start: Start,
     /// The text, refusal or thinking that is open
-    words: Option<(Words, usize)>,
+    words: Option<(TextKind, usize)>,
     calls: Calls,
     /// The stop is held until the end: some vendors say it twice, or too early (case 17)
     word: Option<String>,
@@ -29,7 +29,7 @@ pub(in crate::dialect::openai_chat) struct Decoder {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextKind {
     Text,
     Refusal,
     Reasoning,
@@ -149,13 +149,13 @@ impl Decoder {
         delta.take("role");
         if let Some((key, text)) = part::take_reasoning(&mut delta, self.quirks) {
             let extra = part::reasoning_extra(key, self.quirks);
-            self.say(Words::Reasoning, text, extra, out);
+            self.append_text(TextKind::Reasoning, text, extra, out);
         }
         if let Some(text) = delta.string("content")? {
-            self.say(Words::Text, text, Extra::NONE, out);
+            self.append_text(TextKind::Text, text, Extra::NONE, out);
         }
         if let Some(text) = delta.string("refusal")? {
-            self.say(Words::Refusal, text, Extra::NONE, out);
+            self.append_text(TextKind::Refusal, text, Extra::NONE, out);
         }
         if let Some(call) = delta.take("function_call") {
             let path = path.key("function_call");
@@ -165,8 +165,8 @@ impl Decoder {
         for (at, call) in delta.array("tool_calls")?.into_iter().enumerate() {
             let path = calls.index(at);
             if part::is_hosted_call(&call) {
-                self.settle(out);
-                self.emit.whole(part::decode_call(call, path, self.quirks)?, out);
+                self.close_complete(out);
+                self.emit.complete_part(part::decode_call(call, path, self.quirks)?, out);
                 continue;
             }
             let fragment = Fragment::decode(call, path, self.quirks)?;
@@ -182,18 +182,18 @@ impl Decoder {
         Ok(())
     }
 
-    fn say(&mut self, kind: Words, text: String, extra: Extra, out: &mut Vec<Event>) {
+    fn append_text(&mut self, kind: TextKind, text: String, extra: Extra, out: &mut Vec<Event>) {
         if text.is_empty() {
             return;
         }
         let index = match self.words {
             Some((own, index)) if own == kind => index,
             _ => {
-                self.settle(out);
+                self.close_complete(out);
                 let head = match kind {
-                    Words::Text => Head::Text,
-                    Words::Refusal => Head::Refusal,
-                    Words::Reasoning => Head::Reasoning,
+                    TextKind::Text => Head::Text,
+                    TextKind::Refusal => Head::Refusal,
+                    TextKind::Reasoning => Head::Reasoning,
                 };
                 let Some(index) = self.emit.open(head, extra, out) else { return };
                 self.words = Some((kind, index));
@@ -201,7 +201,7 @@ impl Decoder {
             }
         };
         let delta = match kind {
-            Words::Reasoning => Delta::Reasoning { section: 0, kind: SectionKind::Full, text },
+            TextKind::Reasoning => Delta::Reasoning { section: 0, kind: SectionKind::Full, text },
             _ => Delta::Text(text),
         };
         self.emit.delta(index, delta, out);
@@ -218,7 +218,7 @@ impl Decoder {
         } else if fragment.is_silent() {
             Ok(())
         } else {
-            self.settle(out);
+            self.close_complete(out);
             self.calls.begin(fragment, &mut self.emit, out)
         };
         done.map_err(|what| {
@@ -226,16 +226,16 @@ impl Decoder {
         })
     }
 
-    /// Before a part begins, ends what is complete.
-    fn settle(&mut self, out: &mut Vec<Event>) {
+    /// Closes complete parts, before another part begins.
+    fn close_complete(&mut self, out: &mut Vec<Event>) {
         if let Some((_, index)) = self.words.take() {
             self.emit.close(index, Tail::default(), out);
         }
-        self.calls.settle(&mut self.emit, out);
+        self.calls.close_complete(&mut self.emit, out);
     }
 
     fn complete(&mut self, out: &mut Vec<Event>) {
-        self.settle(out);
+        self.close_complete(out);
         self.calls.close(&mut self.emit, out);
         let stop = std::mem::take(&mut self.rest).stop(self.word.take(), self.quirks);
         self.emit.stop(stop, out);

@@ -27,15 +27,15 @@ pub(in crate::dialect::openai_chat) struct Encoder {
     opening: Line,
     /// The same, up to the words of a delta
     delta: Line,
-    parts: BTreeMap<usize, Place>,
+    parts: BTreeMap<usize, OpenPart>,
     calls: usize,
     stop: Stop,
     usage: Option<Usage>,
 }
 
-/// Where the words of a part go.
+/// A part that is being sent, by the field of its deltas.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum OpenPart {
     Content,
     Refusal,
     Reasoning { key: &'static str, section: usize },
@@ -94,10 +94,10 @@ impl Encoder {
 
     fn part_start(&mut self, index: usize, head: Head, extra: &Extra, frames: &mut Vec<Frame>) {
         let place = match head {
-            Head::Text => Place::Content,
-            Head::Refusal => Place::Refusal,
+            Head::Text => OpenPart::Content,
+            Head::Refusal => OpenPart::Refusal,
             Head::Reasoning => {
-                Place::Reasoning { key: part::reasoning_key(extra, self.quirks), section: 0 }
+                OpenPart::Reasoning { key: part::reasoning_key(extra, self.quirks), section: 0 }
             }
             Head::Call { id, name, free } => {
                 let (kind, text) =
@@ -109,14 +109,14 @@ impl Encoder {
                 inner.insert(text, "");
                 let call = wire::nest(outer, kind, inner, extra, self.quirks);
                 self.call(call, frames);
-                Place::Call { at, kind, text }
+                OpenPart::Call { at, kind, text }
             }
-            Head::Whole(part) => return self.whole(index, *part, frames),
+            Head::Whole(part) => return self.encode_complete(index, *part, frames),
         };
         self.parts.insert(index, place);
     }
 
-    fn whole(&mut self, index: usize, part: Part, frames: &mut Vec<Frame>) {
+    fn encode_complete(&mut self, index: usize, part: Part, frames: &mut Vec<Frame>) {
         match part.body {
             Body::Reasoning(ref own) if own.redacted => {}
             Body::Reasoning(_) | Body::Text(_) | Body::Refusal(_) | Body::Call(_) => {
@@ -140,18 +140,18 @@ impl Encoder {
     fn part_delta(&mut self, index: usize, delta: Delta, frames: &mut Vec<Frame>) {
         let Some(place) = self.parts.get_mut(&index) else { return };
         match (*place, delta) {
-            (Place::Content, Delta::Text(text)) => {
+            (OpenPart::Content, Delta::Text(text)) => {
                 self.delta(frames, |line| line.string("content", &text));
             }
-            (Place::Refusal, Delta::Text(text)) => {
+            (OpenPart::Refusal, Delta::Text(text)) => {
                 self.delta(frames, |line| line.string("refusal", &text));
             }
-            (Place::Reasoning { key, section }, Delta::Reasoning { section: now, text, .. }) => {
+            (OpenPart::Reasoning { key, section }, Delta::Reasoning { section: now, text, .. }) => {
                 let gap = if now == section { "" } else { "\n\n" };
-                *place = Place::Reasoning { key, section: now };
+                *place = OpenPart::Reasoning { key, section: now };
                 self.delta(frames, |line| line.string(key, &format!("{gap}{text}")));
             }
-            (Place::Call { at, kind, text: key }, Delta::Arguments(text)) => {
+            (OpenPart::Call { at, kind, text: key }, Delta::Arguments(text)) => {
                 self.delta(frames, |line| {
                     let call = line.open_only("tool_calls").count("index", at).open(kind);
                     call.string(key, &text).close().close_only()
@@ -163,7 +163,7 @@ impl Encoder {
 
     /// What was only known at the end of a call.
     fn part_end(&mut self, index: usize, extra: &Extra, frames: &mut Vec<Frame>) {
-        let Some(Place::Call { at, kind, .. }) = self.parts.remove(&index) else { return };
+        let Some(OpenPart::Call { at, kind, .. }) = self.parts.remove(&index) else { return };
         if extra.for_dialect(self.quirks.dialect).is_some() {
             let outer = object! {"index": at};
             let call = wire::nest(outer, kind, Object::new(), extra, self.quirks);

@@ -191,7 +191,7 @@ impl Decoder {
         let head = if name.starts_with("refusal") { Head::Refusal } else { Head::Text };
         self.open_content(at, place, head, out);
         let delta = Delta::Text(fields.need_string(key)?);
-        self.say(at, place, delta, key != "delta", out);
+        self.append(at, place, delta, key != "delta", out);
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         let at = output_index(fields)?;
         let delta = Delta::Arguments(fields.need_string(key)?);
-        self.say(at, 0, delta, key != "delta", out);
+        self.append(at, 0, delta, key != "delta", out);
         Ok(())
     }
 
@@ -226,12 +226,12 @@ impl Decoder {
         let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&0));
         let Some(piece) = piece else { return Ok(()) };
         let section = piece.section(kind, number);
-        self.say(at, 0, Delta::Reasoning { section, kind, text }, key != "delta", out);
+        self.append(at, 0, Delta::Reasoning { section, kind, text }, key != "delta", out);
         Ok(())
     }
 
-    /// Says a delta, or what is a whole and counts only if no delta came before.
-    fn say(&mut self, at: u64, place: u64, delta: Delta, is_whole: bool, out: &mut Vec<Event>) {
+    /// Emits a delta, or a complete value if no delta came before it.
+    fn append(&mut self, at: u64, place: u64, delta: Delta, is_whole: bool, out: &mut Vec<Event>) {
         let piece = self.items.get_mut(&at).and_then(|item| item.pieces.get_mut(&place));
         if let Some(piece) = piece
             && piece.takes(&delta, is_whole)

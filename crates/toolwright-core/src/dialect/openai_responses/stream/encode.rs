@@ -186,7 +186,7 @@ impl Encoder {
                 self.arguments_delta(current.kind, text, frames);
             }
             Delta::Reasoning { section, kind, text } => {
-                current.sections.say(*section, *kind, text, &mut self.number, frames);
+                current.sections.append(*section, *kind, text, &mut self.number, frames);
             }
         }
         current.open.grow(&delta);

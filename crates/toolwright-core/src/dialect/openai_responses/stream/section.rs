@@ -17,7 +17,7 @@ pub(super) struct Sections {
 
 impl Sections {
     /// Says words of a section, which is opened if it is new.
-    pub(super) fn say(
+    pub(super) fn append(
         &mut self,
         section: usize,
         kind: SectionKind,
