@@ -7,7 +7,7 @@ mod error;
 mod fields;
 mod summary;
 
-pub use embed::{Form, Most};
+pub use embed::{EmbedFormat, EmbedLimits};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use fields::{Fields, elements};
 pub use summary::ResponseSummary;
@@ -166,8 +166,8 @@ pub trait ChatCodec: ToolCodec {
     fn encode_fault(&self, fault: &Fault) -> WireReply;
     /// Decodes a fault, from any reply.
     fn decode_fault(&self, wire: WireReply) -> Fault;
-    /// The form of embedding requests; `None` if the vendor has no embeddings.
-    fn embeds(&self) -> Option<Form> {
+    /// The format of embedding requests; `None` if the vendor has no embeddings.
+    fn embed_format(&self) -> Option<EmbedFormat> {
         None
     }
     /// Creates an encoder for one stream.

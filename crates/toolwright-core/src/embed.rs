@@ -1,56 +1,56 @@
-//! Texts to vectors: one request and one answer in nobody's dialect, and the forms in which vendors
-//! say them.
+//! Embeddings: a canonical request and reply, and the formats of the vendors.
 //!
 //! ```text
-//! EmbedRequest → encode(form) → wire → decode(form) → Embeddings
+//! EmbedRequest → encode(format) → wire → decode(format) → Embeddings
 //! ```
 //!
-//! Which form a vendor has is told by its codec, [`ChatCodec::embeds`](crate::ChatCodec::embeds).
+//! The format of a vendor is that of its codec,
+//! [`ChatCodec::embed_format`](crate::ChatCodec::embed_format).
 
 mod decode;
 mod encode;
 
-pub use crate::codec::{Form, Most};
+pub use crate::codec::{EmbedFormat, EmbedLimits};
 
 use crate::codec::{DecodeError, WireRequest};
 use crate::json::Json;
 use crate::model::dialect::Dialect;
 use crate::model::usage::Usage;
 
-/// Texts that shall become vectors.
+/// A request to embed texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbedRequest {
-    /// The model, in its vendor's words
+    /// The vendor's id of the model
     pub model: String,
     /// The texts
     pub inputs: Vec<String>,
-    /// What they are for
+    /// The purpose of the vectors
     pub kind: EmbedKind,
-    /// How long a vector shall be; `None` leaves it to the model
+    /// The length of the vectors; `None` for the default of the model
     pub dimensions: Option<u32>,
 }
 
-/// What texts are embedded for. Vendors that make no difference are not told.
+/// The purpose of vectors. It is not sent to vendors that make no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EmbedKind {
-    /// To be found
+    /// Texts to search in
     #[default]
     Document,
-    /// To find by
+    /// Texts to search for
     Query,
 }
 
-/// What became of the texts.
+/// The vectors of a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Embeddings {
     /// A vector for each text, in order, all of one length
     pub vectors: Vec<Vec<f32>>,
-    /// What it cost, as far as the vendor tells
+    /// Token usage, if the vendor reports it
     pub usage: Option<Usage>,
 }
 
 impl EmbedRequest {
-    /// Texts that shall be found, by a model.
+    /// Creates a request for documents.
     pub fn new<S: Into<String>>(
         model: impl Into<String>,
         inputs: impl IntoIterator<Item = S>,
@@ -63,14 +63,14 @@ impl EmbedRequest {
         }
     }
 
-    /// For a purpose.
+    /// Sets the purpose.
     #[must_use]
     pub fn with_kind(mut self, kind: EmbedKind) -> EmbedRequest {
         self.kind = kind;
         self
     }
 
-    /// With vectors of a length.
+    /// Sets the length of the vectors.
     #[must_use]
     pub fn with_dimensions(mut self, dimensions: u32) -> EmbedRequest {
         self.dimensions = Some(dimensions);
@@ -78,13 +78,13 @@ impl EmbedRequest {
     }
 }
 
-impl Form {
-    /// Writes a request of at most [`Form::most`].
+impl EmbedFormat {
+    /// Encodes a request within [`EmbedFormat::limits`].
     pub fn encode(self, request: &EmbedRequest) -> WireRequest {
         encode::encode(self, request)
     }
 
-    /// Reads the answer to a request of so many texts.
+    /// Decodes the reply to a request of `inputs` texts.
     pub fn decode(
         self,
         dialect: Dialect,

@@ -1,73 +1,73 @@
-//! How a vendor embeds texts: the form of its requests and replies, and the limits of one request.
+//! How a vendor embeds texts: the format of its requests and replies, and the limits of one request.
 
-/// How a vendor says it. The shapes are those of the files in `fixtures/<dialect>/embed`.
+/// The format of embedding requests and replies. Examples are in `fixtures/<dialect>/embed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum EmbedFormat {
     /// `{"model", "input"}` to `{"data": [{"index", "embedding"}]}`, as `OpenAI` has it
-    Listed {
+    Openai {
         /// The path
         path: &'static str,
-        /// The key of the wanted length
+        /// The key of the vector length
         dimensions: &'static str,
-        /// The most at once
-        most: Most,
+        /// The limits of one request
+        limits: EmbedLimits,
     },
     /// `:batchEmbedContents`, as Gemini has it
-    Batched,
+    Gemini,
     /// `/v2/embed`, as Cohere has it
-    Typed,
+    Cohere,
     /// `/api/embed`, as Ollama has it
-    Plain,
+    Ollama,
 }
 
-impl Form {
+impl EmbedFormat {
     /// `OpenAI`'s own. "Any array must be 2048 dimensions or less", and "all embedding models enforce
     /// a maximum of 300,000 tokens summed across all inputs", say its SDKs.
-    pub const OPENAI: Form = Form::Listed {
+    pub const OPENAI: EmbedFormat = EmbedFormat::Openai {
         path: "/v1/embeddings",
         dimensions: "dimensions",
-        most: Most::texts(2048).with_bytes(300_000),
+        limits: EmbedLimits::texts(2048).with_bytes(300_000),
     };
 
-    /// The most that one request may have. The page on vendors has the evidence.
-    pub fn most(self) -> Most {
+    /// The limits of one request. The page on vendors has the evidence.
+    pub fn limits(self) -> EmbedLimits {
         match self {
-            Form::Listed { most, .. } => most,
+            EmbedFormat::Openai { limits, .. } => limits,
             // 400 "at most 100 requests can be in one batch".
-            Form::Batched => Most::texts(100),
+            EmbedFormat::Gemini => EmbedLimits::texts(100),
             // "Maximum number of texts per call is 96", says the SDK.
-            Form::Typed => Most::texts(96),
+            EmbedFormat::Cohere => EmbedLimits::texts(96),
             // Ollama has no bound of its own; ours keeps one request from running for hours.
-            Form::Plain => Most::texts(512),
+            EmbedFormat::Ollama => EmbedLimits::texts(512),
         }
     }
 }
 
-/// The most that one request may have.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most {
-    /// Texts
+pub struct EmbedLimits {
+    /// Maximum number of texts
     pub texts: usize,
-    /// Bytes of all texts together. Vendors bound tokens; a token has a byte or more, so that texts
-    /// of so many bytes have no more tokens.
+    /// Maximum bytes of all texts together. Vendors limit tokens; a token has at least one byte, so this
+    /// limits tokens as well.
     pub bytes: usize,
 }
 
-impl Most {
-    /// So many texts, of any length.
-    pub const fn texts(texts: usize) -> Most {
-        Most { texts, bytes: usize::MAX }
+impl EmbedLimits {
+    /// Limits the number of texts, of any length.
+    pub const fn texts(texts: usize) -> EmbedLimits {
+        EmbedLimits { texts, bytes: usize::MAX }
     }
 
-    /// With so many bytes.
+    /// Limits the bytes of all texts together.
     #[must_use]
-    pub const fn with_bytes(self, bytes: usize) -> Most {
-        Most { bytes, ..self }
+    pub const fn with_bytes(self, bytes: usize) -> EmbedLimits {
+        EmbedLimits { bytes, ..self }
     }
 
-    /// Cuts texts into requests, in order. A text that is too long by itself goes alone: whether it
-    /// is refused is the vendor's to say.
-    pub fn cut(self, mut texts: &[String]) -> impl Iterator<Item = &[String]> {
+    /// Splits texts into requests, in order. A text that exceeds the limit by itself is a request of its
+    /// own, which the vendor may refuse.
+    pub fn split(self, mut texts: &[String]) -> impl Iterator<Item = &[String]> {
         std::iter::from_fn(move || {
             let mut bytes = 0usize;
             let fits = |text: &&String| {
@@ -86,20 +86,20 @@ impl Most {
 mod tests {
     use super::*;
 
-    fn sizes(most: Most, texts: &[&str]) -> Vec<usize> {
+    fn sizes(limits: EmbedLimits, texts: &[&str]) -> Vec<usize> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let cut: Vec<&[String]> = most.cut(&texts).collect();
-        assert_eq!(cut.concat(), texts);
-        cut.into_iter().map(<[String]>::len).collect()
+        let split: Vec<&[String]> = limits.split(&texts).collect();
+        assert_eq!(split.concat(), texts);
+        split.into_iter().map(<[String]>::len).collect()
     }
 
     #[test]
-    fn texts_are_cut_by_number_and_by_size() {
-        let most = Most::texts(3).with_bytes(10);
-        assert_eq!(sizes(most, &[]), [0; 0]);
-        assert_eq!(sizes(most, &["a"; 7]), [3, 3, 1]);
-        assert_eq!(sizes(most, &["aaaaa"; 5]), [2, 2, 1]);
-        assert_eq!(sizes(most, &["a", "aaaaaaaaaaaa", "a", "a"]), [1, 1, 2]);
-        assert_eq!(sizes(Most::texts(0), &["a", "b"]), [1, 1]);
+    fn texts_are_split_by_number_and_by_size() {
+        let limits = EmbedLimits::texts(3).with_bytes(10);
+        assert_eq!(sizes(limits, &[]), [0; 0]);
+        assert_eq!(sizes(limits, &["a"; 7]), [3, 3, 1]);
+        assert_eq!(sizes(limits, &["aaaaa"; 5]), [2, 2, 1]);
+        assert_eq!(sizes(limits, &["a", "aaaaaaaaaaaa", "a", "a"]), [1, 1, 2]);
+        assert_eq!(sizes(EmbedLimits::texts(0), &["a", "b"]), [1, 1]);
     }
 }

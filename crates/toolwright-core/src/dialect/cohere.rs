@@ -9,7 +9,7 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -99,8 +99,8 @@ impl ChatCodec for Cohere {
         fault::decode(wire)
     }
 
-    fn embeds(&self) -> Option<Form> {
-        Some(Form::Typed)
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(EmbedFormat::Cohere)
     }
 
     fn stream_encoder(&self, _: &ReplyContext) -> Box<dyn StreamEncoder> {

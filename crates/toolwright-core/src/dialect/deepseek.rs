@@ -17,7 +17,7 @@ pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {
     thinking: ThinkingSwitch::Thinking,
     empty_content: true,
     stream_usage: UsagePlace::LastChunk,
-    embeds: None,
+    embed_format: None,
     rules,
     ..OPENAI
 });

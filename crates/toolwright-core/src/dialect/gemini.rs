@@ -9,7 +9,7 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -107,8 +107,8 @@ impl ChatCodec for Gemini {
         fault::decode(wire)
     }
 
-    fn embeds(&self) -> Option<Form> {
-        Some(Form::Batched)
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(EmbedFormat::Gemini)
     }
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {

@@ -12,7 +12,7 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -102,8 +102,8 @@ impl ChatCodec for Mistral {
         fault::decode(wire)
     }
 
-    fn embeds(&self) -> Option<Form> {
-        Some(wire::EMBEDS)
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(wire::EMBED_FORMAT)
     }
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {

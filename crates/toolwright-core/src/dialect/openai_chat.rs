@@ -11,7 +11,7 @@ mod wire;
 
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::ResponseSummary;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, Fields, ReplyContext, StreamDecoder, StreamEncoder, Target,
@@ -144,8 +144,8 @@ impl ChatCodec for OpenaiChat {
         fault::decode(wire, self.quirks)
     }
 
-    fn embeds(&self) -> Option<Form> {
-        self.quirks.embeds
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        self.quirks.embed_format
     }
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {

@@ -9,7 +9,7 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::{
     ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
     ToolCodec, WireReply, WireRequest,
@@ -115,8 +115,8 @@ impl ChatCodec for OpenaiResponses {
         fault::decode(wire)
     }
 
-    fn embeds(&self) -> Option<Form> {
-        Some(Form::OPENAI)
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(EmbedFormat::OPENAI)
     }
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {

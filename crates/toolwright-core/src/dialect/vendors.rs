@@ -4,7 +4,7 @@
 //! What a vendor does not document is as OpenAI has it.
 
 use crate::codec::Target;
-use crate::codec::{Form, Most};
+use crate::codec::{EmbedFormat, EmbedLimits};
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
@@ -45,10 +45,10 @@ pub static PRESETS: &[VendorPreset] = &[
         codec: OpenaiChat::new(&Quirks {
             path: "/v4/chat/completions",
             // "数组最大不得超过 64", says its page on embeddings.
-            embeds: Some(Form::Listed {
+            embed_format: Some(EmbedFormat::Openai {
                 path: "/v4/embeddings",
                 dimensions: "dimensions",
-                most: Most::texts(64),
+                limits: EmbedLimits::texts(64),
             }),
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Thinking,
@@ -79,10 +79,10 @@ pub static PRESETS: &[VendorPreset] = &[
             max_tokens: "max_tokens",
             thinking: ThinkingSwitch::Flags,
             // "Each API call accepts up to 10 texts", says its page of questions.
-            embeds: Some(Form::Listed {
+            embed_format: Some(EmbedFormat::Openai {
                 path: "/v1/embeddings",
                 dimensions: "dimensions",
-                most: Most::texts(10),
+                limits: EmbedLimits::texts(10),
             }),
             rules: |profile, target| {
                 thinks_in_text(profile, target);
@@ -208,10 +208,10 @@ pub static PRESETS: &[VendorPreset] = &[
             stream_usage: UsagePlace::LastChunk,
             usage_unasked: true,
             // 413 "input batch size … > maximum allowed batch size 32", or 64, by the model.
-            embeds: Some(Form::Listed {
+            embed_format: Some(EmbedFormat::Openai {
                 path: "/v1/embeddings",
                 dimensions: "dimensions",
-                most: Most::texts(32),
+                limits: EmbedLimits::texts(32),
             }),
             rules: |profile, target| {
                 served_here(profile, target);

@@ -1,25 +1,25 @@
-//! Answers, in each form. One that has too few vectors, or some of another length, is refused: a
+//! Answers, in each format. One that has too few vectors, or some of another length, is refused: a
 //! text would be found by another's vector.
 
-use super::{Embeddings, Form};
+use super::{EmbedFormat, Embeddings};
 use crate::codec::{DecodeError, DecodeErrorKind, Fields};
 use crate::json::{Json, Path};
 use crate::model::dialect::Dialect;
 use crate::model::usage::Usage;
 
 pub(super) fn decode(
-    form: Form,
+    format: EmbedFormat,
     dialect: Dialect,
     body: Json,
     inputs: usize,
 ) -> Result<Embeddings, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, dialect)?;
-    let found = match form {
-        Form::Listed { .. } => {
+    let found = match format {
+        EmbedFormat::Openai { .. } => {
             let usage = count(fields.take("usage"), "prompt_tokens");
             (listed(&mut fields, dialect, inputs)?, usage)
         }
-        Form::Batched => {
+        EmbedFormat::Gemini => {
             let usage = fields.take("usageMetadata").or_else(|| fields.take("usage_metadata"));
             let key = ["promptTokenCount", "prompt_token_count"];
             let usage = key.iter().find_map(|key| count(usage.clone(), key));
@@ -32,14 +32,14 @@ pub(super) fn decode(
             };
             (items.into_iter().enumerate().map(read).collect::<Result<_, _>>()?, usage)
         }
-        Form::Typed => {
+        EmbedFormat::Cohere => {
             let meta = fields.take("meta").and_then(|meta| meta.get("billed_units").cloned());
             let place = Path::ROOT.key("embeddings");
             let mut own = Fields::new(fields.need("embeddings")?, place, dialect)?;
             let vectors = vectors(own.need("float")?, &place.key("float"), dialect)?;
             (vectors, count(meta, "input_tokens"))
         }
-        Form::Plain => {
+        EmbedFormat::Ollama => {
             let usage = fields.u64("prompt_eval_count")?.map(used);
             let place = Path::ROOT.key("embeddings");
             (vectors(fields.need("embeddings")?, &place, dialect)?, usage)

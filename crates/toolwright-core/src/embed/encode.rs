@@ -1,20 +1,22 @@
-//! Requests, in each form.
+//! Requests, in each format.
 
-use super::{EmbedKind, EmbedRequest, Form};
+use super::{EmbedFormat, EmbedKind, EmbedRequest};
 use crate::codec::WireRequest;
 use crate::json::{Json, Object};
 use crate::object;
 use crate::percent;
 
-pub(super) fn encode(form: Form, request: &EmbedRequest) -> WireRequest {
-    let (path, body) = match form {
-        Form::Listed { path, dimensions, .. } => (path.to_owned(), listed(request, dimensions)),
-        Form::Batched => {
+pub(super) fn encode(format: EmbedFormat, request: &EmbedRequest) -> WireRequest {
+    let (path, body) = match format {
+        EmbedFormat::Openai { path, dimensions, .. } => {
+            (path.to_owned(), listed(request, dimensions))
+        }
+        EmbedFormat::Gemini => {
             let model = percent::encode(request.model.trim_start_matches(MODELS));
             (format!("/v1beta/{MODELS}{model}:batchEmbedContents"), batched(request))
         }
-        Form::Typed => ("/v2/embed".to_owned(), typed(request)),
-        Form::Plain => ("/api/embed".to_owned(), listed(request, "dimensions")),
+        EmbedFormat::Cohere => ("/v2/embed".to_owned(), typed(request)),
+        EmbedFormat::Ollama => ("/api/embed".to_owned(), listed(request, "dimensions")),
     };
     WireRequest { path, headers: vec![], body: Json::Object(body) }
 }

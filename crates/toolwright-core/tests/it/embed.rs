@@ -1,22 +1,22 @@
 //! Texts to vectors, against what the vendors' SDKs send and accept.
 
 use toolwright_core::dialect::{Dialect, lookup};
-use toolwright_core::embed::{EmbedKind, EmbedRequest, Embeddings, Form};
+use toolwright_core::embed::{EmbedFormat, EmbedKind, EmbedRequest, Embeddings};
 use toolwright_core::{DecodeError, Json};
 
 use crate::fixtures;
 
 const TEXTS: [&str; 2] = ["two tools in parallel", "两个工具"];
 
-fn form(dialect: Dialect) -> Form {
-    dialect.codec().unwrap().embeds().unwrap()
+fn format(dialect: Dialect) -> EmbedFormat {
+    dialect.codec().unwrap().embed_format().unwrap()
 }
 
 /// What we send equals what the SDK sent, but for fields that we leave to their defaults.
 #[track_caller]
 fn sends(dialect: Dialect, file: &str, request: &EmbedRequest, unsaid: &[&str]) {
     let recorded = fixtures::json(dialect, &format!("embed/{file}_request.json"));
-    let wire = form(dialect).encode(request);
+    let wire = format(dialect).encode(request);
     let path = recorded.get("path").and_then(Json::as_str).unwrap();
     // SDKs differ in the version that they call.
     assert_eq!(wire.path, path.replacen("/v1/models", "/v1beta/models", 1));
@@ -29,7 +29,7 @@ fn sends(dialect: Dialect, file: &str, request: &EmbedRequest, unsaid: &[&str]) 
 
 fn reads(dialect: Dialect, file: &str) -> Embeddings {
     let body = fixtures::json(dialect, &format!("embed/{file}_reply.json"));
-    form(dialect).decode(dialect, body, 2).unwrap()
+    format(dialect).decode(dialect, body, 2).unwrap()
 }
 
 fn request(model: &str, kind: EmbedKind) -> EmbedRequest {
@@ -70,13 +70,14 @@ fn replies_give_a_vector_for_each_text() {
         assert_eq!(embeddings.usage.map(|usage| usage.total()), tokens, "{file}");
     }
     let body = fixtures::json(Dialect::Gemini, "embed/gemini_embed_one_reply.json");
-    let one = form(Dialect::Gemini).decode(Dialect::Gemini, body, 1).unwrap();
+    let one = format(Dialect::Gemini).decode(Dialect::Gemini, body, 1).unwrap();
     assert_eq!((one.vectors.len(), one.usage.unwrap().input), (1, Some(9)));
 }
 
 fn refused(body: &str, inputs: usize) -> String {
     let body = Json::parse(body).unwrap();
-    let error: DecodeError = Form::OPENAI.decode(Dialect::OpenaiChat, body, inputs).unwrap_err();
+    let error: DecodeError =
+        EmbedFormat::OPENAI.decode(Dialect::OpenaiChat, body, inputs).unwrap_err();
     error.to_string()
 }
 
@@ -84,7 +85,7 @@ fn refused(body: &str, inputs: usize) -> String {
 fn vectors_find_their_texts_by_index_or_are_refused() {
     let body = r#"{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1e0]}]}"#;
     let body = Json::parse(body).unwrap();
-    let embeddings = Form::OPENAI.decode(Dialect::OpenaiChat, body, 2).unwrap();
+    let embeddings = EmbedFormat::OPENAI.decode(Dialect::OpenaiChat, body, 2).unwrap();
     assert_eq!(embeddings, Embeddings { vectors: vec![vec![1.0], vec![2.0]], usage: None });
 
     let twice = r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[2]}]}"#;
@@ -104,14 +105,14 @@ fn vectors_find_their_texts_by_index_or_are_refused() {
 #[test]
 fn rows_have_their_own_path_and_bound() {
     let wire = |id: &str| {
-        let form = lookup(id).unwrap().embeds().unwrap();
-        (form.encode(&EmbedRequest::new("m", ["a"])).path, form.most().texts)
+        let format = lookup(id).unwrap().embed_format().unwrap();
+        (format.encode(&EmbedRequest::new("m", ["a"])).path, format.limits().texts)
     };
     assert_eq!(wire("zhipu"), ("/v4/embeddings".to_owned(), 64));
     assert_eq!(wire("qwen"), ("/v1/embeddings".to_owned(), 10));
     assert_eq!(wire("openai-responses"), ("/v1/embeddings".to_owned(), 2048));
     assert_eq!(wire("siliconflow"), ("/v1/embeddings".to_owned(), 32));
     for id in ["anthropic", "bedrock", "deepseek"] {
-        assert!(lookup(id).unwrap().embeds().is_none(), "{id}");
+        assert!(lookup(id).unwrap().embed_format().is_none(), "{id}");
     }
 }

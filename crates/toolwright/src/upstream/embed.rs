@@ -1,6 +1,6 @@
 //! Embeddings, in as many requests as the vendor's limits require.
 
-use toolwright_core::embed::{EmbedRequest, Embeddings, Form};
+use toolwright_core::embed::{EmbedRequest, Embeddings, EmbedFormat};
 use toolwright_core::fault::{Fault, FaultClass};
 use toolwright_core::usage::Usage;
 
@@ -11,18 +11,18 @@ use super::{Outgoing, Remote};
 impl Remote {
     /// Embeds texts, one vector each and in order. Without texts no request is sent.
     pub async fn embed(&self, request: EmbedRequest) -> Result<Embeddings, Fault> {
-        let Some(form) = self.codec().embeds() else {
+        let Some(format) = self.codec().embed_format() else {
             let message = format!("upstream `{}` has no embeddings; ask another", self.id());
             return Err(Fault::new(FaultClass::NotFound, message));
         };
         let EmbedRequest { model, inputs, kind, dimensions } = request;
         let mut whole = Embeddings::default();
-        for inputs in form.most().cut(&inputs) {
+        for inputs in format.limits().split(&inputs) {
             let inputs = inputs.to_vec();
             let part = EmbedRequest { model: model.clone(), inputs, kind, dimensions };
-            let outgoing = attempt::outgoing(form.encode(&part));
+            let outgoing = attempt::outgoing(format.encode(&part));
             let (sent, count) = (&outgoing, part.inputs.len());
-            let part = attempt::with_retries(self, || attempt(self, form, sent, count)).await?;
+            let part = attempt::with_retries(self, || attempt(self, format, sent, count)).await?;
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
                 let what = "answered with vectors of several lengths";
@@ -39,11 +39,11 @@ impl Remote {
 
 async fn attempt(
     remote: &Remote,
-    form: Form,
+    format: EmbedFormat,
     outgoing: &Outgoing,
     count: usize,
 ) -> Result<Embeddings, Failure> {
     let wire = attempt::document(remote, attempt::send(remote, outgoing).await?).await?;
-    let read = form.decode(remote.codec().dialect(), wire.body.clone(), count);
+    let read = format.decode(remote.codec().dialect(), wire.body.clone(), count);
     read.map_err(|error| attempt::unreadable(remote, wire, &error))
 }

@@ -1,7 +1,7 @@
 //! Words and paths of Mistral's format, each in one place.
 
 use crate::codec::{DecodeError, Defaults, Fields};
-use crate::codec::{Form, Most};
+use crate::codec::{EmbedFormat, EmbedLimits};
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 
@@ -13,10 +13,10 @@ pub(super) const PATH: &str = "/v1/chat/completions";
 
 /// Texts to vectors. 400 "Too many inputs in request, split into more batches" from 257 texts on, and
 /// "Too many tokens in batch. Max is 16384", which leaves some for what is put around each text.
-pub(super) const EMBEDS: Form = Form::Listed {
+pub(super) const EMBED_FORMAT: EmbedFormat = EmbedFormat::Openai {
     path: "/v1/embeddings",
     dimensions: "output_dimension",
-    most: Most::texts(128).with_bytes(16_000),
+    limits: EmbedLimits::texts(128).with_bytes(16_000),
 };
 
 /// Where canonical fields, and extra ones that are not at the origin, stand on the wire.

@@ -1,7 +1,7 @@
 //! How the vendors of this format differ, and what OpenAI itself accepts. Sources and dates are in
 //! `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
-use crate::codec::Form;
+use crate::codec::EmbedFormat;
 use crate::codec::Target;
 use crate::json::Json;
 use crate::model::dialect::Dialect;
@@ -41,7 +41,7 @@ pub struct Quirks {
     /// Whether a stream has usage even if the request does not ask for it
     pub usage_unasked: bool,
     /// How texts become vectors; `None` if they do not
-    pub embeds: Option<Form>,
+    pub embed_format: Option<EmbedFormat>,
     /// How the rules differ from OpenAI's
     pub rules: fn(&mut Profile, &Target<'_>),
 }
@@ -91,7 +91,7 @@ pub const OPENAI: Quirks = Quirks {
     empty_content: false,
     stream_usage: UsagePlace::OwnChunk,
     usage_unasked: false,
-    embeds: Some(Form::OPENAI),
+    embed_format: Some(EmbedFormat::OPENAI),
     rules: |_, _| {},
 };
 
