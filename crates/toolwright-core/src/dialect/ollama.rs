@@ -9,10 +9,9 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::EmbedFormat;
 use crate::codec::{
-    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
-    ToolCodec, WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, EmbedFormat, ReplyContext, StreamDecoder, StreamEncoder,
+    Target, ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};

@@ -11,11 +11,9 @@ mod wire;
 
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
-use crate::codec::EmbedFormat;
-use crate::codec::ResponseSummary;
 use crate::codec::{
-    ChatCodec, DecodeError, Defaults, Fields, ReplyContext, StreamDecoder, StreamEncoder, Target,
-    ToolCodec, WireReply, WireRequest,
+    ChatCodec, DecodeError, Defaults, EmbedFormat, Fields, ReplyContext, ResponseSummary,
+    StreamDecoder, StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
 };
 use crate::frame::Framing;
 use crate::json::{Json, Path};

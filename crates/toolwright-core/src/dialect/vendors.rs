@@ -3,8 +3,7 @@
 //! A preset has the address of the vendor, the variable of its key, and its differences from OpenAI.
 //! What a vendor does not document is as OpenAI has it.
 
-use crate::codec::Target;
-use crate::codec::{EmbedFormat, EmbedLimits};
+use crate::codec::{EmbedFormat, EmbedLimits, Target};
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };

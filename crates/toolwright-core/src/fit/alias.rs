@@ -13,8 +13,7 @@ use crate::model::message::Message;
 use crate::model::part::{Body, Part};
 use crate::model::tool::{ToolChoice, ToolKind, flat_name, split_name};
 use crate::object;
-use crate::profile::Profile;
-use crate::profile::{Charset, IdRule, NameRule};
+use crate::profile::{Charset, IdRule, NameRule, Profile};
 use crate::schema::Nulls;
 
 /// What was renamed on the way out, and what must be undone or enforced on the way back.

@@ -23,8 +23,7 @@ use crate::model::part::{Body, Part, Reasoning};
 use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::model::tool::{ToolChoice, flat_name};
-use crate::profile::Profile;
-use crate::profile::ReplyRule;
+use crate::profile::{Profile, ReplyRule};
 use crate::reasoning_cache::CachedReasoning;
 use crate::schema;
 

@@ -1,8 +1,7 @@
 //! Translates a stream between dialects as its bytes arrive: a reader, then a writer.
 
 use super::{Report, TranslateError};
-use crate::codec::ResponseSummary;
-use crate::codec::{ChatCodec, ReplyContext, StreamDecoder, StreamEncoder};
+use crate::codec::{ChatCodec, ReplyContext, ResponseSummary, StreamDecoder, StreamEncoder};
 use crate::event::Event;
 use crate::event::think::ThinkFilter;
 use crate::fit::restore::Restorer;

@@ -1,7 +1,6 @@
 //! Words and paths of Mistral's format, each in one place.
 
-use crate::codec::{DecodeError, Defaults, Fields};
-use crate::codec::{EmbedFormat, EmbedLimits};
+use crate::codec::{DecodeError, Defaults, EmbedFormat, EmbedLimits, Fields};
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 

@@ -1,8 +1,7 @@
 //! How the vendors of this format differ, and what OpenAI itself accepts. Sources and dates are in
 //! `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
-use crate::codec::EmbedFormat;
-use crate::codec::Target;
+use crate::codec::{EmbedFormat, Target};
 use crate::json::Json;
 use crate::model::dialect::Dialect;
 use crate::model::part::{Body, MediaKind, Part};

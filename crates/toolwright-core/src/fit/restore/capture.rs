@@ -7,8 +7,7 @@ use crate::model::dialect::Dialect;
 use crate::model::digest::{TextDigest, arguments_digest};
 use crate::model::extra::Extra;
 use crate::model::part::{Body, Part, Signature};
-use crate::profile::Profile;
-use crate::profile::ReasoningRule;
+use crate::profile::{Profile, ReasoningRule};
 use crate::reasoning_cache::{CachedPart, CachedReasoning};
 
 /// Captures the parts of one reply, by their index.

@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 
 use super::SchemaError;
-use crate::json::Path;
-use crate::json::{Json, MAX_DEPTH, Object};
+use crate::json::{Json, MAX_DEPTH, Object, Path};
 use crate::schema::inline::Document;
 
 /// Maximum number of JSON values in a schema.

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::decode_usage;
-use crate::codec::Fields;
-use crate::codec::ResponseSummary;
+use crate::codec::{Fields, ResponseSummary};
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
