@@ -71,7 +71,7 @@ fn streamed(response: &Response) -> Response {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply() {
+fn the_stream_joins_to_the_whole_reply_law_3() {
     let bytes = fixtures::bytes(Dialect::Bedrock, "accepted/bedrock_converse_stream.bin");
     let joined = join(fixtures::events(codec(), &bytes)).unwrap();
     let mut whole = fixtures::json(Dialect::Bedrock, "accepted/bedrock_converse_tools.json");

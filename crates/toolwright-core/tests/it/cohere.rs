@@ -76,7 +76,7 @@ fn calls(parts: &[Part]) -> Vec<&Call> {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply() {
+fn the_stream_joins_to_the_whole_reply_law_3() {
     let bytes = fixtures::bytes(Dialect::Cohere, "accepted/cohere_stream.txt");
     let joined = join(fixtures::events(codec(), &bytes)).unwrap();
     let whole = fixtures::json(Dialect::Cohere, "accepted/cohere_tools.json");
@@ -88,7 +88,7 @@ fn law_3_the_stream_joins_to_the_whole_reply() {
 }
 
 #[test]
-fn law_2_a_recorded_stream_returns_frame_by_frame() {
+fn a_recorded_stream_returns_frame_by_frame_law_2() {
     for name in ["accepted/cohere_stream.txt", "accepted/cohere_stream_text.txt"] {
         let bytes = fixtures::bytes(Dialect::Cohere, name);
         let events = fixtures::events(codec(), &bytes);

@@ -57,7 +57,7 @@ fn chunk(parts: &str, finish: &str) -> String {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply() {
+fn the_stream_joins_to_the_whole_reply_law_3() {
     let bytes = fixtures::bytes(Dialect::Gemini, "accepted/gemini_stream.txt");
     let whole = fixtures::json(Dialect::Gemini, "accepted/gemini_tools.json");
     let whole = codec().decode_response(WireReply::ok(whole)).unwrap();

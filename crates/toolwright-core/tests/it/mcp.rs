@@ -45,7 +45,7 @@ fn replies() -> Vec<(Mcp, Json)> {
 }
 
 #[test]
-fn law_2_definitions_and_results_return() {
+fn definitions_and_results_return_law_2() {
     let (mut tools, mut results) = (0, 0);
     for (codec, reply) in replies() {
         for wire in reply.pointer("/result/tools").and_then(Json::as_array).unwrap_or_default() {
@@ -62,7 +62,7 @@ fn law_2_definitions_and_results_return() {
 }
 
 #[test]
-fn law_2_calls_return() {
+fn calls_return_law_2() {
     let mut calls = 0;
     for name in fixtures::names(Dialect::Mcp, "captured", |_| true) {
         let exchanges = fixtures::json(Dialect::Mcp, &format!("captured/{name}"));

@@ -77,7 +77,7 @@ fn arguments(response: &Response) -> Vec<&str> {
 }
 
 #[test]
-fn law_3_the_recorded_stream_has_the_calls_of_the_whole_reply() {
+fn the_recorded_stream_has_the_calls_of_the_whole_reply_law_3() {
     let events = fixtures::events(
         codec(),
         &fixtures::bytes(Dialect::Mistral, "accepted/mistral_stream.txt"),

@@ -56,7 +56,7 @@ fn stream(messages: &[&str]) -> Vec<Event> {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply_and_its_text() {
+fn the_stream_joins_to_the_whole_reply_and_its_text_law_3() {
     let bytes = fixtures::bytes(Dialect::Ollama, "accepted/ollama_stream.ndjson.txt");
     let joined = join(fixtures::events(codec(), &bytes)).unwrap();
     let whole = fixtures::json(Dialect::Ollama, "accepted/ollama_tools.json");

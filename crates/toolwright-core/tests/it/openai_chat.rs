@@ -598,7 +598,7 @@ fn case_26_exact_numbers_survive() {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply_and_its_text() {
+fn the_stream_joins_to_the_whole_reply_and_its_text_law_3() {
     for (dialect, whole, parts) in [
         (DIALECT, "openai_chat_tools.json", "openai_chat_stream.txt"),
         (Dialect::Deepseek, "deepseek_chat_tools.json", "deepseek_chat_stream.txt"),

@@ -90,7 +90,7 @@ fn streamed(response: &Response) -> Response {
 }
 
 #[test]
-fn law_3_the_stream_joins_to_the_whole_reply() {
+fn the_stream_joins_to_the_whole_reply_law_3() {
     let dialect = codec().dialect();
     let bytes = fixtures::bytes(dialect, "accepted/openai_responses_stream.txt");
     let whole = fixtures::json(dialect, "accepted/openai_responses_tools.json");

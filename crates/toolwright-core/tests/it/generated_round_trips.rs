@@ -38,7 +38,7 @@ fn every<S: Strategy>(
 }
 
 #[test]
-fn law_1_a_legal_request_returns() {
+fn a_legal_request_returns_law_1() {
     every(
         |codec| generate::request(codec.dialect()),
         |codec, request| {
@@ -54,7 +54,7 @@ fn law_1_a_legal_request_returns() {
 }
 
 #[test]
-fn law_1_a_legal_response_returns() {
+fn a_legal_response_returns_law_1() {
     every(
         |codec| generate::response(codec.dialect()),
         |codec, response| {
@@ -86,7 +86,7 @@ fn fitting_twice_is_fitting_once() {
 }
 
 #[test]
-fn law_4_split_and_joined_any_response_returns() {
+fn split_and_joined_any_response_returns_law_4() {
     every(
         |codec| generate::response(codec.dialect()),
         |_, response| {
@@ -99,7 +99,7 @@ fn law_4_split_and_joined_any_response_returns() {
 }
 
 #[test]
-fn law_3_a_restored_stream_joins_to_the_restored_response() {
+fn a_restored_stream_joins_to_the_restored_response_law_3() {
     every(
         |codec| generate::response(codec.dialect()),
         |codec, mut response| {
@@ -135,7 +135,7 @@ fn law_3_a_restored_stream_joins_to_the_restored_response() {
 }
 
 #[test]
-fn law_8_names_and_ids_are_legal_and_return() {
+fn names_and_ids_are_legal_and_return_law_8() {
     every(
         |codec| generate::request(codec.dialect()),
         |codec, request| {
@@ -172,7 +172,7 @@ fn law_8_names_and_ids_are_legal_and_return() {
 }
 
 #[test]
-fn law_3_a_legal_response_streams_as_it_is_whole() {
+fn a_legal_response_streams_as_it_is_whole_law_3() {
     every(
         |codec| generate::response(codec.dialect()),
         |codec, response| {

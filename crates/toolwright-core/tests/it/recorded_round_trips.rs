@@ -6,7 +6,7 @@ use toolwright_core::dialect::{ReplyContext, WireReply, lookup};
 use crate::{fixtures, shapes, spelling};
 
 #[test]
-fn law_2_requests_return() {
+fn requests_return_law_2() {
     let mut count = 0;
     for codec in fixtures::codecs() {
         let shapes = shapes::requests(codec.dialect());
@@ -24,7 +24,7 @@ fn law_2_requests_return() {
 }
 
 #[test]
-fn law_2_replies_return() {
+fn replies_return_law_2() {
     let mut count = 0;
     for codec in fixtures::codecs() {
         for (name, wire) in fixtures::replies(codec.dialect()) {
@@ -40,7 +40,7 @@ fn law_2_replies_return() {
 }
 
 #[test]
-fn law_2_faults_return() {
+fn faults_return_law_2() {
     for codec in fixtures::codecs() {
         let keep = |name: &str| {
             name.contains("_error_") && name.ends_with(".json") && !name.contains("parsed")
@@ -59,7 +59,7 @@ fn law_2_faults_return() {
 }
 
 #[test]
-fn law_2_faults_return_with_words_and_statuses_that_are_not_in_the_tables() {
+fn faults_return_with_words_and_statuses_that_are_not_in_the_tables_law_2() {
     for (id, status, body) in [
         ("anthropic", 409, r#"{"type":"error","error":{"type":"conflict_error","message":"m"}}"#),
         ("gemini", 400, r#"{"error":{"code":400,"message":"m","status":"FAILED_PRECONDITION"}}"#),

@@ -8,7 +8,7 @@ use toolwright_core::fit::fit;
 use toolwright_core::translate::{Entry, Options, Report, Translator};
 use toolwright_core::{Body, Json, Message, Part, Request, Role};
 
-use crate::{fixtures, generate, leaves, shapes, spelling};
+use crate::{document_diff, fixtures, generate, shapes, spelling};
 
 /// A document that went there and back: as it was, as it is, and what was said on both ways.
 struct Journey {
@@ -23,9 +23,9 @@ struct Journey {
 fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
     let original = one_mode(spelling::meaning(from.dialect(), &journey.original));
     let again = one_mode(spelling::meaning(from.dialect(), &journey.again));
-    let lost = leaves::lost(&original, &again);
+    let lost = document_diff::lost(&original, &again);
     // A list that has more than before has changed, too, and may be named.
-    let grown: Vec<String> = leaves::grown(&original, &again);
+    let grown: Vec<String> = document_diff::grown(&original, &again);
     let grown: Vec<String> = grown.into_iter().filter(|pointer| !pointer.is_empty()).collect();
     let path = |entry: &Entry| spelling::path(from.dialect(), &entry.path);
     let whole = journey.back.losses.iter().map(|entry| &entry.loss.site);
@@ -34,7 +34,7 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
     let mut wrong = Vec::new();
     for pointer in &lost {
         let mut named = journey.there.losses.iter().map(path).chain(back.iter().cloned());
-        if !named.any(|path| !path.is_empty() && leaves::covers(&path, pointer)) {
+        if !named.any(|path| !path.is_empty() && document_diff::covers(&path, pointer)) {
             wrong.push(format!("lost in silence: {pointer}"));
         }
     }
@@ -44,7 +44,7 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
         if journey.back.additions.iter().any(|addition| addition.field == field) {
             continue;
         }
-        if !lost.iter().chain(&grown).any(|pointer| leaves::covers(&path(entry), pointer)) {
+        if !lost.iter().chain(&grown).any(|pointer| document_diff::covers(&path(entry), pointer)) {
             wrong.push(format!("reported, yet it returned: {entry}"));
         }
     }
@@ -147,7 +147,7 @@ fn separate(request: &mut Request) {
 
 /// What an arbitrary request becomes on the wire of A is a document like any other.
 #[test]
-fn law_7_any_request_returns_or_its_losses_are_named() {
+fn any_request_returns_or_its_losses_are_named_law_7() {
     for from in fixtures::codecs() {
         let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
         let rng = TestRng::deterministic_rng(config.rng_algorithm);
@@ -177,21 +177,21 @@ fn law_7_any_request_returns_or_its_losses_are_named() {
 }
 
 #[test]
-fn law_7_requests_return_or_their_losses_are_named() {
+fn requests_return_or_their_losses_are_named_law_7() {
     every(|codec| fixtures::requests(codec.dialect()), request);
 }
 
 #[test]
-fn law_7_responses_return_or_their_losses_are_named() {
+fn responses_return_or_their_losses_are_named_law_7() {
     every(|codec| fixtures::replies(codec.dialect()), response);
 }
 
 #[test]
-fn law_7_unusual_requests_return_or_their_losses_are_named() {
+fn unusual_requests_return_or_their_losses_are_named_law_7() {
     every(|codec| shapes::requests(codec.dialect()), request);
 }
 
 #[test]
-fn law_7_unusual_responses_return_or_their_losses_are_named() {
+fn unusual_responses_return_or_their_losses_are_named_law_7() {
     every(|codec| shapes::replies(codec.dialect()), response);
 }

@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn law_5_any_split_gives_the_same_frames(
+    fn any_split_gives_the_same_frames_law_5(
         (framing, bytes) in stream(),
         places in vec(any::<usize>(), 0..12),
     ) {
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn law_5_any_prefix_gives_the_first_frames((framing, bytes) in stream(), end in any::<usize>()) {
+    fn any_prefix_gives_the_first_frames_law_5((framing, bytes) in stream(), end in any::<usize>()) {
         let (whole, _) = read(framing, &bytes);
         let prefix = &bytes[..end % (bytes.len() + 1)];
         let mut reader = FrameReader::new(framing);
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn law_5_any_bytes_give_no_panic(bytes in vec(any::<u8>(), 0..2000)) {
+    fn any_bytes_give_no_panic_law_5(bytes in vec(any::<u8>(), 0..2000)) {
         for framing in Framing::ALL {
             let (frames, _) = read(framing, &bytes);
             let size: usize = frames.iter().map(|frame| frame.data.len()).sum();
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn law_5_what_is_written_is_read(given in vec(frame(), 0..6), places in vec(any::<usize>(), 0..6)) {
+    fn what_is_written_is_read_law_5(given in vec(frame(), 0..6), places in vec(any::<usize>(), 0..6)) {
         for framing in Framing::ALL {
             let given: Vec<Frame> =
                 given.iter().filter_map(|frame| sayable(framing, frame)).collect();

@@ -12,7 +12,7 @@ use toolwright_core::translate::StreamReader;
 use crate::fixtures;
 
 #[test]
-fn law_6_decoders_keep_the_grammar() {
+fn decoders_keep_the_grammar_law_6() {
     for codec in fixtures::codecs() {
         for (name, bytes) in fixtures::streams(codec.dialect()) {
             let events = fixtures::events(codec, &bytes);
@@ -78,7 +78,7 @@ fn the_summary_of_a_body_equals_that_of_the_decoded_response() {
 }
 
 #[test]
-fn law_4_split_and_joined_a_reply_returns() {
+fn split_and_joined_a_reply_returns_law_4() {
     for codec in fixtures::codecs() {
         for (name, wire) in fixtures::replies(codec.dialect()) {
             let response = codec.decode_response(wire).unwrap();
@@ -90,7 +90,7 @@ fn law_4_split_and_joined_a_reply_returns() {
 }
 
 #[test]
-fn law_3_an_encoded_stream_joins_to_the_same_reply() {
+fn an_encoded_stream_joins_to_the_same_reply_law_3() {
     for codec in fixtures::codecs() {
         for (name, wire) in fixtures::replies(codec.dialect()) {
             let response = codec.decode_response(wire).unwrap();
