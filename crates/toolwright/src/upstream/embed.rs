@@ -1,6 +1,6 @@
 //! Embeddings, in as many requests as the vendor's limits require.
 
-use toolwright_core::embed::{EmbedRequest, Embeddings, EmbedFormat};
+use toolwright_core::embed::{EmbedFormat, EmbedRequest, Embeddings};
 use toolwright_core::fault::{Fault, FaultClass};
 use toolwright_core::usage::Usage;
 
