@@ -95,6 +95,7 @@ macro_rules! kinds {
     ($($name:ident $word:literal $doc:literal)*) => {
         /// The kinds of failure.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum CallErrorKind { $(#[doc = $doc] $name,)* }
 
         impl CallErrorKind {

@@ -1,12 +1,12 @@
-//! The loop: ask the model, make its calls, give it the outcomes, until it is done.
+//! Runs of an agent: ask the model, run its calls, send the outcomes, until the model stops calling.
 //!
 //! ```text
-//! Agent → run(input) → Start → build → Run: ask → answer → calls → outcomes → ask … → Finished
+//! Agent → run(input) → RunBuilder → build → Run: request → response → calls → outcomes → … → RunResult
 //! ```
 //!
-//! [`Run::finish`] goes to the end; [`Run::next`] shows each step. Both make the same run. Where a
-//! call must wait for a person, the run stands still until [`Run::answer`]; it can be
-//! [saved](Run::save) and [resumed](Agent::resume) in another process meanwhile.
+//! [`Run::finish`] runs to the end; [`Run::next`] returns each event. If a call needs approval, the run
+//! stops until [`Run::answer`]; it can be [saved](Run::save), and [resumed](Agent::resume) in another
+//! process.
 //!
 //! ```
 //! use toolwright::model::ScriptedModel;
@@ -23,15 +23,15 @@
 //! ```
 
 mod agent;
-mod drive;
+mod builder;
+mod calls;
 mod error;
+mod event;
 mod limit;
-mod make;
-mod observe;
-mod repeat;
+mod repetition;
 mod save;
-mod start;
 mod state;
+mod step;
 mod turn;
 
 use std::collections::VecDeque;
@@ -40,19 +40,19 @@ use tokio::time::Instant;
 use toolwright_core::{Json, Message, Response, Role, Usage};
 
 pub use agent::{Agent, Input};
+pub use builder::RunBuilder;
 pub use error::RunError;
+pub use event::{HostOutput, RunEvent, RunResult};
 pub use limit::{Limit, Limits};
-pub use observe::{Finished, HostOutput, RunEvent};
-pub use start::Start;
 
 use crate::call::{Answer, Approval};
 use crate::model::Model;
 use crate::session::Session;
-use drive::Phase;
 use state::{Stage, State};
+use step::Phase;
 
-/// A run under way. It works only while [`next`](Run::next) or [`finish`](Run::finish) is awaited;
-/// giving up that wait loses nothing.
+/// A run of an agent. It makes progress only while [`next`](Run::next) or [`finish`](Run::finish) is
+/// awaited. Dropping such a future loses nothing.
 pub struct Run {
     agent: Agent,
     model: Model,
@@ -63,9 +63,9 @@ pub struct Run {
     following: bool,
     events: VecDeque<RunEvent>,
     host: Vec<HostOutput>,
-    /// What will end the run when the turn is whole
+    /// The error that ends the run after this turn
     stopping: Option<RunError>,
-    /// What has ended it
+    /// The error that ended the run
     stopped: Option<RunError>,
     begun: Instant,
 }
@@ -88,13 +88,12 @@ impl Run {
         }
     }
 
-    /// The id, part of every idempotency key.
+    /// The id, which is a part of every idempotency key.
     pub fn id(&self) -> &str {
         &self.state.id
     }
 
-    /// What happens next; nothing more once the model was done, or while every call that is left
-    /// waits for a person.
+    /// The next event; none if the run has finished, or if all remaining calls wait for approval.
     pub async fn next(&mut self) -> Result<Option<RunEvent>, RunError> {
         self.following = true;
         loop {
@@ -107,21 +106,21 @@ impl Run {
         }
     }
 
-    /// The run to its end. A call that waits for a person is an error after which one can answer
-    /// and go on.
-    pub async fn finish(&mut self) -> Result<Finished, RunError> {
+    /// Runs to the end. A call that waits for approval is an error, after which you can answer and
+    /// continue.
+    pub async fn finish(&mut self) -> Result<RunResult, RunError> {
         self.following = false;
         self.events.clear();
         while self.advance().await? {}
         self.finished().ok_or_else(|| RunError::Waiting(self.waiting().cloned().collect()))
     }
 
-    /// Calls that wait for a person.
+    /// Calls that wait for approval.
     pub fn waiting(&self) -> impl Iterator<Item = &Approval> {
         self.state.waiting()
     }
 
-    /// Says whether a call may run. It runs when the run goes on.
+    /// Answers whether a call may run. It runs when the run continues.
     pub fn answer(&mut self, approval_id: &str, answer: Answer) -> Result<(), RunError> {
         let slots = self.state.pending.iter_mut().flat_map(|pending| &mut pending.slots);
         for slot in slots {
@@ -136,15 +135,15 @@ impl Run {
         Err(RunError::NotWaiting(approval_id.to_owned()))
     }
 
-    /// The conversation so far. Every call in it has exactly one outcome, but those with which the
-    /// run ended because they are for [somebody else](Agent::with_request); an answer whose calls
-    /// are under way is not in it yet.
+    /// The conversation so far. Every call in it has one outcome, except calls of
+    /// [the client's tools](Agent::with_request) at its end. A response whose calls are running is not in
+    /// it yet.
     pub fn messages(&self) -> &[Message] {
         &self.state.messages
     }
 
-    /// The model's answers after the first `given` messages of the conversation, with one whose calls
-    /// are under way. Those before the last have neither id nor usage.
+    /// The responses of the model after the first `given` messages, including one whose calls are
+    /// running. Only the last one has an id and usage.
     pub fn answers(&self, given: usize) -> Vec<Response> {
         let said = self.state.messages.get(given..).unwrap_or_default().iter();
         let said = said.chain(self.state.pending.as_ref().map(|pending| &pending.message));
@@ -159,33 +158,33 @@ impl Run {
         answers
     }
 
-    /// What all turns cost so far.
+    /// The usage of all turns so far.
     pub fn usage(&self) -> &Usage {
         &self.state.spent.usage
     }
 
-    /// How often the model was asked and answered.
+    /// The number of turns so far.
     pub fn turns(&self) -> u32 {
         self.state.spent.turns
     }
 
-    /// Ends the run and the calls that are under way.
+    /// Cancels the run and its running calls.
     pub fn cancel(&self) {
         self.session.cancel.cancel();
     }
 
-    /// Where the run stands, to go on later with [`Agent::resume`]. An answer that has not arrived
-    /// whole is asked for again; a call that is under way is made again under its old key, for
-    /// which a journal must be kept. Context and what tools gave to the host are not saved.
+    /// The state of the run as JSON, for [`Agent::resume`]. A response that has not arrived completely is
+    /// requested again. A running call is repeated under its old key, which needs a persistent journal.
+    /// The context and host outputs are not saved.
     ///
-    /// What is saved holds the whole conversation: keep it as safe as that.
+    /// The JSON contains the whole conversation: protect it accordingly.
     pub fn save(&self) -> Json {
         save::write(&self.state, self.begun.elapsed())
     }
 
-    fn finished(&self) -> Option<Finished> {
+    fn finished(&self) -> Option<RunResult> {
         let response = self.state.end.clone().filter(|_| self.state.pending.is_none())?;
-        Some(Finished {
+        Some(RunResult {
             text: response.text(),
             stop: response.stop.reason,
             response,

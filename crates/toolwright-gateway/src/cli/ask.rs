@@ -7,7 +7,7 @@ use clap::Args;
 use toolwright::call::CallResult;
 use toolwright::chat::response;
 use toolwright::model::{Model, OFFLINE};
-use toolwright::run::{Agent, Finished, Limit, Limits, Run, RunError, RunEvent};
+use toolwright::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Call, Json, Part, Response};
 
 use super::exit::{self, Failure};
@@ -101,7 +101,7 @@ fn failed(error: RunError) -> Failure {
 }
 
 /// Follows a run to its end. A person at the terminal sees the calls and approves them.
-async fn follow(mut run: Run) -> Result<Finished, Failure> {
+async fn follow(mut run: Run) -> Result<RunResult, Failure> {
     let watched = io::stderr().is_terminal();
     loop {
         while let Some(event) = run.next().await.map_err(failed)? {
@@ -146,7 +146,7 @@ fn say(line: &str) -> Result<(), Failure> {
 }
 
 /// The run as one document: the last text, all calls, all tokens.
-fn whole(finished: &Finished) -> Response {
+fn whole(finished: &RunResult) -> Response {
     let mut response = finished.response.clone();
     response.parts.extend(finished.calls().cloned().map(Part::call));
     response.usage = Some(finished.usage.clone());

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use toolwright::run::Finished;
+use toolwright::run::RunResult;
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::part::Body;
 use toolwright_core::request::Format;
@@ -115,7 +115,7 @@ impl RunView {
     }
 
     /// Emits the end of the reply.
-    pub fn end(&mut self, finished: Finished, out: &mut Vec<Event>) {
+    pub fn end(&mut self, finished: RunResult, out: &mut Vec<Event>) {
         out.extend(self.held.take().unwrap_or_default());
         let response = self.whole(finished);
         out.push(Event::Stop(response.stop));
@@ -124,8 +124,8 @@ impl RunView {
     }
 
     /// The last response, with the usage of all turns.
-    pub fn whole(&self, finished: Finished) -> Response {
-        let Finished { mut response, usage, .. } = finished;
+    pub fn whole(&self, finished: RunResult) -> Response {
+        let RunResult { mut response, usage, .. } = finished;
         response.parts.retain(|part| !self.hides_part(part));
         response.usage = (usage != Usage::default()).then_some(usage);
         response

@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use toolwright::call::Answer;
 use toolwright::call::journal::SharedJournal;
 use toolwright::model::{EventStream, Model};
-use toolwright::run::{Agent, Finished, Limits, Run, RunError, RunEvent};
+use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
 use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
@@ -268,7 +268,7 @@ impl ToolRun {
     }
 
     /// Stores the turns that the client does not see, if it has calls to answer.
-    fn finished(&self, finished: &Finished) {
+    fn finished(&self, finished: &RunResult) {
         self.run_record.use_reply_usage(self.paid);
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.view.shows(&call.name));

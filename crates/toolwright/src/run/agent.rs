@@ -1,34 +1,34 @@
-//! Who works: a name, instructions, tools and a model.
+//! An agent: a name, instructions, tools and a model.
 
 use std::sync::Arc;
 
 use toolwright_core::request::Sampling;
 use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 
+use super::builder::RunBuilder;
 use super::error::RunError;
 use super::save;
-use super::start::Start;
 use crate::model::Model;
 use crate::toolbox::Toolbox;
 use toolwright_core::document::DocumentError;
 
-/// A model with instructions and tools. Clones share the tools; any number of runs may be under
-/// way at once.
+/// A model with instructions and tools. Clones share the tools; an agent may have any number of concurrent
+/// runs.
 #[derive(Debug, Clone)]
 pub struct Agent {
     pub(super) name: Arc<str>,
     pub(super) toolbox: Toolbox,
     pub(super) model: Option<Model>,
-    /// All of each request but the conversation
+    /// Each request, without the conversation
     pub(super) request: Request,
 }
 
-/// What a run begins with: words of the user, or a conversation.
+/// The input of a run: text of the user, or a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input(pub Vec<Message>);
 
 impl Agent {
-    /// An agent without tools and still without a model.
+    /// Creates an agent without tools and model.
     pub fn new(name: impl Into<Arc<str>>) -> Agent {
         Agent {
             name: name.into(),
@@ -38,75 +38,74 @@ impl Agent {
         }
     }
 
-    /// With instructions.
+    /// Sets the instructions (the system message).
     #[must_use]
     pub fn with_instructions(mut self, text: impl Into<String>) -> Agent {
         self.request.instructions = Some(Message::system(text));
         self
     }
 
-    /// With tools.
+    /// Sets the tools.
     #[must_use]
     pub fn with_tools(mut self, toolbox: Toolbox) -> Agent {
         self.toolbox = toolbox;
         self
     }
 
-    /// With a model.
+    /// Sets the model.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Agent {
         self.model = Some(model);
         self
     }
 
-    /// With limits and sampling for each request.
+    /// Sets limits and sampling for each request.
     #[must_use]
     pub fn with_sampling(mut self, sampling: Sampling) -> Agent {
         self.request.sampling = sampling;
         self
     }
 
-    /// With all that each request says besides the conversation: instructions, sampling, thinking,
-    /// the form of the answer, extra fields. Its messages are not used.
+    /// Sets all of each request but the conversation: instructions, sampling, thinking, the response
+    /// format, extra fields. Its messages are ignored.
     ///
-    /// Its tools are somebody else's: the model is shown them beside those of the toolbox. Once it
-    /// has called one, the calls of the toolbox's tools in that turn are made, and the run is done;
-    /// whoever made the request has the others to answer. A choice that forces a call counts until
-    /// a call was made, or the model would never be done.
+    /// Its tools are the client's: the model sees them beside those of the toolbox. When the model calls
+    /// one, the calls of the toolbox's tools in that turn run, and the run finishes; the client answers the
+    /// others. A tool choice that forces a call applies until a call was made, or the run would not end.
     #[must_use]
     pub fn with_request(mut self, request: Request) -> Agent {
         self.request = Request { messages: Vec::new(), ..request };
         self
     }
 
-    /// Whether a call is for whoever made the request.
-    pub(super) fn hands_over(&self, call: &Call) -> bool {
+    /// Whether a call is for a tool of the client.
+    pub(super) fn is_for_client(&self, call: &Call) -> bool {
         self.request.tools.iter().any(|tool| tool.name == call.name)
             && self.toolbox.handler(&call.name).is_none()
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Begins a run.
-    pub fn run(&self, input: impl Into<Input>) -> Start {
-        Start::new(self.clone(), input.into().0)
+    /// Creates a run.
+    pub fn run(&self, input: impl Into<Input>) -> RunBuilder {
+        RunBuilder::new(self.clone(), input.into().0)
     }
 
-    /// Goes on with a run that was saved. The context is not saved and must be given anew.
+    /// Continues a saved run. Set its context again, since that is not saved.
     ///
-    /// A call whose outcome was saved is not made again. One that was under way is made again under
-    /// its old key, so that the journal of the toolbox decides whether it runs.
-    pub fn resume(&self, saved: &Json) -> Result<Start, RunError> {
+    /// A call whose outcome was saved does not run again. A call that was running is repeated under its old
+    /// key, so that the journal of the toolbox decides whether it runs.
+    pub fn resume(&self, saved: &Json) -> Result<RunBuilder, RunError> {
         let state = save::read(saved)?;
         if state.agent != self.name {
             let expected =
                 format!("agent '{}', but the run belongs to '{}'", self.name, state.agent);
             return Err(RunError::Saved(DocumentError::new(expected).within("agent")));
         }
-        Ok(Start::again(self.clone(), state))
+        Ok(RunBuilder::resume(self.clone(), state))
     }
 }
 
@@ -134,8 +133,8 @@ impl From<Vec<Message>> for Input {
     }
 }
 
-/// A choice of tools that leaves it to the model whether to call one.
-pub(super) fn unforced(choice: ToolChoice) -> ToolChoice {
+/// A tool choice without the obligation to call a tool.
+pub(super) fn relaxed(choice: ToolChoice) -> ToolChoice {
     match choice {
         ToolChoice::Required | ToolChoice::Tool(_) => ToolChoice::Auto,
         ToolChoice::Allowed { names, .. } => ToolChoice::Allowed { names, required: false },

@@ -1,4 +1,4 @@
-//! Why a run did not finish, for whoever started it.
+//! Why a run did not finish.
 
 use toolwright_core::Fault;
 
@@ -7,23 +7,24 @@ use crate::call::Approval;
 use crate::toolbox::MissingNeed;
 use toolwright_core::document::DocumentError;
 
-/// Why a run did not finish. The run itself is still there: its messages are a legal conversation,
-/// and after a fault, a limit or a question it can go on.
+/// Why a run did not finish. Its messages are a valid conversation, and after a fault, a limit or a
+/// question it can continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
-    /// The agent was given no model
+    /// The agent has no model
     #[error("agent '{0}' has no model; give it one with Agent::with_model")]
     NoModel(String),
-    /// Tools work with types that the context of the run lacks
+    /// The context lacks types that tools need
     #[error("{}", list(.0))]
     MissingContext(Vec<MissingNeed>),
-    /// The model did not answer
+    /// The model returned a fault
     #[error("the model did not answer: {}", .0.message)]
     Model(Box<Fault>),
-    /// The run went as far as it may
+    /// A limit was reached
     #[error("the run met its limit of {0}")]
     Limit(Limit),
-    /// The model made the same call again and again, though it failed each time
+    /// The model repeated a failing call
     #[error("the model repeated the same failing call of '{tool}' {times} times")]
     Stuck {
         /// The tool
@@ -31,19 +32,19 @@ pub enum RunError {
         /// How often
         times: u32,
     },
-    /// Calls wait for a person
+    /// Calls wait for approval
     #[error("{} call(s) wait for approval; answer them with Run::answer and go on", .0.len())]
     Waiting(Vec<Approval>),
     /// The run was cancelled
     #[error("the run was cancelled")]
     Cancelled,
-    /// No call waits under this id; it may have been answered before
+    /// No call waits under this id; it may have been answered already
     #[error("no call waits for approval under the id '{0}'")]
     NotWaiting(String),
     /// A saved run cannot be read, or belongs to another agent
     #[error("saved run: {0}")]
     Saved(DocumentError),
-    /// The system gave no random number for the run's id
+    /// The system has no randomness for the id of the run
     #[error("no randomness for the id of the run: {0}")]
     NoRandomness(String),
 }

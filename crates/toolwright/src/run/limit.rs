@@ -1,53 +1,53 @@
-//! How far a run may go, and how far it has gone.
+//! Limits of a run, and what it has consumed.
 
 use std::fmt;
 use std::time::Duration;
 
 use toolwright_core::Usage;
 
-/// How far a run may go.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How often the model is asked
+    /// Maximum number of turns
     pub turns: u32,
-    /// How many calls are made
+    /// Maximum number of calls
     pub calls: Option<u32>,
-    /// How many tokens are used, input and output of all turns
+    /// Maximum number of tokens, input and output of all turns
     pub tokens: Option<u64>,
-    /// How long it works; time spent waiting for a person while nothing is under way counts too
+    /// Maximum duration, including the time in which calls wait for approval
     pub duration: Option<Duration>,
-    /// How often the very same call may fail before the run is given up
+    /// How often the same call may fail before the run ends
     pub repeats: u32,
 }
 
 impl Limits {
-    /// So many turns, and no other bound.
+    /// Limits the turns, with the defaults for the others.
     pub fn turns(turns: u32) -> Limits {
         Limits { turns, ..Limits::default() }
     }
 
-    /// With a bound on calls.
+    /// Limits the calls.
     #[must_use]
     pub fn with_calls(mut self, calls: u32) -> Limits {
         self.calls = Some(calls);
         self
     }
 
-    /// With a bound on tokens.
+    /// Limits the tokens.
     #[must_use]
     pub fn with_tokens(mut self, tokens: u64) -> Limits {
         self.tokens = Some(tokens);
         self
     }
 
-    /// With a bound on time.
+    /// Limits the duration.
     #[must_use]
     pub fn with_duration(mut self, duration: Duration) -> Limits {
         self.duration = Some(duration);
         self
     }
 
-    /// With a bound on how often the very same call may fail.
+    /// Limits how often the same call may fail.
     #[must_use]
     pub fn with_repeats(mut self, repeats: u32) -> Limits {
         self.repeats = repeats;
@@ -61,16 +61,17 @@ impl Default for Limits {
     }
 }
 
-/// A limit that was met.
+/// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Limit {
-    /// The model was asked so often
+    /// Number of turns
     Turns(u32),
-    /// So many calls were made, and the model wanted more
+    /// Number of calls
     Calls(u32),
-    /// So many tokens were used, and the model was not done
+    /// Number of tokens
     Tokens(u64),
-    /// So much time went by
+    /// Duration
     Duration(Duration),
 }
 
@@ -87,27 +88,27 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How far a run has gone.
+/// What a run has consumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Spent {
-    /// How often the model was asked and answered
+pub struct Consumption {
+    /// Number of turns
     pub turns: u32,
-    /// How many calls were handed to the toolbox
+    /// Number of calls that were started
     pub calls: u32,
-    /// Tokens of all turns
+    /// Usage of all turns
     pub usage: Usage,
-    /// Time before the run was last resumed
+    /// Duration before the run was last resumed
     pub earlier: Duration,
 }
 
-impl Spent {
-    /// How many more calls may be made.
+impl Consumption {
+    /// Number of calls that may still be started.
     pub(super) fn calls_left(&self, limits: &Limits) -> usize {
         let left = limits.calls.map_or(u32::MAX, |most| most.saturating_sub(self.calls));
         usize::try_from(left).unwrap_or(usize::MAX)
     }
 
-    /// The limit that forbids to ask the model once more.
+    /// Checks the limits before a request to the model.
     pub(super) fn before_turn(&self, limits: &Limits) -> Result<(), Limit> {
         if self.turns >= limits.turns {
             return Err(Limit::Turns(limits.turns));
@@ -115,7 +116,7 @@ impl Spent {
         self.tokens(limits)
     }
 
-    /// The limit on tokens, if it was met.
+    /// Checks the limit on tokens.
     pub(super) fn tokens(&self, limits: &Limits) -> Result<(), Limit> {
         match limits.tokens {
             Some(most) if self.usage.total() >= most => Err(Limit::Tokens(most)),

@@ -21,8 +21,8 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::error::RunError;
-use super::limit::Spent;
-use super::repeat::Failures;
+use super::limit::Consumption;
+use super::repetition::Failures;
 use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
@@ -79,7 +79,7 @@ fn read_state(document: &Json) -> Result<State, DocumentError> {
         caller: Caller::new(caller.text("id")?).with_tenant(caller.text("tenant")?),
         messages: fields.list("messages", message::read)?,
         pending: fields.optional("pending", read_pending)?,
-        spent: Spent {
+        spent: Consumption {
             turns: spent.count("turns")?,
             calls: spent.count("calls")?,
             usage: spent.required("usage", answer::read_usage)?,

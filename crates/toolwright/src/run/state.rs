@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolwright_core::part::Body;
 use toolwright_core::{Call, Message, Outcome, Part, Response, Role};
 
-use super::limit::Spent;
-use super::repeat::Failures;
+use super::limit::Consumption;
+use super::repetition::Failures;
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 
@@ -25,7 +25,7 @@ pub(crate) struct State {
     /// An answer with calls that do not all have outcomes
     pub(crate) pending: Option<Pending>,
     /// How far it has gone
-    pub(crate) spent: Spent,
+    pub(crate) spent: Consumption,
     /// Calls that failed
     pub(crate) failures: Failures,
     /// The last answer of a run that is done, once its own calls are
@@ -83,11 +83,11 @@ impl State {
 
     /// Puts the answer and its outcomes into the conversation. A call without an outcome gets one
     /// that says why.
-    pub(crate) fn settle(&mut self, why: &str) {
+    pub(crate) fn close_turn(&mut self, why: &str) {
         let Some(Pending { message, slots }) = self.pending.take() else { return };
         let outcomes = slots.into_iter().map(|slot| match slot.stage {
             Stage::Done(outcome) => outcome,
-            _ => not_done(&slot.call, why),
+            _ => skipped(&slot.call, why),
         });
         let outcomes: Vec<Part> = outcomes.map(Part::outcome).collect();
         self.messages.push(message);
@@ -111,7 +111,7 @@ impl State {
 }
 
 /// The outcome of a call that was not made.
-pub(crate) fn not_done(call: &Call, why: &str) -> Outcome {
+pub(crate) fn skipped(call: &Call, why: &str) -> Outcome {
     Outcome {
         call_id: call.id.clone(),
         name: Some(call.name.clone()),

@@ -21,20 +21,20 @@ pub(super) enum Next {
     /// The vendor paused: ask again
     Again,
     /// The vendor could not read the call that the model wrote: say so, and ask again
-    Unreadable,
+    Malformed,
     /// The vendor failed on the way
     Failed(Fault),
 }
 
 /// What a model is told whose call the vendor could not read.
-pub(super) const UNREADABLE: &str = "Your last call could not be read and was not run. Write it \
+pub(super) const MALFORMED_CALL: &str = "Your last call could not be read and was not run. Write it \
     again as one call with complete JSON arguments, or answer without it.";
 
 /// The most characters that stay in the conversation of a call that is no JSON.
-const EXCERPT: usize = 200;
+const MAX_EXCERPT_CHARS: usize = 200;
 
 /// The most bytes that are repaired for the conversation.
-const REPAIRED: usize = 64 * 1024;
+const MAX_REPAIRED_BYTES: usize = 64 * 1024;
 
 /// Takes an answer apart. Its calls get ids that are not in use, so that each outcome belongs to
 /// one call, whatever ids the vendor gave.
@@ -48,7 +48,7 @@ pub(super) fn read(response: &mut Response, taken: &HashSet<&str>, turn: u32) ->
     }
     match reason {
         StopReason::Pause => Next::Again,
-        StopReason::MalformedCall => Next::Unreadable,
+        StopReason::MalformedCall => Next::Malformed,
         StopReason::Failed => {
             let text = "it began to answer, and then failed";
             Next::Failed(Fault::new(FaultClass::Internal, text))
@@ -98,7 +98,7 @@ fn pending(response: &Response) -> Pending {
         // What the model wrote may be no JSON, and much of it. The conversation must be sent again,
         // so a legal call stands there instead (case 27).
         if completeness == Completeness::Truncated {
-            call.arguments = cut_off(&call.arguments);
+            call.arguments = truncated_arguments(&call.arguments);
         } else if let Some(legal) = legal(&call.arguments) {
             call.arguments = legal;
         }
@@ -115,14 +115,14 @@ fn legal(arguments: &Arguments) -> Option<Arguments> {
         let closed = reading.changes.iter().any(|change| change.op == Op::Close);
         !closed && matches!(reading.value, Json::Object(_))
     };
-    let parsed = (arguments.as_str().len() <= REPAIRED).then(|| parse(arguments));
+    let parsed = (arguments.as_str().len() <= MAX_REPAIRED_BYTES).then(|| parse(arguments));
     let reading = parsed.as_ref().and_then(|parsed| parsed.readings.iter().find(meant));
     let raw = || Json::Object(object! {"_raw": excerpt(arguments.as_str())});
     Some(Arguments::from_json(&reading.map_or_else(raw, |reading| reading.value.clone())))
 }
 
 /// Arguments that stand for some that were cut off.
-fn cut_off(arguments: &Arguments) -> Arguments {
+fn truncated_arguments(arguments: &Arguments) -> Arguments {
     let text = excerpt(arguments.as_str());
     match arguments {
         Arguments::Free(_) => Arguments::Free(text),
@@ -132,13 +132,13 @@ fn cut_off(arguments: &Arguments) -> Arguments {
 
 /// The beginning of a text.
 fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT) {
+    match text.char_indices().nth(MAX_EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
 /// What the model is told about a call that the vendor could not read.
-pub(super) fn unreadable() -> Message {
-    Message::user(UNREADABLE)
+pub(super) fn malformed_call() -> Message {
+    Message::user(MALFORMED_CALL)
 }

@@ -325,7 +325,7 @@ mod with_builtin_tools {
 
     use toolwright::builtin::{Root, Table, data, handlers};
     use toolwright::handle::MemoryHandles;
-    use toolwright::run::{Agent, Finished};
+    use toolwright::run::{Agent, RunResult};
     use toolwright::{Context, Model, Toolbox};
 
     const CSV: &str = "city,degrees\n北京,20123\n上海,\n广州,30123\n";
@@ -341,7 +341,7 @@ mod with_builtin_tools {
         Agent::new("Extractor").with_tools(toolbox).with_model(Model::offline())
     }
 
-    fn check(finished: &Finished) {
+    fn check(finished: &RunResult) {
         let calls: Vec<&str> = finished.calls().map(|call| call.name.as_str()).collect();
         assert_eq!(calls, ["read_csv", "drop_missing"], "{}", finished.text);
         let outcomes: Vec<_> =

@@ -205,6 +205,7 @@ async fn streamed_calls_show_in_the_events() {
             RunEvent::ApprovalNeeded(approval) => format!("asked {}", approval.call.name),
             RunEvent::TurnDone { turn } => format!("turn {turn} done"),
             RunEvent::Finished(finished) => finished.text,
+            other => panic!("unexpected event: {other:?}"),
         });
     }
     assert_eq!(

@@ -7,7 +7,7 @@ use toolwright::builtin::{Root, Table, data};
 use toolwright::handle::MemoryHandles;
 use toolwright::ledger::{Entry, Ledger};
 use toolwright::model::ScriptedModel;
-use toolwright::run::{Agent, Finished};
+use toolwright::run::{Agent, RunResult};
 use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, Context, Json, Message, Part, Request, Response};
 
@@ -49,7 +49,7 @@ fn folder() -> (tempfile::TempDir, Root) {
 
 /// No cell is in anything that was said: not in a request, in any dialect; not in a message of the
 /// conversation; not in the ledger.
-fn assert_nothing_shows(script: &ScriptedModel, finished: &Finished, ledger: &Everything) {
+fn assert_nothing_shows(script: &ScriptedModel, finished: &RunResult, ledger: &Everything) {
     let mut said = vec![format!("{:?}", finished.messages), ledger.0.lock().unwrap().clone()];
     for request in script.requests() {
         said.push(format!("{request:?}"));

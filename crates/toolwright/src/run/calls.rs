@@ -7,11 +7,11 @@ use futures_util::future::join_all;
 use toolwright_core::Call;
 
 use super::Run;
-use super::drive::{Boxed, LIMIT, Phase, stuck};
 use super::error::RunError;
+use super::event::{HostOutput, RunEvent};
 use super::limit::Limit;
-use super::observe::{HostOutput, RunEvent};
-use super::state::{Slot, Stage, not_done};
+use super::state::{Slot, Stage, skipped};
+use super::step::{Boxed, LIMIT, Phase, stuck};
 use crate::call::{Answer, Approval, CallStatus, Completeness};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
@@ -27,9 +27,9 @@ impl Run {
         let mut chosen = Vec::new();
         for (at, slot) in pending.slots.iter_mut().enumerate() {
             match slot.stage {
-                Stage::Open if self.agent.hands_over(&slot.call) => {}
+                Stage::Open if self.agent.is_for_client(&slot.call) => {}
                 Stage::Open if left == 0 => {
-                    slot.stage = Stage::Done(not_done(&slot.call, LIMIT));
+                    slot.stage = Stage::Done(skipped(&slot.call, LIMIT));
                     let most = self.limits.calls.unwrap_or_default();
                     self.stopping = Some(Limit::Calls(most).into());
                 }
@@ -43,7 +43,7 @@ impl Run {
             }
         }
         for (_, slot) in &chosen {
-            self.tell(|| RunEvent::CallStarted(slot.call.clone()));
+            self.emit(|| RunEvent::CallStarted(slot.call.clone()));
         }
         self.session.turn = u64::from(self.state.spent.turns);
         let (toolbox, session) = (self.agent.toolbox.clone(), self.session.clone());
@@ -60,7 +60,7 @@ impl Run {
                 CallStatus::Done(done) => done,
                 CallStatus::Waiting(approval) => {
                     slot.stage = Stage::Waiting(approval.clone());
-                    self.tell(|| RunEvent::ApprovalNeeded(approval));
+                    self.emit(|| RunEvent::ApprovalNeeded(approval));
                     continue;
                 }
             };
@@ -77,7 +77,7 @@ impl Run {
                 self.host.push(HostOutput { call_id, tool, value: value.clone() });
             }
             slot.stage = Stage::Done(done.outcome.clone());
-            self.tell(|| RunEvent::CallDone(done));
+            self.emit(|| RunEvent::CallDone(done));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run as it is put together. What is missing shows here, before the model is asked.
+//! Builds a run, and checks its model and context before the model is asked.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use toolwright_core::Message;
 use super::Run;
 use super::agent::Agent;
 use super::error::RunError;
-use super::limit::{Limits, Spent};
-use super::observe::Finished;
-use super::repeat::Failures;
+use super::event::RunResult;
+use super::limit::{Consumption, Limits};
+use super::repetition::Failures;
 use super::state::State;
 use crate::context::Context;
 use crate::session::{Caller, Session};
 
-/// A run as it is put together.
+/// Builds a run.
 #[derive(Debug)]
 #[must_use = "nothing happens before `build` or `finish`"]
-pub struct Start {
+pub struct RunBuilder {
     agent: Agent,
     state: State,
     named: bool,
@@ -27,59 +27,59 @@ pub struct Start {
     cancel: CancellationToken,
 }
 
-impl Start {
-    pub(super) fn new(agent: Agent, messages: Vec<Message>) -> Start {
+impl RunBuilder {
+    pub(super) fn new(agent: Agent, messages: Vec<Message>) -> RunBuilder {
         let state = State {
             id: "".into(),
             agent: agent.name.clone(),
             caller: Caller::default(),
             messages,
             pending: None,
-            spent: Spent::default(),
+            spent: Consumption::default(),
             failures: Failures::default(),
             end: None,
         };
-        Start { named: false, ..Start::again(agent, state) }
+        RunBuilder { named: false, ..RunBuilder::resume(agent, state) }
     }
 
-    pub(super) fn again(agent: Agent, state: State) -> Start {
+    pub(super) fn resume(agent: Agent, state: State) -> RunBuilder {
         let (context, limits) = (Context::new(), Limits::default());
-        Start { agent, state, named: true, context, limits, cancel: CancellationToken::new() }
+        RunBuilder { agent, state, named: true, context, limits, cancel: CancellationToken::new() }
     }
 
-    /// With values that tools work with and no model sees.
-    pub fn with_context(mut self, context: Context) -> Start {
+    /// Sets the context: values for tools that no model sees.
+    pub fn with_context(mut self, context: Context) -> RunBuilder {
         self.context = context;
         self
     }
 
-    /// With a caller: whose rights and whose handles count.
-    pub fn with_caller(mut self, caller: Caller) -> Start {
+    /// Sets the caller, who has permissions and owns handles.
+    pub fn with_caller(mut self, caller: Caller) -> RunBuilder {
         self.state.caller = caller;
         self
     }
 
-    /// With limits.
-    pub fn with_limits(mut self, limits: Limits) -> Start {
+    /// Sets the limits.
+    pub fn with_limits(mut self, limits: Limits) -> RunBuilder {
         self.limits = limits;
         self
     }
 
-    /// With an id of one's own instead of a random one. The same id means the same run: calls that
-    /// the journal knows are not made again.
-    pub fn with_id(mut self, id: impl Into<Arc<str>>) -> Start {
+    /// Sets the id, which is random by default. The same id means the same run: calls that the journal has
+    /// recorded do not run again.
+    pub fn with_id(mut self, id: impl Into<Arc<str>>) -> RunBuilder {
         self.state.id = id.into();
         self.named = true;
         self
     }
 
-    /// With a token that cancels the run.
-    pub fn with_cancel(mut self, cancel: CancellationToken) -> Start {
+    /// Sets a token that cancels the run.
+    pub fn with_cancel(mut self, cancel: CancellationToken) -> RunBuilder {
         self.cancel = cancel;
         self
     }
 
-    /// The run, if nothing is missing that its tools need.
+    /// Creates the run, if it has a model and all context that its tools need.
     pub fn build(mut self) -> Result<Run, RunError> {
         let Some(model) = self.agent.model.clone() else {
             return Err(RunError::NoModel(self.agent.name.to_string()));
@@ -97,13 +97,13 @@ impl Start {
         Ok(Run::new(self.agent, model, session, self.limits, self.state))
     }
 
-    /// The run to its end, without looking at it on the way.
-    pub async fn finish(self) -> Result<Finished, RunError> {
+    /// Creates the run and runs it to the end.
+    pub async fn finish(self) -> Result<RunResult, RunError> {
         self.build()?.finish().await
     }
 }
 
-/// An id that no other run has.
+/// A random id.
 fn random_id() -> Result<Arc<str>, RunError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| RunError::NoRandomness(error.to_string()))?;

@@ -13,7 +13,7 @@ pub(crate) struct Failures(pub(crate) BTreeMap<String, u32>);
 
 /// A call that failed as often as it may.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TooOften {
+pub(crate) struct RepeatedFailure {
     /// The tool
     pub(crate) tool: String,
     /// How often
@@ -29,7 +29,7 @@ impl Failures {
         outcome: &mut Outcome,
         error: Option<&CallError>,
         most: u32,
-    ) -> Result<(), TooOften> {
+    ) -> Result<(), RepeatedFailure> {
         if !outcome.is_error() {
             // The common case: nothing has ever failed, and no key is needed.
             if !self.0.is_empty() {
@@ -46,17 +46,17 @@ impl Failures {
             )));
         }
         if *times >= most {
-            return Err(TooOften { tool: call.name.clone(), times: *times });
+            return Err(RepeatedFailure { tool: call.name.clone(), times: *times });
         }
         Ok(())
     }
 
     /// Counts an answer in which the vendor could not read the call.
-    pub(crate) fn count_unreadable(&mut self, most: u32) -> Result<(), TooOften> {
+    pub(crate) fn count_malformed(&mut self, most: u32) -> Result<(), RepeatedFailure> {
         let times = self.0.entry(String::new()).or_default();
         *times += 1;
         if *times >= most {
-            return Err(TooOften { tool: "?".to_owned(), times: *times });
+            return Err(RepeatedFailure { tool: "?".to_owned(), times: *times });
         }
         Ok(())
     }

@@ -12,9 +12,9 @@ use toolwright_core::{Event, Fault, FaultClass, Request, Response};
 use super::Run;
 use super::agent;
 use super::error::RunError;
+use super::event::RunEvent;
 use super::limit::Limit;
-use super::observe::RunEvent;
-use super::repeat::TooOften;
+use super::repetition::RepeatedFailure;
 use super::state::{Slot, Stage};
 use super::turn::{self, Next};
 use crate::call::CallStatus;
@@ -30,7 +30,7 @@ pub(super) enum Phase {
     /// The model was asked for a stream
     Asking(Boxed<Result<EventStream, Fault>>),
     /// The answer arrives
-    Hearing(EventStream, Box<Joiner>),
+    Streaming(EventStream, Box<Joiner>),
     /// The model was asked for a whole answer
     Responding(Boxed<Result<Response, Fault>>),
     /// Calls run, each with its place among the calls of the turn
@@ -40,7 +40,7 @@ pub(super) enum Phase {
 /// Why a wait was given up.
 enum Interrupt {
     Cancelled,
-    Late(Limit),
+    Deadline(Limit),
 }
 
 /// What is said of calls that were not made because the run ended.
@@ -53,32 +53,32 @@ impl Run {
         if let Some(error) = &self.stopped {
             return Err(error.clone());
         }
-        let late = self.late();
+        let deadline = self.deadline();
         match &mut self.phase {
             Phase::Idle => self.begin(),
-            Phase::Asking(asked) => match interruptible(&self.session, late, asked).await {
+            Phase::Asking(asked) => match interruptible(&self.session, deadline, asked).await {
                 Ok(answer) => {
                     self.phase = Phase::Idle;
-                    self.phase = Phase::Hearing(answer?, Box::default());
+                    self.phase = Phase::Streaming(answer?, Box::default());
                     Ok(true)
                 }
                 Err(interrupt) => self.interrupted(interrupt),
             },
-            Phase::Responding(asked) => match interruptible(&self.session, late, asked).await {
+            Phase::Responding(asked) => match interruptible(&self.session, deadline, asked).await {
                 Ok(answer) => {
                     self.phase = Phase::Idle;
-                    self.hear(answer?)
+                    self.on_response(answer?)
                 }
                 Err(interrupt) => self.interrupted(interrupt),
             },
-            Phase::Hearing(stream, _) => {
-                match interruptible(&self.session, late, stream.next()).await {
-                    Ok(event) => self.heard(event),
+            Phase::Streaming(stream, _) => {
+                match interruptible(&self.session, deadline, stream.next()).await {
+                    Ok(event) => self.on_event(event),
                     Err(interrupt) => self.interrupted(interrupt),
                 }
             }
             Phase::Calling(calls) => {
-                match interruptible(&self.session, late, &mut *calls).await {
+                match interruptible(&self.session, deadline, &mut *calls).await {
                     Ok(called) => {
                         self.phase = Phase::Idle;
                         self.record(called);
@@ -102,7 +102,7 @@ impl Run {
             return self.interrupted(Interrupt::Cancelled);
         }
         if let Some(pending) = &self.state.pending {
-            let own = |slot: &&Slot| !self.agent.hands_over(&slot.call);
+            let own = |slot: &&Slot| !self.agent.is_for_client(&slot.call);
             let stages = || pending.slots.iter().filter(own).map(|slot| &slot.stage);
             if stages().any(|stage| matches!(stage, Stage::Open | Stage::Answered(..))) {
                 return self.make_calls();
@@ -116,11 +116,11 @@ impl Run {
             }
             match self.state.end {
                 Some(_) => self.state.hand_over(),
-                None => self.state.settle(LIMIT),
+                None => self.state.close_turn(LIMIT),
             }
             let turn = self.state.spent.turns;
-            self.tell(|| RunEvent::TurnDone { turn });
-            self.tell_finished();
+            self.emit(|| RunEvent::TurnDone { turn });
+            self.emit_finished();
             return Ok(true);
         }
         if self.state.end.is_some() {
@@ -138,11 +138,11 @@ impl Run {
         request.instructions = request.instructions.or(said.instructions);
         request.tools.extend(self.agent.toolbox.tools_for(&self.session.caller));
         if self.state.spent.calls > 0 {
-            request.tool_choice = request.tool_choice.map(agent::unforced);
+            request.tool_choice = request.tool_choice.map(agent::relaxed);
         }
         let model = self.model.clone();
         let turn = self.state.spent.turns + 1;
-        self.tell(|| RunEvent::TurnStarted { turn });
+        self.emit(|| RunEvent::TurnStarted { turn });
         self.phase = if self.following {
             Phase::Asking(Box::pin(async move { model.stream(request).await }))
         } else {
@@ -151,40 +151,40 @@ impl Run {
     }
 
     /// Takes one event of a stream.
-    fn heard(&mut self, event: Option<Event>) -> Result<bool, RunError> {
+    fn on_event(&mut self, event: Option<Event>) -> Result<bool, RunError> {
         let done = matches!(event, None | Some(Event::End | Event::Fault(_)));
         if let Some(event) = &event {
-            self.tell(|| RunEvent::Model(event.clone()));
+            self.emit(|| RunEvent::Model(event.clone()));
         }
         let broken = event.is_none();
-        if let (Phase::Hearing(_, joiner), Some(event)) = (&mut self.phase, event) {
+        if let (Phase::Streaming(_, joiner), Some(event)) = (&mut self.phase, event) {
             joiner.push(event);
         }
         if !done {
             return Ok(true);
         }
-        let Phase::Hearing(_, joiner) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+        let Phase::Streaming(_, joiner) = std::mem::replace(&mut self.phase, Phase::Idle) else {
             return Ok(true);
         };
         if broken {
             // Half an answer is none: its last call may lack its end.
             return Err(Fault::new(FaultClass::Internal, "the answer broke off").into());
         }
-        self.hear(joiner.finish().map_err(RunError::Model)?)
+        self.on_response(joiner.finish().map_err(RunError::Model)?)
     }
 
     /// Takes a whole answer.
-    fn hear(&mut self, mut response: Response) -> Result<bool, RunError> {
+    fn on_response(&mut self, mut response: Response) -> Result<bool, RunError> {
         self.state.spent.turns += 1;
         let turn = self.state.spent.turns;
         if let Some(usage) = &response.usage {
             self.state.spent.usage.add(usage);
         }
         let next = turn::read(&mut response, &self.state.call_ids(), turn);
-        self.tell(|| RunEvent::Answered(response.clone()));
+        self.emit(|| RunEvent::Answered(response.clone()));
         if let Next::Calls(pending) = next {
             // With a call that is not for the toolbox, this answer is the last.
-            let handed = response.calls().any(|call| self.agent.hands_over(call));
+            let handed = response.calls().any(|call| self.agent.is_for_client(call));
             self.state.end = handed.then_some(response);
             self.state.pending = Some(pending);
             return Ok(true);
@@ -196,15 +196,15 @@ impl Run {
         if !response.parts.is_empty() {
             self.state.messages.push(response.message());
         }
-        self.tell(|| RunEvent::TurnDone { turn });
+        self.emit(|| RunEvent::TurnDone { turn });
         match next {
             Next::End => {
                 self.state.end = Some(response);
-                self.tell_finished();
+                self.emit_finished();
             }
-            Next::Unreadable => {
-                self.state.messages.push(turn::unreadable());
-                let counted = self.state.failures.count_unreadable(self.limits.repeats);
+            Next::Malformed => {
+                self.state.messages.push(turn::malformed_call());
+                let counted = self.state.failures.count_malformed(self.limits.repeats);
                 if let Err(error) = counted {
                     return self.give_up(stuck(error), LIMIT);
                 }
@@ -214,38 +214,38 @@ impl Run {
         Ok(true)
     }
 
-    /// Ends the run because it was cancelled or late.
+    /// Ends the run because it was cancelled or deadline.
     fn interrupted(&mut self, interrupt: Interrupt) -> Result<bool, RunError> {
         self.phase = Phase::Idle;
         match interrupt {
             Interrupt::Cancelled => self.give_up(RunError::Cancelled, CANCELLED),
-            Interrupt::Late(limit) => self.give_up(limit.into(), LIMIT),
+            Interrupt::Deadline(limit) => self.give_up(limit.into(), LIMIT),
         }
     }
 
     /// Ends the run with a legal conversation: each call gets an outcome.
     pub(super) fn give_up(&mut self, error: RunError, why: &str) -> Result<bool, RunError> {
-        self.state.settle(why);
+        self.state.close_turn(why);
         self.stopped = Some(error.clone());
         Err(error)
     }
 
     /// Tells whoever follows that the run is done, if it is.
-    fn tell_finished(&mut self) {
+    fn emit_finished(&mut self) {
         if let Some(finished) = self.following.then(|| self.finished()).flatten() {
             self.events.push_back(RunEvent::Finished(Box::new(finished)));
         }
     }
 
     /// Tells whoever follows.
-    pub(super) fn tell(&mut self, event: impl FnOnce() -> RunEvent) {
+    pub(super) fn emit(&mut self, event: impl FnOnce() -> RunEvent) {
         if self.following {
             self.events.push_back(event());
         }
     }
 
     /// When the run must end, and by which limit.
-    fn late(&self) -> Option<(Instant, Limit)> {
+    fn deadline(&self) -> Option<(Instant, Limit)> {
         let most = self.limits.duration?;
         let left = most.saturating_sub(self.state.spent.earlier);
         // Longer than time can be told is no bound.
@@ -254,18 +254,18 @@ impl Run {
 }
 
 /// Why a run ends whose model repeats itself.
-pub(super) fn stuck(error: TooOften) -> RunError {
+pub(super) fn stuck(error: RepeatedFailure) -> RunError {
     RunError::Stuck { tool: error.tool, times: error.times }
 }
 
 /// Waits, unless the run is cancelled or its time is over.
 async fn interruptible<T>(
     session: &Session,
-    late: Option<(Instant, Limit)>,
+    deadline: Option<(Instant, Limit)>,
     work: impl Future<Output = T>,
 ) -> Result<T, Interrupt> {
     let over = async {
-        match late {
+        match deadline {
             Some((instant, limit)) => {
                 sleep_until(instant).await;
                 limit
@@ -277,6 +277,6 @@ async fn interruptible<T>(
         biased;
         done = work => Ok(done),
         () = session.cancel.cancelled() => Err(Interrupt::Cancelled),
-        limit = over => Err(Interrupt::Late(limit)),
+        limit = over => Err(Interrupt::Deadline(limit)),
     }
 }
