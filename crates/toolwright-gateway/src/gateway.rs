@@ -9,8 +9,8 @@ use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
-use crate::proxy::keep::Keep;
 use crate::proxy::pending_turns::PendingTurns;
+use crate::proxy::reasoning_cache::ReasoningCache;
 use crate::proxy::responses::ResponseStore;
 use crate::proxy::route::{AliasRoute, Routes};
 use crate::proxy::saved_runs::SavedRuns;
@@ -27,7 +27,7 @@ const JOURNAL_FILE: &str = "journal.sqlite";
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
     /// Opaque reasoning that clients cannot carry
-    pub keep: Arc<Keep>,
+    pub reasoning_cache: Arc<ReasoningCache>,
     /// Turns that clients did not see
     pub pending_turns: Arc<PendingTurns>,
     /// Runs of tools, for retries
@@ -62,18 +62,19 @@ impl Gateway {
         let live = RwLock::new(Arc::new(live));
         let responses =
             Arc::new(ResponseStore::new(Arc::new(ExpiringStore::in_memory()), config.responses));
-        let (keep, pending_turns, runs) = (Arc::default(), Arc::default(), Arc::default());
-        Ok(Gateway { live, keep, pending_turns, runs, responses, telemetry })
+        let (reasoning_cache, pending_turns, runs) =
+            (Arc::default(), Arc::default(), Arc::default());
+        Ok(Gateway { live, reasoning_cache, pending_turns, runs, responses, telemetry })
     }
 
     /// With stored responses, reasoning and runs in the data folder, which exists.
     pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
         let store = Arc::new(ExpiringStore::open(config.data.join(STORE_FILE))?);
-        let keep = Arc::new(Keep::default().with_store(Arc::clone(&store)));
+        let reasoning_cache = Arc::new(ReasoningCache::default().with_store(Arc::clone(&store)));
         let journal = SqliteJournal::open(config.data.join(JOURNAL_FILE))?;
         let runs = Arc::new(SavedRuns::in_files(Arc::clone(&store), journal));
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        Ok(Gateway { keep, runs, responses, ..self })
+        Ok(Gateway { reasoning_cache, runs, responses, ..self })
     }
 
     /// By another configuration from now on. Requests under way go on as they began, and an upstream

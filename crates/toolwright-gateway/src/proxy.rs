@@ -26,7 +26,7 @@
 //! | [`effects`] | effects of tools, for a reply that fails after them |
 //! | [`pending_turns`] | turns of a run that the client did not see |
 //! | [`responses`] | stored responses of the Responses API |
-//! | [`keep`] | opaque reasoning that the client cannot carry |
+//! | [`reasoning_cache`] | opaque reasoning that the client cannot carry |
 //! | [`weight`] | the memory that a document takes |
 //! | [`finalizer`] | the end of an exchange |
 //! | [`fault`] | a failure in the client's own dialect |
@@ -43,12 +43,12 @@ pub mod finalizer;
 pub mod headers;
 pub mod identity;
 pub mod inbound;
-pub mod keep;
 pub mod models;
 mod named;
 pub mod passthrough;
 pub mod pending_turns;
 pub mod prepare;
+pub mod reasoning_cache;
 pub mod responses;
 pub mod route;
 pub mod run_view;

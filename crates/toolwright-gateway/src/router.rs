@@ -91,7 +91,7 @@ impl Router {
         match self.ask(found, endpoint, request, recorder.id(), &live.routes, &mut share).await {
             Ok((inbound, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
-                let keep = Arc::clone(&self.gateway.keep);
+                let keep = Arc::clone(&self.gateway.reasoning_cache);
                 recorder.set_reservation(reservation);
                 let finalizer = Finalizer::new(recorder, Arc::clone(&inbound.client), keep, share);
                 let exchange = Exchange::new(inbound, routes, finalizer, busy);

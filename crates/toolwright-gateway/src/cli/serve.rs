@@ -101,7 +101,7 @@ impl Serve {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
-        let loaded = gateway.keep.load(Instant::now()).await;
+        let loaded = gateway.reasoning_cache.load(Instant::now()).await;
         loaded.map_err(|error| Failure::failed(error.to_string()))?;
         tokio::spawn(gateway.telemetry.records().clone().watch());
         let reported = gateway.runs.report_unfinished().await;

@@ -253,7 +253,7 @@ impl Exchange {
         }
         let request = self.read()?;
         let options = Options { changed: self.inbound.state.edited, ..Options::default() };
-        let keep = self.finalizer.keep();
+        let keep = self.finalizer.reasoning_cache();
         let prepared =
             prepare::translated(&self.inbound, request, remote, candidate, keep, options)?;
         self.room(prepared.weight()).await?;

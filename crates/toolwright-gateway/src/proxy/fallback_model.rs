@@ -29,8 +29,8 @@ use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 use super::collect;
 use super::fallback::Fallback;
 use super::inbound::InboundRequest;
-use super::keep::Keep;
 use super::prepare::{self, Way};
+use super::reasoning_cache::ReasoningCache;
 use super::route::{Candidate, Place};
 use super::send::{self, Failure};
 use super::whole;
@@ -41,7 +41,7 @@ use crate::telemetry::RunRecord;
 pub struct FallbackModel {
     inbound: Arc<InboundRequest>,
     candidates: Vec<Candidate>,
-    keep: Arc<Keep>,
+    keep: Arc<ReasoningCache>,
     run_record: RunRecord,
     /// Memory for replies, all of which are held until the run ends
     share: Mutex<Share>,
@@ -56,7 +56,7 @@ impl FallbackModel {
     pub fn new(
         inbound: Arc<InboundRequest>,
         candidates: Vec<Candidate>,
-        keep: Arc<Keep>,
+        keep: Arc<ReasoningCache>,
         run_record: RunRecord,
         share: Share,
     ) -> FallbackModel {

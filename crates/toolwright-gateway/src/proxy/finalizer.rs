@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::keep::Keep;
+use super::reasoning_cache::ReasoningCache;
 use super::responses::capture::Capture;
 use crate::http::Share;
 use crate::key::Client;
@@ -20,7 +20,7 @@ pub struct Finalizer {
     /// Stores the answer, if the client may refer to it later
     pub capture: Option<Capture>,
     client: Arc<Client>,
-    keep: Arc<Keep>,
+    reasoning_cache: Arc<ReasoningCache>,
 }
 
 impl Finalizer {
@@ -28,21 +28,21 @@ impl Finalizer {
     pub fn new(
         recorder: ExchangeRecorder,
         client: Arc<Client>,
-        keep: Arc<Keep>,
+        reasoning_cache: Arc<ReasoningCache>,
         share: Share,
     ) -> Finalizer {
-        Finalizer { recorder, share, capture: None, client, keep }
+        Finalizer { recorder, share, capture: None, client, reasoning_cache }
     }
 
-    /// Where opaque reasoning is kept.
-    pub fn keep(&self) -> &Arc<Keep> {
-        &self.keep
+    /// The cache of opaque reasoning.
+    pub fn reasoning_cache(&self) -> &Arc<ReasoningCache> {
+        &self.reasoning_cache
     }
 
     /// Ends the exchange: the reply is complete.
     pub fn done(mut self) {
         if let Some(cached) = self.recorder.take_cached_reasoning() {
-            self.keep.remember(self.client.name(), cached, Instant::now());
+            self.reasoning_cache.remember(self.client.name(), cached, Instant::now());
         }
         self.recorder.complete();
     }

@@ -16,7 +16,7 @@ use toolwright_core::{Fault, FaultClass, Request};
 use super::endpoint::Endpoint;
 use super::headers;
 use super::inbound::{InboundRequest, Reading};
-use super::keep::Keep;
+use super::reasoning_cache::ReasoningCache;
 use super::route::{Candidate, Place, Routes};
 use super::send::Failure;
 use super::weight::{UNWEIGHED_BYTES, weight_at_most};
@@ -129,7 +129,7 @@ pub fn translated(
     mut request: Request,
     remote: &Remote,
     candidate: &Candidate,
-    keep: &Keep,
+    keep: &ReasoningCache,
     options: Options,
 ) -> Result<Prepared, Box<Failure>> {
     let client = inbound.endpoint.codec;

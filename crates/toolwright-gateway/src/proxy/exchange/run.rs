@@ -73,7 +73,8 @@ impl Exchange {
     ) -> Result<(Box<ToolRun>, ReplyContext), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.inbound, &request);
-        let (inbound, keep) = (Arc::clone(&self.inbound), Arc::clone(self.finalizer.keep()));
+        let (inbound, keep) =
+            (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
         let share = self.finalizer.share.beside();
         let job = Job {
             id: self.finalizer.recorder.id(),

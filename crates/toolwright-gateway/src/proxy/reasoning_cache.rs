@@ -1,4 +1,4 @@
-//! Remembers what clients cannot bring back of their answers: thinking and its signatures.
+//! Caches reasoning and signatures that the client's dialect cannot carry, for the client's next request.
 //!
 //! The way back of an exchange leaves here what its report says is to be kept; the way in of the
 //! client's next request looks for it by its calls. Each client has its own. What nobody asked for
@@ -42,7 +42,7 @@ impl Default for Bounds {
 
 /// What is remembered for all clients.
 #[derive(Debug)]
-pub struct Keep {
+pub struct ReasoningCache {
     bounds: Bounds,
     /// How many answers there are, to know at once that there is none
     answers: AtomicUsize,
@@ -60,16 +60,16 @@ struct Store {
     swept: Option<Instant>,
 }
 
-impl Keep {
+impl ReasoningCache {
     /// With nothing in it.
-    pub fn new(bounds: Bounds) -> Keep {
-        Keep { bounds, answers: AtomicUsize::new(0), store: Mutex::default(), disk: None }
+    pub fn new(bounds: Bounds) -> ReasoningCache {
+        ReasoningCache { bounds, answers: AtomicUsize::new(0), store: Mutex::default(), disk: None }
     }
 
     /// With a store in which it survives a restart.
     #[must_use]
-    pub fn with_store(self, disk: Arc<ExpiringStore>) -> Keep {
-        Keep { disk: Some(disk), ..self }
+    pub fn with_store(self, disk: Arc<ExpiringStore>) -> ReasoningCache {
+        ReasoningCache { disk: Some(disk), ..self }
     }
 
     /// Reads what an earlier process has stored. What this version cannot read is left out.
@@ -175,9 +175,9 @@ impl Keep {
     }
 }
 
-impl Default for Keep {
-    fn default() -> Keep {
-        Keep::new(Bounds::default())
+impl Default for ReasoningCache {
+    fn default() -> ReasoningCache {
+        ReasoningCache::new(Bounds::default())
     }
 }
 

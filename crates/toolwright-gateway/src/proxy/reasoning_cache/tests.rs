@@ -9,7 +9,7 @@ use toolwright_core::reasoning_cache::CachedReasoning;
 use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{Arguments, Call, Json, Message, Request, Role, object};
 
-use super::{Bounds, Keep};
+use super::{Bounds, ReasoningCache};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,13 +32,13 @@ fn kept(id: &str, signature: &str) -> Arc<CachedReasoning> {
     translator.response(WireReply::ok(Json::Object(body))).unwrap().report.cached_reasoning.unwrap()
 }
 
-fn has(keep: &Keep, client: &str, id: &str, now: Instant) -> bool {
+fn has(keep: &ReasoningCache, client: &str, id: &str, now: Instant) -> bool {
     keep.find(client, &call(id), now).is_some()
 }
 
 #[test]
 fn case_07_a_client_finds_its_own_and_nobody_elses() {
-    let (keep, now) = (Keep::default(), Instant::now());
+    let (keep, now) = (ReasoningCache::default(), Instant::now());
     assert!(keep.is_empty() && !has(&keep, "alice", "a", now));
     keep.remember("alice", kept("a", "AA=="), now);
     assert!(has(&keep, "alice", "a", now));
@@ -49,7 +49,7 @@ fn case_07_a_client_finds_its_own_and_nobody_elses() {
 
 #[test]
 fn case_07_a_request_gets_back_what_its_client_left() {
-    let (keep, now) = (Keep::default(), Instant::now());
+    let (keep, now) = (ReasoningCache::default(), Instant::now());
     keep.remember("alice", kept("a", "AA=="), now);
     let (from, to) = (Dialect::OpenaiChat.codec().unwrap(), Dialect::Anthropic.codec().unwrap());
     let options = Options::default();
@@ -69,7 +69,7 @@ fn case_07_a_request_gets_back_what_its_client_left() {
 
 #[test]
 fn a_later_answer_replaces_an_earlier_one_of_the_same_call() {
-    let (keep, now) = (Keep::default(), Instant::now());
+    let (keep, now) = (ReasoningCache::default(), Instant::now());
     keep.remember("alice", kept("a", "AA=="), now);
     let bytes = keep.bytes();
     let later = kept("a", "BB==");
@@ -81,7 +81,7 @@ fn a_later_answer_replaces_an_earlier_one_of_the_same_call() {
 #[test]
 fn what_nobody_asks_for_is_forgotten() {
     let bounds = Bounds { age: 80 * SECOND, ..Bounds::default() };
-    let (keep, start) = (Keep::new(bounds), Instant::now());
+    let (keep, start) = (ReasoningCache::new(bounds), Instant::now());
     keep.remember("alice", kept("a", "AA=="), start);
     keep.remember("alice", kept("b", "AA=="), start);
     assert!(has(&keep, "alice", "a", start + 60 * SECOND));
@@ -98,7 +98,7 @@ fn what_nobody_asks_for_is_forgotten() {
 #[test]
 fn the_number_of_answers_is_bounded() {
     let bounds = Bounds { answers: 3, ..Bounds::default() };
-    let (keep, now) = (Keep::new(bounds), Instant::now());
+    let (keep, now) = (ReasoningCache::new(bounds), Instant::now());
     for id in ["a", "b", "c"] {
         keep.remember("alice", kept(id, "AA=="), now);
     }
@@ -113,7 +113,7 @@ fn the_number_of_answers_is_bounded() {
 #[test]
 fn bytes_are_bounded_and_the_greediest_pays() {
     let bounds = Bounds { bytes: 20_000, ..Bounds::default() };
-    let (keep, now) = (Keep::new(bounds), Instant::now());
+    let (keep, now) = (ReasoningCache::new(bounds), Instant::now());
     keep.remember("bob", kept("b", "AA=="), now);
     for id in 0..10_000 {
         keep.remember("alice", kept(&format!("a{id}"), &"A".repeat(1000)), now);
@@ -129,7 +129,8 @@ fn bytes_are_bounded_and_the_greediest_pays() {
 
 #[test]
 fn many_threads_remember_and_find() {
-    let (keep, now) = (Keep::new(Bounds { answers: 50, ..Bounds::default() }), Instant::now());
+    let (keep, now) =
+        (ReasoningCache::new(Bounds { answers: 50, ..Bounds::default() }), Instant::now());
     std::thread::scope(|scope| {
         for client in ["alice", "bob", "carol"] {
             let keep = &keep;
@@ -147,7 +148,7 @@ fn many_threads_remember_and_find() {
 
 #[test]
 fn an_id_that_one_answer_has_finds_a_call_whatever_its_arguments() {
-    let (keep, now) = (Keep::default(), Instant::now());
+    let (keep, now) = (ReasoningCache::default(), Instant::now());
     let id = "toolu_01A09q90qw90lq";
     keep.remember("alice", kept(id, "AA=="), now);
     let normalised = Call { arguments: Arguments::none(), ..call(id) };
@@ -165,11 +166,11 @@ async fn what_is_kept_is_read_from_the_store_as_it_was() {
     let open = || Arc::new(ExpiringStore::open(folder.path().join("store.sqlite")).unwrap());
     let now = Instant::now();
     let (first, second) = (kept("a", "AA=="), kept("b", "BB=="));
-    let before = Keep::default().with_store(open());
+    let before = ReasoningCache::default().with_store(open());
     before.remember("alice", Arc::clone(&first), now);
     before.remember("bob", Arc::clone(&second), now);
     drop(before);
-    let after = Keep::default().with_store(open());
+    let after = ReasoningCache::default().with_store(open());
     after.load(now).await.unwrap();
     assert_eq!(after.find("alice", &call("a"), now), Some(first));
     assert_eq!(after.find("bob", &call("b"), now), Some(second));
