@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     toolwright_gateway::cli::run()
 }
 
-/// Makes the allocator of a gateway return freed memory to the system after ten milliseconds. Its
+/// Makes the allocator of a gateway return freed memory to the system after a millisecond. Its
 /// default is a second, in which a burst of large bodies takes more than twice the memory that they
 /// have; at once, each large request pays for page faults. The allocator reads its options before
 /// `main`, so the process is replaced by one with the option set.
@@ -32,6 +32,6 @@ fn give_memory_back() {
     }
     if let Ok(program) = env::current_exe() {
         // It returns only if it fails. Then the gateway runs as it is.
-        let _failed = Command::new(program).args(arguments).env(OPTION, "10").exec();
+        let _failed = Command::new(program).args(arguments).env(OPTION, "1").exec();
     }
 }
