@@ -54,6 +54,14 @@ pub(crate) fn judge(report: &Report) -> Vec<Goal> {
             }
         }
     }
+    for way in [Way::Pass, Way::Translate] {
+        let p99 = |way| find_paced(report, way).map_or(f64::NAN, |cell| cell.p99);
+        let reached = p99(way) / p99(Way::Bare);
+        if !reached.is_nan() {
+            let what = format!("{}, whole: p99 to bare proxy's, {OPEN_LOAD} a second", way.name());
+            goals.push(Goal { what, unit: "×", most: 5.0, reached });
+        }
+    }
     let memory = |what: &str, most, reached| Goal { what: what.into(), unit: "MB", most, reached };
     if !report.idle.is_nan() {
         goals.push(memory("memory, idle", 40.0, report.idle));
@@ -91,6 +99,17 @@ fn find(report: &Report, way: Way, manner: Manner, clients: usize) -> Figures {
         Some(cell) => Figures { p50: cell.p50, first: cell.first, cost: cell.cost },
         None => Figures { p50: f64::NAN, first: f64::NAN, cost: f64::NAN },
     }
+}
+
+/// Requests a second of the load whose p99 is judged.
+const OPEN_LOAD: u32 = 2000;
+
+fn find_paced(report: &Report, way: Way) -> Option<&Cell> {
+    let case = (Size::Standard, Manner::Whole, Pace::Rate(OPEN_LOAD));
+    report
+        .cells
+        .iter()
+        .find(|cell| cell.way == way && (cell.case.size, cell.case.manner, cell.case.pace) == case)
 }
 
 #[cfg(test)]
