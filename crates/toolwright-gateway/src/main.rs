@@ -14,17 +14,16 @@ fn main() -> ExitCode {
     toolwright_gateway::cli::run()
 }
 
-/// Makes the allocator of a gateway return freed memory to the system after a millisecond. Its
-/// default is a second, in which a burst of large bodies takes more than twice the memory that they
-/// have; at once, each large request pays for page faults. The allocator reads its options before
-/// `main`, so the process is replaced by one with the option set.
+/// Has the allocator of a gateway give memory back to the system at once. By default it waits for a
+/// second, in which a burst of large bodies takes more than twice the memory that they have. The
+/// allocator reads its options before `main`, so the process is replaced by one with the option set.
 #[cfg(unix)]
 fn give_memory_back() {
     use std::env;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    const OPTION: &str = "MIMALLOC_PURGE_DELAY";
+    const OPTION: &str = "MIMALLOC_ARENA_PURGE_MULT";
     let mut arguments = env::args_os().skip(1).peekable();
     let is_gateway = arguments.peek().is_some_and(|command| command == "serve");
     if !is_gateway || env::var_os(OPTION).is_some() {
@@ -32,6 +31,6 @@ fn give_memory_back() {
     }
     if let Ok(program) = env::current_exe() {
         // It returns only if it fails. Then the gateway runs as it is.
-        let _failed = Command::new(program).args(arguments).env(OPTION, "1").exec();
+        let _failed = Command::new(program).args(arguments).env(OPTION, "0").exec();
     }
 }
