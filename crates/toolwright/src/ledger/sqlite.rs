@@ -4,8 +4,8 @@
 //! that are not written yet, which the next [`SqliteLedger::gaps`] show; [`SqliteLedger::flush`]
 //! waits until all are written, and a ledger that is dropped writes the rest. If the file cannot be
 //! written ([`SqliteLedger::failure`]), entries stay in memory and are tried again with the next
-//! one. When too many wait, [`room`](Ledger::room) makes new calls wait, or entries are dropped and
-//! counted: see [`Overflow`].
+//! one. When too many wait, [`backpressure`](Ledger::backpressure) makes new calls wait, or entries
+//! are dropped and counted: see [`Overflow`].
 
 mod file;
 mod health;
@@ -42,7 +42,7 @@ pub struct SqliteLedger {
 /// What happens when more entries wait for the disk than may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
-    /// New calls wait for [`room`](Ledger::room)
+    /// New calls wait for [`backpressure`](Ledger::backpressure)
     #[default]
     Wait,
     /// New entries are dropped and counted, and the ledger has a [`Gap`] once it can be written
