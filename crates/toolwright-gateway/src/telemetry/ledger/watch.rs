@@ -16,6 +16,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// its place, each second.
 pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
     let kept_at = ledger.path().with_extension("head");
+    // A gateway that was killed may have left it.
+    drop(std::fs::remove_file(unfinished(&kept_at)));
     let mut kept = read(&kept_at);
     start(&ledger, kept).await;
     let ledger = Arc::downgrade(&ledger);
@@ -24,9 +26,8 @@ pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
         let Some(ledger) = ledger.upgrade() else { return };
         // A failure is logged by the ledger's observer.
         let Ok(head) = ledger.head().await else { continue };
-        if kept != Some(head) {
+        if kept != Some(head) && keep(kept_at.clone(), head).await {
             kept = Some(head);
-            keep(kept_at.clone(), head).await;
         }
     }
 }
@@ -54,12 +55,38 @@ fn read(path: &Path) -> Option<Head> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Writes the end of the chain in one step.
-async fn keep(path: PathBuf, head: Head) {
+/// Where the end of the chain is written before it replaces the one that is kept.
+fn unfinished(path: &Path) -> PathBuf {
+    path.with_extension("head.new")
+}
+
+/// Writes the end of the chain in one step. Returns whether it is kept; if not, nothing is left behind.
+async fn keep(path: PathBuf, head: Head) -> bool {
     let write = move || {
-        let half = path.with_extension("head.new");
-        std::fs::write(&half, format!("{head}\n")).and_then(|()| std::fs::rename(&half, &path))
+        let half = unfinished(&path);
+        let written = std::fs::write(&half, format!("{head}\n"));
+        let kept = written.and_then(|()| std::fs::rename(&half, &path)).is_ok();
+        if !kept {
+            drop(std::fs::remove_file(&half));
+        }
+        kept
     };
-    // What cannot be kept now is kept a second later.
-    drop(tokio::task::spawn_blocking(write).await);
+    tokio::task::spawn_blocking(write).await.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_that_cannot_be_kept_leaves_no_file_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.head");
+        std::fs::create_dir(&path).unwrap();
+        assert!(!keep(path.clone(), Head::start()).await);
+        assert!(!unfinished(&path).exists());
+        std::fs::remove_dir(&path).unwrap();
+        assert!(keep(path.clone(), Head::start()).await);
+        assert_eq!(read(&path), Some(Head::start()));
+    }
 }
