@@ -28,7 +28,7 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// Maximum time that a client may not read its reply
     pub write_timeout: Duration,
-    /// Maximum time for requests under way after the gateway is told to stop
+    /// Maximum time for requests under way after the gateway receives a signal to stop
     pub drain: Duration,
 }
 

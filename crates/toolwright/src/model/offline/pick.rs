@@ -114,7 +114,7 @@ impl<'a> Index<'a> {
     ) -> Picked<'a> {
         let clause = &unquoted(clause, pieces);
         let mut spoken = words(clause);
-        // Whoever names a path speaks of a file.
+        // A path in the text means a file.
         let path = pieces.iter().any(|piece| piece.kind == Kind::Path);
         let implied = path && !spoken.iter().any(|word| word == "file");
         if implied {

@@ -87,8 +87,8 @@ impl ClientCredential {
         ClientCredential { form: name, token: key.into() }
     }
 
-    /// Finds the credential in request headers. A signature is none, because it is valid only for the
-    /// host that the client called.
+    /// Finds the credential in request headers. A signature does not count, because it is valid
+    /// only for the host that the client called.
     pub fn from_headers(headers: &HeaderMap) -> Option<ClientCredential> {
         for name in [X_API_KEY, X_GOOG_API_KEY, API_KEY] {
             if let Some(key) = headers.get(&name).and_then(|value| value.to_str().ok()) {
