@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
 use toolwright_core::Response;
-use toolwright_core::dialect::{ReplyContext, ChatCodec, WireReply};
+use toolwright_core::dialect::{ChatCodec, ReplyContext, WireReply};
 use toolwright_core::event::{self, join, split};
 use toolwright_core::translate::{Options, Translator};
 use toolwright_fuzz::{input, law, vary};

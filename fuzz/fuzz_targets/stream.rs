@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
 use toolwright_core::Arguments;
-use toolwright_core::dialect::{ReplyContext, ChatCodec, Target};
+use toolwright_core::dialect::{ChatCodec, ReplyContext, Target};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Event, law};
