@@ -210,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done, the count of bytes is that of the entries, and each has one place.
+        /// After any sequence of operations, the byte count equals that of the entries, and each
+        /// entry has one position.
         #[test]
         fn counts_and_order_agree_with_the_entries(
             steps in proptest::collection::vec((0_u8..5, 0_u8..6, 0_usize..50, 0_u32..20), 0..60)

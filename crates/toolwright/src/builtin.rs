@@ -1,7 +1,7 @@
-//! Tools to start with: files within a root, git, and tables that no model sees.
+//! Built-in tools: files within a root, git, and tables whose cells the model does not see.
 //!
-//! They are tools like any other, made with `#[tool]`, and examples of how to write one: the root
-//! is context, results are bounded, and an error tells the model what to do.
+//! They are defined with `#[tool]` like any other tool and serve as examples: the root is context,
+//! results are bounded, and an error message says how to correct the call.
 
 pub mod csv;
 pub mod data;
@@ -15,7 +15,8 @@ pub use table::{Table, TableError};
 
 use crate::handler::Handler;
 
-/// All of them for a root. Tables pass behind handles, so the toolbox needs a handle store.
+/// Returns all built-in tools for a root. Tables are passed as handles, so the toolbox needs a
+/// handle store.
 pub fn handlers(root: Root) -> Vec<Handler> {
     let rooted = [
         files::list_files::handler(),

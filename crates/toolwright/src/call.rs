@@ -1,5 +1,5 @@
-//! What describes a call: who may make it, what a person is asked, how it ended, and the journal of
-//! its effects. A [`Toolbox`](crate::Toolbox) makes calls.
+//! Types that describe a call: policy, approval, result, and the journal of effects. A
+//! [`Toolbox`](crate::Toolbox) runs calls.
 
 pub mod approval;
 mod canonical;

@@ -1,6 +1,7 @@
-//! Values that tools work with and no model sees: at most one of each type, shared by a run.
+//! Values that tools use and models do not see: at most one of each type, shared by the calls of a
+//! run.
 //!
-//! A tool that takes `&T` reads beside others; one that takes `&mut T` waits until it is alone.
+//! Tools that take `&T` run concurrently; a tool that takes `&mut T` has exclusive access.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -30,19 +31,19 @@ pub struct Need {
 }
 
 impl Need {
-    /// The need for a type, to read it.
+    /// Requires shared access to a value of this type.
     pub fn of<T: Any + Send + Sync>() -> Need {
         Need { id: TypeId::of::<T>(), name: type_name::<T>(), exclusive: false }
     }
 
-    /// To change it as well: of the calls of one turn that share it, each waits for those before it.
+    /// Requires exclusive access. Calls of one turn that need the value run one after another.
     #[must_use]
     pub fn exclusive(mut self) -> Need {
         self.exclusive = true;
         self
     }
 
-    /// Whether two calls cannot have what they need at the same time.
+    /// Whether two calls cannot run concurrently because of this need.
     pub(crate) fn excludes(&self, other: &Need) -> bool {
         self.id == other.id && (self.exclusive || other.exclusive)
     }
@@ -53,18 +54,18 @@ impl Need {
     }
 }
 
-/// A tool asked for a type that the context does not have.
+/// The context has no value of a type that a tool needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the context has no value of type {0}; add one with Context::with")]
 pub struct MissingContext(pub &'static str);
 
 impl Context {
-    /// Nothing.
+    /// Creates an empty context.
     pub fn new() -> Context {
         Context::default()
     }
 
-    /// With a value; one of the same type is replaced.
+    /// Adds a value; it replaces a value of the same type.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Context {
         let slot = Slot { name: type_name::<T>(), value: Arc::new(Arc::new(RwLock::new(value))) };
@@ -72,7 +73,7 @@ impl Context {
         self
     }
 
-    /// Adds the values of another context, which go before those of the same types here.
+    /// Adds the values of another context, which replace values of the same types.
     pub(crate) fn extend(&mut self, other: &Context) {
         if !other.values.is_empty() {
             let values = other.values.iter().map(|(id, slot)| (*id, slot.clone()));
@@ -80,26 +81,26 @@ impl Context {
         }
     }
 
-    /// Whether a tool's need is met.
+    /// Whether the context has a value for a need.
     pub fn meets(&self, need: &Need) -> bool {
         self.values.contains_key(&need.id)
     }
 
-    /// The value of a type, to read, as soon as nobody writes it.
+    /// Locks the value of a type for shared access. Waits while it is locked exclusively.
     pub async fn read<T: Any + Send + Sync>(
         &self,
     ) -> Result<OwnedRwLockReadGuard<T>, MissingContext> {
         Ok(self.lock::<T>()?.read_owned().await)
     }
 
-    /// The value of a type, to change, as soon as nobody else has it.
+    /// Locks the value of a type for exclusive access. Waits while it is locked.
     pub async fn write<T: Any + Send + Sync>(
         &self,
     ) -> Result<OwnedRwLockWriteGuard<T>, MissingContext> {
         Ok(self.lock::<T>()?.write_owned().await)
     }
 
-    /// The lock of a type.
+    /// Returns the lock of the value of a type.
     pub fn lock<T: Any + Send + Sync>(&self) -> Result<Arc<RwLock<T>>, MissingContext> {
         self.values
             .get(&TypeId::of::<T>())

@@ -1,8 +1,8 @@
-//! Definitions from Rust types: what a model sees of a tool whose parameters have types.
+//! Tool definitions from Rust types.
 //!
-//! A [`Parameter`] is a name with a type, a [`Definition`] gathers parameters into a [`Tool`]. The
-//! schemas come from `schemars` and are then put into a form that models and vendors read well
-//! (`tidy`). `#[tool]` writes all this by itself.
+//! A [`Parameter`] is a name with a type; a [`Definition`] combines parameters into a [`Tool`]. The
+//! schemas come from `schemars` and are then simplified for models and vendors (`tidy`). `#[tool]`
+//! generates calls of this module.
 
 mod missing;
 mod tidy;
@@ -14,14 +14,15 @@ use serde_json::{Map, Value};
 use toolwright_core::json::{Json, Object, SerdeError};
 use toolwright_core::{Tool, ToolKind};
 
-/// The schema of a type as arguments or part of them.
+/// Returns the schema of a type that is used in arguments.
 pub fn schema_of<T: JsonSchema>() -> Json {
     schema(SchemaSettings::draft2020_12().for_deserialize(), |generator| {
         generator.subschema_for::<T>()
     })
 }
 
-/// The schema of a type as a result. Only an object can be one everywhere.
+/// Returns the schema of a result type, if it is an object: other types are not valid output
+/// schemas everywhere.
 pub(crate) fn output_of<T: JsonSchema>() -> Option<Json> {
     let schema = schema(SchemaSettings::draft2020_12().for_serialize(), |generator| {
         generator.subschema_for::<T>()
@@ -36,7 +37,7 @@ fn schema(settings: SchemaSettings, make: impl FnOnce(&mut SchemaGenerator) -> S
     finish(Value::from(schema), generator)
 }
 
-/// Adds the definitions of a generator to the schema that it made, and tidies the whole.
+/// Adds the generator's definitions to a schema and tidies the result.
 fn finish(mut schema: Value, mut generator: SchemaGenerator) -> Json {
     let definitions = generator.take_definitions(true);
     if let (Value::Object(members), false) = (&mut schema, definitions.is_empty()) {
@@ -45,21 +46,21 @@ fn finish(mut schema: Value, mut generator: SchemaGenerator) -> Json {
     Json::from(&tidy::tidy(schema))
 }
 
-/// A parameter: its name, its type, and what is said about it.
+/// A parameter of a tool: name, type, description, default.
 pub struct Parameter<T> {
     name: &'static str,
     description: Option<&'static str>,
     default: Option<(Maker<T>, Writer<T>)>,
-    // Taken when the type is still known to be readable; nothing later has to know it.
+    // Function pointer, so that only [`Parameter::new`] needs the trait bounds
     schema: fn(&mut SchemaGenerator) -> Schema,
     read: fn(&Json) -> Result<T, SerdeError>,
     absent: fn() -> Option<T>,
 }
 
-/// Makes a value.
+/// Creates a default value.
 pub type Maker<T> = fn() -> T;
 
-/// Writes a value, if its type can be written.
+/// Writes a value as JSON, if its type can be serialized.
 pub type Writer<T> = fn(&T) -> Option<Json>;
 
 impl<T> Clone for Parameter<T> {
@@ -70,7 +71,7 @@ impl<T> Clone for Parameter<T> {
 
 impl<T> Copy for Parameter<T> {}
 
-/// A type that a model can fill.
+/// A type that can be an argument of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tool",
     label = "a model cannot fill this",
@@ -83,7 +84,7 @@ pub trait Argument: DeserializeOwned + JsonSchema {}
 impl<T: DeserializeOwned + JsonSchema> Argument for T {}
 
 impl<T> Parameter<T> {
-    /// A parameter with a name.
+    /// Creates a parameter with a name.
     pub fn new(name: &'static str) -> Parameter<T>
     where
         T: Argument,
@@ -98,62 +99,62 @@ impl<T> Parameter<T> {
         }
     }
 
-    /// With a description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: &'static str) -> Parameter<T> {
         self.description = Some(description);
         self
     }
 
-    /// With a default, and the way to write it into the schema.
+    /// Sets the default, and the function that writes it into the schema.
     #[must_use]
     pub fn with_default(mut self, default: Maker<T>, writer: Writer<T>) -> Parameter<T> {
         self.default = Some((default, writer));
         self
     }
 
-    /// With another schema.
+    /// Replaces the schema that the type has.
     #[must_use]
     pub fn with_schema(mut self, schema: fn(&mut SchemaGenerator) -> Schema) -> Parameter<T> {
         self.schema = schema;
         self
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Reads the value of this parameter.
+    /// Reads the value of this parameter from JSON.
     pub fn read(&self, json: &Json) -> Result<T, SerdeError> {
         (self.read)(json)
     }
 
-    /// What it means that the parameter is absent; `None` if it must not be.
+    /// Returns the value of an absent parameter; `None` if the parameter is required.
     pub fn absent(&self) -> Option<T> {
         self.default.map_or_else(self.absent, |(default, _)| Some(default()))
     }
 
-    /// The default as the schema says it, where it can be written.
+    /// Returns the default as JSON, if it can be serialized.
     fn written_default(&self) -> Option<Json> {
         let (default, write) = self.default?;
         write(&default())
     }
 }
 
-/// A tool in the making.
+/// Builds a tool definition from parameters.
 pub struct Definition {
     tool: Tool,
     generator: SchemaGenerator,
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// Kept apart, since they have digits that `schemars` would lose
+    /// Kept separately, because `schemars` would lose digits of numbers
     defaults: Vec<(&'static str, Json)>,
     hints: Object,
 }
 
 impl Definition {
-    /// A tool with a name, without parameters.
+    /// Creates a definition without parameters.
     pub fn new(name: impl Into<String>) -> Definition {
         Definition {
             tool: Tool { name: name.into(), ..Tool::default() },
@@ -165,35 +166,35 @@ impl Definition {
         }
     }
 
-    /// With a description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Definition {
         self.tool.description = Some(description.into());
         self
     }
 
-    /// With a name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Definition {
         self.tool.title = Some(title.into());
         self
     }
 
-    /// With a hint about its behaviour that is true, in MCP's words.
+    /// Sets a boolean hint, named as in MCP, to true.
     #[must_use]
     pub fn with_hint(mut self, hint: &'static str) -> Definition {
         self.hints.insert(hint, true);
         self
     }
 
-    /// With a schema of its results, if there is one.
+    /// Sets the schema of the results.
     #[must_use]
     pub fn with_output(mut self, schema: Option<Json>) -> Definition {
         self.tool.output = schema;
         self
     }
 
-    /// With a further parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn with<T>(mut self, parameter: &Parameter<T>) -> Definition {
         let mut schema = (parameter.schema)(&mut self.generator);
@@ -210,7 +211,7 @@ impl Definition {
         self
     }
 
-    /// The tool.
+    /// Builds the tool.
     pub fn finish(self) -> Tool {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());

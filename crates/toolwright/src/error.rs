@@ -2,34 +2,34 @@
 
 use std::fmt;
 
-/// Why a tool's own function did not succeed. Any error becomes one by `?`.
+/// The error of a tool. Any error converts to it with `?`.
 ///
-/// Like other catch-all errors it is no [`std::error::Error`] itself, or every error could not be
-/// converted into it.
+/// It does not implement [`std::error::Error`], because that would rule out the conversion from
+/// every error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ToolError {
-    /// What went wrong, for the model
+    /// The message for the model
     pub message: String,
-    /// The kind in one word, such as the name of the error's type
+    /// The kind of error in one word, such as the name of the error type
     pub kind: String,
-    /// Whether the same call may succeed later, nothing having been done
+    /// Whether the same call may succeed later, because it had no effect
     pub retryable: bool,
 }
 
 impl ToolError {
-    /// An error with a message.
+    /// Creates an error with a message.
     pub fn new(message: impl Into<String>) -> ToolError {
         ToolError { message: message.into(), kind: "ToolError".to_owned(), retryable: false }
     }
 
-    /// With a kind.
+    /// Sets the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: impl Into<String>) -> ToolError {
         self.kind = kind.into();
         self
     }
 
-    /// That may not happen again: nothing was done, and the call may be repeated.
+    /// Marks the error as transient: the call had no effect and may be repeated.
     #[must_use]
     pub fn retryable(mut self) -> ToolError {
         self.retryable = true;
@@ -58,34 +58,34 @@ impl fmt::Debug for ToolError {
     }
 }
 
-/// Why a call has no result, in words for the model.
+/// Why a call has no result, as a message for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct CallError {
-    /// What kind of failure
+    /// The kind of failure
     pub kind: CallErrorKind,
-    /// What the model reads: what happened, what is accepted, what to do
+    /// The text that the model reads: what happened, what is accepted, and the remedy
     pub text: String,
-    /// The tool's own word for it, where it is a tool's
+    /// The tool's own name of the error, if a tool returned it
     pub tool_kind: Option<String>,
     /// Whether the same call may succeed later
     pub retryable: bool,
 }
 
 impl CallError {
-    /// An error of a kind.
+    /// Creates an error.
     pub fn new(kind: CallErrorKind, text: impl Into<String>) -> CallError {
         CallError { kind, text: text.into(), tool_kind: None, retryable: false }
     }
 
-    /// That may not happen again.
+    /// Marks the error as transient.
     #[must_use]
     pub fn retryable(mut self) -> CallError {
         self.retryable = true;
         self
     }
 
-    /// The word for `error_type`: the tool's own if it has one.
+    /// Returns the value of `error_type`: the tool's own name of the error, or else the kind.
     pub fn error_type(&self) -> &str {
         self.tool_kind.as_deref().unwrap_or(self.kind.as_str())
     }
@@ -102,7 +102,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &[CallErrorKind] = &[$(CallErrorKind::$name),*];
 
-            /// The name in envelopes, ledgers and logs.
+            /// Returns the name in envelopes, ledgers and logs.
             pub fn as_str(self) -> &'static str {
                 match self { $(CallErrorKind::$name => $word,)* }
             }

@@ -1,11 +1,11 @@
-//! References that stand for data: the model passes the reference, the tool gets the value.
+//! References to stored data: the model passes the reference, and the tool receives the value.
 //!
-//! A handle is written `tw:` and 32 hexadecimal digits, with a JSON Pointer after `#` for a piece
-//! of the value. It belongs to a tenant and a run, cannot be guessed, and expires.
+//! A handle is written as `tw:` and 32 hexadecimal digits, with an optional JSON Pointer to a part
+//! of the value after `#`. It belongs to a tenant and a run, cannot be guessed, and expires.
 //!
 //! ```text
 //! a result  → budget → keep → preview → the model
-//! the model → (admit: its schema says so) → resolve → coerce → check → the tool
+//! the model → (admit: the schema allows handles) → resolve → coerce → check → the tool
 //! ```
 
 mod admit;
@@ -33,20 +33,20 @@ use toolwright_core::json::Key;
 
 use crate::output::Blob;
 
-/// The name of a kept value.
+/// Identifies a stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HandleId(u128);
 
-/// A kept value, whole or a piece of it.
+/// A reference to a stored value or to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// Which value
+    /// The stored value
     pub id: HandleId,
-    /// JSON Pointer into it; empty for the whole
+    /// JSON Pointer into the value; empty for all of it
     pub pointer: String,
 }
 
-/// What a handle stands for.
+/// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
     /// A JSON value
@@ -55,7 +55,7 @@ pub enum Kept {
     Bytes(Blob),
 }
 
-/// To whom a handle belongs.
+/// The owner of a handle.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// The tenant
@@ -70,7 +70,7 @@ impl Kept {
         Kept::Json(Arc::new(value.into()))
     }
 
-    /// About how many bytes of memory this takes.
+    /// Returns the approximate size in memory, in bytes.
     pub fn weight(&self) -> usize {
         match self {
             Kept::Json(value) => weight(value),
@@ -79,7 +79,7 @@ impl Kept {
     }
 }
 
-/// About how many bytes of memory a value takes.
+/// Returns the approximate size of a value in memory, in bytes.
 fn weight(value: &Json) -> usize {
     size_of::<Json>()
         + match value {
@@ -94,7 +94,7 @@ fn weight(value: &Json) -> usize {
 }
 
 impl HandleId {
-    /// An id by its number, which must be random.
+    /// Creates an id from a number, which must be random.
     pub const fn from_random(number: u128) -> HandleId {
         HandleId(number)
     }
@@ -115,7 +115,7 @@ impl fmt::Display for Handle {
     }
 }
 
-/// The text is no handle.
+/// The text is not a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a handle: one is tw: and 32 hexadecimal digits, and perhaps # and a JSON Pointer")]
 pub struct NotAHandle;
@@ -135,44 +135,45 @@ impl FromStr for Handle {
     }
 }
 
-/// Why a handle has no value for whoever asks. All that a stranger learns is that it is not theirs
-/// to use: a forged handle and somebody else's look the same.
+/// Why a handle cannot be resolved. A forged handle and a handle of another owner give the same
+/// error, so that handles cannot be probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HandleError {
-    /// There is none of this name, or it belongs to somebody else
+    /// The handle does not exist or belongs to another owner
     #[error("no such handle")]
     Unknown,
-    /// It was there, and is not any more: its time was over, or room was needed
+    /// The value has expired or was evicted
     #[error("the handle has expired")]
     Expired,
-    /// The value has nothing at the pointer
+    /// The pointer leads to nothing in the value
     #[error("the value has nothing at this pointer")]
     NoSuchPiece,
-    /// The value is bytes, which have no pieces and fit only where base64 or a handle is asked for
+    /// The value is bytes, which have no parts and are valid only where base64 or a handle is
+    /// expected
     #[error("the value is not JSON")]
     NotJson,
-    /// The values that one call asks for are too large together
+    /// The values of one call are too large together
     #[error("too much data for one call")]
     TooLarge,
 }
 
-/// Why a value was not kept.
+/// Why a value was not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotKept {
-    /// It is more than the store may hold, or may hold beside what others have there
+    /// The value exceeds the capacity that the store has left for this tenant
     #[error("the handle store has no room for the value")]
     NoRoom,
-    /// The store could not do it
+    /// The store failed
     #[error("handle store: {0}")]
     Failed(String),
 }
 
-/// Where values are kept. Bounded in size; old ones make room for new ones.
+/// Stores values behind handles. Its size is bounded; the oldest values are evicted first.
 pub trait HandleStore: Send + Sync + 'static {
-    /// Keeps a value and gives its name.
+    /// Stores a value and returns its id.
     fn keep(&self, owner: &Owner, value: Kept) -> Result<HandleId, NotKept>;
 
-    /// The value for its owner. Whoever does not own it learns what they would learn of a handle
-    /// that never was.
+    /// Returns the value if it belongs to the owner. For any other owner the result is the same as
+    /// for a handle that does not exist.
     fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError>;
 }

@@ -1,4 +1,4 @@
-//! A tool with what runs it.
+//! A tool with the function that runs it.
 
 use std::any::Any;
 use std::fmt;
@@ -17,12 +17,12 @@ use crate::output::Output;
 use crate::session::Scope;
 use crate::settings::{Effect, Envelope, Fill, Retry, Settings};
 
-/// What a running tool ends with.
+/// The result of running a tool.
 pub type Ended = Result<Output, ToolError>;
 
 type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
 
-/// A tool with what runs it.
+/// A tool with the function that runs it.
 #[derive(Clone)]
 pub struct Handler {
     tool: Arc<Tool>,
@@ -32,17 +32,18 @@ pub struct Handler {
     settings: Settings,
 }
 
-/// How a tool runs.
+/// The function of a tool.
 #[derive(Clone)]
 enum Body {
-    /// As a task
+    /// Runs as a task
     Async(Arc<dyn Fn(Scope, Object) -> Running + Send + Sync>),
-    /// On a thread of its own, where it may block
+    /// Runs on a blocking thread
     Blocking(Arc<dyn Fn(Scope, Object) -> Ended + Send + Sync>),
 }
 
 impl Handler {
-    /// A tool that runs as a task. It gets arguments that its schema has accepted.
+    /// Creates a handler with an async function. The function receives arguments that the schema
+    /// accepted.
     ///
     /// ```
     /// use toolwright::prelude::*;
@@ -63,8 +64,8 @@ impl Handler {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Nothing is known of what such a tool does, so it counts as one with effects: say
-    /// [`with_effect`](Handler::with_effect) if it has none.
+    /// A handler counts as having effects by default; set [`with_effect`](Handler::with_effect) if
+    /// it has none.
     pub fn new<F, R>(tool: Tool, run: F) -> Handler
     where
         F: Fn(Scope, Object) -> R + Send + Sync + 'static,
@@ -74,7 +75,7 @@ impl Handler {
         Handler::with_body(tool, body)
     }
 
-    /// A tool that blocks its thread while it works.
+    /// Creates a handler with a function that blocks its thread.
     pub fn blocking<F>(tool: Tool, run: F) -> Handler
     where
         F: Fn(Scope, Object) -> Ended + Send + Sync + 'static,
@@ -92,29 +93,29 @@ impl Handler {
         }
     }
 
-    /// The definition, hidden parameters included.
+    /// Returns the definition, including hidden parameters.
     pub fn tool(&self) -> &Tool {
         &self.tool
     }
 
-    /// How it is to be called.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether it blocks its thread while it works, so that nothing can stop it.
+    /// Whether the function blocks its thread and therefore cannot be cancelled.
     pub fn is_blocking(&self) -> bool {
         matches!(self.body, Body::Blocking(_))
     }
 
-    /// The context that it needs.
+    /// Returns the context types that the tool needs.
     pub fn needs(&self) -> &[Need] {
         &self.needs
     }
 
-    /// Runs the tool with arguments that were checked, without deadline or fence. A tool that
-    /// blocks gets a thread; giving up the future does not stop it, and its panic is passed on. It
-    /// does not begin any more once it has been cancelled.
+    /// Runs the tool with checked arguments, without a deadline and without catching panics. A
+    /// blocking tool runs on a thread of its own; dropping the future does not stop it, and its
+    /// panic is propagated. A tool whose call was cancelled before it started does not start.
     pub fn run(
         &self,
         scope: Scope,
@@ -128,7 +129,7 @@ impl Handler {
                 Body::Async(run) => run(scope, arguments).await,
                 Body::Blocking(run) => {
                     let work = move || {
-                        // The thread may come late: nobody waits for the result any more.
+                        // The thread may start late, when the caller has stopped waiting.
                         if scope.cancel.is_cancelled() {
                             return Err(ToolError::new("given up before it began").retryable());
                         }
@@ -146,22 +147,22 @@ impl Handler {
         }
     }
 
-    /// Under another name.
+    /// Renames the tool.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Handler {
         Arc::make_mut(&mut self.tool).name = name.into();
         self
     }
 
-    /// With a type that must be in the context of every run.
+    /// Adds a type that the context of every run must contain.
     #[must_use]
     pub fn with_need(mut self, need: Need) -> Handler {
         self.needs.push(need);
         self
     }
 
-    /// With a value of its own for what it needs of the context. Other tools do not see it, and a
-    /// run need not provide it.
+    /// Sets a context value for this tool alone. Other tools do not see it, and a run need not
+    /// provide it.
     #[must_use]
     pub fn with_own<T: Any + Send + Sync>(mut self, value: T) -> Handler {
         self.own = self.own.with(value);
@@ -169,63 +170,63 @@ impl Handler {
         self
     }
 
-    /// With all settings.
+    /// Replaces the settings.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Handler {
         self.settings = settings;
         self
     }
 
-    /// With a deadline for each call.
+    /// Sets the deadline of a call.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Handler {
         self.settings.deadline = deadline;
         self
     }
 
-    /// With further attempts at what is retryable.
+    /// Sets retries of retryable errors.
     #[must_use]
     pub fn with_retry(mut self, retry: Retry) -> Handler {
         self.settings.retry = Some(retry);
         self
     }
 
-    /// With results kept for a while; only a tool without effects has use of it.
+    /// Caches results for a duration. Only tools without effects use the cache.
     #[must_use]
     pub fn with_cache(mut self, lifetime: Duration) -> Handler {
         self.settings.cache = Some(lifetime);
         self
     }
 
-    /// With at most so many calls at once.
+    /// Limits the number of concurrent calls.
     #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Handler {
         self.settings.concurrency = Some(calls);
         self
     }
 
-    /// With what it does to the world.
+    /// Sets the effect of a call.
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Handler {
         self.settings.effect = effect;
         self
     }
 
-    /// With a limit on the bytes of a result that the model sees.
+    /// Sets the number of bytes of a result that the model receives.
     #[must_use]
     pub fn with_budget(mut self, bytes: usize) -> Handler {
         self.settings.budget = bytes;
         self
     }
 
-    /// With parameters that the model never sees.
+    /// Hides parameters from the model.
     #[must_use]
     pub fn with_hidden<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Handler {
         self.settings.hidden.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// With a parameter that the model never sees and the host fills.
+    /// Hides a parameter from the model and fills it with a value of the host.
     #[must_use]
     pub fn with_fill(mut self, name: impl Into<String>, fill: Fill) -> Handler {
         let name = name.into();
@@ -234,21 +235,21 @@ impl Handler {
         self
     }
 
-    /// With results in an envelope.
+    /// Wraps results in an envelope.
     #[must_use]
     pub fn with_envelope(mut self, envelope: Envelope) -> Handler {
         self.settings.envelope = Some(envelope);
         self
     }
 
-    /// With coercions that must be asked for.
+    /// Enables coercions that are off by default.
     #[must_use]
     pub fn with_coercions(mut self, options: CoercionOptions) -> Handler {
         self.settings.coercions = options;
         self
     }
 
-    /// With text of one's own for the model when the tool fails.
+    /// Sets a function that writes the error text for the model.
     #[must_use]
     pub fn with_error_text(
         mut self,

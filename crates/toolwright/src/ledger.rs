@@ -1,42 +1,42 @@
-//! Who called what, when, with what outcome: append-only, each entry chained to the one before.
+//! The audit record of calls and exchanges: append-only, each entry chained to the one before.
 //!
-//! The last step of a call, and of an exchange with a model through the gateway. Both stand in one
-//! chain. An entry is a JSON document. Of a call:
+//! Calls of tools and exchanges with models through the gateway are in one chain. An entry is a
+//! JSON document. The fields of a call:
 //!
-//! | field | what it says |
+//! | field | meaning |
 //! |---|---|
-//! | `time` | when the call came, by RFC 3339, to the microsecond |
-//! | `run`, `caller`, `tenant` | for whom |
-//! | `call_id`, `tool` | which call of which tool |
-//! | `key` | the idempotency key, if it came so far |
-//! | `outcome` | `ok`, `failed`, or `waiting` for a person |
+//! | `time` | start of the call (RFC 3339, microseconds) |
+//! | `run`, `caller`, `tenant` | the run, and who made the call |
+//! | `call_id`, `tool` | the call and its tool |
+//! | `key` | the idempotency key, if it was computed |
+//! | `outcome` | `ok`, `failed`, or `waiting` (for approval) |
 //! | `error` | the kind of failure, if it failed |
 //! | `source` | `executed`, `cached`, `journal`, `duplicate` or `refused` |
-//! | `attempts`, `duration_us` | how often it was tried and how long it took |
-//! | `changes` | what was changed in the arguments: `{path, op}`, with `from` and `to` if data is on |
-//! | `losses` | what could not be said in a dialect: `{path, what, why, severity}` |
-//! | `data` | the arguments and the outcome, secrets redacted, if data is on |
+//! | `attempts`, `duration_us` | number of attempts, and duration |
+//! | `changes` | changes of the arguments: `{path, op}`, with `from` and `to` if data is recorded |
+//! | `losses` | losses of translation: `{path, what, why, severity}` |
+//! | `data` | the arguments and the outcome, secrets redacted, if data is recorded |
 //!
-//! Of an exchange, with `kind` in front, which a call does not have:
+//! The fields of an exchange, which begins with `kind`:
 //!
-//! | field | what it says |
+//! | field | meaning |
 //! |---|---|
 //! | `kind` | `exchange` |
-//! | `time`, `run`, `caller`, `tenant` | as above; `run` is the request's id, which calls that were made within it have too |
-//! | `dialect`, `endpoint`, `model` | how and what the client asked |
-//! | `upstream`, `upstream_dialect` | who answered, or was asked last |
-//! | `answered`, `answer_id` | the model that answered, and the upstream's id of the answer |
-//! | `stream`, `untouched` | whether it was a stream; whether bytes passed as they were |
-//! | `status`, `error`, `left` | the HTTP status, the class of the fault, whether the client left |
-//! | `attempts` | every attempt at an upstream: `{upstream, error, duration_us}` |
-//! | `duration_us`, `first_byte_us`, `added_us` | how long it took, and what the gateway added |
-//! | `usage`, `stop` | what the answer cost and why it ended |
+//! | `time`, `run`, `caller`, `tenant` | as above; `run` is the request id, which calls within the exchange also have |
+//! | `dialect`, `endpoint`, `model` | the client's dialect, endpoint and model |
+//! | `upstream`, `upstream_dialect` | the upstream that answered, or the last one tried |
+//! | `answered`, `answer_id` | the model that answered, and the upstream's id of the response |
+//! | `stream`, `untouched` | whether it was a stream; whether the bytes were passed through |
+//! | `status`, `error`, `left` | the HTTP status, the class of the fault, whether the client disconnected |
+//! | `attempts` | the attempts at upstreams: `{upstream, error, duration_us}` |
+//! | `duration_us`, `first_byte_us`, `added_us` | total, time to the first byte, and time spent in the gateway |
+//! | `usage`, `stop` | usage and stop reason |
 //! | `calls`, `ran` | tools that the model called; tools that the gateway ran: `{tool, error, duration_us}` |
 //! | `bytes_in`, `bytes_out` | the sizes of the two bodies |
-//! | `losses`, `response_losses`, `more_losses` | what was lost on both ways, and how many more were |
-//! | `data` | the bodies, secrets redacted, if data is on |
+//! | `losses`, `response_losses`, `more_losses` | losses of the request and of the response, and the number of further losses |
+//! | `data` | the bodies, secrets redacted, if data is recorded |
 //!
-//! Data is off unless a ledger is told to take it: then no argument and no result is in it.
+//! By default a ledger records no data: it contains no argument and no result.
 
 mod admit;
 mod chain;
@@ -62,30 +62,30 @@ pub use query::{Order, Query};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Gap, LedgerError, LedgerFile, Overflow, SqliteLedger};
 
-/// An entry in its place.
+/// An entry at its position in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its place, from 1
+    /// Its position, from 1
     pub sequence: u64,
-    /// What chains it to the one before
+    /// The link that chains it to the entry before
     pub link: Link,
     /// The entry
     pub entry: Entry,
 }
 
-/// Where entries go. Recording never waits and never fails a call.
+/// Records entries. Recording does not wait and does not fail a call.
 pub trait Ledger: Send + Sync + 'static {
-    /// Appends an entry. Whatever it holds, a ledger that is not to have data takes none.
+    /// Appends an entry. A ledger that does not record data removes it from the entry.
     fn record(&self, entry: Entry);
 
-    /// Whether arguments and outcomes shall be recorded too. Whoever makes the entry redacts them
-    /// by the tool's schema; the ledger does so again by name and look.
+    /// Whether arguments and outcomes are recorded. The caller redacts them by the tool's schema;
+    /// the ledger redacts them again by name and pattern.
     fn wants_data(&self) -> bool {
         false
     }
 
-    /// What a new call must wait for, if entries arrive faster than they are written. Entries are never
-    /// dropped: new calls wait, never one that has had its effect.
+    /// Returns what a new call must wait for if entries arrive faster than they are written. A call
+    /// whose tool has run never waits, so no entry is lost.
     fn backpressure(&self) -> Option<Backpressure> {
         None
     }

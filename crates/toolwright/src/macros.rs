@@ -1,7 +1,7 @@
-//! What the expansion of `#[tool]` calls. Nothing here is for people.
+//! Functions that the expansion of `#[tool]` calls. Not a public API.
 //!
 //! ```text
-//! arguments → take each → bind the context → run the function → end with what it returned
+//! arguments → take each → lock the context → run the function → convert the returned value
 //! ```
 
 mod arguments;
@@ -16,23 +16,24 @@ use schemars::{JsonSchema, Schema};
 pub use crate::define::{Definition, Parameter};
 pub use arguments::Arguments;
 
-/// A type by which methods are chosen.
+/// Carries a type for method resolution.
 pub struct Probe<T: ?Sized>(PhantomData<T>);
 
 impl<T> Probe<T> {
-    /// The type of a value.
+    /// Creates a probe for the type of a value.
     pub fn of(_: &T) -> Probe<T> {
         Probe(PhantomData)
     }
 
-    /// A type that is named.
+    /// Creates a probe for a named type.
     #[expect(clippy::new_without_default, reason = "written by macros alone")]
     pub fn new() -> Probe<T> {
         Probe(PhantomData)
     }
 }
 
-/// The schema of the field `value` of a struct with nothing else, where attributes have narrowed it.
+/// Returns the schema of the field `value` of a struct with that single field, whose attributes
+/// restrict it.
 pub fn narrowed<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = T::json_schema(generator);
     let properties = schema.get_mut("properties").and_then(|own| own.as_object_mut());

@@ -1,4 +1,4 @@
-//! What a tool gives back: content for the model, and beside it what only the host sees.
+//! The output of a tool: content for the model, and a value for the host.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -12,43 +12,42 @@ use toolwright_core::part::Media;
 /// The result of a tool.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// For the model, in order; what is over the budget goes to the handle store
+    /// Content for the model, in order; what exceeds the budget is stored behind a handle
     pub content: Vec<Content>,
-    /// For the host alone
+    /// A value for the host only
     pub host: Option<Host>,
 }
 
 /// A piece of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Words
+    /// Text
     Text(String),
     /// A JSON value
     Json(Json),
-    /// An image, a document, sound or film
+    /// An image, a document, audio or video
     Media(Media),
-    /// A JSON value that is always kept as a handle: the model sees the words about it, and no
-    /// piece of it
+    /// A JSON value that is always stored behind a handle: the model receives only the description
     Data {
         /// The value
         value: Json,
-        /// What the model is told
+        /// The description for the model
         about: String,
     },
-    /// Bytes without a form that a model can read; always kept as a handle
+    /// Bytes that a model cannot read; always stored behind a handle
     Bytes(Blob),
 }
 
 /// Bytes with their media type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
-    /// The media type (`application/octet-stream` if nothing better is known)
+    /// The media type (`application/octet-stream` if unknown)
     pub mime: String,
     /// The bytes
     pub bytes: Arc<[u8]>,
 }
 
-/// A value of any type that stays with the host.
+/// A value of any type for the host.
 #[derive(Clone)]
 pub struct Host(Arc<dyn Any + Send + Sync>);
 
@@ -58,7 +57,7 @@ impl Host {
         Host(Arc::new(value))
     }
 
-    /// The value, if it is of this type.
+    /// Returns the value if it has this type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
@@ -71,39 +70,39 @@ impl fmt::Debug for Host {
 }
 
 impl Output {
-    /// Words.
+    /// Creates an output with text.
     pub fn text(text: impl Into<String>) -> Output {
         Output::of(Content::Text(text.into()))
     }
 
-    /// A JSON value.
+    /// Creates an output with a JSON value.
     pub fn json(value: impl Into<Json>) -> Output {
         Output::of(Content::Json(value.into()))
     }
 
-    /// A JSON value that only tools see, behind a handle, and the words about it for the model.
+    /// Creates an output with a JSON value behind a handle, and its description for the model.
     pub fn data(value: impl Into<Json>, about: impl Into<String>) -> Output {
         Output::of(Content::Data { value: value.into(), about: about.into() })
     }
 
-    /// Bytes of a media type.
+    /// Creates an output with bytes of a media type.
     pub fn bytes(mime: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Output {
         Output::of(Content::Bytes(Blob { mime: mime.into(), bytes: bytes.into() }))
     }
 
-    /// One piece.
+    /// Creates an output with one piece of content.
     pub fn of(content: Content) -> Output {
         Output { content: vec![content], host: None }
     }
 
-    /// With another piece.
+    /// Adds a piece of content.
     #[must_use]
     pub fn with(mut self, content: Content) -> Output {
         self.content.push(content);
         self
     }
 
-    /// With a value for the host alone: it is in no message, no ledger and no log.
+    /// Sets a value for the host only: it appears in no message, ledger or log.
     #[must_use]
     pub fn with_host(mut self, value: impl Any + Send + Sync) -> Output {
         self.host = Some(Host::new(value));

@@ -1,4 +1,4 @@
-//! What most programs need: `use toolwright::prelude::*`.
+//! Common imports: `use toolwright::prelude::*`.
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -55,9 +55,9 @@
 //!
 //! # Without `#[data]`
 //!
-//! `#[data]` derives `Serialize`, `Deserialize` and `JsonSchema`. A crate that depends on `serde` and
-//! `schemars` itself can derive them as always. One that does not can still choose among them, if it
-//! says where they are:
+//! `#[data]` derives `Serialize`, `Deserialize` and `JsonSchema`. A crate that depends on `serde`
+//! and `schemars` can derive them itself. Without these dependencies, name the crates that the
+//! derives use:
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -77,10 +77,10 @@
 //! # assert_eq!(is_north::handler().tool().name, "is_north");
 //! ```
 //!
-//! # What cannot be a tool
+//! # What is rejected
 //!
-//! A type that a model cannot fill, results that it cannot read, and errors without words are
-//! refused where they stand, with what to do about them:
+//! Parameter types without a schema, results that cannot be serialized and errors that cannot be
+//! displayed do not compile; the message says what to change:
 //!
 //! ```compile_fail,E0277
 //! # use toolwright::prelude::*;

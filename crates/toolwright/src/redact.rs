@@ -1,9 +1,9 @@
-//! Takes secrets out of values before they are written down: in ledgers, questions to people, logs.
+//! Redacts secrets before values are written to ledgers, approval requests and logs.
 //!
-//! A value is a secret by its type (its schema says `writeOnly: true` or `format: "password"`, as
+//! A value is a secret by its type (its schema has `writeOnly: true` or `format: "password"`, as
 //! that of [`Secret`](crate::secret::Secret) does), by its name (`password`, `api_key`, `令牌`), or
-//! by its look (`sk-…`, a token, a private key), wherever it stands, in text as well. Better one
-//! word too many than one secret.
+//! by its pattern (`sk-…`, a token, a private key), also within text. False positives are preferred
+//! to leaks.
 
 mod look;
 mod name;
@@ -17,39 +17,39 @@ use toolwright_core::json::{Object, pointer};
 use place::Place;
 pub use text::text;
 
-/// What stands where a secret was.
+/// Replaces a secret.
 pub const MARK: &str = "[redacted]";
 
-/// A value without its secrets, by its schema; `true` is the schema of a value about which nothing
-/// is known.
+/// Returns a value with its secrets redacted by its schema. The schema `true` means that the type
+/// is unknown.
 pub fn redact(value: &Json, schema: &Json) -> Json {
     Redactor::new(schema).json(value)
 }
 
-/// Takes secrets out of values of a schema.
+/// Redacts values of a schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Redactor<'a> {
     schema: &'a Json,
 }
 
 impl<'a> Redactor<'a> {
-    /// For values of a schema.
+    /// Creates a redactor for values of a schema.
     pub fn new(schema: &'a Json) -> Redactor<'a> {
         Redactor { schema }
     }
 
-    /// A value without its secrets.
+    /// Redacts a value.
     pub fn json(&self, value: &Json) -> Json {
         covered(value, &Place::root(self.schema))
     }
 
-    /// An object without its secrets.
+    /// Redacts an object.
     pub fn object(&self, object: &Object) -> Object {
         members(object, &Place::root(self.schema))
     }
 
-    /// The text of such a value without its secrets. Text that cannot be read as JSON is all secret
-    /// if the schema has secrets: nobody knows where in it they are.
+    /// Redacts the JSON text of a value. Text that is not JSON is redacted as a whole if the schema
+    /// has secrets, because their position in it is unknown.
     pub fn text(&self, own: &str) -> String {
         let place = Place::root(self.schema);
         let unknown = || {
@@ -58,7 +58,7 @@ impl<'a> Redactor<'a> {
         text::inner(own, &place).unwrap_or_else(unknown)
     }
 
-    /// A change of such a value without the secrets that were changed.
+    /// Redacts the secrets in a change of such a value.
     pub fn change(&self, change: &Change) -> Change {
         let mut place = Place::root(self.schema);
         let mut secret = place.is_secret();
@@ -72,7 +72,7 @@ impl<'a> Redactor<'a> {
         }
         let value = |value: &Json| match value {
             value if secret => mark(value),
-            // The text of the arguments as a whole.
+            // The change replaces the whole text of the arguments.
             Json::String(own) if change.path.is_empty() => Json::String(self.text(own)),
             value => covered(value, &place),
         };
@@ -86,7 +86,7 @@ impl<'a> Redactor<'a> {
     }
 }
 
-/// The mark for a secret; that there is none may be seen.
+/// Returns the mark for a secret. That a value is absent may be shown.
 fn mark(value: &Json) -> Json {
     if value.is_null() { Json::Null } else { Json::from(MARK) }
 }
@@ -109,7 +109,7 @@ fn covered(value: &Json, place: &Place<'_>) -> Json {
 fn members(object: &Object, place: &Place<'_>) -> Object {
     let mut out = Object::with_capacity(object.len());
     for (key, value) in object.iter() {
-        // A flag or nothing is no secret, whatever its name.
+        // A boolean or null is never a secret.
         let plain = matches!(value, Json::Null | Json::Bool(_));
         let value = if !plain && name::is_secret(key) {
             mark(value)

@@ -1,8 +1,8 @@
-//! A value that cannot be shown: a tool takes it as a parameter, and no log, ledger or message has
-//! it by accident.
+//! A value that cannot be printed: a tool can take it as a parameter, and no log, ledger or message
+//! contains it by accident.
 //!
-//! A model may supply one, or it is hidden and filled in by the host. The text that a secret was
-//! read from is not wiped: keep it out of what lives long.
+//! The model supplies it, or it is hidden and filled by the host. The text that a secret was parsed
+//! from is not wiped; do not keep that text in long-lived values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use zeroize::Zeroize;
 
 use crate::redact::MARK;
 
-/// A secret text.
+/// A secret string.
 pub type SecretString = Secret<String>;
 
 /// A value that cannot be printed, and is wiped from memory when it is dropped.
 ///
-/// Its schema says `writeOnly` (and `format: "password"` if it is text), by which arguments are
-/// redacted. It is written as a mark, and the mark is refused when it is read.
+/// Its schema has `writeOnly` (and `format: "password"` for strings), which redaction looks for. It
+/// serializes as a mark, and deserializing the mark is an error.
 ///
 /// ```
 /// use toolwright::secret::SecretString;
@@ -31,12 +31,12 @@ pub type SecretString = Secret<String>;
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {
-    /// Hides a value.
+    /// Wraps a value.
     pub fn new(value: T) -> Secret<T> {
         Secret(value)
     }
 
-    /// The value. Whoever asks for it sees to it that it goes nowhere else.
+    /// Returns the value. The caller must not log or store it.
     pub fn expose(&self) -> &T {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What the calls of one run share, and what one call knows of itself.
+//! Data that the calls of one run share, and the scope of one call.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Context;
 use crate::handle::Owner;
 
-/// Who calls: the owner of handles, the subject of policies, the name in the ledger.
+/// The caller of tools: the owner of handles, the subject of policies, the name in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Caller {
     /// The person or service
     pub id: Arc<str>,
-    /// Whose data it may see; handles never cross this border
+    /// The tenant; handles are not shared between tenants
     pub tenant: Arc<str>,
 }
 
 impl Caller {
-    /// A caller of the tenant `local`.
+    /// Creates a caller of the tenant `local`.
     pub fn new(id: impl Into<Arc<str>>) -> Caller {
         Caller { id: id.into(), tenant: "local".into() }
     }
 
-    /// With a tenant.
+    /// Sets the tenant.
     #[must_use]
     pub fn with_tenant(mut self, tenant: impl Into<Arc<str>>) -> Caller {
         self.tenant = tenant.into();
@@ -37,24 +37,25 @@ impl Default for Caller {
     }
 }
 
-/// What the calls of one run share. Clones are the same session.
+/// Data that the calls of one run share. Clones refer to the same session.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// The run that calls belong to; part of every idempotency key
+    /// The run of the calls; part of every idempotency key
     pub run: Arc<str>,
-    /// The turn of the run, part of every idempotency key: vendors count call ids anew in each
+    /// The turn of the run; part of every idempotency key, because vendors restart call ids in each
+    /// turn
     pub turn: u64,
-    /// Who calls
+    /// The caller
     pub caller: Caller,
-    /// Values that no model sees
+    /// Values for tools that models do not see
     pub context: Context,
-    /// Ends every call of the session
+    /// Cancels every call of the session
     pub cancel: CancellationToken,
 }
 
 impl Session {
-    /// A session of a run that has a name. The same name after a restart means the same run: calls
-    /// that were recorded are not made again.
+    /// Creates a session for a run id. The same id after a restart means the same run: recorded
+    /// calls do not run again.
     pub fn new(run: impl Into<Arc<str>>) -> Session {
         Session {
             run: run.into(),
@@ -65,26 +66,26 @@ impl Session {
         }
     }
 
-    /// To whom the handles of this session belong.
+    /// Returns the owner of this session's handles.
     pub fn owner(&self) -> Owner {
         Owner { tenant: self.caller.tenant.clone(), run: self.run.clone() }
     }
 
-    /// In a turn of the run. What asks the model again counts on by one.
+    /// Sets the turn of the run. Increase it by one for each request to the model.
     #[must_use]
     pub fn with_turn(mut self, turn: u64) -> Session {
         self.turn = turn;
         self
     }
 
-    /// With a caller.
+    /// Sets the caller.
     #[must_use]
     pub fn with_caller(mut self, caller: Caller) -> Session {
         self.caller = caller;
         self
     }
 
-    /// With a context.
+    /// Sets the context.
     #[must_use]
     pub fn with_context(mut self, context: Context) -> Session {
         self.context = context;
@@ -92,7 +93,7 @@ impl Session {
     }
 }
 
-/// What one call knows of itself; a tool gets it with `#[scope]`.
+/// The scope of one call; a tool receives it with `#[scope]`.
 #[derive(Debug, Clone)]
 pub struct Scope {
     /// The session
@@ -101,13 +102,13 @@ pub struct Scope {
     pub tool: Arc<str>,
     /// The call's id
     pub call_id: Arc<str>,
-    /// The same for every attempt at this call, in this process or the next: a service that honours
-    /// idempotency keys gets this one
+    /// The idempotency key: the same for every attempt at this call, also after a restart. Pass it
+    /// to services that honour idempotency keys
     pub key: Arc<str>,
-    /// Which attempt this is, from 1
+    /// The number of this attempt, from 1
     pub attempt: u32,
-    /// When the call will be given up
+    /// The deadline of the call
     pub deadline: Instant,
-    /// Set when the call was cancelled or given up; long work should look at it
+    /// Cancelled when the call is cancelled or times out; long-running tools should check it
     pub cancel: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! How a tool is to be called: deadline, retries, cache, limits, effects, result size.
+//! Settings of a tool: deadline, retries, cache, limits, effect, result size.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,36 +10,36 @@ use toolwright_core::args::CoercionOptions;
 use crate::error::ToolError;
 use crate::secret::SecretString;
 
-/// What a call may do to the world, which decides whether it may be repeated.
+/// How a call changes external state, which decides whether it may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
-    /// Nothing: it may be repeated and its result kept
+    /// Changes nothing: the call may be repeated and its result cached
     None,
-    /// Something, once for each idempotency key: it may be repeated with the same key
+    /// Changes something once per idempotency key: the call may be repeated with the same key
     Keyed,
-    /// Something, each time: never repeated unless it is known that nothing was done
+    /// Changes something each time: the call is repeated only if it is known to have had no effect
     #[default]
     Once,
 }
 
-/// How often a failed call is tried again. Only what is retryable is.
+/// Retries of a failed call. Only retryable errors are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// Further attempts after the first
+    /// Maximum number of retries
     pub max: u32,
-    /// The wait before the first of them; it doubles each time
+    /// The wait before the first retry; it doubles with each retry
     pub backoff: Duration,
-    /// The longest wait
+    /// Maximum wait
     pub ceiling: Duration,
 }
 
 impl Retry {
-    /// So many further attempts, after 100 ms, 200 ms, … up to 10 s.
+    /// Creates a policy with this number of retries, after 100 ms, 200 ms, … up to 10 s.
     pub fn new(max: u32) -> Retry {
         Retry { max, backoff: Duration::from_millis(100), ceiling: Duration::from_secs(10) }
     }
 
-    /// The wait before a further attempt, from 1.
+    /// Returns the wait before a retry, counted from 1.
     pub fn wait(&self, attempt: u32) -> Duration {
         let doubled = self.backoff.saturating_mul(1 << attempt.saturating_sub(1).min(20));
         doubled.min(self.ceiling)
@@ -58,13 +58,12 @@ pub enum Envelope {
 /// Turns a tool's error into text for the model.
 pub type ErrorText = Arc<dyn Fn(&ToolError) -> String + Send + Sync>;
 
-/// What the host puts into a hidden parameter. It is not checked against the schema: that is for
-/// the host to get right.
+/// The value of a hidden parameter. It is not checked against the schema.
 #[derive(Debug, Clone)]
 pub enum Fill {
-    /// Always this value
+    /// A constant
     Constant(Json),
-    /// A secret text
+    /// A secret string
     Secret(SecretString),
     /// The caller's id
     Caller,
@@ -72,34 +71,34 @@ pub enum Fill {
     Tenant,
 }
 
-/// How a tool is to be called.
+/// Settings of a tool.
 #[derive(Clone)]
 pub struct Settings {
-    /// How long one call may take, retries included
+    /// Maximum duration of a call, retries included
     pub deadline: Duration,
-    /// Whether to try again
+    /// Retries, if any
     pub retry: Option<Retry>,
-    /// How long a result may be given again for the same arguments; only without effects
+    /// How long a result is cached for equal arguments; only for tools without effects
     pub cache: Option<Duration>,
-    /// How many calls may run at once
+    /// Maximum number of concurrent calls
     pub concurrency: Option<usize>,
-    /// What a call does to the world
+    /// The effect of a call
     pub effect: Effect,
-    /// How many bytes of a result the model may see; the rest stays behind a handle
+    /// Number of bytes of a result that the model receives; the remainder is stored behind a handle
     pub budget: usize,
-    /// Parameters that the model never sees
+    /// Parameters that are hidden from the model
     pub hidden: Vec<String>,
-    /// What the host puts into them; one without stays absent
+    /// The values of hidden parameters; a hidden parameter without a fill stays absent
     pub fills: Vec<(String, Fill)>,
-    /// The envelope of results, if one is wanted
+    /// The envelope of results, if any
     pub envelope: Option<Envelope>,
-    /// The coercions that must be asked for
+    /// Coercions that are off by default
     pub coercions: CoercionOptions,
-    /// Text for the model in place of the tool's own
+    /// Writes the error text for the model in place of the tool's message
     pub error_text: Option<ErrorText>,
 }
 
-/// The bytes of a result that a model may see unless a tool says otherwise.
+/// Default number of bytes of a result that the model receives.
 pub const DEFAULT_BUDGET: usize = 16 * 1024;
 
 impl Default for Settings {

@@ -1,8 +1,8 @@
-//! Files that outlive the process: SQLite, opened with care and written by one thread.
+//! SQLite files, each written by one thread.
 //!
-//! Journal and ledger have a file each. `file` opens it, `writer` writes to it for callers that must
-//! not block. Several processes may have the same file open. [`ExpiringStore`] is for everything else
-//! that is kept for a client for some time: bounded, expiring, in memory or in a file.
+//! The journal and the ledger have a file each. `file` opens it, `writer` writes to it for callers
+//! that must not block. Several processes may have the same file open. [`ExpiringStore`] stores
+//! other data of clients: bounded, expiring, in memory or in a file.
 
 pub mod expiring;
 mod file;
@@ -14,23 +14,23 @@ pub use expiring::ExpiringStore;
 pub(crate) use file::{FileId, Kind, Safety, open, reopen};
 pub(crate) use writer::{Desk, Urgency, Writer};
 
-/// A file could not be opened, read or written.
+/// Why a file could not be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The file cannot be opened at all
+    /// The file cannot be opened
     #[error("{} cannot be opened: {why}", path.display())]
     Unavailable {
         /// The file
         path: PathBuf,
-        /// What the system says
+        /// The system's error
         why: String,
     },
-    /// The file is something else
+    /// The file has another format
     #[error("{} is not a {kind} of Toolwright; it was left as it is", path.display())]
     Foreign {
         /// The file
         path: PathBuf,
-        /// What it should be
+        /// The expected format
         kind: &'static str,
     },
     /// The file was written by a newer version
@@ -41,22 +41,22 @@ pub enum StoreError {
     Newer {
         /// The file
         path: PathBuf,
-        /// What it is
+        /// The format
         kind: &'static str,
-        /// Its version
+        /// The version of the file
         found: i64,
-        /// The newest version that is known
+        /// The newest supported version
         known: i64,
     },
-    /// The file is not what was written to it
+    /// The content of the file is damaged
     #[error("{} is damaged ({why}); restore it from a copy or start with another file", path.display())]
     Damaged {
         /// The file
         path: PathBuf,
-        /// How it shows
+        /// What is wrong
         why: String,
     },
-    /// Another process holds the file for too long
+    /// Another process holds a lock for too long
     #[error("{} is in use by another process", path.display())]
     Busy {
         /// The file
@@ -67,29 +67,29 @@ pub enum StoreError {
     Failed {
         /// The file
         path: PathBuf,
-        /// What the system says
+        /// The system's error
         why: String,
     },
-    /// More is written than the disk takes
+    /// Too much data waits to be written
     #[error("{}: too much is waiting to be written", path.display())]
     Backlogged {
         /// The file
         path: PathBuf,
     },
-    /// The thread that writes has ended
+    /// The writer thread has ended
     #[error("the store is closed")]
     Closed,
 }
 
 impl StoreError {
-    /// What SQLite says about a file.
+    /// Converts an error of SQLite.
     pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> StoreError {
         use rusqlite::{Error, ErrorCode as Code};
         let (path, why) = (path.to_owned(), error.to_string());
         match (error.sqlite_error_code(), error) {
             (Some(Code::DatabaseBusy | Code::DatabaseLocked), _) => StoreError::Busy { path },
             (Some(Code::CannotOpen), _) => StoreError::Unavailable { path, why },
-            // The second kind: a column has something else than was written to it.
+            // The second pattern: a column has another type than the one that was written.
             (Some(Code::DatabaseCorrupt), _)
             | (
                 _,

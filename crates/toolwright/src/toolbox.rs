@@ -79,7 +79,7 @@ use crate::session::{Caller, Session};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A failure of a call is an outcome that tells the model what to do, never an error of the host. A tool
+/// A failed call is an outcome that explains the failure to the model, never an error of the host. A tool
 /// with effects is recorded in a journal before it runs, so that the same call (of the same run and
 /// turn, with the same id and arguments) has its effect once, however often it is repeated.
 ///

@@ -1,9 +1,9 @@
-//! CSV becomes a table.
+//! Parses CSV into a table.
 //!
 //! - Only UTF-8 is read, with or without a byte order mark.
-//! - The first line names the columns: one without a name is called by its number, one whose name
-//!   is taken gets a number as well. Every other line has as many fields.
-//! - A field that is empty or a usual word for nothing ([`MISSING`]) is missing.
+//! - The first line names the columns: a column without a name is called by its number, and a
+//!   repeated name gets a number as well. Every other line has the same number of fields.
+//! - A field that is empty or a common word for a missing value ([`MISSING`]) is missing.
 //! - A column all of whose fields are JSON numbers holds numbers, with the digits that they have;
 //!   one of `true` and `false` alone holds booleans; any other holds text, so that `007` stays.
 //! - Fields are separated by commas; in a file named `*.tsv` by tabs.
@@ -20,18 +20,18 @@ use super::root::{PathError, Place, Root};
 use super::table::Table;
 use crate::handle::size;
 
-/// The largest file that is read.
+/// Maximum size of a file, in bytes.
 const FILE_MAX: u64 = 64 << 20;
 
-/// The largest table that is read. A cell takes much more than the comma that makes it.
+/// Maximum number of columns. A cell takes much more memory than the comma that delimits it.
 const COLUMNS_MAX: usize = 10_000;
 const CELLS_MAX: usize = 5_000_000;
 
-/// What stands for nothing.
+/// Values that mean "missing".
 pub const MISSING: [&str; 13] =
     ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "空", "缺失"];
 
-/// Why a file is no table. It never has a field in it.
+/// Why a file is not a table. It never contains the content of a field.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// The path cannot be used
@@ -55,17 +55,17 @@ pub enum CsvError {
          example) first"
     )]
     NotUtf8(u64),
-    /// A line has not as many fields as the first
+    /// A line has another number of fields than the first
     #[error("line {line} has {found} fields where the header has {expected}: correct the file")]
     Ragged {
-        /// The line, from 1
+        /// The line number, from 1
         line: u64,
-        /// Its fields
+        /// Its number of fields
         found: u64,
-        /// The fields of the header
+        /// The number of fields of the header
         expected: u64,
     },
-    /// There is no first line
+    /// The file has no header line
     #[error("the file is empty: its first line must name the columns")]
     Empty,
 }
@@ -79,7 +79,7 @@ pub fn read(root: &Root, path: &str) -> Result<Table, CsvError> {
         return Err(too_large(length));
     }
     let mut bytes = Vec::new();
-    // It may have grown since.
+    // The file may have grown since.
     let read = file.take(FILE_MAX + 1).read_to_end(&mut bytes);
     let read = read.map_err(|error| CsvError::Read(error.kind()))?;
     if read as u64 > FILE_MAX {
@@ -89,8 +89,8 @@ pub fn read(root: &Root, path: &str) -> Result<Table, CsvError> {
     parse(&bytes, if is_tsv { b'\t' } else { b',' })
 }
 
-/// Reads a table from bytes. They are read twice, to learn what the columns hold and then for the
-/// cells: all fields of a file at once would take many times its size.
+/// Parses a table. The bytes are read twice, first for the types of the columns and then for the
+/// cells, because holding all fields at once would take many times the size of the file.
 pub fn parse(bytes: &[u8], separator: u8) -> Result<Table, CsvError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let reader = || ReaderBuilder::new().delimiter(separator).has_headers(false).from_reader(bytes);
@@ -124,7 +124,7 @@ pub fn parse(bytes: &[u8], separator: u8) -> Result<Table, CsvError> {
     Ok(table)
 }
 
-/// Reads the next line; whether there is one.
+/// Reads the next record; returns whether there is one.
 fn next(reader: &mut Reader<&[u8]>, record: &mut StringRecord) -> Result<bool, CsvError> {
     reader.read_record(record).map_err(|error| explain(&error))
 }
@@ -141,10 +141,10 @@ fn explain(error: &::csv::Error) -> CsvError {
     }
 }
 
-/// The names of the columns, each once.
+/// Returns the column names, made unique.
 fn columns(header: &StringRecord) -> Vec<String> {
     let mut taken = HashSet::new();
-    // Where to go on counting: a name may come thousands of times.
+    // The next number to try, because a name may occur thousands of times.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut columns = Vec::new();
     for (place, name) in header.iter().enumerate() {
@@ -168,7 +168,7 @@ fn is_missing(field: &str) -> bool {
     MISSING.contains(&field.trim())
 }
 
-/// What a column holds, by the fields that were seen.
+/// The type of a column, by the fields seen so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Unknown,
@@ -178,7 +178,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// With one more field.
+    /// Adds a field.
     fn with(self, field: &str) -> Kind {
         if self == Kind::Text || is_missing(field) {
             return self;

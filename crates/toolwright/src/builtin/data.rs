@@ -1,11 +1,11 @@
-//! `read_csv` and `drop_missing`: a table goes from one tool to the next, and no cell of it through
-//! the conversation. The model learns how large the table is, its columns, and how many cells are
-//! missing.
+//! `read_csv` and `drop_missing`: a table is passed from one tool to the next, and none of its
+//! cells goes through the conversation. The model learns the size of the table, its columns, and
+//! the number of missing cells.
 //!
 //! | | the table is | for |
 //! |---|---|---|
 //! | [`by_handle`] | behind a handle, which the model passes on | tools anywhere, several tables at once |
-//! | [`in_context`] | in the context of the run: a [`Table`] that no model knows of | tools in this process |
+//! | [`in_context`] | in the context of the run: a [`Table`] that models do not see | tools in this process |
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Tool, object};
@@ -16,12 +16,12 @@ use super::table::Table;
 use crate::prelude::*;
 use crate::settings::Effect;
 
-/// The pair whose table is behind a handle. It needs a handle store.
+/// Returns the tools with the table behind a handle. They need a handle store.
 pub fn by_handle(root: &Root) -> Vec<Handler> {
     vec![read_csv::handler().with_own(root.clone()), drop_missing()]
 }
 
-/// The pair whose table is in the context: a run needs a [`Table`] there, empty to begin with.
+/// Returns the tools with the table in the context: a run needs a [`Table`] there, initially empty.
 pub fn in_context(root: &Root) -> Vec<Handler> {
     vec![read_csv_in_context::handler().with_own(root.clone()), drop_missing_in_context::handler()]
 }
@@ -39,7 +39,7 @@ pub fn read_csv(
     Ok(Output::data(table.into_json(), about))
 }
 
-/// Takes the table out of its arguments as it is: written as a function it would be read twice.
+/// Takes the table out of its arguments without a copy: a `#[tool]` function would parse it again.
 fn drop_missing() -> Handler {
     let schema = object! {
         "type": "object",

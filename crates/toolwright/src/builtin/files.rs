@@ -1,5 +1,4 @@
-//! Files within a root, one verb a file. What they give back is bounded, and the model is told
-//! where it ends.
+//! File tools within a root, one per file. Results are bounded, and a truncated result is marked as such.
 
 mod list;
 mod read;
@@ -15,7 +14,7 @@ pub use write::write_file;
 use crate::error::ToolError;
 use crate::session::Scope;
 
-/// Ends long work that nobody waits for any more.
+/// Stops long work if the call was cancelled.
 fn still_wanted(scope: &Scope) -> Result<(), ToolError> {
     if scope.cancel.is_cancelled() {
         return Err(ToolError::new("The call was given up before it was done."));

@@ -1,5 +1,5 @@
-//! Git in a root: what changed, the history, and new commits. How git is run, and what a repository
-//! that is not trusted cannot make it do, is in `run`.
+//! Git tools in a root: status, diff, log, add and commit. `run` runs git and keeps an untrusted
+//! repository from running programs.
 
 mod commit;
 mod diff;
@@ -15,15 +15,15 @@ pub use status::git_status;
 
 use super::root::{PathError, Place};
 
-/// Begins a path in which no letter is a pattern.
+/// Prefix of a pathspec without pattern characters.
 const LITERAL: &str = ":(literal)";
 
-/// A path that git may see, as it shall see it.
+/// Checks a path and returns it as a pathspec.
 fn checked(path: &str) -> Result<String, PathError> {
     Place::parse(path).map(|place| format!("{LITERAL}{}", place.path()))
 }
 
-/// The fields of an answer that end with NUL, as text.
+/// Splits output into its NUL-terminated fields.
 fn fields(bytes: &[u8]) -> impl Iterator<Item = String> {
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     let fields = (!bytes.is_empty()).then(|| bytes.split(|byte| *byte == 0));

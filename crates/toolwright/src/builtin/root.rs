@@ -1,9 +1,9 @@
-//! The folder that file tools work in. No path leaves it.
+//! The folder that file tools work in. No path leads outside of it.
 //!
-//! A path is walked name by name from the open folder, each name opened without following links, so
-//! that nothing that happens between a check and its use can lead elsewhere. `..`, absolute paths
-//! and links are refused, devices and pipes are not opened, and `.git` is git's own: whoever may
-//! write there may have git run programs.
+//! A path is resolved name by name from the open folder, and each name is opened without following
+//! links, so that no change between a check and its use can lead elsewhere. `..`, absolute paths
+//! and links are refused, devices and pipes are not opened, and `.git` is off limits: a file
+//! written there could make git run programs.
 
 use std::fmt;
 use std::io;
@@ -14,56 +14,56 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncEx
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
-/// The longest path, and the longest name in it.
+/// Maximum length of a path, and of a name in it.
 const PATH_MAX: usize = 4096;
 const NAME_MAX: usize = 255;
 
-/// A folder that no path leaves. Clones are the same folder.
+/// A folder that no path leads out of. Clones refer to the same folder.
 #[derive(Clone)]
 pub struct Root {
     dir: Arc<Dir>,
     path: Arc<Path>,
 }
 
-/// Why a path cannot be used, for the model. It never says where the root is.
+/// Why a path cannot be used, for the model. It does not reveal the location of the root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It is absolute or has `..`
+    /// The path is absolute or has `..`
     #[error("{0} leaves the root: a path must be relative to it and without \"..\"")]
     Outside(Shown),
-    /// A link is on the way
+    /// A component of the path is a link
     #[error("{0} is a link or goes through one, and links are not followed")]
     Link(Shown),
-    /// It is git's own
+    /// The path is in `.git`
     #[error("{0} belongs to git: use the git tools")]
     Git(Shown),
-    /// No file can have this name
+    /// The name is not valid
     #[error("{0} cannot be the name of a file")]
     Name(Shown),
-    /// It is not there
+    /// The path does not exist
     #[error("there is no {0}: list_files tells what there is")]
     Missing(Shown),
-    /// It is there already
+    /// The path exists already
     #[error("{0} exists already: to change it, choose another mode")]
     Exists(Shown),
-    /// A file was asked for
+    /// Not a file
     #[error("{0} is a folder and not a file: list_files tells what is in it")]
     NotAFile(Shown),
-    /// A folder was asked for
+    /// Not a folder
     #[error("{0} is not a folder, or a name before its last is not")]
     NotAFolder(Shown),
-    /// A device, a pipe, a socket
+    /// A device, a pipe or a socket
     #[error("{0} is neither a file nor a folder and is not opened")]
     Special(Shown),
-    /// The system refuses
+    /// Permission denied
     #[error("{0} may not be opened")]
     Denied(Shown),
-    /// Something else
+    /// Another error
     #[error("{0} cannot be used: {1}")]
     Other(Shown, io::ErrorKind),
 }
 
-/// A path as it is shown: quoted, and not endless.
+/// A path for display: quoted and truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown(String);
 
@@ -81,7 +81,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// A path that does not lead out of a root, by its words alone.
+/// A relative path without `..`, checked by its text alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     names: Vec<String>,
@@ -114,19 +114,19 @@ impl Place {
         Ok(Place { names, shown })
     }
 
-    /// A name in this folder, as the system told it.
+    /// Appends a name that was read from the folder.
     pub(super) fn join(&self, name: &str) -> Place {
         let mut names = self.names.clone();
         names.push(name.to_owned());
         Place { shown: Shown::new(&names.join("/")), names }
     }
 
-    /// The path with `/`, or `.` for the root.
+    /// Returns the path with `/`, or `.` for the root.
     pub(super) fn path(&self) -> String {
         if self.names.is_empty() { ".".to_owned() } else { self.names.join("/") }
     }
 
-    /// The folder's names and the file's own.
+    /// Returns the names of the folders and the name of the file.
     pub(super) fn file(&self) -> Result<(&[String], &str), PathError> {
         match self.names.split_last() {
             Some((name, folders)) => Ok((folders, name)),
@@ -134,7 +134,7 @@ impl Place {
         }
     }
 
-    /// What went wrong with a name in a folder.
+    /// Returns the error for a name in a folder.
     pub(super) fn why(&self, folder: &Dir, name: &str, error: &io::Error) -> PathError {
         let shown = self.shown.clone();
         let is_link = folder.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
@@ -151,13 +151,13 @@ impl Place {
     }
 }
 
-/// Whether a name is git's own, also as file systems that ignore case or endings read it.
+/// Whether a name means `.git`, also on file systems that ignore case or trailing characters.
 pub(super) fn is_git(name: &str) -> bool {
     let name = name.trim_end_matches(['.', ' ']);
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
 }
 
-/// Whether folders that are missing shall be made.
+/// Whether missing folders are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Refuse,
@@ -165,24 +165,24 @@ pub(super) enum Missing {
 }
 
 impl Root {
-    /// Opens a folder. Whoever opens it vouches for it: links on the way to it are followed.
+    /// Opens a folder. Links in this path are followed.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Root> {
         let path = path.as_ref().canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
         Ok(Root { dir: Arc::new(dir), path: path.into() })
     }
 
-    /// Where it is. Not for models.
+    /// Returns the location. It is not shown to models.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a folder within.
+    /// Opens a folder in the root.
     pub(super) fn folder(&self, place: &Place) -> Result<Dir, PathError> {
         self.walk(place, &place.names, Missing::Refuse)
     }
 
-    /// Opens the folder that a file is in, or shall be in.
+    /// Opens the folder of a file, which need not exist.
     pub(super) fn folder_of(&self, place: &Place, missing: Missing) -> Result<Dir, PathError> {
         self.walk(place, place.file()?.0, missing)
     }
@@ -195,7 +195,7 @@ impl Root {
                 Err(error)
                     if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make =>
                 {
-                    // If somebody else makes it first, or makes a link, opening it will tell.
+                    // If it exists by now, or is a link, opening it below reports that.
                     let _ = here.create_dir(name);
                     here.open_dir_nofollow(name)
                 }
@@ -206,7 +206,7 @@ impl Root {
         Ok(here)
     }
 
-    /// Opens a file to read, with its size.
+    /// Opens a file for reading and returns its size.
     pub(super) fn file(&self, place: &Place) -> Result<(File, u64), PathError> {
         let folder = self.folder_of(place, Missing::Refuse)?;
         let (_, name) = place.file()?;
@@ -214,11 +214,11 @@ impl Root {
     }
 }
 
-/// Opens a file of a folder to read, with its size.
+/// Opens a file of a folder for reading and returns its size.
 pub(super) fn open_file(folder: &Dir, name: &str, place: &Place) -> Result<(File, u64), PathError> {
     let why = |error: io::Error| place.why(folder, name, &error);
-    // Looked at before it is opened, since opening a device can do something, and after, since it
-    // may be another one by then. Opening a pipe must not wait for its other end.
+    // Checked before opening, since opening a device can have effects, and after, since it may have
+    // been replaced. Opening a pipe must not wait for its other end.
     regular(folder.symlink_metadata(name).map_err(why)?.file_type(), place)?;
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);

@@ -1,4 +1,4 @@
-//! A table: columns with names, rows of cells. As JSON it is `{"columns": […], "rows": [[…], …]}`.
+//! A table with named columns. Its JSON form is `{"columns": […], "rows": [[…], …]}`.
 
 use std::fmt::{self, Write};
 
@@ -7,16 +7,16 @@ use toolwright_core::{Json, object};
 
 use crate::handle::names;
 
-/// Columns with names, rows of cells. A cell that is missing is `null`.
+/// A table with named columns. A missing cell is `null`.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Table {
     /// The names of the columns
     pub columns: Vec<String>,
-    /// The rows, each with a cell for each column
+    /// The rows, each with one cell per column
     pub rows: Vec<Vec<Json>>,
 }
 
-/// Why a value is no table, or a table not what was asked for. It never has a cell in it.
+/// Why a value is not a table, or lacks a column. It never contains the content of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// The value has another form
@@ -25,17 +25,17 @@ pub enum TableError {
          of arrays"
     )]
     Form,
-    /// A row has not a cell for each column
+    /// A row has another number of cells than there are columns
     #[error("row {row} (from 0) of the table has {cells} cells where there are {columns} columns")]
     Ragged {
-        /// The row, from 0
+        /// The row index, from 0
         row: usize,
-        /// How many cells it has
+        /// Its number of cells
         cells: usize,
-        /// How many columns there are
+        /// The number of columns
         columns: usize,
     },
-    /// A column that is not there
+    /// The column does not exist
     #[error("{0}")]
     NoColumn(String),
 }
@@ -66,12 +66,12 @@ impl Table {
         Ok(Table { columns, rows })
     }
 
-    /// The JSON form.
+    /// Returns the JSON form.
     pub fn into_json(self) -> Json {
         object! {"columns": self.columns, "rows": self.rows}.into()
     }
 
-    /// Takes out the rows in which a cell is missing, and tells how many. If columns are named, only
+    /// Removes the rows with a missing cell and returns their number. If columns are named, only
     /// their cells count.
     pub fn drop_missing(&mut self, columns: &[String]) -> Result<usize, TableError> {
         let places = columns.iter().enumerate().map(|(item, name)| self.place(item, name));
@@ -84,7 +84,7 @@ impl Table {
         Ok(before - self.rows.len())
     }
 
-    /// The place of a column. The name may come from data, so it is not said again.
+    /// Returns the index of a column. The name may come from data, so the error does not repeat it.
     fn place(&self, item: usize, name: &str) -> Result<usize, TableError> {
         let own = || self.columns.iter().map(String::as_str);
         own().position(|column| column == name).ok_or_else(|| {
@@ -99,7 +99,7 @@ impl Table {
         })
     }
 
-    /// What a model may know of it: how large it is, its columns, how many cells are missing.
+    /// Returns a description for the model: size, columns, number of missing cells.
     pub fn about(&self) -> String {
         let count = |count: usize, noun: &str| match count {
             1 => format!("1 {noun}"),
@@ -129,7 +129,7 @@ impl Table {
 }
 
 impl fmt::Debug for Table {
-    // Cells have no place in a log.
+    // Does not print cells.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, columns) = (self.rows.len(), self.columns.len());
         write!(formatter, "Table({rows} rows, {columns} columns)")

@@ -1,12 +1,12 @@
-//! One spelling for equal arguments: the base of idempotency keys, caches and duplicates.
+//! The canonical text of arguments, which idempotency keys, caches and duplicate detection compare.
 
 use std::borrow::Cow;
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
-/// The text that all arguments of equal value share, whatever the order of their keys and the
-/// spelling of their numbers.
+/// Returns a text that equal arguments share, regardless of the order of their keys and the
+/// notation of their numbers.
 pub fn canonical(arguments: &Object) -> String {
     let mut out = String::with_capacity(128);
     object(arguments, &mut out);
@@ -31,7 +31,7 @@ fn value(json: &Json, out: &mut String) {
 
 fn object(members: &Object, out: &mut String) {
     let mut sorted: Vec<(&str, &Json)> = members.iter().collect();
-    // The sort is stable, so that of a repeated key the last stays last, and counts.
+    // The sort is stable, so the last of repeated keys, which counts, stays last.
     sorted.sort_by_key(|(key, _)| *key);
     out.push('{');
     for (index, (key, member)) in sorted.iter().enumerate() {
@@ -46,7 +46,7 @@ fn object(members: &Object, out: &mut String) {
     out.push('}');
 }
 
-/// Writes digits without zeros at either end, and the power of ten that they are multiplied by.
+/// Writes the digits without leading and trailing zeros, and their power of ten.
 fn write_number(text: &str, out: &mut String) {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
@@ -66,7 +66,7 @@ fn write_number(text: &str, out: &mut String) {
     let power = exponent.trim_start_matches('+').parse::<i64>().ok().zip(shift);
     match power.and_then(|(power, (up, down))| power.checked_add(up - down)) {
         Some(power) => out.extend([sign, shortest, "e", &power.to_string()]),
-        // An exponent beyond all reason is its own spelling.
+        // An exponent out of range is written as it is.
         None => out.push_str(text),
     }
 }

@@ -1,10 +1,10 @@
-//! The write-ahead record of effects: what was begun is known before it happens, so that a retry or
-//! a restart never repeats it in silence.
+//! The write-ahead record of effects: an effect is recorded before it happens, so that a retry or a
+//! restart does not repeat it unnoticed.
 //!
-//! | the journal says | a tool that honours keys | a tool that does not |
+//! | state in the journal | tool with idempotency keys | other tool with effects |
 //! |---|---|---|
-//! | nothing | runs | runs |
-//! | begun, not finished | runs again with the same key | is not run: nobody knows |
+//! | no record | runs | runs |
+//! | begun, not finished | runs again with the same key | does not run: the effect is uncertain |
 //! | finished | the recorded outcome | the recorded outcome |
 
 mod memory;
@@ -22,7 +22,7 @@ pub use memory::MemoryJournal;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteJournal, Unfinished};
 
-/// What is about to happen.
+/// A call with effects that is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// The idempotency key: tenant, run, turn, call, tool and canonical arguments, hashed
@@ -35,14 +35,14 @@ pub struct Intent {
     pub call_id: Arc<str>,
 }
 
-/// What the journal knew when an intent was recorded.
+/// The state of an intent before it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// Nothing: go on
+    /// Not recorded before: run the call
     New,
-    /// It was begun so many times before and never finished
+    /// Begun this many times before and never finished
     Unfinished(u32),
-    /// It was finished with this record
+    /// Finished with this record
     Finished(Json),
 }
 
@@ -64,20 +64,20 @@ impl From<crate::store::StoreError> for JournalError {
     }
 }
 
-/// Where effects are recorded before they happen. When a method returns, the record is safe.
+/// Records effects before they happen. A record is durable when the method returns.
 pub trait Journal: Send + Sync + 'static {
-    /// Records that something is about to happen, and tells what was known before.
+    /// Records an intent and returns its previous state.
     fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send;
 
-    /// Records how it ended. A second record for the same key changes nothing.
+    /// Records the result. A second record for the same key is ignored.
     fn finish(
         &self,
         key: &str,
         record: &Json,
     ) -> impl Future<Output = Result<(), JournalError>> + Send;
 
-    /// Records that this attempt did nothing, so that it may be made anew. Earlier attempts that
-    /// were not finished stay so.
+    /// Records that this attempt had no effect, so that the call may run again. Earlier unfinished
+    /// attempts stay recorded.
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
 }
 
@@ -101,7 +101,7 @@ impl<J: Journal> Journal for Arc<J> {
 
 type Written<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
-/// [`Journal`] for any type.
+/// The object-safe form of [`Journal`].
 trait AnyJournal: Send + Sync {
     fn begin<'a>(&'a self, intent: &'a Intent) -> Written<'a, Begun>;
     fn finish<'a>(&'a self, key: &'a str, record: &'a Json) -> Written<'a, ()>;
@@ -122,27 +122,27 @@ impl<J: Journal> AnyJournal for J {
     }
 }
 
-/// A journal of any kind, shared.
+/// A shared journal of any type.
 #[derive(Clone)]
 pub struct SharedJournal(Arc<dyn AnyJournal>);
 
 impl SharedJournal {
-    /// Shares a journal.
+    /// Wraps a journal.
     pub fn new(journal: impl Journal) -> SharedJournal {
         SharedJournal(Arc::new(journal))
     }
 
-    /// As [`Journal::begin`].
+    /// See [`Journal::begin`].
     pub async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
         self.0.begin(intent).await
     }
 
-    /// As [`Journal::finish`].
+    /// See [`Journal::finish`].
     pub async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
         self.0.finish(key, record).await
     }
 
-    /// As [`Journal::withdraw`].
+    /// See [`Journal::withdraw`].
     pub async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         self.0.withdraw(key).await
     }

@@ -1,7 +1,8 @@
-//! Who may call what, as data. It is asked when the arguments are known to be right.
+//! Decides which caller may call which tool. Evaluated after the arguments were checked.
 //!
-//! Rules are tried in order and the first that matches decides; the default decides the rest. As a
-//! document, every field of a rule but `effect` may be left out, and then matches everything:
+//! Rules are tried in order, and the first match decides; `default` applies if none matches. In the
+//! JSON form every field of a rule except `effect` is optional, and an absent field matches
+//! everything:
 //!
 //! ```json
 //! {
@@ -23,15 +24,14 @@
 //! |---|---|
 //! | `{"path": …, "equals": v}` | is `v`, numbers by value |
 //! | `{"path": …, "one_of": [v, …]}` | is one of these |
-//! | `{"path": …, "prefix": "…"}` | is a string that starts so |
-//! | `{"path": …, "glob": "…"}` | is a string of this form |
-//! | `{"path": …, "absent": true}` | is not there |
-//! | `{"path": …, "absent": false}` | is there |
+//! | `{"path": …, "prefix": "…"}` | is a string with this prefix |
+//! | `{"path": …, "glob": "…"}` | is a string that matches this pattern |
+//! | `{"path": …, "absent": true}` | is absent |
+//! | `{"path": …, "absent": false}` | is present |
 //!
-//! A segment `*` of a path stands for each item of an array: a rule that denies or asks matches if
-//! the condition holds for any of them, a rule that allows only if it holds for all. Conditions see
-//! text, not meaning: `/data/../etc` starts with `/data/`, so a tool that takes paths must guard its
-//! root itself.
+//! A path segment `*` stands for each item of an array: a rule that denies or asks matches if the
+//! condition holds for any item, a rule that allows only if it holds for all. Conditions compare
+//! text: `/data/../etc` starts with `/data/`, so a tool that takes paths must restrict them itself.
 
 mod condition;
 mod document;

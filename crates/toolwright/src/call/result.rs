@@ -11,7 +11,7 @@ use crate::error::CallError;
 use crate::ledger::ResultSource;
 use crate::output::Host;
 
-/// How far a call has come.
+/// The state of a call.
 #[derive(Debug, Clone)]
 pub enum CallStatus {
     /// The call has its result

@@ -1,12 +1,12 @@
-//! Messages in plain JSON: who speaks is `role`, what is said is `content`.
+//! Messages in plain JSON, with `role` and `content`.
 //!
-//! | message | `role` | `content` | besides |
+//! | message | `role` | `content` | other fields |
 //! |---|---|---|---|
 //! | of the operator | `system` | text | |
 //! | of the user | `user` | text, a list of parts, or any object | |
 //! | an outcome | `user` or `tool` | text, list or object | `tool_id`, the call's id |
 //! | of the model | `assistant` | text or a list of parts | |
-//! | an answer, as it came | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
+//! | a response | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
 
 use toolwright_core::dialect::{WireRequest, openai_chat};
 use toolwright_core::json::Object;
@@ -48,7 +48,7 @@ pub fn write_all(messages: &[Message]) -> Json {
     Json::Array(messages.iter().flat_map(write).map(Json::Object).collect())
 }
 
-/// Writes a message: as one, but for several outcomes.
+/// Writes a message: one object, or one for each of several outcomes.
 pub fn write(message: &Message) -> Vec<Object> {
     let mut written = Vec::new();
     let rest: Vec<Part> = message
@@ -83,13 +83,13 @@ pub fn write(message: &Message) -> Vec<Object> {
     written
 }
 
-/// Whether an object is the message of an answer, by what only that has.
+/// Whether an object is the message of a response, by fields that only a response has.
 fn is_answer(message: &Json) -> bool {
     let named = ["tool_desc", "finish_reason"].iter().any(|key| message.get(key).is_some());
     named || matches!(message.get("content"), Some(Json::Object(_)))
 }
 
-/// The outcome of a call.
+/// Builds the message of an outcome.
 fn outcome(id: &str, content: &Json) -> Message {
     let content = match content {
         Json::Null => vec![],
@@ -108,7 +108,8 @@ fn is_parts(value: &Json) -> bool {
     value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_part))
 }
 
-/// The parts of a content: text, a list of parts, or any value, whose JSON is then the text.
+/// Reads the parts of a content: text, a list of parts, or any other value, which becomes JSON
+/// text.
 fn parts(content: &Json) -> Result<Vec<Part>, DocumentError> {
     match content {
         Json::Null => Err(DocumentError::new("text, a list or an object").within("content")),
@@ -122,7 +123,7 @@ fn parts(content: &Json) -> Result<Vec<Part>, DocumentError> {
     }
 }
 
-/// Parts in the form that most vendors read.
+/// Reads parts in the form `{"type": "text", …}`.
 fn well_known(list: &Json) -> Result<Vec<Part>, DocumentError> {
     let message = object! {"role": "user", "content": list.clone()};
     let body = object! {"messages": vec![Json::Object(message)]};
@@ -133,7 +134,7 @@ fn well_known(list: &Json) -> Result<Vec<Part>, DocumentError> {
     Ok(request.messages.into_iter().flat_map(|message| message.parts).collect())
 }
 
-/// The content of a user's message: text, or parts in the form that most vendors read.
+/// Writes the content of a user message: text, or a list of parts.
 fn plain_content(parts: Vec<Part>) -> Json {
     if parts.iter().all(Part::is_plain_text) {
         return Json::String(parts.iter().filter_map(Part::as_text).collect());
@@ -143,7 +144,7 @@ fn plain_content(parts: Vec<Part>) -> Json {
     body.pointer("/messages/0/content").cloned().unwrap_or_default()
 }
 
-/// The content of an outcome: text, JSON as its text, or parts.
+/// Writes the content of an outcome: text, JSON as text, or parts.
 fn outcome_content(outcome: &Outcome) -> Json {
     let as_text = |part: &Part| match &part.body {
         Body::Text(text) => Some(text.clone()),

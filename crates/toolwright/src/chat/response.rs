@@ -1,16 +1,16 @@
-//! An answer in plain JSON. Every field is always there; what was not said is null.
+//! Responses in plain JSON. Every field is present; unknown values are null.
 //!
 //! | `finish_reason` | why the model stopped |
 //! |---|---|
-//! | `stop` | it was done |
+//! | `stop` | it finished |
 //! | `tool_calls` | it waits for the outcomes of its calls |
-//! | `length` | the limit on tokens was met |
+//! | `length` | the token limit was reached |
 //! | `context_window` | the context window was full |
-//! | `stop_sequence` | a stop text was met |
-//! | `refusal` | it refused; its words are the text |
-//! | `content_filter` | a filter cut the answer |
-//! | `malformed_call` | it wrote a call that the vendor could not read |
-//! | `pause` | the vendor paused; ask again to go on |
+//! | `stop_sequence` | a stop sequence was reached |
+//! | `refusal` | it refused; the text explains why |
+//! | `content_filter` | a filter cut the response |
+//! | `malformed_call` | it wrote a call that the vendor could not parse |
+//! | `pause` | the vendor paused; send the conversation again to continue |
 //! | `error` | the vendor failed |
 
 use toolwright_core::json::Object;
@@ -19,7 +19,7 @@ use toolwright_core::{Arguments, Call, Json, Response, Stop, StopReason, Usage, 
 
 use toolwright_core::document::{DocumentError, Fields, items};
 
-/// The words for why a model stopped.
+/// The names of the stop reasons.
 const REASONS: [(&str, StopReason); 10] = [
     ("stop", StopReason::End),
     ("tool_calls", StopReason::ToolUse),
@@ -33,17 +33,17 @@ const REASONS: [(&str, StopReason); 10] = [
     ("error", StopReason::Failed),
 ];
 
-/// The word for why a model stopped.
+/// Returns the name of a stop reason.
 pub fn finish_reason(reason: StopReason) -> &'static str {
     REASONS.iter().find(|row| row.1 == reason).map_or("stop", |row| row.0)
 }
 
-/// Why a model stopped, by the word.
+/// Returns the stop reason of a name.
 pub fn stop_reason(word: &str) -> Option<StopReason> {
     REASONS.iter().find(|row| row.0 == word).map(|row| row.1)
 }
 
-/// Writes an answer.
+/// Writes a response.
 pub fn write(response: &Response) -> Object {
     let mut message = message_of(&response.parts);
     message.insert("finish_reason", finish_reason(response.stop.reason));
@@ -57,7 +57,7 @@ pub fn write(response: &Response) -> Object {
     object! {"message": message, "model": response.model.clone(), "usage": usage}
 }
 
-/// Writes what was said, without why it ended.
+/// Writes the parts of a response, without its stop reason.
 pub(super) fn message_of(parts: &[Part]) -> Object {
     let said = Response { parts: parts.to_vec(), ..Response::default() };
     let text = match said.text() {
@@ -72,8 +72,8 @@ pub(super) fn message_of(parts: &[Part]) -> Object {
     }
 }
 
-/// Writes a call. The arguments are the model's exact text. A vendor who gives no ids pairs by
-/// order, so the place stands in.
+/// Writes a call, with the exact text of its arguments. A call without an id gets its index, since
+/// such vendors pair calls and outcomes by order.
 fn write_call((at, call): (usize, &Call)) -> Object {
     let kind = if matches!(call.arguments, Arguments::Free(_)) { "custom" } else { "function" };
     object! {
@@ -84,7 +84,7 @@ fn write_call((at, call): (usize, &Call)) -> Object {
     }
 }
 
-/// Reads an answer.
+/// Reads a response.
 pub fn read(document: &Json) -> Result<Response, DocumentError> {
     let fields = Fields::of(document)?;
     let response = fields.required("message", read_message)?;
@@ -96,14 +96,14 @@ pub fn read(document: &Json) -> Result<Response, DocumentError> {
     Ok(Response { model: fields.owned("model")?, usage, ..response })
 }
 
-/// Reads the message of an answer: thinking, words, calls, in this order.
+/// Reads the message of a response: reasoning, text and calls, in this order.
 pub(super) fn read_message(document: &Json) -> Result<Response, DocumentError> {
     let fields = Fields::of(document)?;
     let mut parts = fields.optional("content", read_content)?.unwrap_or_default();
     let calls = fields.optional("tool_desc", |calls| items(calls, read_call))?;
     parts.extend(calls.unwrap_or_default().into_iter().map(Part::call));
     let stop = match fields.optional_text("finish_reason")? {
-        // A vendor's own word that is not in the table: what was said decides.
+        // An unknown name: `reconciled` decides by the parts.
         Some(word) => Stop::new(stop_reason(word).unwrap_or_default()),
         None => Stop::default(),
     };

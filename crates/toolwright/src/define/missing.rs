@@ -1,18 +1,17 @@
-//! What it means that an argument is absent: nothing for most types, `None` for an `Option`.
+//! The value of an absent argument: `None` for an `Option`, an error for most other types.
 //!
-//! The type itself is asked, as `serde` does for a field that is missing, so that an alias of
-//! `Option` is as good as the word.
+//! The type decides, as in `serde` for a missing field, so that an alias of `Option` works as well.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The value of an absent argument, if the type has one.
+/// Returns the value of an absent argument, if the type has one.
 pub(super) fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
 }
 
-/// Gives nothing to those who can do with nothing.
+/// A deserializer without a value, which only optional types accept.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {

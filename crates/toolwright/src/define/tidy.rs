@@ -1,18 +1,18 @@
-//! Schemas in a form that models and vendors read well.
+//! Simplifies the schemas of `schemars` for models and vendors.
 //!
-//! | `schemars` writes | it becomes | why |
+//! | `schemars` writes | result | reason |
 //! |---|---|---|
-//! | `$ref` to a type that is used once, or is no object | the type in its place | small models and some templates read no references |
-//! | `"format": "uint8"`, `"int32"`, … | bounds, or nothing | vendors refuse formats that they do not know |
-//! | `true` for any value | `{}` | the same, and no vendor stumbles over it |
-//! | `anyOf` of an enumeration and null | the enumeration with null | one level less |
+//! | `$ref` to a type that is used once, or is no object | inlined | small models and some templates do not resolve references |
+//! | `"format": "uint8"`, `"int32"`, … | bounds, or nothing | vendors reject unknown formats |
+//! | `true` for any value | `{}` | equivalent, and accepted by every vendor |
+//! | `anyOf` of an enumeration and null | the enumeration with null | one level fewer |
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 use toolwright_core::json::pointer::unescape;
 
-/// Formats that say what bounds say, or nothing that a model can use.
+/// Formats that correspond to bounds, or that a model cannot use.
 const BOUNDS: [(&str, i64, i64); 6] = [
     ("int8", -128, 127),
     ("int16", -32_768, 32_767),
@@ -23,10 +23,10 @@ const BOUNDS: [(&str, i64, i64); 6] = [
 ];
 const NOISE: [&str; 8] = ["int", "int64", "int128", "uint", "uint64", "uint128", "float", "double"];
 
-/// Words of types that are too large to be written more than once.
+/// Keywords of schemas that are too large to be repeated.
 const LARGE: [&str; 4] = ["properties", "oneOf", "anyOf", "prefixItems"];
 
-/// The schema of a whole, tidied.
+/// Simplifies a root schema.
 pub(super) fn tidy(mut schema: Value) -> Value {
     let definitions = match schema.as_object_mut().and_then(|root| root.shift_remove("$defs")) {
         Some(Value::Object(definitions)) => definitions,
@@ -46,17 +46,17 @@ pub(super) fn tidy(mut schema: Value) -> Value {
     schema
 }
 
-/// Definitions on their way into their places.
+/// Inlines definitions.
 struct Placing {
     definitions: Map<String, Value>,
-    /// How often each is referred to
+    /// Number of references to each definition
     uses: HashMap<String, usize>,
-    /// What stays a definition
+    /// Definitions that stay
     kept: Map<String, Value>,
 }
 
 impl Placing {
-    /// Replaces the references of a schema. `open` are the definitions that it stands in.
+    /// Replaces the references of a schema. `open` are the definitions that contain it.
     fn walk(&mut self, schema: &mut Value, open: &mut Vec<String>) {
         if let Some(name) = reference(schema) {
             self.place(&name, schema, open);
@@ -71,7 +71,7 @@ impl Placing {
         }
         let Some(definition) = self.definitions.get(name) else { return };
         if open.iter().any(|outer| outer == name) {
-            // It contains itself: the outermost use must stay a reference too.
+            // Recursive: the outermost use must stay a reference too.
             self.uses.insert(name.to_owned(), usize::MAX);
             return;
         }
@@ -88,14 +88,14 @@ impl Placing {
     }
 }
 
-/// The definition that a schema refers to.
+/// Returns the name of the definition that a schema refers to.
 fn reference(schema: &Value) -> Option<String> {
     let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
     Some(unescape(name).into_owned())
 }
 
-/// Puts a definition in the place of a reference to it. What is said at the place goes before what is
-/// said about the type; other words than notes may not meet.
+/// Replaces a reference by its definition. Annotations beside the reference take precedence;
+/// returns false if it has other keywords.
 fn merge(schema: &mut Value, definition: &Value) -> bool {
     const NOTES: [&str; 3] = ["description", "default", "title"];
     let (Some(place), Some(definition)) = (schema.as_object_mut(), definition.as_object()) else {
@@ -123,7 +123,7 @@ fn count(schema: &Value, uses: &mut HashMap<String, usize>) {
     }
 }
 
-/// Visits a schema and those within it, from the inside out.
+/// Visits a schema and its subschemas, innermost first.
 fn each(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
     children(schema, &mut |child| each(child, visit));
     if *schema == Value::Bool(true) {
@@ -134,7 +134,7 @@ fn each(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
     }
 }
 
-/// Visits the schemas directly within a schema.
+/// Visits the direct subschemas of a schema.
 fn children(schema: &mut Value, visit: &mut impl FnMut(&mut Value)) {
     const ONE: [&str; 6] = [
         "items",
@@ -170,7 +170,7 @@ fn simplify(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Turns a number's format into bounds.
+/// Converts the format of a number to bounds.
 fn bound(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     if let Some((_, least, most)) = BOUNDS.iter().find(|(name, ..)| *name == format) {
@@ -183,7 +183,7 @@ fn bound(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The enumeration with null that `anyOf` of an enumeration and null is.
+/// Converts `anyOf` of an enumeration and null to an enumeration with null.
 fn nullable(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
     let [one, null] = schema.get("anyOf")?.as_array()?.as_slice() else { return None };
     if *null != json!({"type": "null"}) {

@@ -1,29 +1,28 @@
-//! The schema that a model is shown: a parameter that takes an array or an object takes a handle as
-//! well.
+//! Adds handles to the schema that the model receives: a parameter that takes an array or an object
+//! also accepts a handle.
 //!
-//! Resolving works in every slot; this is for the model, which should know, and for vendors that
-//! hold it to the schema. Since it is paid for in tokens with every request, it is said only where
-//! data goes, and once: of a tool's parameters, those that take an array or an object and no
-//! string. Numbers and booleans are cheaper to write than to refer to; what is within a parameter
-//! is passed with it.
+//! Handles are resolved in every argument; the schema informs the model, and vendors that enforce
+//! the schema. Since it costs tokens in every request, the hint is added only once, and only to
+//! parameters that take an array or an object and no string: numbers and booleans are shorter than
+//! a handle, and nested values are passed with their parameter.
 //!
-//! The form of a handle is in the description and not a `pattern`: a pattern is a loss for vendors
-//! who do not know it, and what is passed is checked here in any case.
+//! The form of a handle is in the description and not in a `pattern`, because a pattern is a loss
+//! for vendors that do not support it, and handles are checked when they are resolved.
 
 use toolwright_core::json::{Key, Object};
 use toolwright_core::{Json, object};
 
 use super::slot;
 
-/// What models are told.
+/// The hint for models.
 const HINT: &str = "Or a handle from an earlier result: tw:…";
 
-/// A tool's schema as models shall see it. The same schema gives the same bytes.
+/// Returns the schema for models. Equal schemas give equal bytes.
 pub fn admit(schema: &Json) -> Json {
     parameters(schema, schema)
 }
 
-/// A schema whose members admit handles.
+/// Adds handles to the members of a schema.
 fn parameters(root: &Json, schema: &Json) -> Json {
     let Json::Object(object) = schema else { return schema.clone() };
     let member = |(key, value): (&str, &Json)| -> (Key, Json) {
@@ -43,13 +42,13 @@ fn parameters(root: &Json, schema: &Json) -> Json {
     Json::Object(object.iter().map(member).collect())
 }
 
-/// The schema of a parameter, which admits a handle if it takes data.
+/// Adds a handle to the schema of a parameter that takes data.
 fn parameter(root: &Json, schema: &Json) -> Json {
     let Json::Object(object) = schema else { return schema.clone() };
     if !takes_data(root, schema) {
         return schema.clone();
     }
-    // What is told about the parameter stays where it was.
+    // Annotations of the parameter stay where they were.
     let (mut out, mut form) = (Object::new(), Object::new());
     for (key, value) in object.clone() {
         let is_about = matches!(key.as_ref(), "title" | "description" | "default");
@@ -67,7 +66,7 @@ fn parameter(root: &Json, schema: &Json) -> Json {
     Json::Object(out)
 }
 
-/// Whether a parameter takes arrays or objects, and no strings, as far as its types say.
+/// Whether the types of a parameter include arrays or objects, and no strings.
 fn takes_data(root: &Json, schema: &Json) -> bool {
     let mut takes = false;
     for schema in slot::expand(root, vec![schema]) {

@@ -1,12 +1,12 @@
-//! A result as the model sees it: what is over the budget stays behind a handle.
+//! Limits the content of a result to the budget; the remainder is stored behind a handle.
 //!
-//! 1. Bytes and data for tools alone are kept, whatever their size, and so is each piece that is
-//!    over the budget by itself. The model gets the reference and what is to be said about it.
-//! 2. If the pieces are still too much together, the first go to the model and the rest is kept
-//!    as one array under one handle.
+//! 1. Bytes and data for tools are always stored, and so is each piece that exceeds the budget by
+//!    itself. The model receives the handle and a preview.
+//! 2. If the pieces together still exceed the budget, the first are sent and the others are stored
+//!    as one array behind one handle.
 //!
-//! So the words that a model gets are at most the budget and one preview. Media are typed parts and
-//! not words; they have a limit of their own. What cannot be kept is cut, and the model told so.
+//! The text for the model is therefore at most the budget and one preview. Media are typed parts
+//! with a separate limit. Content that cannot be stored is truncated, and the text says so.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use super::preview::{PREVIEW_MAX, preview, size, usage};
 use super::{HandleStore, Kept, Owner};
 use crate::output::{Blob, Content};
 
-/// The most bytes of a result's media that go to a model inline, as they are encoded.
+/// Maximum number of encoded bytes of inline media in a result.
 const MEDIA_MAX: usize = 20 << 20;
 
-/// The parts of an outcome, with at most `bytes` of words and JSON, give or take a preview.
+/// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview.
 ///
-/// The handles in them are the owner's, so it is the content that may be shared between runs (by a
-/// cache, say), never these parts.
+/// The handles in the parts belong to the owner, so a cache may share the content between runs, but
+/// not these parts.
 pub fn budget(
     content: Vec<Content>,
     bytes: usize,
@@ -39,10 +39,10 @@ pub fn budget(
     parts.into_iter().map(Piece::into_part).collect()
 }
 
-/// A piece as it goes to the model.
+/// A piece of content for the model.
 enum Piece {
     Text(String),
-    /// A value, and its length as text
+    /// A value, and the length of its JSON text
     Json(Json, usize),
     Media(Media),
 }
@@ -53,7 +53,7 @@ impl Piece {
         Piece::Json(value, length)
     }
 
-    /// How many bytes of words it has.
+    /// Returns its number of text bytes.
     fn len(&self) -> usize {
         match self {
             Piece::Text(text) => text.len(),
@@ -77,7 +77,7 @@ struct Keeper<'k> {
 }
 
 impl Keeper<'_> {
-    /// A piece by itself.
+    /// Limits one piece.
     fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Piece {
         match piece {
             Content::Text(text) if text.len() > bytes => self.reference(Json::String(text), bytes),
@@ -92,7 +92,8 @@ impl Keeper<'_> {
         }
     }
 
-    /// The reference to a JSON value, or as much of its text as fits.
+    /// Stores a JSON value and returns its preview, or the beginning of its text if it cannot be
+    /// stored.
     fn reference(&self, value: Json, bytes: usize) -> Piece {
         let value = Arc::new(value);
         let kept = Kept::Json(value.clone());
@@ -106,7 +107,7 @@ impl Keeper<'_> {
         Piece::Text(text)
     }
 
-    /// The words about data that the model is not to see, with its reference.
+    /// Stores data for tools and returns its description with the handle.
     fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
         let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
         Piece::Text(match self.keep(&Kept::json(value)) {
@@ -124,7 +125,7 @@ impl Keeper<'_> {
         })
     }
 
-    /// A medium as it is, if it is not too large. The text of a document counts as words.
+    /// Passes media on if they are not too large. The text of a document counts as text.
     fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Piece {
         match media.source {
             MediaSource::Text(text) if text.len() > bytes => {
@@ -146,7 +147,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// All pieces, the last ones as one if they are too much.
+    /// Combines the pieces; the last ones become one handle if they exceed the budget.
     fn together(&self, pieces: Vec<Piece>, bytes: usize) -> Vec<Piece> {
         if pieces.iter().map(Piece::len).sum::<usize>() <= bytes.saturating_add(PREVIEW_MAX) {
             return pieces;
@@ -170,14 +171,14 @@ impl Keeper<'_> {
         out
     }
 
-    /// Keeps a value, or says why not.
+    /// Stores a value; the error says why it cannot.
     fn keep(&self, value: &Kept) -> Result<super::HandleId, String> {
         let Some(store) = self.store else { return Err(String::new()) };
         store.keep(self.owner, value.clone()).map_err(|error| format!(": {error}"))
     }
 }
 
-/// The beginning of a text, with a note of what is missing.
+/// Truncates a text, with a note about the missing part.
 fn shorten(text: &str, bytes: usize, why: &str) -> String {
     let end = text.floor_char_boundary(bytes);
     let left = size(text.len() - end);

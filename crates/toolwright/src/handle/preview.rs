@@ -1,7 +1,6 @@
-//! What a model sees in place of a value that is kept: what it is, how large, how it begins, and
-//! how to pass it on.
+//! Describes a stored value to the model: its type, its size, its beginning, and how to pass it on.
 //!
-//! Bounded, whatever the value is. Bytes and base64 are named, never shown.
+//! The length of a preview is bounded. Bytes and base64 are described, not shown.
 
 use std::fmt::Write;
 
@@ -12,22 +11,22 @@ use toolwright_core::json::{Key, Object};
 use super::{HandleId, Kept};
 use crate::output::Blob;
 
-/// The most bytes of a preview.
+/// Maximum number of bytes of a preview.
 pub const PREVIEW_MAX: usize = 1024;
 
-/// The most bytes of a line about one piece.
+/// Maximum number of bytes of the line about one part.
 const LINE_MAX: usize = 160;
 
-/// The most bytes of a list of names.
+/// Maximum number of bytes of a list of names.
 const NAMES_MAX: usize = 240;
 
-/// The most pieces that are shown.
+/// Maximum number of parts that are shown.
 const PIECES: usize = 5;
 
-/// Strings as long as this that are base64 throughout are taken for it.
+/// Minimum length of a string that is detected as base64.
 const BASE64_MIN: usize = 120;
 
-/// The words about a kept value, with the way to use it.
+/// Returns the preview of a stored value, with its handle.
 pub fn preview(id: HandleId, kept: &Kept) -> String {
     match kept {
         Kept::Bytes(blob) => bytes(id, blob),
@@ -55,7 +54,7 @@ fn json(id: HandleId, value: &Json) -> String {
     format!("{out}\n{usage}")
 }
 
-/// How to pass a handle on; with a pointer, how to pass a piece of the value.
+/// Explains how to pass a handle; with a pointer, how to pass a part of the value.
 pub(super) fn usage(id: HandleId, pointer: &str) -> String {
     let mut out = format!("To use it, pass \"{id}\" as the argument");
     if !pointer.is_empty() {
@@ -65,7 +64,7 @@ pub(super) fn usage(id: HandleId, pointer: &str) -> String {
     out
 }
 
-/// What a value is, in one line.
+/// Describes a value in one line.
 fn summary(value: &Json) -> String {
     let size = size(value.compact().len());
     let what = match value {
@@ -88,7 +87,7 @@ fn summary(value: &Json) -> String {
     format!("{what} ({size}), kept outside this conversation.")
 }
 
-/// The pointer to the first piece, and a line for each of the first pieces.
+/// Returns the pointer to the first part, and a line for each of the first parts.
 fn outline(value: &Json) -> (String, Vec<String>) {
     let piece = |pointer: String, value: &Json| (format!("#{pointer}: {}", line(value)), pointer);
     let pieces: Vec<(String, String)> = match value {
@@ -103,7 +102,7 @@ fn outline(value: &Json) -> (String, Vec<String>) {
             }
             None => object
                 .iter()
-                // A pointer that is not short would be a preview of its own.
+                // Skip a long key, which would fill the preview.
                 .filter(|(key, _)| key.len() <= LINE_MAX / 2)
                 .take(2 * PIECES)
                 .map(|(key, value)| piece(format!("/{}", escape(key)), value))
@@ -118,7 +117,7 @@ fn outline(value: &Json) -> (String, Vec<String>) {
     (first, pieces.into_iter().map(|(line, _)| line).collect())
 }
 
-/// The columns and rows of `{"columns": [names], "rows": [arrays or objects]}`.
+/// Returns the columns and rows of `{"columns": [names], "rows": [arrays or objects]}`.
 fn table(object: &Object) -> Option<(&[Json], &[Json])> {
     let columns = object.get("columns")?.as_array()?;
     let rows = object.get("rows")?.as_array()?;
@@ -127,7 +126,8 @@ fn table(object: &Object) -> Option<(&[Json], &[Json])> {
     is_table.then_some((columns, rows))
 }
 
-/// The keys of an object or the length of an array, for whoever looked for a piece in vain.
+/// Lists the keys of an object or gives the length of an array, for a pointer that leads to
+/// nothing.
 pub(super) fn pieces(value: &Json) -> String {
     match value {
         Json::Object(object) if object.is_empty() => "an object without keys".to_owned(),
@@ -141,12 +141,12 @@ pub(super) fn pieces(value: &Json) -> String {
     }
 }
 
-/// A short form of a value on one line.
+/// Writes a value in short form on one line.
 fn line(value: &Json) -> String {
     cut(&sketch(value, 0).compact(), LINE_MAX)
 }
 
-/// A value with its strings cut and its depths left out.
+/// Truncates strings and omits deeply nested values.
 fn sketch(value: &Json, depth: usize) -> Json {
     match value {
         Json::String(text) => Json::String(typed(text).unwrap_or_else(|| cut(text, 60))),
@@ -178,7 +178,7 @@ fn sketch(value: &Json, depth: usize) -> Json {
     }
 }
 
-/// What a string is that holds bytes and no words.
+/// Describes a string that contains encoded bytes.
 fn typed(text: &str) -> Option<String> {
     if let Some((mime, data)) =
         text.strip_prefix("data:").and_then(|url| url.split_once(";base64,"))
@@ -191,7 +191,7 @@ fn typed(text: &str) -> Option<String> {
     is_base64.then(|| format!("(base64, {})", size(text.len())))
 }
 
-/// Names with commas, as many as there is room for.
+/// Joins names with commas, up to a limit.
 pub(crate) fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut out = String::new();
     let mut left_out = 0;
@@ -212,7 +212,8 @@ pub(crate) fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     out
 }
 
-/// Text of at most so many bytes, an ellipsis included, on one line and whole characters.
+/// Truncates text to a number of bytes, including the ellipsis, on one line and at a character
+/// boundary.
 pub(super) fn cut(text: &str, bytes: usize) -> String {
     let one_line = |text: &str| text.replace(|letter: char| letter.is_control(), " ");
     if text.len() <= bytes {
@@ -230,13 +231,13 @@ fn lines(text: &str) -> usize {
     text.lines().count()
 }
 
-/// A number with its noun.
+/// Formats a number with its noun.
 fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
-/// A number of bytes, for people and models.
+/// Formats a number of bytes.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => count(bytes, "byte"),

@@ -1,14 +1,12 @@
-//! Handles in arguments become the values they stand for, before the arguments are coerced and
-//! checked, so that the check sees the values.
+//! Replaces handles in arguments by their values, before the arguments are coerced and checked.
 //!
-//! A string that is a handle from its first character to its last is replaced, at any depth; a
-//! handle that is mentioned within other text is text. What is put in is not searched for further
-//! handles, so data cannot name other data.
+//! A string that consists of a handle is replaced, at any depth; a handle within other text stays.
+//! Values are not searched for further handles, so data cannot refer to other data.
 //!
-//! | the slot's schema | what goes in |
+//! | schema of the argument | value |
 //! |---|---|
-//! | has `"format": "handle"` | the handle itself: the tool asked for it |
-//! | has `"contentEncoding": "base64"`, and bytes are kept | the bytes in base64 |
+//! | has `"format": "handle"` | the handle itself |
+//! | has `"contentEncoding": "base64"`, and the value is bytes | the bytes in base64 |
 //! | anything else | the JSON value, strings included |
 
 use std::fmt::Write;
@@ -23,24 +21,24 @@ use toolwright_core::schema::Violation;
 use super::preview::{cut, pieces, size};
 use super::{Handle, HandleError, HandleStore, Kept, Owner, slot, weight};
 
-/// The most bytes of memory that the handles of one call may bring in.
+/// Maximum number of bytes in memory that the handles of one call may resolve to.
 pub const RESOLVED_MAX: usize = 64 << 20;
 
 /// A handle that could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct HandleFailure {
-    /// JSON Pointer to it in the arguments
+    /// JSON Pointer to the handle in the arguments
     pub path: String,
     /// Why
     pub error: HandleError,
-    /// What the model reads: what happened and what to do
+    /// The message for the model: what happened, and the remedy
     pub text: String,
 }
 
-/// Puts the values in the place of handles. `schema` is the tool's own.
+/// Replaces handles by their values. `schema` is that of the tool.
 ///
-/// On failure nothing of the value is to be used: some handles may have been replaced.
+/// After an error the arguments must not be used, because some handles may have been replaced.
 pub fn resolve(
     value: &mut Json,
     schema: &Json,
@@ -52,12 +50,12 @@ pub fn resolve(
     Ok(resolver.changes)
 }
 
-/// Whether values may stand elsewhere than where their handles stood.
+/// Whether coercion may have moved values that came from handles.
 pub(crate) fn has_moved(changes: &[Change]) -> bool {
     changes.iter().any(|change| matches!(change.op, Op::Unwrap | Op::Rename))
 }
 
-/// Takes out of violations what a model must not learn from them: values that came from a handle.
+/// Removes values that came from a handle from violations, which the model reads.
 pub fn conceal(violations: &mut [Violation], changes: &[Change]) {
     let has_moved = has_moved(changes);
     for violation in violations {
@@ -68,7 +66,7 @@ pub fn conceal(violations: &mut [Violation], changes: &[Change]) {
     }
 }
 
-/// Whether a change has values that came from a handle.
+/// Whether a change contains a value that came from a handle.
 pub(crate) fn shows(change: &Change, changes: &[Change]) -> bool {
     let has_moved = has_moved(changes);
     change.op != Op::Handle
@@ -79,7 +77,7 @@ pub(crate) fn shows(change: &Change, changes: &[Change]) -> bool {
         })
 }
 
-/// The changes that put a value in the place of a handle.
+/// Returns the changes that replaced a handle by a value.
 pub(crate) fn handles(changes: &[Change]) -> impl Iterator<Item = &Change> {
     changes.iter().filter(|change| change.op == Op::Handle)
 }
@@ -127,7 +125,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// What goes into a slot; `None` if the handle stays.
+    /// Returns the value for an argument; `None` if the handle stays.
     fn find(
         &mut self,
         handle: &Handle,
@@ -168,7 +166,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The words for the model.
+/// Writes the message for the model.
 fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>) -> String {
     let mut text = String::new();
     if !path.is_empty() {
@@ -220,7 +218,7 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>)
     text
 }
 
-/// The deepest place on the way to a pointer, and what is there.
+/// Returns the longest prefix of a pointer that leads to a value, and that value.
 fn nearest<'j>(value: &'j Json, pointer: &'j str) -> (&'j str, &'j Json) {
     let mut end = pointer.len();
     while let Some(start) = pointer[..end].rfind('/') {

@@ -1,14 +1,14 @@
-//! The schemas that speak of a place in the arguments. For hints only: what is accepted is decided
-//! by the check.
+//! Finds the schemas that apply to a position in the arguments. Used for hints only; the check
+//! decides what is accepted.
 
 use toolwright_core::Json;
 use toolwright_core::json::pointer::segments;
 
-/// The most schemas that are looked at for one place, so that unions within unions end.
+/// Maximum number of schemas for one position, which bounds nested unions.
 const MAX: usize = 64;
 
-/// The schemas that speak of the value at a JSON Pointer, as far as they are easily found: through
-/// properties, items, local references and unions.
+/// Returns the schemas for the value at a JSON Pointer that are reached through properties, items,
+/// local references and unions.
 pub(super) fn at<'s>(root: &'s Json, pointer: &str) -> Vec<&'s Json> {
     let mut here = expand(root, vec![root]);
     for segment in segments(pointer) {
@@ -18,7 +18,7 @@ pub(super) fn at<'s>(root: &'s Json, pointer: &str) -> Vec<&'s Json> {
     here
 }
 
-/// Schemas with those that they refer to or are made of.
+/// Adds the schemas that these refer to or combine.
 pub(super) fn expand<'s>(root: &'s Json, mut schemas: Vec<&'s Json>) -> Vec<&'s Json> {
     let mut next = 0;
     while let Some(schema) = schemas.get(next).copied() {
@@ -38,7 +38,7 @@ pub(super) fn expand<'s>(root: &'s Json, mut schemas: Vec<&'s Json>) -> Vec<&'s 
     schemas
 }
 
-/// The schema of a member or an item.
+/// Returns the schema of a member or an item.
 fn step<'s>(schema: &'s Json, segment: &str) -> Option<&'s Json> {
     let member = schema.get("properties").and_then(|properties| properties.get(segment));
     let item = || {

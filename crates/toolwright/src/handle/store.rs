@@ -1,9 +1,9 @@
-//! Handles in memory, for as long as the process lives.
+//! Stores handles in memory, for the lifetime of the process.
 //!
-//! A value is there for its owner until its lifetime is over. When there are too many values or too
-//! many bytes, the oldest of the tenant that holds most go first, so that no tenant can push out
-//! what belongs to another. For some time after that the owner is told that the handle has
-//! expired; everybody else is told, at any time, that there is none.
+//! A value is available to its owner until it expires. If there are too many values or bytes, the
+//! oldest values of the tenant with the most are evicted, so that no tenant can evict the values of
+//! another. For some time after that the owner gets the error "expired"; other owners always get
+//! "unknown".
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,14 +15,14 @@ use tokio::time::Instant;
 use super::{HandleError, HandleId, HandleStore, Kept, NotKept, Owner};
 use crate::bounded::BoundedMap;
 
-/// How much a store holds, and how long.
+/// Limits of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a value is kept
+    /// How long a value is stored
     pub lifetime: Duration,
-    /// How many bytes all values may take
+    /// Maximum number of bytes of all values
     pub bytes: usize,
-    /// How many values there may be
+    /// Maximum number of values
     pub entries: usize,
 }
 
@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// Handles in memory.
+/// A handle store in memory.
 pub struct MemoryHandles {
     limits: Limits,
     state: Mutex<State>,
@@ -40,18 +40,18 @@ pub struct MemoryHandles {
 
 #[derive(Default)]
 struct State {
-    /// What each tenant holds
+    /// The values of each tenant
     shares: HashMap<Arc<str>, Share>,
     entries: usize,
     bytes: usize,
-    /// Whose the last of those were that are gone
+    /// The owners of the most recently removed values
     gone: BoundedMap<HandleId, Owner, ()>,
 }
 
 type Share = BoundedMap<HandleId, (Owner, Kept), Instant>;
 
 impl MemoryHandles {
-    /// A store within limits.
+    /// Creates a store with limits.
     pub fn new(limits: Limits) -> MemoryHandles {
         MemoryHandles { limits, state: Mutex::default() }
     }
@@ -62,7 +62,7 @@ impl MemoryHandles {
 }
 
 impl State {
-    /// Changes what a tenant holds, and the counts with it.
+    /// Changes the values of a tenant, and updates the totals.
     fn change<R>(&mut self, tenant: &Arc<str>, change: impl FnOnce(&mut Share) -> R) -> R {
         let share = self.shares.entry(tenant.clone()).or_default();
         let (entries, bytes) = (share.len(), share.bytes());
@@ -75,8 +75,8 @@ impl State {
         result
     }
 
-    /// Removes what has expired, then what there is no room for: the oldest of the tenant that holds
-    /// most.
+    /// Removes expired values, then the oldest values of the tenant with the most until the limits
+    /// are met.
     fn trim(&mut self, limits: &Limits, now: Instant) {
         self.shares.retain(|_, share| {
             let (entries, bytes) = (share.len(), share.bytes());
@@ -125,8 +125,7 @@ impl HandleStore for MemoryHandles {
         let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
         state.change(&owner.tenant, |share| share.insert(id, entry, weight, expiry));
         state.trim(&self.limits, now);
-        // The others may hold less, each of them, than this one value: then it is this one that
-        // goes.
+        // If every other tenant has less than this one value, the new value itself is evicted.
         let share = state.shares.get(&owner.tenant);
         share.and_then(|share| share.get(&id)).map(|_| id).ok_or(NotKept::NoRoom)
     }

@@ -1,14 +1,14 @@
-//! What a ledger lets into itself, whatever it is given: no data, or data without secrets.
+//! Removes from an entry what a ledger must not record: data, or the secrets in it.
 
 use toolwright_core::Json;
 
 use super::{CallEntry, Entry};
 use crate::redact::Redactor;
 
-/// Nothing is known of the values.
+/// The type of the values is unknown.
 const ANY: &Json = &Json::Bool(true);
 
-/// Whether a ledger takes arguments and outcomes.
+/// Whether a ledger records arguments and outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
     Off,
@@ -16,7 +16,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// The entry with no more in it than the ledger may have.
+    /// Returns the entry without data that the ledger must not record.
     pub(super) fn admit(self, mut entry: Entry) -> Entry {
         match &mut entry {
             Entry::Call(call) => self.call(call),

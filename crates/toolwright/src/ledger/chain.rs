@@ -1,75 +1,74 @@
-//! The chain: each entry's link is a hash over the link before it, its place and its text.
+//! The hash chain: the link of an entry is a hash of the previous link, its position and its text.
 //!
-//! A chain shows that an entry was changed, removed, moved or put in between by somebody who did
-//! not write all later links anew. Whoever can write the whole file can do that too, and can cut
-//! off its end. Against both helps a [`Head`] that was kept elsewhere: nothing up to it can have
-//! been changed unseen.
+//! The chain reveals an entry that was changed, removed, moved or inserted without recomputing all
+//! later links. An attacker with write access to the file can recompute them, or truncate the file.
+//! A [`Head`] that is stored elsewhere reveals both: no entry up to it can be changed undetected.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A hash that stands for an entry and all before it.
+/// A hash that covers an entry and all entries before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Link([u8; 32]);
 
-/// The last entry of a chain: its place, and its link. Keep one elsewhere to know the ledger again.
+/// The last position of a chain and its link. Store it elsewhere to verify the ledger later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Head {
-    /// How many entries there are
+    /// Number of entries
     pub sequence: u64,
-    /// The link of the last
+    /// The link of the last entry
     pub link: Link,
 }
 
-/// A chain without damage.
+/// The result of verifying an intact chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {
-    /// How many entries were looked at
+    /// Number of verified entries
     pub entries: u64,
-    /// The last of them
+    /// The last verified entry
     pub head: Head,
 }
 
-/// Where a chain is broken.
+/// A damaged position in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the ledger was tampered with at entry {sequence}: {why}")]
 pub struct Broken {
-    /// The first place that is not as it was written
+    /// The first damaged position
     pub sequence: u64,
-    /// What is wrong there
+    /// What is wrong with it
     pub why: Damage,
 }
 
-/// What is wrong with a chain.
+/// The kind of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The entry's link does not follow from its text and the link before
+    /// The link does not match the text and the previous link
     #[error("it or its place was changed")]
     Changed,
-    /// The entry is not there
+    /// The entry is missing
     #[error("it was removed")]
     Removed,
-    /// The entry stands after the end
+    /// The entry is after the head
     #[error("it was added without the ledger")]
     Added,
-    /// The columns by which it is found say something else than its text
+    /// The index columns differ from the text
     #[error("it is filed under what it does not say")]
     Misfiled,
-    /// The text is no entry
+    /// The text is not a valid entry
     #[error("it cannot be read")]
     Unreadable,
-    /// The head that was kept is of another chain
+    /// The expected head belongs to another chain
     #[error("its link is not the one that was kept")]
     Rewritten,
 }
 
 impl Link {
-    /// What the first entry is chained to.
+    /// Returns the link before the first entry.
     pub fn start() -> Link {
         Link(*blake3::hash(b"toolwright ledger 1").as_bytes())
     }
 
-    /// The link of the entry after this one.
+    /// Returns the link of the next entry.
     #[must_use]
     pub fn next(&self, sequence: u64, text: &str) -> Link {
         let mut hasher = blake3::Hasher::new();
@@ -77,24 +76,24 @@ impl Link {
         Link(*hasher.finalize().as_bytes())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A link by its bytes.
+    /// Creates a link from bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Link {
         Link(bytes)
     }
 }
 
 impl Head {
-    /// Before the first entry.
+    /// Returns the head of an empty chain.
     pub fn start() -> Head {
         Head { sequence: 0, link: Link::start() }
     }
 
-    /// After one more.
+    /// Returns the head after one more entry.
     #[must_use]
     pub fn next(&self, text: &str) -> Head {
         let sequence = self.sequence + 1;
@@ -114,7 +113,7 @@ impl fmt::Debug for Link {
     }
 }
 
-/// The text is no head.
+/// The text is not a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a head: one is a number, a colon and 64 hexadecimal digits")]
 pub struct NotAHead;
@@ -136,7 +135,7 @@ impl FromStr for Head {
     }
 }
 
-/// Follows a chain entry by entry.
+/// Verifies a chain entry by entry.
 pub(super) struct Follower {
     from: u64,
     head: Head,
@@ -144,12 +143,12 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// From a place on, to see whether the chain runs through a head that was kept.
+    /// Starts after a position. With `kept`, the chain must contain that head.
     pub(super) fn new(from: Head, kept: Option<Head>) -> Follower {
         Follower { from: from.sequence, head: from, kept }
     }
 
-    /// The next entry as it stands in the ledger.
+    /// Verifies the next entry.
     pub(super) fn follow(&mut self, at: Head, text: &str) -> Result<(), Broken> {
         let next = self.head.next(text);
         if at.sequence != next.sequence {
@@ -171,7 +170,7 @@ impl Follower {
         }
     }
 
-    /// The end, which must be where the ledger says that it is.
+    /// Verifies the end against the head of the ledger.
     pub(super) fn finish(self, end: Head) -> Result<Verified, Broken> {
         self.compare()?;
         let furthest = self.kept.map_or(0, |kept| kept.sequence).max(end.sequence);

@@ -1,4 +1,4 @@
-//! An entry as a JSON document and back. The text of the document is what the chain covers.
+//! The JSON form of an entry. The chain covers its text.
 
 mod call;
 mod exchange;
@@ -16,7 +16,7 @@ use crate::session::Caller;
 use toolwright_core::document::{DocumentError, Fields, text};
 
 impl Entry {
-    /// The document, with the fields that the [ledger](super) names.
+    /// Returns the JSON form, with the fields listed in the [ledger](super) module.
     pub fn to_json(&self) -> Object {
         match self {
             Entry::Call(call) => call.to_json(),
@@ -28,11 +28,11 @@ impl Entry {
         }
     }
 
-    /// The text of the document.
+    /// Returns the JSON text.
     pub(super) fn text(&self) -> String {
         match self {
             Entry::Call(call) => call.to_json().compact(),
-            // There are many, and each is written as soon as it is said.
+            // Exchanges are frequent, so their text is written without a tree.
             Entry::Exchange(exchange) => {
                 let mut line = Line::new();
                 exchange.write(&mut line);
@@ -41,11 +41,10 @@ impl Entry {
         }
     }
 
-    /// Reads the document. A loss comes back with its path, no longer with its origin; a change with
-    /// the cost of its kind.
+    /// Reads an entry. Losses have a path and no origin, and changes the cost of their kind.
     pub fn from_json(document: &Json) -> Result<Entry, DocumentError> {
         let fields = Fields::of(document)?;
-        // Ledgers had calls before they had kinds.
+        // Entries of early versions are calls and have no kind.
         match fields.present("kind", text)? {
             None => CallEntry::read(fields).map(Entry::from),
             Some(kind) if kind == Kind::Exchange.word() => {

@@ -1,4 +1,4 @@
-//! What stands in a ledger: a call or an exchange.
+//! Entries of a ledger: calls and exchanges.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,52 +11,52 @@ use super::ExchangeEntry;
 use crate::error::CallErrorKind;
 use crate::session::Caller;
 
-/// One entry.
+/// An entry of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A tool was called
+    /// A call of a tool
     Call(Box<CallEntry>),
-    /// A model was asked
+    /// An exchange with a model
     Exchange(Box<ExchangeEntry>),
 }
 
 /// The kinds of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A tool was called
+    /// A call of a tool
     Call,
-    /// A model was asked
+    /// An exchange with a model
     Exchange,
 }
 
-/// One call, as the ledger has it.
+/// The entry of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallEntry {
-    /// When the call came
+    /// Start of the call
     pub time: SystemTime,
-    /// The run that it belongs to
+    /// The run of the call
     pub run: Arc<str>,
-    /// Who called
+    /// The caller
     pub caller: Caller,
     /// The call's id
     pub call_id: Arc<str>,
-    /// The tool's name, as it was called
+    /// The name of the tool as the model wrote it
     pub tool: Arc<str>,
-    /// The idempotency key, if it came so far
+    /// The idempotency key, if it was computed
     pub key: Option<Arc<str>>,
-    /// Why it failed, if it did
+    /// Why the call failed
     pub error: Option<CallErrorKind>,
-    /// Where the result is from; none while it waits for a person
+    /// Where the result comes from; absent while the call waits for approval
     pub source: Option<ResultSource>,
-    /// How often it was tried
+    /// Number of attempts
     pub attempts: u32,
-    /// How long it took
+    /// Duration
     pub duration: Duration,
-    /// What was changed in the arguments, values left out unless data is switched on
+    /// Changes of the arguments; without values unless data is recorded
     pub changes: Vec<Change>,
-    /// What could not be said in a dialect
+    /// Losses of translation
     pub losses: Vec<Loss>,
-    /// The arguments and the outcome, secrets redacted, if data is switched on
+    /// The arguments and the outcome, with secrets redacted, if data is recorded
     pub data: Option<Json>,
 }
 
@@ -77,7 +77,7 @@ pub enum ResultSource {
 }
 
 impl Entry {
-    /// What kind it is of.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         match self {
             Entry::Call(_) => Kind::Call,
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// When it began.
+    /// Returns the start time.
     pub fn time(&self) -> SystemTime {
         match self {
             Entry::Call(call) => call.time,
@@ -93,7 +93,7 @@ impl Entry {
         }
     }
 
-    /// The run of a call; the request's id of an exchange.
+    /// Returns the run of a call, or the request id of an exchange.
     pub fn run(&self) -> &str {
         match self {
             Entry::Call(call) => &call.run,
@@ -101,7 +101,7 @@ impl Entry {
         }
     }
 
-    /// For whom.
+    /// Returns the caller.
     pub fn caller(&self) -> &Caller {
         match self {
             Entry::Call(call) => &call.caller,
@@ -109,7 +109,7 @@ impl Entry {
         }
     }
 
-    /// The call, if it is one.
+    /// Returns the call, if it is one.
     pub fn as_call(&self) -> Option<&CallEntry> {
         match self {
             Entry::Call(call) => Some(call),
@@ -117,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// The exchange, if it is one.
+    /// Returns the exchange, if it is one.
     pub fn as_exchange(&self) -> Option<&ExchangeEntry> {
         match self {
             Entry::Call(_) => None,
@@ -139,7 +139,7 @@ impl From<ExchangeEntry> for Entry {
 }
 
 impl Kind {
-    /// The word in documents and files.
+    /// Returns the name in documents and files.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Call => "call",
@@ -158,7 +158,7 @@ impl ResultSource {
         ResultSource::Refused,
     ];
 
-    /// The name in ledgers and logs.
+    /// Returns the name in ledgers and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             ResultSource::Executed => "executed",

@@ -1,4 +1,4 @@
-//! One exchange with a model through the gateway, as the ledger has it.
+//! The entry of an exchange with a model through the gateway.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,76 +10,76 @@ use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use crate::error::CallErrorKind;
 use crate::session::Caller;
 
-/// One exchange, as the ledger has it.
+/// The entry of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeEntry {
-    /// When the request came
+    /// Start of the request
     pub time: SystemTime,
-    /// The request's id; calls that were made within the exchange have it as their run
+    /// The request id; calls within the exchange have it as their run
     pub run: Arc<str>,
-    /// Who asked
+    /// The client
     pub caller: Caller,
     /// The client's dialect
     pub dialect: Dialect,
-    /// The endpoint by its name
+    /// The name of the endpoint
     pub endpoint: Cow<'static, str>,
-    /// The model as the client named it
+    /// The model that the client requested
     pub model: Option<Arc<str>>,
-    /// Who answered, or was asked last
+    /// The upstream that answered, or the last one tried
     pub upstream: Option<Arc<str>>,
     /// The upstream's dialect
     pub upstream_dialect: Option<Dialect>,
-    /// The model that answered, as the upstream names it
+    /// The model that answered, as named by the upstream
     pub answered: Option<String>,
-    /// The upstream's id of the answer
+    /// The upstream's id of the response
     pub answer_id: Option<String>,
-    /// Whether a stream was asked for
+    /// Whether the client asked for a stream
     pub stream: bool,
-    /// Whether the bytes passed through as they were
+    /// Whether the bytes were passed through unchanged
     pub untouched: bool,
-    /// The HTTP status that the client got
+    /// The HTTP status of the reply
     pub status: u16,
-    /// What went wrong, if something did
+    /// The class of the fault, if the exchange failed
     pub error: Option<FaultClass>,
-    /// Whether the client left before the end
+    /// Whether the client disconnected before the end
     pub left: bool,
-    /// Every attempt at an upstream, in order
+    /// The attempts at upstreams, in order
     pub attempts: Vec<Tried<FaultClass>>,
-    /// How long it took
+    /// Duration
     pub duration: Duration,
-    /// How long the client waited for the first byte of the answer
+    /// Time to the first byte of the reply
     pub first_byte: Option<Duration>,
-    /// What the gateway added
+    /// Time spent in the gateway
     pub added: Duration,
-    /// What it cost, as far as the upstream told; counts without a canonical name are left out
+    /// Usage as reported by the upstream, without counts that have no canonical name
     pub usage: Option<Usage>,
-    /// Why the model stopped
+    /// The stop reason
     pub stop: Option<StopReason>,
     /// The tools that the model called
     pub calls: Vec<String>,
-    /// The calls that the gateway made itself
+    /// The calls that the gateway ran
     pub ran: Vec<Tried<CallErrorKind>>,
-    /// The size of the request's body
+    /// Size of the request body, in bytes
     pub bytes_in: u64,
-    /// The size of the reply's body
+    /// Size of the reply body, in bytes
     pub bytes_out: u64,
-    /// What of the request could not be said to the upstream
+    /// Losses of the request
     pub losses: Vec<Loss>,
-    /// What of the answer could not be said to the client
+    /// Losses of the response
     pub response_losses: Vec<Loss>,
-    /// How many more losses there were than are listed
+    /// Number of further losses that are not listed
     pub more_losses: u64,
-    /// The bodies, secrets redacted, if data is switched on
+    /// The bodies, with secrets redacted, if data is recorded
     pub data: Option<Json>,
 }
 
-/// Something that was tried: an upstream was asked, or a tool was run.
+/// An attempt at an upstream, or a tool that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried<E> {
-    /// The upstream or the tool
+    /// The name of the upstream or the tool
     pub name: Arc<str>,
-    /// Why it failed, if it did
+    /// The error, if it failed
     pub error: Option<E>,
-    /// How long it took
+    /// Duration
     pub duration: Duration,
 }

@@ -1,4 +1,4 @@
-//! A ledger that ends with the process.
+//! A ledger in memory, for the lifetime of the process.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use super::chain::{Broken, Follower, Head, Verified};
 use super::query::{Order, Query};
 use super::{Entry, Ledger, Recorded};
 
-/// A ledger in memory. Clones are the same ledger.
+/// A ledger in memory. Clones share it.
 ///
-/// It has the last 10 000 entries unless told otherwise; older ones leave, and are counted. The
-/// chain goes on over them.
+/// It has the last 10 000 entries by default; older ones are dropped and counted. The chain
+/// continues over dropped entries.
 #[derive(Debug, Clone)]
 pub struct MemoryLedger {
     state: Arc<Mutex<State>>,
@@ -22,47 +22,47 @@ pub struct MemoryLedger {
 #[derive(Debug)]
 struct State {
     entries: VecDeque<Recorded>,
-    /// Before the first of the entries
+    /// The head before the first entry
     start: Head,
     head: Head,
 }
 
-/// The entries that are kept.
+/// Default maximum number of entries.
 const LIMIT: usize = 10_000;
 
 impl MemoryLedger {
-    /// A ledger with nothing in it, without data.
+    /// Creates an empty ledger that records no data.
     pub fn new() -> MemoryLedger {
         let (start, head) = (Head::start(), Head::start());
         let state = State { entries: VecDeque::new(), start, head };
         MemoryLedger { state: Arc::new(Mutex::new(state)), data: Data::Off, limit: LIMIT }
     }
 
-    /// With arguments and outcomes, secrets redacted.
+    /// Records arguments and outcomes, with secrets redacted.
     #[must_use]
     pub fn with_data(mut self) -> MemoryLedger {
         self.data = Data::On;
         self
     }
 
-    /// With another number of entries to keep.
+    /// Sets the maximum number of entries.
     #[must_use]
     pub fn with_limit(mut self, entries: usize) -> MemoryLedger {
         self.limit = entries;
         self
     }
 
-    /// How many entries have left.
+    /// Returns the number of dropped entries.
     pub fn dropped(&self) -> u64 {
         self.state().start.sequence
     }
 
-    /// The end of the chain.
+    /// Returns the end of the chain.
     pub fn head(&self) -> Head {
         self.state().head
     }
 
-    /// The entries that are asked for.
+    /// Returns the entries that match a query.
     pub fn entries(&self, query: &Query) -> Vec<Recorded> {
         let state = self.state();
         let wanted = |each: &&Recorded| query.wants(each.sequence, &each.entry);
@@ -73,7 +73,7 @@ impl MemoryLedger {
         }
     }
 
-    /// Follows the chain over the entries that are kept.
+    /// Verifies the chain over the stored entries.
     pub fn verify(&self) -> Result<Verified, Broken> {
         let state = self.state();
         let mut chain = Follower::new(state.start, None);

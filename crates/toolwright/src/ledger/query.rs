@@ -1,40 +1,40 @@
-//! Which entries to read.
+//! Queries of a ledger.
 
 use super::{Entry, Kind};
 
-/// Which entries to read: all that fit, up to a limit.
+/// A query: all entries that match, up to a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Of this kind
+    /// The kind of entry
     pub kind: Option<Kind>,
-    /// Of this run, or of the request with this id
+    /// The run, or the request id
     pub run: Option<String>,
-    /// Of this tool: only calls have one
+    /// The tool; only calls match
     pub tool: Option<String>,
-    /// Of this caller
+    /// The caller
     pub caller: Option<String>,
-    /// Of this tenant
+    /// The tenant
     pub tenant: Option<String>,
-    /// Behind this place in the order of reading: to go on where the last reading ended
+    /// Only entries after this position in the order of the query, to continue an earlier query
     pub after: Option<u64>,
-    /// In which order
+    /// The order
     pub order: Order,
-    /// At most so many
+    /// Maximum number of entries
     pub limit: usize,
 }
 
-/// In which order entries are read.
+/// The order of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// As they were recorded
+    /// In the order of recording
     #[default]
     OldestFirst,
-    /// The other way round
+    /// In the reverse order
     NewestFirst,
 }
 
 impl Query {
-    /// The first 100 entries.
+    /// Creates a query for the first 100 entries.
     pub fn new() -> Query {
         Query {
             kind: None,
@@ -48,63 +48,63 @@ impl Query {
         }
     }
 
-    /// Of a kind.
+    /// Restricts the query to a kind.
     #[must_use]
     pub fn with_kind(mut self, kind: Kind) -> Query {
         self.kind = Some(kind);
         self
     }
 
-    /// Of a run, or of the request with this id.
+    /// Restricts the query to a run, or to the request with this id.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<String>) -> Query {
         self.run = Some(run.into());
         self
     }
 
-    /// Of a tool.
+    /// Restricts the query to a tool.
     #[must_use]
     pub fn with_tool(mut self, tool: impl Into<String>) -> Query {
         self.tool = Some(tool.into());
         self
     }
 
-    /// Of a caller.
+    /// Restricts the query to a caller.
     #[must_use]
     pub fn with_caller(mut self, caller: impl Into<String>) -> Query {
         self.caller = Some(caller.into());
         self
     }
 
-    /// Of a tenant.
+    /// Restricts the query to a tenant.
     #[must_use]
     pub fn with_tenant(mut self, tenant: impl Into<String>) -> Query {
         self.tenant = Some(tenant.into());
         self
     }
 
-    /// Behind a place.
+    /// Starts after a position.
     #[must_use]
     pub fn after(mut self, sequence: u64) -> Query {
         self.after = Some(sequence);
         self
     }
 
-    /// The newest first.
+    /// Returns the newest entries first.
     #[must_use]
     pub fn newest_first(mut self) -> Query {
         self.order = Order::NewestFirst;
         self
     }
 
-    /// At most so many.
+    /// Sets the maximum number of entries.
     #[must_use]
     pub fn with_limit(mut self, entries: usize) -> Query {
         self.limit = entries;
         self
     }
 
-    /// Whether an entry at a place is asked for.
+    /// Whether an entry at a position matches.
     pub(super) fn wants(&self, sequence: u64, entry: &Entry) -> bool {
         let is = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|w| w == own);
         let tool = entry.as_call().map(|call| &*call.tool);

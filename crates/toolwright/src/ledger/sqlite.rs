@@ -1,11 +1,12 @@
-//! A ledger in a file: one chain over restarts, and for all processes that have the file open.
+//! A ledger in a SQLite file: one chain across restarts and for all processes that have the file
+//! open.
 //!
-//! Entries are written by a thread of their own, many at a time. A kill of the process loses those
-//! that are not written yet, which the next [`SqliteLedger::gaps`] show; [`SqliteLedger::flush`]
-//! waits until all are written, and a ledger that is dropped writes the rest. If the file cannot be
-//! written ([`SqliteLedger::failure`]), entries stay in memory and are tried again with the next
-//! one. When too many wait, [`backpressure`](Ledger::backpressure) makes new calls wait, or entries
-//! are dropped and counted: see [`Overflow`].
+//! A thread writes entries in batches. If the process is killed, unwritten entries are lost, and
+//! the next [`SqliteLedger::gaps`] report it; [`SqliteLedger::flush`] waits until all are written,
+//! and dropping the ledger writes them. If the file cannot be written ([`SqliteLedger::failure`]),
+//! entries stay in memory and are retried with the next one. If too many wait,
+//! [`backpressure`](Ledger::backpressure) delays new calls, or entries are dropped and counted: see
+//! [`Overflow`].
 
 mod file;
 mod health;
@@ -39,20 +40,20 @@ pub struct SqliteLedger {
     overflow: Overflow,
 }
 
-/// What happens when more entries wait for the disk than may.
+/// What happens when too many entries wait to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
     /// New calls wait for [`backpressure`](Ledger::backpressure)
     #[default]
     Wait,
-    /// New entries are dropped and counted, and the ledger has a [`Gap`] once it can be written
+    /// New entries are dropped and counted, and the file gets a [`Gap`] once it can be written
     Drop,
 }
 
-/// Why a ledger cannot be read, or must not be trusted.
+/// Why a ledger cannot be read, or is not intact.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
-    /// Somebody changed it
+    /// The chain is damaged
     #[error(transparent)]
     Broken(#[from] Broken),
     /// The file failed
@@ -60,22 +61,22 @@ pub enum LedgerError {
     Store(#[from] StoreError),
 }
 
-/// How many entries may wait for the disk before new calls do.
+/// Default number of unwritten entries at which new calls wait.
 const LIMIT: usize = 10_000;
-/// How long to wait before the disk is tried again.
+/// Wait before a failed write is retried.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Entries that are not in the file yet.
+/// Entries that are not written yet.
 #[derive(Debug)]
 struct Backlog {
     path: PathBuf,
     session: i64,
     health: Health,
     fresh: Mutex<Fresh>,
-    /// On their way into the file; only the thread that writes looks at them
+    /// Entries that are being written; only the writer thread uses them
     leaving: Mutex<Vec<Row>>,
     waiting: AtomicUsize,
-    /// Entries that were dropped: in all, and since the last write
+    /// Number of dropped entries: in total, and since the last write
     dropped: AtomicU64,
     unreported: AtomicU64,
 }
@@ -83,14 +84,14 @@ struct Backlog {
 #[derive(Debug, Default)]
 struct Fresh {
     entries: Vec<Entry>,
-    /// Whether the thread that writes knows of them
+    /// Whether the writer thread was notified
     posted: bool,
 }
 
 impl SqliteLedger {
-    /// Opens a ledger without data, or creates one that only its owner may read. The folder must
-    /// exist. A file whose pages are damaged is refused; they are looked at if it has at most
-    /// 64 MiB.
+    /// Opens a ledger that records no data, or creates one that only its owner may read. The folder
+    /// must exist. A file with damaged pages is refused; pages are checked in files of up to 64
+    /// MiB.
     pub fn open(path: impl AsRef<Path>) -> Result<SqliteLedger, StoreError> {
         let path = path.as_ref().to_owned();
         let mut connection = store::open(&path, &rows::LEDGER)?;
@@ -108,34 +109,34 @@ impl SqliteLedger {
         })
     }
 
-    /// With arguments and outcomes, secrets redacted.
+    /// Records arguments and outcomes, with secrets redacted.
     #[must_use]
     pub fn with_data(mut self) -> SqliteLedger {
         self.data = Data::On;
         self
     }
 
-    /// With another number of entries that may wait for the disk before new calls do.
+    /// Sets the number of unwritten entries at which new calls wait.
     #[must_use]
     pub fn with_backlog(mut self, entries: usize) -> SqliteLedger {
         self.limit = entries;
         self
     }
 
-    /// With another way to deal with too many entries that wait.
+    /// Sets what happens when too many entries wait to be written.
     #[must_use]
     pub fn with_overflow(mut self, overflow: Overflow) -> SqliteLedger {
         self.overflow = overflow;
         self
     }
 
-    /// What happens when more entries wait for the disk than may.
+    /// Returns what happens when too many entries wait to be written.
     pub fn overflow(&self) -> Overflow {
         self.overflow
     }
 
-    /// With a function that is called when writing begins to fail, with the error, and when it
-    /// works again, without one. It is called on the thread that writes.
+    /// Sets a function that is called on the writer thread with the error when writing starts to
+    /// fail, and with `None` when it works again.
     #[must_use]
     pub fn with_observer(
         self,
@@ -145,30 +146,29 @@ impl SqliteLedger {
         self
     }
 
-    /// Why the last write failed; none if it did not.
+    /// Returns the error of the last write, if it failed.
     pub fn failure(&self) -> Option<StoreError> {
         self.backlog.health.failure()
     }
 
-    /// How many writes have failed since the ledger was opened.
+    /// Returns the number of failed writes since the ledger was opened.
     pub fn failures(&self) -> u64 {
         self.backlog.health.failures()
     }
 
-    /// How many entries were dropped since the ledger was opened, by [`Overflow::Drop`].
+    /// Returns the number of entries dropped by [`Overflow::Drop`] since the ledger was opened.
     pub fn dropped(&self) -> u64 {
         self.backlog.dropped.load(Ordering::Relaxed)
     }
 
-    /// The places where entries may be missing: a process ended without closing the ledger, or
-    /// entries were dropped.
+    /// Returns the positions at which entries may be missing, because a process ended without
+    /// closing the ledger or entries were dropped.
     pub async fn gaps(&self) -> Result<Vec<Gap>, StoreError> {
         self.flush().await?;
         self.read(session::gaps).await
     }
 
-    /// A quick look at the file: its pages if it has at most 64 MiB, and the chain over its last 1000
-    /// entries.
+    /// Checks the pages of a file of up to 64 MiB, and the chain over the last 1000 entries.
     pub async fn inspect(&self) -> Result<(), LedgerError> {
         self.flush().await?;
         let path = self.backlog.path.clone();
@@ -176,52 +176,52 @@ impl SqliteLedger {
         tokio::task::spawn_blocking(look).await.map_err(|_| StoreError::Closed)?
     }
 
-    /// How many entries wait for the disk.
+    /// Returns the number of unwritten entries.
     pub fn backlog(&self) -> usize {
         self.backlog.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything that was recorded is in the file, which must be in its place. If that
-    /// fails, nothing is lost, and it may be tried again.
+    /// Waits until all recorded entries are written. Fails if the file was removed or replaced.
+    /// After an error no entry is lost, and `flush` may be called again.
     pub async fn flush(&self) -> Result<(), StoreError> {
         let written = self.backlog.write(self.writer.desk()?, self.data, Occasion::Flush);
         written.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// The end of the chain. Keep it elsewhere, and the ledger can be
-    /// [verified against it](SqliteLedger::verify_against) later.
+    /// Returns the end of the chain. Store it elsewhere to [verify the ledger against
+    /// it](SqliteLedger::verify_against) later.
     pub async fn head(&self) -> Result<Head, StoreError> {
         self.flush().await?;
         self.read(rows::head).await
     }
 
-    /// Whether the chain runs through a head that was kept elsewhere: a quick question, where
-    /// [`SqliteLedger::verify_against`] looks at every entry.
+    /// Whether the chain contains a head. This is a single lookup; [`SqliteLedger::verify_against`]
+    /// checks every entry.
     pub async fn holds(&self, kept: &Head) -> Result<bool, StoreError> {
         let kept = *kept;
         self.read(move |look| rows::holds(look, kept)).await
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.backlog.path
     }
 
-    /// The entries that are asked for.
+    /// Returns the entries that match a query.
     pub async fn entries(&self, query: &Query) -> Result<Vec<Recorded>, LedgerError> {
         self.flush().await?;
         let query = query.clone();
         Ok(self.read(move |connection| rows::find(connection, &query)).await??)
     }
 
-    /// Follows the chain over all entries. Each must be as it was written and where it was
-    /// written, up to the head that the file itself has: a cut-off end that took the head along
-    /// can only be seen [against a head](SqliteLedger::verify_against) that was kept elsewhere.
+    /// Verifies the chain over all entries up to the head in the file. A truncation that also
+    /// replaced the head is detected only [against a head](SqliteLedger::verify_against) that is
+    /// stored elsewhere.
     pub async fn verify(&self) -> Result<Verified, LedgerError> {
         self.follow(None).await
     }
 
-    /// Follows the chain, which must run through a head that was kept elsewhere.
+    /// Verifies the chain, which must contain a head that was stored elsewhere.
     pub async fn verify_against(&self, kept: &Head) -> Result<Verified, LedgerError> {
         self.follow(Some(*kept)).await
     }
@@ -231,7 +231,7 @@ impl SqliteLedger {
         Ok(self.read(move |connection| rows::verify(connection, kept)).await??)
     }
 
-    /// Reads with a connection of its own, beside the thread that writes and off the runtime.
+    /// Reads with a separate connection on a blocking thread.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -277,13 +277,13 @@ impl Ledger for SqliteLedger {
 impl Drop for SqliteLedger {
     fn drop(&mut self) {
         if let Ok(desk) = self.writer.desk() {
-            // The writer does what is asked for before it ends.
+            // The writer completes pending work before it ends.
             drop(self.backlog.write(desk, self.data, Occasion::Close));
         }
     }
 }
 
-/// Ready when less than the limit waits, or the ledger is gone.
+/// Waits until the backlog is below the limit or the ledger is closed.
 async fn drained(desk: Weak<Desk>, backlog: Arc<Backlog>, data: Data, limit: usize) {
     while backlog.waiting.load(Ordering::Relaxed) >= limit {
         let Some(written) = desk.upgrade().map(|desk| backlog.write(&desk, data, Occasion::Flush))
@@ -296,14 +296,14 @@ async fn drained(desk: Weak<Desk>, backlog: Arc<Backlog>, data: Data, limit: usi
     }
 }
 
-/// Why everything that waits is written.
+/// Why the backlog is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occasion {
-    /// An entry was recorded; others may come
+    /// An entry was recorded; more may follow
     Record,
-    /// A caller waits until it is written
+    /// A caller waits for the write
     Flush,
-    /// Nothing comes after it
+    /// The ledger is closed
     Close,
 }
 
@@ -327,7 +327,7 @@ impl Backlog {
         }
     }
 
-    /// Has everything written that waits, and tells when it is.
+    /// Schedules a write of the backlog and returns when it is done.
     fn write(
         self: &Arc<Backlog>,
         desk: &Desk,
@@ -358,11 +358,11 @@ impl Backlog {
             back.health.written(committed.as_ref().map(|(head, _)| *head));
             if let Ok((_, missing)) = committed {
                 back.unreported.fetch_sub(missing, Ordering::Relaxed);
-                // All that left is in the file: what was added since is in no row yet.
+                // Every entry of this write is in the file; newer ones are not in a row yet.
                 let left = std::mem::take(&mut *lock(&back.leaving)).len();
                 back.waiting.fetch_sub(left, Ordering::Relaxed);
             }
-            // Most callers do not wait.
+            // Most callers do not wait for the acknowledgement.
             drop(ack.send(committed.map(|_| ())));
         };
         desk.post(occasion.urgency(), apply, done);

@@ -1,11 +1,11 @@
-//! Times by RFC 3339, to the microsecond and in UTC: `2026-11-15T05:15:00.000000Z`.
+//! Times in RFC 3339 with microseconds, in UTC: `2026-11-15T05:15:00.000000Z`.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use toolwright_core::date;
 
-/// The text of a time. Times before 1970 become 1970.
+/// Formats a time. Times before 1970 become 1970.
 pub(super) fn write(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut text = date::write(since.as_secs());
@@ -13,7 +13,7 @@ pub(super) fn write(time: SystemTime) -> String {
     text
 }
 
-/// The time of a text in exactly the form above.
+/// Parses a time in exactly this form.
 pub(super) fn read(text: &str) -> Option<SystemTime> {
     let (seconds, micros) = text.strip_suffix('Z')?.split_once('.')?;
     let time = UNIX_EPOCH

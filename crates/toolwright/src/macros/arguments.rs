@@ -1,4 +1,4 @@
-//! Arguments on their way to the parameters of a function.
+//! Binds arguments to the parameters of a function.
 
 use std::fmt::Write;
 
@@ -7,19 +7,19 @@ use toolwright_core::json::Object;
 use crate::define::Parameter;
 use crate::error::{CallErrorKind, ToolError};
 
-/// The arguments of a call, and what is wrong with those that were taken.
+/// The arguments of a call, and the errors of the parameters taken so far.
 pub struct Arguments {
     members: Object,
     wrong: Vec<String>,
 }
 
 impl Arguments {
-    /// Arguments that the schema has accepted.
+    /// Wraps arguments that the schema accepted.
     pub fn new(members: Object) -> Arguments {
         Arguments { members, wrong: Vec::new() }
     }
 
-    /// The value of a parameter; `None` if it cannot be had, for a reason that is kept.
+    /// Takes the value of a parameter; on failure records the error and returns `None`.
     pub fn take<T>(&mut self, parameter: &Parameter<T>) -> Option<T> {
         let name = parameter.name();
         let Some(value) = self.members.get(name) else {
@@ -40,7 +40,7 @@ impl Arguments {
         }
     }
 
-    /// Why a call cannot be made with these arguments.
+    /// Returns the error of the arguments.
     pub fn refused(self) -> ToolError {
         let mut text = String::from("The arguments were refused, and nothing was done:");
         for wrong in &self.wrong {

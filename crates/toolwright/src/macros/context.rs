@@ -1,4 +1,4 @@
-//! The context of a run, bound for one call.
+//! Locks the context of a run for one call.
 
 use std::any::Any;
 
@@ -12,28 +12,28 @@ use crate::session::Scope;
 type Read<T> = Result<OwnedRwLockReadGuard<T>, ToolError>;
 type Write<T> = Result<OwnedRwLockWriteGuard<T>, ToolError>;
 
-/// The value, to read beside others.
+/// Locks a value for shared access.
 pub async fn read<T: Any + Send + Sync>(scope: &Scope) -> Read<T> {
     wait(scope, scope.session.context.read()).await
 }
 
-/// The value, to change alone.
+/// Locks a value for exclusive access.
 pub async fn write<T: Any + Send + Sync>(scope: &Scope) -> Write<T> {
     wait(scope, scope.session.context.write()).await
 }
 
-/// As [`read`], on a thread that may block.
+/// Blocking form of [`read`].
 pub fn blocking_read<T: Any + Send + Sync>(scope: &Scope) -> Read<T> {
     Handle::try_current()?.block_on(read(scope))
 }
 
-/// As [`write`], on a thread that may block.
+/// Blocking form of [`write`].
 pub fn blocking_write<T: Any + Send + Sync>(scope: &Scope) -> Write<T> {
     Handle::try_current()?.block_on(write(scope))
 }
 
-/// Waits, but not longer than somebody waits for the call: a thread cannot be given up from outside,
-/// and a call that was given up must not begin its work when its turn comes.
+/// Waits for the lock, at most until the call is cancelled: a blocked thread cannot be aborted, and
+/// a cancelled call must not start when it gets the lock.
 async fn wait<T>(
     scope: &Scope,
     turn: impl Future<Output = Result<T, MissingContext>>,

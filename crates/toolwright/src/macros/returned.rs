@@ -1,16 +1,16 @@
-//! What a function may return, chosen by its type when it is compiled.
+//! Converts the returned value of a function by its type, at compile time.
 //!
-//! Rust looks for a method on `&&&Probe` before it looks on `&&Probe`, so that of several traits with
-//! a method of the same name the one that is implemented with more references wins. The types are
-//! known where an expansion stands, and so aliases of `Result` work as well as the word itself.
+//! Method resolution tries `&&&Probe` before `&&Probe`, so among several traits with a method of
+//! the same name the one that is implemented for more references wins. Types are resolved where the
+//! macro is expanded, so aliases of `Result` work as well.
 //!
 //! | step | first | else | else |
 //! |---|---|---|---|
 //! | `shape` | a `Result` | a plain value | |
-//! | `way` | what becomes an [`Output`] by `From` | what `serde` can write | |
-//! | `cause` | what becomes a [`ToolError`] by `From` | a boxed error | what can be shown |
-//! | `writer` | what `serde` can write | nothing | |
-//! | `describe` | a `Result` of what has a schema | what has a schema | nothing |
+//! | `way` | `Into<Output>` | `Serialize` | |
+//! | `cause` | `Into<ToolError>` | a boxed error | `Display` |
+//! | `writer` | `Serialize` | none | |
+//! | `describe` | a `Result` of a type with a schema | a type with a schema | none |
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -29,7 +29,7 @@ use crate::output::Output;
 
 /// A `Result`.
 pub trait Splittable {
-    /// Its shape.
+    /// Returns its shape.
     fn shape(&self) -> OfResult {
         OfResult
     }
@@ -37,9 +37,9 @@ pub trait Splittable {
 
 impl<T, E> Splittable for &Probe<Result<T, E>> {}
 
-/// Any other value.
+/// Any other type.
 pub trait Plain {
-    /// Its shape.
+    /// Returns its shape.
     fn shape(&self) -> OfValue {
         OfValue
     }
@@ -51,7 +51,7 @@ impl<T> Plain for Probe<T> {}
 pub struct OfResult;
 
 impl OfResult {
-    /// The `Result` itself.
+    /// Returns the `Result`.
     pub fn split<T, E>(&self, returned: Result<T, E>) -> Result<T, E> {
         returned
     }
@@ -61,15 +61,15 @@ impl OfResult {
 pub struct OfValue;
 
 impl OfValue {
-    /// The value, which is no error.
+    /// Wraps the value in `Ok`.
     pub fn split<T>(&self, returned: T) -> Result<T, Infallible> {
         Ok(returned)
     }
 }
 
-/// What becomes an output.
+/// A type that converts to an output.
 pub trait Direct {
-    /// By `From`.
+    /// Selects `From`.
     fn way(&self) -> ByFrom {
         ByFrom
     }
@@ -77,9 +77,9 @@ pub trait Direct {
 
 impl<T: Into<Output>> Direct for &Probe<T> {}
 
-/// What must be written.
+/// A type that is serialized.
 pub trait Serialized {
-    /// By `serde`.
+    /// Selects `serde`.
     fn way(&self) -> BySerde {
         BySerde
     }
@@ -87,17 +87,17 @@ pub trait Serialized {
 
 impl<T> Serialized for Probe<T> {}
 
-/// The way of what becomes an output.
+/// Converts by `From`.
 pub struct ByFrom;
 
 impl ByFrom {
-    /// The output.
+    /// Converts the value.
     pub fn output<T: Into<Output>>(&self, value: T) -> Ended {
         Ok(value.into())
     }
 }
 
-/// What a tool can give to a model.
+/// A type that can be the result of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "a model cannot read this",
@@ -109,11 +109,11 @@ pub trait Answer: Serialize {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> Answer for T {}
 
-/// The way of what `serde` writes.
+/// Converts by `serde`.
 pub struct BySerde;
 
 impl BySerde {
-    /// The output.
+    /// Serializes the value.
     pub fn output<T: Answer>(&self, value: T) -> Ended {
         let written = Json::from_serialize(&value);
         written.map(Output::json).map_err(|error| {
@@ -123,9 +123,9 @@ impl BySerde {
     }
 }
 
-/// What becomes the error of a tool.
+/// A type that converts to the error of a tool.
 pub trait Converted {
-    /// By `From`.
+    /// Selects `From`.
     fn cause(&self) -> IntoError {
         IntoError
     }
@@ -135,7 +135,7 @@ impl<E: Into<ToolError>> Converted for &&Probe<E> {}
 
 /// A boxed error.
 pub trait Boxed {
-    /// With what caused it.
+    /// Selects the boxed error with its causes.
     fn cause(&self) -> BoxedError {
         BoxedError
     }
@@ -145,9 +145,9 @@ impl Boxed for &Probe<Box<dyn Error>> {}
 impl Boxed for &Probe<Box<dyn Error + Send>> {}
 impl Boxed for &Probe<Box<dyn Error + Send + Sync>> {}
 
-/// What can be shown.
+/// A type that can be displayed.
 pub trait Shown {
-    /// As text.
+    /// Selects the text.
     fn cause(&self) -> Text {
         Text
     }
@@ -155,27 +155,27 @@ pub trait Shown {
 
 impl<E> Shown for Probe<E> {}
 
-/// The cause of what becomes the error of a tool.
+/// Converts an error by `From`.
 pub struct IntoError;
 
 impl IntoError {
-    /// The error.
+    /// Converts the error.
     pub fn error<E: Into<ToolError>>(&self, error: E) -> ToolError {
         error.into()
     }
 }
 
-/// The cause of a boxed error.
+/// Converts a boxed error.
 pub struct BoxedError;
 
 impl BoxedError {
-    /// The error.
+    /// Converts the error.
     pub fn error<E: Deref<Target: Error>>(&self, error: E) -> ToolError {
         ToolError::from(&*error).with_kind("Error")
     }
 }
 
-/// What a tool can fail with.
+/// A type that can be the error of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "this has no words for a model",
@@ -186,19 +186,19 @@ pub trait Failure: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> Failure for E {}
 
-/// The cause that is text.
+/// Converts an error by its text.
 pub struct Text;
 
 impl Text {
-    /// The error. Errors that keep their causes tell them too, if they are asked with `#`.
+    /// Converts the error. The alternate form `{:#}` includes causes for errors that support it.
     pub fn error<E: Failure>(&self, error: E) -> ToolError {
         ToolError::new(format!("{error:#}"))
     }
 }
 
-/// A value that can be written into a schema.
+/// A type that can be serialized into a schema.
 pub trait Writable<T> {
-    /// How.
+    /// Returns the serializer.
     fn writer(&self) -> Writer<T>;
 }
 
@@ -208,9 +208,9 @@ impl<T: Serialize> Writable<T> for &Probe<T> {
     }
 }
 
-/// A value that cannot.
+/// A type that cannot be serialized.
 pub trait Unwritable<T> {
-    /// Not at all.
+    /// Returns a function that returns `None`.
     fn writer(&self) -> Writer<T>;
 }
 
@@ -220,9 +220,9 @@ impl<T> Unwritable<T> for Probe<T> {
     }
 }
 
-/// A `Result` of what has a schema.
+/// A `Result` of a type with a schema.
 pub trait DescribedResult {
-    /// The schema.
+    /// Returns the schema.
     fn describe(&self) -> Option<Json>;
 }
 
@@ -232,9 +232,9 @@ impl<T: JsonSchema, E> DescribedResult for &&Probe<Result<T, E>> {
     }
 }
 
-/// What has a schema.
+/// A type with a schema.
 pub trait Described {
-    /// The schema.
+    /// Returns the schema.
     fn describe(&self) -> Option<Json>;
 }
 
@@ -244,9 +244,9 @@ impl<T: JsonSchema> Described for &Probe<T> {
     }
 }
 
-/// What has none.
+/// A type without a schema.
 pub trait Undescribed {
-    /// None.
+    /// Returns `None`.
     fn describe(&self) -> Option<Json> {
         None
     }

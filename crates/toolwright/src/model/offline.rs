@@ -1,16 +1,17 @@
-//! The model `offline/rules`: a stand-in without network and key, so that everything can be tried.
+//! The model `offline/rules`: a rule-based stand-in that needs no network and no key.
 //!
 //! ```text
-//! last words of the user → clauses → a tool for each, by shared words → arguments out of the text
+//! last user message → clauses → a tool for each, by shared words → arguments from the text
 //! ```
 //!
-//! It calls a tool only on strong evidence, asks for what is missing, passes a handle from one
-//! outcome on to the next call, and repeats what came of its calls. English and Chinese. The same
-//! request gets the same answer. It is no language model, and says so each time.
+//! It calls a tool only on strong evidence, asks for missing arguments, passes a handle from one
+//! outcome to the next call, and repeats the outcomes of its calls. It supports English and
+//! Chinese. Equal requests get equal responses. Every response says that it is not from a language
+//! model.
 //!
-//! Whatever a request holds, the work is bounded: only the beginnings of texts are read (`READ` of
-//! the user's words, [`pick::READ_TOOLS`] of the tools), and only so much is tried. It is done on a
-//! thread where it may block.
+//! The work is bounded for any request: only the beginning of a text is read (`READ` bytes of the
+//! user's message, [`pick::READ_TOOLS`] of the tools), and the number of attempts is limited. It
+//! runs on a blocking thread.
 
 mod clause;
 mod concept;
@@ -38,10 +39,10 @@ use pick::Index;
 use speak::Language;
 use wish::{Wish, Wishes};
 
-/// The name by which the rules are known.
+/// The name of the rules.
 pub const OFFLINE: &str = "offline/rules";
 
-/// The most bytes of a request's last words that are read.
+/// Maximum number of bytes of the last user message that are read.
 const READ: usize = 16 * 1024;
 
 /// The rules. See [`Model::offline`].
@@ -49,7 +50,7 @@ const READ: usize = 16 * 1024;
 pub struct Offline;
 
 impl Model {
-    /// The offline rules: a stand-in for a model.
+    /// Creates the offline rules, a stand-in for a model.
     pub fn offline() -> Model {
         Model::with_upstream(Offline, OFFLINE)
     }
@@ -69,7 +70,7 @@ fn answer(request: &Request) -> Response {
     response
 }
 
-/// A call that was made since the user spoke, with its outcome.
+/// A call since the last user message, with its outcome.
 struct Made<'a> {
     call: &'a Call,
     outcome: Option<&'a Outcome>,
@@ -128,7 +129,7 @@ fn parts(request: &Request) -> Vec<Part> {
     say(&sentences)
 }
 
-/// The beginning of a text that is not too long to read.
+/// Truncates a text.
 fn cut(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -137,7 +138,7 @@ fn cut(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// The calls of some messages with their outcomes.
+/// Returns the calls of messages with their outcomes.
 fn made(messages: &[Message]) -> Vec<Made<'_>> {
     let mut outcomes: HashMap<Option<&str>, &Outcome> = HashMap::new();
     for outcome in messages.iter().flat_map(Message::outcomes) {
@@ -147,7 +148,7 @@ fn made(messages: &[Message]) -> Vec<Made<'_>> {
     messages.iter().flat_map(Message::calls).map(|call| Made { call, outcome: of(call) }).collect()
 }
 
-/// The tools that may be called: functions, as far as the request allows them.
+/// Returns the tools that may be called: functions, as far as the request allows them.
 fn allowed(request: &Request) -> impl Iterator<Item = &Tool> {
     request.tools.iter().filter(|tool| {
         let chosen = match &request.tool_choice {
@@ -160,7 +161,7 @@ fn allowed(request: &Request) -> impl Iterator<Item = &Tool> {
     })
 }
 
-/// What is asked for. A tool that the request demands is asked for, whatever the words.
+/// Finds what the message asks for. A tool that the request forces is always included.
 fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
     let demanded = match &request.tool_choice {
         Some(ToolChoice::Tool(_)) => true,
@@ -178,7 +179,7 @@ fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
     }
 }
 
-/// Wishes that no call was made for yet.
+/// Returns the wishes without a call.
 fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[Made<'_>]) -> Vec<&'w Wish<'a>> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for made in made {
@@ -194,18 +195,18 @@ fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[Made<'_>]) -> Vec<&'w Wish<'a>> 
     open
 }
 
-/// What to do now.
+/// The next action.
 enum Next<'w, 'a> {
-    /// These calls, at once
+    /// Make these calls concurrently
     Calls(Vec<(&'w Wish<'a>, Found<'a>)>),
-    /// Ask for what the first wish lacks
+    /// Ask for the missing arguments of the first wish
     Ask(&'w Wish<'a>, Found<'a>),
-    /// Nothing is left
+    /// Nothing is left to do
     Done,
 }
 
-/// The calls that can be made now: the first that is open, and those after it that have all they
-/// need in their own words and are not said to come later.
+/// Returns the calls that can be made now: the first open wish, and later ones that have all
+/// arguments in their own clause and are not marked as following.
 fn batch<'w, 'a>(request: &Request, text: &str, open: &[&'w Wish<'a>]) -> Next<'w, 'a> {
     let handle = last_handle(&request.messages);
     let mut source = Source::new(text, handle.as_deref());
@@ -232,13 +233,13 @@ fn batch<'w, 'a>(request: &Request, text: &str, open: &[&'w Wish<'a>]) -> Next<'
     Next::Calls(calls)
 }
 
-/// Whether a tool says that it changes nothing.
+/// Whether a tool is marked as read-only.
 fn is_read_only(tool: &Tool) -> bool {
     let hint = tool.annotations.as_ref().and_then(|own| own.get("readOnlyHint"));
     hint.and_then(Json::as_bool).unwrap_or(false)
 }
 
-/// The handle that was named last in an outcome.
+/// Returns the last handle in an outcome.
 fn last_handle(messages: &[Message]) -> Option<String> {
     const LENGTH: usize = "tw:".len() + 32;
     let parts = messages.iter().flat_map(Message::outcomes).flat_map(|outcome| &outcome.content);

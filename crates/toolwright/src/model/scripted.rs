@@ -1,4 +1,4 @@
-//! A model that answers by a script and remembers what it was asked, for tests and examples.
+//! A model that returns scripted responses and records its requests, for tests and examples.
 
 use std::fmt;
 use std::future::Future;
@@ -11,7 +11,7 @@ use toolwright_core::{
 
 use super::{EventStream, Model, Upstream, event_stream};
 
-/// A script of answers. Clones share the script and the record of what was asked.
+/// A script of responses. Clones share the script and the recorded requests.
 #[derive(Clone, Default)]
 pub struct ScriptedModel(Arc<Mutex<Script>>);
 
@@ -22,19 +22,19 @@ struct Script {
     chunk: usize,
 }
 
-/// What comes of one request.
+/// The reaction to one request.
 enum Line {
     Answer(Box<dyn FnOnce(&Request) -> Response + Send>),
     Fault(Box<Fault>),
 }
 
 impl ScriptedModel {
-    /// An empty script.
+    /// Creates an empty script.
     pub fn new() -> ScriptedModel {
         ScriptedModel::default()
     }
 
-    /// Next, an answer by the request.
+    /// Adds a response that is computed from the request.
     #[must_use]
     pub fn then_with(
         self,
@@ -44,19 +44,19 @@ impl ScriptedModel {
         self
     }
 
-    /// Next, an answer.
+    /// Adds a response.
     #[must_use]
     pub fn then(self, response: Response) -> ScriptedModel {
         self.then_with(|_| response)
     }
 
-    /// Next, words.
+    /// Adds a response with text.
     #[must_use]
     pub fn then_text(self, text: impl Into<String>) -> ScriptedModel {
         self.then(Response::new(vec![Part::text(text)]))
     }
 
-    /// Next, one call.
+    /// Adds a response with one call.
     #[must_use]
     pub fn then_call(
         self,
@@ -68,13 +68,13 @@ impl ScriptedModel {
         self.then(Response::new(vec![Part::call(call)]))
     }
 
-    /// Next, some calls at once.
+    /// Adds a response with several calls.
     #[must_use]
     pub fn then_calls(self, calls: impl IntoIterator<Item = Call>) -> ScriptedModel {
         self.then(Response::new(calls.into_iter().map(Part::call).collect()))
     }
 
-    /// Next, an answer that was cut off for a reason.
+    /// Adds a truncated response with its stop reason.
     #[must_use]
     pub fn then_cut(self, parts: Vec<Part>, reason: StopReason) -> ScriptedModel {
         let mut response = Response::new(parts);
@@ -82,31 +82,31 @@ impl ScriptedModel {
         self.then(response)
     }
 
-    /// Next, a failure.
+    /// Adds a fault.
     #[must_use]
     pub fn then_fault(self, fault: Fault) -> ScriptedModel {
         self.script().lines.push(Some(Line::Fault(Box::new(fault))));
         self
     }
 
-    /// With streams that arrive in pieces of so many characters.
+    /// Splits streamed deltas into chunks of this many characters.
     #[must_use]
     pub fn with_chunks(self, characters: usize) -> ScriptedModel {
         self.script().chunk = characters;
         self
     }
 
-    /// The model, under the name `scripted`.
+    /// Returns the model, with the name `scripted`.
     pub fn model(&self) -> Model {
         Model::with_upstream(self.clone(), "scripted")
     }
 
-    /// What was asked so far, in order.
+    /// Returns the requests so far, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.script().requests.clone()
     }
 
-    /// How many answers were not asked for yet.
+    /// Returns the number of responses that were not requested yet.
     pub fn left(&self) -> usize {
         let script = self.script();
         script.lines.len().saturating_sub(script.requests.len())
@@ -155,7 +155,7 @@ impl Upstream for ScriptedModel {
     }
 }
 
-/// Cuts a delta into smaller ones.
+/// Splits a delta into smaller ones.
 fn cut(event: Event, size: usize) -> Vec<Event> {
     let Event::PartDelta { index, delta } = event else { return vec![event] };
     let (text, make): (_, Box<dyn Fn(String) -> Delta>) = match delta {

@@ -1,4 +1,4 @@
-//! Whether text is a secret by its look: keys and tokens that say what they are.
+//! Detects secrets by pattern: keys and tokens with a recognizable form.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,17 +7,17 @@ use regex::{Captures, Regex};
 
 use super::MARK;
 
-/// What secrets look like. A group named `keep` stays in front of the mark.
+/// Patterns of secrets. A group named `keep` stays before the mark.
 const LOOKS: &[&str] = &[
-    // Private keys in PEM, cut off or not.
+    // Private keys in PEM, truncated or not.
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)",
-    // Signed tokens (JWT).
+    // JSON Web Tokens.
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    // Passwords in addresses.
+    // Passwords in URLs.
     r"(?<keep>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+@",
-    // Headers: a word of eight letters or more with a digit, or a very long one.
+    // Authorization headers: a word of at least eight characters with a digit, or a very long one.
     r"(?<keep>\b(?i:bearer|basic)\s+)(?:[A-Za-z._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,}|[A-Za-z0-9._~+/=-]{7,}[0-9][A-Za-z0-9._~+/=-]*|[A-Za-z0-9._~+/=-]{24,})",
-    // Keys by their prefixes.
+    // Keys by prefix.
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",
     r"\bwhsec_[A-Za-z0-9+/=]{16,}",
@@ -37,14 +37,14 @@ const LOOKS: &[&str] = &[
     r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
 ];
 
-/// Every pattern is right, as a test sees to.
+/// A test checks that every pattern compiles.
 static PATTERNS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| LOOKS.iter().filter_map(|look| Regex::new(look).ok()).collect());
 
-/// The text with a mark for each secret in it.
+/// Replaces each secret in a text by the mark.
 pub(super) fn covered(text: &str) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
-    // The shortest of them has more letters than this.
+    // Every secret is longer than this.
     if text.len() < 10 {
         return out;
     }

@@ -1,10 +1,10 @@
-//! Whether a value is a secret by its name.
+//! Detects secrets by the name of their field.
 //!
-//! A name is read word by word (`clientSecret`, `client_secret` and `X-Client-Secret` alike), so
-//! that `author` is no `auth`; and a word that only counts, names or places a secret is none:
-//! `token_count`, `max_tokens`, `password_policy`, `next_page_token`.
+//! A name is split into words (`clientSecret`, `client_secret` and `X-Client-Secret` alike), so
+//! that `author` does not match `auth`. A word that counts, names or locates a secret does not
+//! match either: `token_count`, `max_tokens`, `password_policy`, `next_page_token`.
 
-/// Words that are secrets by themselves.
+/// Words that mean a secret by themselves.
 const SECRETS: &[&str] = &[
     "auth",
     "authorization",
@@ -35,10 +35,10 @@ const SECRETS: &[&str] = &[
     "пароль",
 ];
 
-/// Words that end longer ones which are written without a break: `dbpassword`, `accesstoken`.
+/// Endings of compound words without separators: `dbpassword`, `accesstoken`.
 const ENDINGS: &[&str] = &["passphrase", "passwd", "password", "secret", "token", "apikey"];
 
-/// Words that make a key one that must not be seen.
+/// Words before "key" that mean a secret key.
 const KEYS: &[&str] = &[
     "access",
     "account",
@@ -60,11 +60,11 @@ const KEYS: &[&str] = &[
     "subscription",
 ];
 
-/// Words that make tokens some that must not be seen; without one they are those of a model.
+/// Words before "token" that mean a secret token; otherwise tokens are those of a model.
 const TOKENS: &[&str] =
     &["access", "api", "auth", "bearer", "csrf", "id", "personal", "refresh", "session"];
 
-/// Words before a token that only says where to go on, or is one of a model.
+/// Words before "token" that mean a cursor or a model's token.
 const PLACES: &[&str] = &[
     "bos",
     "cls",
@@ -90,7 +90,7 @@ const PLACES: &[&str] = &[
     "unk",
 ];
 
-/// Words after a secret that speak about it without telling it.
+/// Words after a secret's name that mean metadata of the secret.
 const ABOUT: &[&str] = &[
     "age", "arn", "budget", "cost", "count", "counts", "created", "enabled", "endpoint", "expires",
     "expiry", "field", "file", "format", "header", "id", "ids", "index", "kind", "length", "limit",
@@ -99,7 +99,7 @@ const ABOUT: &[&str] = &[
     "strength", "ttl", "type", "types", "uri", "url", "usage", "version",
 ];
 
-/// Words that are written without breaks.
+/// Words of scripts without separators.
 const UNBROKEN: &[&str] = &[
     "密码",
     "口令",
@@ -116,7 +116,7 @@ const UNBROKEN: &[&str] = &[
     "암호",
 ];
 
-/// What makes such a word speak about something else, or about a secret without telling it.
+/// Words that change the meaning of such a name, or mean metadata of the secret.
 const UNBROKEN_ABOUT: &[&str] = &[
     "数",
     "个数",
@@ -137,7 +137,7 @@ const UNBROKEN_ABOUT: &[&str] = &[
     "过期",
 ];
 
-/// Whether a value of this name is a secret.
+/// Whether the name means a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     if unbroken(name) {
         return true;
@@ -153,13 +153,13 @@ pub(super) fn is_secret(name: &str) -> bool {
             || (own == "tokens" && TOKENS.contains(&before))
             || matches!(own, "apikeys" | "accesskey" | "privatekey" | "secretkey");
         let place = own == "token" && PLACES.contains(&before);
-        // The id of a secret opens doors, unlike that of a token or a key.
+        // The id of a secret grants access, unlike that of a token or a key.
         let about = ABOUT.contains(&after) && (own, after) != ("secret", "id");
         secret && !place && !about
     })
 }
 
-/// Whether a name has a secret in a script without breaks.
+/// Whether a name in a script without separators means a secret.
 fn unbroken(name: &str) -> bool {
     !name.is_ascii()
         && UNBROKEN.iter().any(|word| {
@@ -170,8 +170,7 @@ fn unbroken(name: &str) -> bool {
         })
 }
 
-/// The words of a name in small letters: parted by what is no letter, and where small letters are
-/// followed by a capital one.
+/// Splits a name into lower-case words, at separators and before capitals.
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];

@@ -1,24 +1,24 @@
-//! A place in a schema: every subschema that may speak about a value there.
+//! The subschemas that apply to a value.
 
 use std::ptr;
 
 use toolwright_core::Json;
 
-/// The subschemas for one value. All branches of `anyOf` and the like count: which one a value
-/// takes is not asked.
+/// The subschemas that may apply to one value. All branches of `anyOf` and similar keywords are
+/// included.
 #[derive(Debug, Clone)]
 pub(super) struct Place<'a> {
     root: &'a Json,
     schemas: Vec<&'a Json>,
 }
 
-/// Whether a schema itself calls a value a secret.
+/// Whether a schema declares its value a secret.
 fn says_secret(schema: &Json) -> bool {
     schema.get("writeOnly").and_then(Json::as_bool) == Some(true)
         || schema.get("format").and_then(Json::as_str) == Some("password")
 }
 
-/// Whether a schema calls any value a secret, however deep.
+/// Whether a schema declares any value a secret, at any depth.
 pub(super) fn has_secrets(schema: &Json) -> bool {
     match schema {
         Json::Array(items) => items.iter().any(has_secrets),
@@ -30,7 +30,7 @@ pub(super) fn has_secrets(schema: &Json) -> bool {
 }
 
 impl<'a> Place<'a> {
-    /// The place of a whole value.
+    /// Returns the subschemas of the root value.
     pub(super) fn root(schema: &'a Json) -> Place<'a> {
         Place::of(schema, [schema])
     }
@@ -43,7 +43,7 @@ impl<'a> Place<'a> {
         place
     }
 
-    /// Adds a subschema and all that it applies to the same value. References may go in circles.
+    /// Adds a subschema and all that it applies to the same value. References may be cyclic.
     fn add(&mut self, schema: &'a Json) {
         if schema.as_object().is_none() || self.schemas.iter().any(|own| ptr::eq(*own, schema)) {
             return;
@@ -79,7 +79,7 @@ impl<'a> Place<'a> {
         self.schemas.iter().any(|schema| says_secret(schema))
     }
 
-    /// The place of a member of an object.
+    /// Returns the subschemas of a member of an object.
     pub(super) fn member(&self, key: &str) -> Place<'a> {
         let mut found = Vec::new();
         for schema in &self.schemas {
@@ -96,7 +96,7 @@ impl<'a> Place<'a> {
         Place::of(self.root, found)
     }
 
-    /// The place of an item of an array.
+    /// Returns the subschemas of an item of an array.
     pub(super) fn item(&self, index: usize) -> Place<'a> {
         let mut found = Vec::new();
         for schema in &self.schemas {
@@ -110,7 +110,7 @@ impl<'a> Place<'a> {
         Place::of(self.root, found)
     }
 
-    /// What another place says as well.
+    /// Adds the subschemas of another place.
     pub(super) fn or(mut self, other: Place<'a>) -> Place<'a> {
         self.schemas.extend(other.schemas);
         self

@@ -1,5 +1,5 @@
-//! Secrets in text: JSON inside a string, what looks like one, and what is written after its name
-//! (`password=…`, `"token": "…"`, `Authorization: …`).
+//! Redacts secrets in text: JSON within a string, known patterns, and values after the name of a
+//! secret (`password=…`, `"token": "…"`, `Authorization: …`).
 
 use std::sync::LazyLock;
 
@@ -9,25 +9,25 @@ use toolwright_core::Json;
 use super::place::Place;
 use super::{MARK, covered, look, name};
 
-/// A name and what stands between it and its value, quotes and their escapes included.
+/// A name and the separator before its value, including escaped quotes.
 const NAMED: &str = r#"([\w.-]{2,64})[\\"'`]{0,4}\s{0,3}[:=：＝]\s{0,3}"#;
 
 static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAMED).ok());
 
-/// Words that stand before a value in a header.
+/// Schemes before the credential in a header.
 const SCHEMES: &[&str] = &["Bearer ", "Basic ", "Token ", "Digest ", "ApiKey ", "Negotiate "];
 
-/// The text with a mark for each secret in it.
+/// Redacts the secrets in a text.
 pub fn text(text: &str) -> String {
     at(text, &Place::root(&Json::Null))
 }
 
-/// The same for text at a place: if it holds JSON, that is what the schema speaks about.
+/// Redacts text at a place: if it is JSON, the schema applies to it.
 pub(super) fn at(text: &str, place: &Place<'_>) -> String {
     inner(text, place).unwrap_or_else(|| named(&look::covered(text)))
 }
 
-/// The text of JSON that a string holds.
+/// Redacts JSON within a string.
 pub(super) fn inner(text: &str, place: &Place<'_>) -> Option<String> {
     let start = text.trim_start();
     if !start.starts_with(['{', '[']) {
@@ -35,11 +35,11 @@ pub(super) fn inner(text: &str, place: &Place<'_>) -> Option<String> {
     }
     let value = Json::parse(text).ok()?;
     let safe = covered(&value, place);
-    // As it was, white space included, if there is nothing to hide.
+    // Unchanged, including white space, if there is nothing to redact.
     Some(if safe == value { text.to_owned() } else { safe.compact() })
 }
 
-/// Covers what is written after the name of a secret.
+/// Redacts values after the name of a secret.
 fn named(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -63,13 +63,13 @@ fn named(text: &str) -> String {
     out
 }
 
-/// Where the value after a name begins and ends.
+/// Returns the range of the value after a name.
 fn value(name: &str, rest: &str) -> (usize, usize) {
     let quoted = rest.trim_start_matches('\\');
     if let Some(quote) = quoted.chars().next().filter(|quote| "\"'`".contains(*quote)) {
         let start = rest.len() - quoted.len() + quote.len_utf8();
         let inside = &rest[start..];
-        // In text that is escaped as a whole, so are its quotes.
+        // In escaped text the quotes are escaped as well.
         let end = match &rest[..start] {
             escaped if escaped.starts_with('\\') => inside.find(escaped).unwrap_or(inside.len()),
             _ => closing(inside, quote),
@@ -89,7 +89,7 @@ fn value(name: &str, rest: &str) -> (usize, usize) {
     (0, rest[skip..].find(is_end).map_or(rest.len(), |end| skip + end))
 }
 
-/// Where a quoted value ends: at a quote that is not escaped, or at the end.
+/// Returns the end of a quoted value: an unescaped quote, or the end of the text.
 fn closing(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in rest.char_indices() {

@@ -1,4 +1,4 @@
-//! Builds a run, and checks its model and context before the model is asked.
+//! Builds a run, and checks its model and context before the first request.
 
 use std::sync::Arc;
 

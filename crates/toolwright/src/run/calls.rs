@@ -1,4 +1,4 @@
-//! The calls of a turn, handed to the toolbox and taken back with what came of them.
+//! Runs the calls of a turn with the toolbox and records their results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::toolbox::Toolbox;
 
 impl Run {
-    /// Hands calls to the toolbox: those that nothing is known of, and those that a person answered.
+    /// Starts the calls that are open and those that a person has answered.
     pub(super) fn make_calls(&mut self) -> Result<bool, RunError> {
         if let Err(limit) = self.state.spent.tokens(&self.limits) {
             return self.give_up(limit.into(), LIMIT);
@@ -51,7 +51,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Takes what came of calls.
+    /// Records the results of calls.
     pub(super) fn record(&mut self, called: Vec<(usize, CallStatus)>) {
         for (at, called) in called {
             let slots = self.state.pending.as_mut().map(|pending| &mut pending.slots);
@@ -82,7 +82,7 @@ impl Run {
     }
 }
 
-/// Makes calls, all at once.
+/// Runs calls concurrently.
 async fn make(
     toolbox: Toolbox,
     session: Session,
@@ -104,7 +104,8 @@ async fn make(
             None => open.push((completeness, vec![at], vec![call])),
         }
     }
-    // Equal calls share a key: one after the other, so that the second finds what the first did.
+    // Equal calls share a key, so they run one after another, and the second gets the result of the
+    // first.
     for equal in answered.into_values() {
         let (toolbox, session) = (toolbox.clone(), session.clone());
         work.push(Box::pin(async move {

@@ -1,4 +1,4 @@
-//! The very same call, failing again: the model is told, and then the run is given up (case 28).
+//! Counts repeated failures of the same call: the model is warned, then the run ends (case 28).
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use toolwright_core::{Arguments, Call, Json, Outcome, Part};
 use crate::call::canonical;
 use crate::error::{CallError, CallErrorKind};
 
-/// How often each call has failed since it last succeeded.
+/// Number of failures of each call since it last succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Failures(pub(crate) BTreeMap<String, u32>);
 
-/// A call that failed as often as it may.
+/// A call that reached the limit of failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepeatedFailure {
     /// The tool
     pub(crate) tool: String,
-    /// How often
+    /// Number of failures
     pub(crate) times: u32,
 }
 
 impl Failures {
-    /// Counts an outcome. From the second failure on the model is told that more of the same will
-    /// not help.
+    /// Counts an outcome. From the second failure on, the outcome warns the model that repeating
+    /// the call does not help.
     pub(crate) fn count(
         &mut self,
         call: &Call,
@@ -31,7 +31,7 @@ impl Failures {
         most: u32,
     ) -> Result<(), RepeatedFailure> {
         if !outcome.is_error() {
-            // The common case: nothing has ever failed, and no key is needed.
+            // Usually nothing has failed, and no key is needed.
             if !self.0.is_empty() {
                 self.0.remove(&key(call, None));
             }
@@ -51,7 +51,7 @@ impl Failures {
         Ok(())
     }
 
-    /// Counts an answer in which the vendor could not read the call.
+    /// Counts a response whose call the vendor could not parse.
     pub(crate) fn count_malformed(&mut self, most: u32) -> Result<(), RepeatedFailure> {
         let times = self.0.entry(String::new()).or_default();
         *times += 1;
@@ -62,8 +62,8 @@ impl Failures {
     }
 }
 
-/// What makes two failing calls the same: the tool and the arguments; the tool alone where the
-/// arguments do not matter or were never whole.
+/// Identifies equal failing calls: by tool and arguments, or by the tool alone if the arguments are
+/// irrelevant or incomplete.
 fn key(call: &Call, error: Option<&CallError>) -> String {
     let arguments = match (error.map(|error| error.kind), &call.arguments) {
         (Some(CallErrorKind::UnknownTool | CallErrorKind::Truncated), _) => String::new(),
@@ -73,6 +73,6 @@ fn key(call: &Call, error: Option<&CallError>) -> String {
         },
         (_, Arguments::Malformed(text) | Arguments::Free(text)) => text.clone(),
     };
-    // A hash, so that a saved run holds no arguments twice.
+    // Hashed, so that a saved run does not contain the arguments twice.
     blake3::hash(format!("{}\n{arguments}", call.name).as_bytes()).to_hex()[..32].to_owned()
 }

@@ -1,4 +1,4 @@
-//! A run as a document, and back. Version 1:
+//! The JSON form of a saved run. Version 1:
 //!
 //! ```json
 //! {"format": "toolwright.run", "version": 1, "id": "run_…", "agent": "Extractor",
@@ -9,8 +9,8 @@
 //!  "failures": {}, "end": null}
 //! ```
 //!
-//! Messages keep every part with its signature and extra fields, so that a vendor knows its own
-//! words again. A reader of a later version reads earlier ones; an unknown version is refused.
+//! Messages keep every part with its signature and extra fields, because vendors verify them. Later
+//! versions read earlier ones; an unknown version is refused.
 
 mod answer;
 mod message;
@@ -33,7 +33,7 @@ use toolwright_core::document::{
 const FORMAT: &str = "toolwright.run";
 const VERSION: u64 = 1;
 
-/// Writes a run that has been under way for some time.
+/// Writes a run, with the time that it has taken so far.
 pub(super) fn write(state: &State, worked: Duration) -> Json {
     let failures =
         state.failures.0.iter().map(|(key, times)| (key.clone().into(), u64::from(*times).into()));
@@ -108,7 +108,7 @@ fn read_pending(document: &Json) -> Result<Pending, DocumentError> {
     let fields = Fields::of(document)?;
     let message = fields.required("message", message::read)?;
     let slots = fields.list("calls", read_slot)?;
-    // Each call of the message must get one outcome, and nothing else may run.
+    // Each call of the message must have one outcome, and no other call may run.
     let said = message.calls().map(|call| (&call.id, &call.name));
     if !said.eq(slots.iter().map(|slot| (&slot.call.id, &slot.call.name))) {
         return Err(DocumentError::new("the calls of the message, in their order").within("calls"));
@@ -164,7 +164,7 @@ fn read_slot(document: &Json) -> Result<Slot, DocumentError> {
         _ => return Err(DocumentError::new("a call that is open, waiting, answered or done")),
     };
     let call = fields.required("call", read_call)?;
-    // A person agreed to this call and to no other.
+    // The approval must be for this call.
     if let Stage::Waiting(approval) | Stage::Answered(approval, _) = &stage
         && approval.call != call
     {

@@ -1,4 +1,4 @@
-//! Where a run stands: all that must be kept to go on later, elsewhere.
+//! The state of a run, which is saved to resume it later.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,68 +11,68 @@ use super::repetition::Failures;
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The run
+    /// The run id
     pub(crate) id: Arc<str>,
-    /// Whose run it is
+    /// The agent
     pub(crate) agent: Arc<str>,
-    /// Who calls
+    /// The caller
     pub(crate) caller: Caller,
-    /// The conversation; every call in it has one outcome, but those that were handed over at its end
+    /// The conversation; every call in it has one outcome, except calls handed over at its end
     pub(crate) messages: Vec<Message>,
-    /// An answer with calls that do not all have outcomes
+    /// A response whose calls do not all have outcomes
     pub(crate) pending: Option<Pending>,
-    /// How far it has gone
+    /// What the run has consumed
     pub(crate) spent: Consumption,
-    /// Calls that failed
+    /// Failures of calls
     pub(crate) failures: Failures,
-    /// The last answer of a run that is done, once its own calls are
+    /// The last response of a finished run, once its calls have outcomes
     pub(crate) end: Option<Response>,
 }
 
-/// An answer whose calls are under way.
+/// A response with running calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// What the model said
+    /// The message of the response
     pub(crate) message: Message,
     /// Its calls, in order
     pub(crate) slots: Vec<Slot>,
 }
 
-/// A call and how far it is.
+/// A call and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// The call as the model made it
     pub(crate) call: Call,
-    /// Whether the model wrote it to its end
+    /// Whether the model finished writing it
     pub(crate) completeness: Completeness,
-    /// How far it is
+    /// Its state
     pub(crate) stage: Stage,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing is known of it: not begun, or under way
+    /// Not started, or running
     Open,
-    /// A person was asked
+    /// Waits for approval
     Waiting(Approval),
-    /// A person has answered
+    /// Approved or rejected by a person
     Answered(Approval, Answer),
-    /// It has its outcome
+    /// Has its outcome
     Done(Outcome),
 }
 
 impl State {
-    /// Ids that calls of the conversation have.
+    /// Returns the ids of the calls in the conversation.
     pub(crate) fn call_ids(&self) -> HashSet<&str> {
         let calls = self.messages.iter().flat_map(|message| &message.parts);
         calls.filter_map(|part| part.as_call()?.id.as_deref()).collect()
     }
 
-    /// Calls that wait for a person.
+    /// Returns the calls that wait for approval.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Approval> {
         let slots = self.pending.iter().flat_map(|pending| &pending.slots);
         slots.filter_map(|slot| match &slot.stage {
@@ -81,8 +81,8 @@ impl State {
         })
     }
 
-    /// Puts the answer and its outcomes into the conversation. A call without an outcome gets one
-    /// that says why.
+    /// Appends the response and its outcomes to the conversation. A call without an outcome gets
+    /// one that gives the reason.
     pub(crate) fn close_turn(&mut self, why: &str) {
         let Some(Pending { message, slots }) = self.pending.take() else { return };
         let outcomes = slots.into_iter().map(|slot| match slot.stage {
@@ -94,8 +94,8 @@ impl State {
         self.messages.push(Message::new(Role::Tool, outcomes));
     }
 
-    /// Puts the answer and the outcomes that there are into the conversation. Whoever gets the
-    /// other calls has theirs.
+    /// Appends the response and the existing outcomes to the conversation. The client supplies the
+    /// others.
     pub(crate) fn hand_over(&mut self) {
         let Some(Pending { message, slots }) = self.pending.take() else { return };
         let outcomes = slots.into_iter().filter_map(|slot| match slot.stage {
@@ -110,7 +110,7 @@ impl State {
     }
 }
 
-/// The outcome of a call that was not made.
+/// Returns the outcome of a call that did not run.
 pub(crate) fn skipped(call: &Call, why: &str) -> Outcome {
     Outcome {
         call_id: call.id.clone(),

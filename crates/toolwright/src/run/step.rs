@@ -1,5 +1,5 @@
-//! What moves a run on, one step at a time. Whatever is under way is kept in the run, so that
-//! giving up a wait loses nothing.
+//! Advances a run step by step. Pending operations are stored in the run, so that dropping the
+//! future of a step loses nothing.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,32 +23,32 @@ use crate::session::Session;
 
 pub(super) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What is under way.
+/// The pending operation of a run.
 pub(super) enum Phase {
-    /// Nothing
+    /// None
     Idle,
-    /// The model was asked for a stream
+    /// A streaming request was sent
     Asking(Boxed<Result<EventStream, Fault>>),
-    /// The answer arrives
+    /// The response is streaming
     Streaming(EventStream, Box<Joiner>),
-    /// The model was asked for a whole answer
+    /// A request for a complete response was sent
     Responding(Boxed<Result<Response, Fault>>),
-    /// Calls run, each with its place among the calls of the turn
+    /// Calls are running, each with its index in the turn
     Calling(Boxed<Vec<(usize, CallStatus)>>),
 }
 
-/// Why a wait was given up.
+/// Why a wait was interrupted.
 enum Interrupt {
     Cancelled,
     Deadline(Limit),
 }
 
-/// What is said of calls that were not made because the run ended.
+/// The outcome text of calls that did not run because the run ended.
 const CANCELLED: &str = "The run was cancelled before this call had an outcome.";
 pub(super) const LIMIT: &str = "The run met its limit before this call was made. Nothing was done.";
 
 impl Run {
-    /// One step. Gives whether there is more to do now.
+    /// Runs one step. Returns whether there is more to do.
     pub(super) async fn advance(&mut self) -> Result<bool, RunError> {
         if let Some(error) = &self.stopped {
             return Err(error.clone());
@@ -85,7 +85,7 @@ impl Run {
                         Ok(true)
                     }
                     Err(interrupt) => {
-                        // The toolbox ends its calls by itself and says what came of each.
+                        // The toolbox ends its calls itself and returns a result for each.
                         self.session.cancel.cancel();
                         let called = calls.await;
                         self.record(called);
@@ -96,7 +96,7 @@ impl Run {
         }
     }
 
-    /// Decides what to do when nothing is under way.
+    /// Chooses the next operation when none is pending.
     fn begin(&mut self) -> Result<bool, RunError> {
         if self.session.cancel.is_cancelled() {
             return self.interrupted(Interrupt::Cancelled);
@@ -131,7 +131,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Asks the model.
+    /// Sends a request to the model.
     fn ask(&mut self) {
         let said = Request::new(self.state.messages.iter().cloned());
         let mut request = Request { messages: said.messages, ..self.agent.request.clone() };
@@ -150,7 +150,7 @@ impl Run {
         };
     }
 
-    /// Takes one event of a stream.
+    /// Processes one event of a stream.
     fn on_event(&mut self, event: Option<Event>) -> Result<bool, RunError> {
         let done = matches!(event, None | Some(Event::End | Event::Fault(_)));
         if let Some(event) = &event {
@@ -167,13 +167,13 @@ impl Run {
             return Ok(true);
         };
         if broken {
-            // Half an answer is none: its last call may lack its end.
+            // A truncated response is discarded, because its last call may be incomplete.
             return Err(Fault::new(FaultClass::Internal, "the answer broke off").into());
         }
         self.on_response(joiner.finish().map_err(RunError::Model)?)
     }
 
-    /// Takes a whole answer.
+    /// Processes a complete response.
     fn on_response(&mut self, mut response: Response) -> Result<bool, RunError> {
         self.state.spent.turns += 1;
         let turn = self.state.spent.turns;
@@ -183,7 +183,7 @@ impl Run {
         let next = turn::read(&mut response, &self.state.call_ids(), turn);
         self.emit(|| RunEvent::Answered(response.clone()));
         if let Next::Calls(pending) = next {
-            // With a call that is not for the toolbox, this answer is the last.
+            // A response with a call for the client is the last.
             let handed = response.calls().any(|call| self.agent.is_for_client(call));
             self.state.end = handed.then_some(response);
             self.state.pending = Some(pending);
@@ -192,7 +192,7 @@ impl Run {
         if let Next::Failed(fault) = next {
             return Err(fault.into());
         }
-        // A message without parts is illegal in most dialects.
+        // A message without parts is invalid in most dialects.
         if !response.parts.is_empty() {
             self.state.messages.push(response.message());
         }
@@ -214,7 +214,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Ends the run because it was cancelled or deadline.
+    /// Ends the run after a cancellation or a timeout.
     fn interrupted(&mut self, interrupt: Interrupt) -> Result<bool, RunError> {
         self.phase = Phase::Idle;
         match interrupt {
@@ -223,42 +223,42 @@ impl Run {
         }
     }
 
-    /// Ends the run with a legal conversation: each call gets an outcome.
+    /// Ends the run with a valid conversation: each call gets an outcome.
     pub(super) fn give_up(&mut self, error: RunError, why: &str) -> Result<bool, RunError> {
         self.state.close_turn(why);
         self.stopped = Some(error.clone());
         Err(error)
     }
 
-    /// Tells whoever follows that the run is done, if it is.
+    /// Emits the final event, if the run has finished.
     fn emit_finished(&mut self) {
         if let Some(finished) = self.following.then(|| self.finished()).flatten() {
             self.events.push_back(RunEvent::Finished(Box::new(finished)));
         }
     }
 
-    /// Tells whoever follows.
+    /// Emits an event, if events are requested.
     pub(super) fn emit(&mut self, event: impl FnOnce() -> RunEvent) {
         if self.following {
             self.events.push_back(event());
         }
     }
 
-    /// When the run must end, and by which limit.
+    /// Returns when the run must end, and by which limit.
     fn deadline(&self) -> Option<(Instant, Limit)> {
         let most = self.limits.duration?;
         let left = most.saturating_sub(self.state.spent.earlier);
-        // Longer than time can be told is no bound.
+        // A duration that overflows the clock is no limit.
         Some((self.begun.checked_add(left)?, Limit::Duration(most)))
     }
 }
 
-/// Why a run ends whose model repeats itself.
+/// Returns the error of a run whose model repeats a failing call.
 pub(super) fn stuck(error: RepeatedFailure) -> RunError {
     RunError::Stuck { tool: error.tool, times: error.times }
 }
 
-/// Waits, unless the run is cancelled or its time is over.
+/// Awaits a future, unless the run is cancelled or its deadline passes.
 async fn interruptible<T>(
     session: &Session,
     deadline: Option<(Instant, Limit)>,

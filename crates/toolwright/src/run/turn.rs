@@ -1,4 +1,4 @@
-//! One answer of the model, taken apart: what it ends, what it calls, what must be said back.
+//! Interprets one response of the model: whether it ends the run, and which calls it contains.
 
 use std::collections::HashSet;
 
@@ -11,33 +11,33 @@ use toolwright_core::{
 use super::state::{Pending, Slot, Stage};
 use crate::call::Completeness;
 
-/// What follows from an answer.
+/// What follows a response.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// The model was done
+    /// The model finished
     End,
-    /// Calls are to be made
+    /// Calls have to run
     Calls(Pending),
-    /// The vendor paused: ask again
+    /// The vendor paused: send the conversation again
     Again,
-    /// The vendor could not read the call that the model wrote: say so, and ask again
+    /// The vendor could not parse the model's call: report it to the model and retry
     Malformed,
-    /// The vendor failed on the way
+    /// The response contains a fault
     Failed(Fault),
 }
 
-/// What a model is told whose call the vendor could not read.
+/// The message to a model whose call the vendor could not parse.
 pub(super) const MALFORMED_CALL: &str = "Your last call could not be read and was not run. Write it \
     again as one call with complete JSON arguments, or answer without it.";
 
-/// The most characters that stay in the conversation of a call that is no JSON.
+/// Maximum number of characters of invalid arguments that stay in the conversation.
 const MAX_EXCERPT_CHARS: usize = 200;
 
-/// The most bytes that are repaired for the conversation.
+/// Maximum number of argument bytes that are repaired for the conversation.
 const MAX_REPAIRED_BYTES: usize = 64 * 1024;
 
-/// Takes an answer apart. Its calls get ids that are not in use, so that each outcome belongs to
-/// one call, whatever ids the vendor gave.
+/// Interprets a response. Assigns unused ids to its calls, so that each outcome belongs to one
+/// call, whatever ids the vendor sent.
 pub(super) fn read(response: &mut Response, taken: &HashSet<&str>, turn: u32) -> Next {
     let stop = std::mem::take(&mut response.stop);
     response.stop = stop.reconciled(&response.parts);
@@ -57,7 +57,7 @@ pub(super) fn read(response: &mut Response, taken: &HashSet<&str>, turn: u32) ->
     }
 }
 
-/// Gives each call an id of its own.
+/// Assigns a unique id to each call.
 fn name_calls(parts: &mut [Part], taken: &HashSet<&str>, turn: u32) {
     let mut own: HashSet<String> = HashSet::new();
     for (at, part) in parts.iter_mut().enumerate() {
@@ -79,7 +79,7 @@ fn name_calls(parts: &mut [Part], taken: &HashSet<&str>, turn: u32) {
     }
 }
 
-/// The calls of an answer. The last part of one that was cut off may lack its end.
+/// Returns the calls of a response. The last part of a truncated response may be incomplete.
 fn pending(response: &Response) -> Pending {
     use StopReason::{ContextWindow, Failed, Filtered, MaxTokens};
     let reason = response.stop.reason;
@@ -95,8 +95,8 @@ fn pending(response: &Response) -> Pending {
             _ => Completeness::Unknown,
         };
         slots.push(Slot { call: call.clone(), completeness, stage: Stage::Open });
-        // What the model wrote may be no JSON, and much of it. The conversation must be sent again,
-        // so a legal call stands there instead (case 27).
+        // The arguments may be long and invalid JSON. The conversation has to be sent again, so a
+        // valid call replaces it (case 27).
         if completeness == Completeness::Truncated {
             call.arguments = truncated_arguments(&call.arguments);
         } else if let Some(legal) = legal(&call.arguments) {
@@ -106,7 +106,7 @@ fn pending(response: &Response) -> Pending {
     Pending { message, slots }
 }
 
-/// Arguments that stand for some that are no object: as they were most likely meant, or as text.
+/// Returns an object for arguments that are none: the most likely repair, or the text.
 fn legal(arguments: &Arguments) -> Option<Arguments> {
     if arguments.is_object() || matches!(arguments, Arguments::Free(_)) {
         return None;
@@ -121,7 +121,7 @@ fn legal(arguments: &Arguments) -> Option<Arguments> {
     Some(Arguments::from_json(&reading.map_or_else(raw, |reading| reading.value.clone())))
 }
 
-/// Arguments that stand for some that were cut off.
+/// Returns arguments that replace truncated ones.
 fn truncated_arguments(arguments: &Arguments) -> Arguments {
     let text = excerpt(arguments.as_str());
     match arguments {
@@ -130,7 +130,7 @@ fn truncated_arguments(arguments: &Arguments) -> Arguments {
     }
 }
 
-/// The beginning of a text.
+/// Truncates a text.
 fn excerpt(text: &str) -> String {
     match text.char_indices().nth(MAX_EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -138,7 +138,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// What the model is told about a call that the vendor could not read.
+/// Returns the message about a call that the vendor could not parse.
 pub(super) fn malformed_call() -> Message {
     Message::user(MALFORMED_CALL)
 }

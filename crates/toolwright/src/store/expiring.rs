@@ -4,10 +4,9 @@
 //! entries of another, and different users of the store (stored responses, saved runs, handles) share
 //! one file without sharing names. Besides its name an entry may have aliases, which are removed with
 //! it.
-//!
 //! [`Limits`] hold for each owner and kind: when an owner exceeds them, its own least recently used
-//! entries are removed first. An entry expires when nobody has read it for its lifetime. The store
-//! does not look into the bytes; the caller versions their format.
+//! entries are removed first. An entry expires when it was not read for its lifetime. The store
+//! does not interpret the bytes; the caller versions their format.
 
 mod memory;
 mod sqlite;
@@ -24,43 +23,43 @@ use tokio::sync::oneshot;
 
 use super::{StoreError, Urgency, Writer};
 
-/// Whose entries, and of which kind.
+/// The owner and kind of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The owner, such as a client of the gateway
     pub owner: Arc<str>,
-    /// What the entries are, such as `response`
+    /// The kind of the entries, such as `response`
     pub kind: &'static str,
 }
 
-/// What is stored.
+/// An entry to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The name, unique in its scope
     pub name: String,
-    /// More names that lead to this entry
+    /// Alternative names of this entry
     pub aliases: Vec<String>,
     /// The value
     pub value: Vec<u8>,
 }
 
-/// How much one owner may store of one kind, and for how long.
+/// Limits of one owner and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How long an entry is stored after it was last read or written
     pub lifetime: Duration,
-    /// The most bytes of an owner
+    /// Maximum number of bytes of an owner
     pub bytes: usize,
-    /// The most entries of an owner
+    /// Maximum number of entries of an owner
     pub entries: usize,
 }
 
-/// What became of an entry.
+/// The result of storing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is stored, and has replaced an earlier one of its name
+    /// The entry is stored and has replaced an earlier one of the same name
     Stored,
-    /// It alone exceeds the limits, so it is not stored
+    /// The entry alone exceeds the limits and is not stored
     TooLarge,
 }
 
@@ -74,11 +73,11 @@ enum Backend {
     File { writer: Writer, path: Arc<Path>, pending: Arc<AtomicUsize> },
 }
 
-/// The most bytes that may wait for the disk. Beyond that entries are refused, so that a slow disk
-/// does not fill the memory.
+/// Maximum number of bytes that wait to be written. Further entries are refused, so that a slow
+/// disk does not fill the memory.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
-/// What an entry costs besides its bytes: rows, indexes, pointers.
+/// Overhead of an entry: rows, indexes, pointers.
 const OVERHEAD_BYTES: usize = 256;
 
 impl ExpiringStore {
@@ -96,8 +95,8 @@ impl ExpiringStore {
         Ok(ExpiringStore(Backend::File { writer, path: path.into(), pending: Arc::default() }))
     }
 
-    /// Stores an entry. It returns at once, and every later [`get`](Self::get) sees the entry; `done`
-    /// runs when the entry is committed, or failed to be.
+    /// Stores an entry. Returns at once, and every later [`get`](Self::get) returns the entry;
+    /// `done` runs when the write is committed or has failed.
     pub fn put(
         &self,
         scope: &Scope,
@@ -160,8 +159,8 @@ impl ExpiringStore {
         }
     }
 
-    /// The value of an entry by its name or one of its aliases, if it has not expired. Reading it
-    /// begins its lifetime anew.
+    /// Returns an entry that has not expired, by its name or an alias. Reading it restarts its
+    /// lifetime.
     pub async fn get(&self, scope: &Scope, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         match &self.0 {
             Backend::Memory(memory) => Ok(memory.get(scope, name, now())),
@@ -172,8 +171,8 @@ impl ExpiringStore {
         }
     }
 
-    /// The most recently used entries of a kind, of all owners, as owner and value: as many as have
-    /// `bytes` together, the least recently used first. Their lifetime goes on.
+    /// Returns the most recently used entries of a kind, of all owners, as owner and value: as many
+    /// as fit in `bytes`, the least recently used first. Their lifetime does not restart.
     pub async fn recent(
         &self,
         kind: &'static str,
@@ -199,7 +198,7 @@ impl ExpiringStore {
         }
     }
 
-    /// Waits until everything that was put is committed.
+    /// Waits until all stored entries are committed.
     pub async fn flush(&self) -> Result<(), StoreError> {
         match &self.0 {
             Backend::Memory(_) => Ok(()),
@@ -209,14 +208,14 @@ impl ExpiringStore {
 }
 
 impl Entry {
-    /// How many bytes it counts for.
+    /// Returns the number of bytes that count towards the limits.
     fn size(&self) -> usize {
         let aliases: usize = self.aliases.iter().map(|own| own.len() + OVERHEAD_BYTES / 4).sum();
         OVERHEAD_BYTES + self.name.len() + aliases + self.value.len()
     }
 }
 
-/// The first values that have `bytes` together, in the reverse order.
+/// Returns the first values that fit in `bytes`, in reverse order.
 fn within<E>(
     values: impl Iterator<Item = Result<(String, Vec<u8>), E>>,
     bytes: usize,
@@ -234,7 +233,8 @@ fn within<E>(
     Ok(found)
 }
 
-/// Milliseconds since 1970. Entries outlive the process, so a monotonic clock does not do.
+/// Returns milliseconds since 1970. A monotonic clock is not enough, because entries outlive the
+/// process.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,5 +1,5 @@
-//! Opening a file: it is created for its owner alone, recognised before anything in it is touched,
-//! and brought to the newest version.
+//! Opens SQLite files: creates a file that only its owner may read, checks its format before
+//! changing it, and migrates it to the newest version.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,24 +14,26 @@ use super::StoreError;
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a file is for.
+/// A file format.
 pub(crate) struct Kind {
-    /// In one word
+    /// Its name in one word
     pub name: &'static str,
-    /// SQLite's application id, by which the file is known again
+    /// SQLite's application id, which identifies the format
     pub id: i32,
-    /// What brings the file from each version to the next; a file's version is how many were applied
+    /// The statements that migrate each version to the next; the version of a file is the number
+    /// applied
     pub migrations: &'static [&'static str],
-    /// What a commit survives
+    /// The durability of a commit
     pub safety: Safety,
 }
 
-/// What a commit survives.
+/// The durability of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Safety {
-    /// The end of the process and of the machine's power
+    /// Survives the end of the process and a power failure
     Power,
-    /// The end of the process; after a loss of power the last commits may be missing, the rest whole
+    /// Survives the end of the process; a power failure may lose the last commits, but does not
+    /// damage the file
     Process,
 }
 
@@ -58,11 +60,11 @@ impl FileId {
     }
 }
 
-/// Only one file is created at a time: closing it would release locks that another connection of
-/// this process has on it.
+/// Only one file is created at a time: closing it would release the locks of other connections of
+/// this process.
 static CREATING: Mutex<()> = Mutex::new(());
 
-/// Opens a file of a kind, or creates it.
+/// Opens a file of a format, or creates it.
 pub(crate) fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     create(path).map_err(|error| StoreError::Unavailable {
         path: path.to_owned(),
@@ -71,7 +73,7 @@ pub(crate) fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     reopen(path, kind)
 }
 
-/// Opens a file of a kind that is there.
+/// Opens an existing file of a format.
 pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
@@ -90,8 +92,8 @@ pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError>
     Ok(connection)
 }
 
-/// Creates an empty file that only its owner may read; SQLite gives the files beside it the same
-/// permissions.
+/// Creates an empty file that only its owner may read; SQLite creates the files beside it with the
+/// same permissions.
 fn create(path: &Path) -> io::Result<()> {
     let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut options = OpenOptions::new();
@@ -103,7 +105,7 @@ fn create(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(error),
     }
-    // The file's name must last as well. Not every system can do this for a folder.
+    // The directory entry must be durable as well. Not every system can sync a folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
         drop(folder.sync_all());
@@ -111,14 +113,14 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is something else, before anything is changed in it. Gives its version.
+/// Refuses a file of another format before anything is changed. Returns its version.
 fn recognise(
     connection: &Connection,
     path: &Path,
     kind: &Kind,
     fail: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<usize, StoreError> {
-    // One snapshot: another process may be creating the tables at this moment.
+    // One snapshot, because another process may be creating the tables.
     let snapshot = connection.unchecked_transaction().map_err(&fail)?;
     let number = |query: &str| snapshot.query_row(query, [], |row| row.get::<_, i64>(0));
     let id = number("PRAGMA application_id").map_err(&fail)?;
@@ -134,7 +136,7 @@ fn recognise(
     Ok(usize::try_from(found).unwrap_or(0))
 }
 
-/// Settings of the connection.
+/// Sets the pragmas of the connection.
 fn prepare(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.execute_batch(match kind.safety {
@@ -143,7 +145,7 @@ fn prepare(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
     })
 }
 
-/// Tries again while another process changes the mode of the file: SQLite does not wait for that.
+/// Retries while another process changes the journal mode, for which SQLite does not wait.
 fn patiently(attempt: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -159,7 +161,7 @@ fn patiently(attempt: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()>
     }
 }
 
-/// Brings the file to the newest version, unless another process just did.
+/// Migrates the file to the newest version, unless another process already did.
 fn migrate(connection: &mut Connection, kind: &Kind) -> rusqlite::Result<()> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: usize = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;

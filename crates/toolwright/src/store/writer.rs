@@ -1,6 +1,6 @@
-//! The one thread that writes a file. What arrives while it writes goes into the next transaction
-//! together, since a commit costs the same for one change as for many. What is not urgent waits a
-//! little for company.
+//! The writer thread of a file. Jobs that arrive during a transaction are combined in the next one,
+//! because a commit costs the same for one change as for many. Jobs that are not urgent wait
+//! briefly for others.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -12,37 +12,37 @@ use tokio::sync::oneshot;
 
 use super::StoreError;
 
-/// The most jobs in one transaction.
+/// Maximum number of jobs in one transaction.
 const MOST: usize = 512;
 /// How long a job that is not urgent waits for others.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// A thread that writes a file. When it is dropped, what was asked for is done first.
+/// A writer thread. Dropping it completes pending jobs first.
 #[derive(Debug)]
 pub(crate) struct Writer {
     desk: Option<Arc<Desk>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where jobs are handed in. The thread goes on while there is one.
+/// The queue of the writer thread, which runs while a sender exists.
 #[derive(Debug)]
 pub(crate) struct Desk(mpsc::Sender<(Urgency, Box<dyn Job>)>);
 
-/// Whether somebody waits for a job.
+/// The urgency of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// Somebody does
+    /// A caller waits for it
     Now,
-    /// Nobody does: it is done with others
+    /// No caller waits: it is combined with others
     Soon,
 }
 
-/// A change, or a look at what is there.
+/// A read or write in a transaction.
 trait Job: Send {
-    /// Does it within a transaction, perhaps once more if the transaction fails.
+    /// Runs the job in a transaction, again if the transaction fails.
     fn apply(&mut self, change: &Transaction<'_>) -> rusqlite::Result<()>;
 
-    /// Tells whoever asked that it is committed, or why it is not.
+    /// Reports the commit, or the error.
     fn done(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
@@ -70,7 +70,7 @@ where
 }
 
 impl Desk {
-    /// Hands a job in. It is told of when it is committed, on the thread that writes.
+    /// Queues a job. `done` runs on the writer thread when the job is committed or has failed.
     pub(crate) fn post<T: Send + 'static>(
         &self,
         urgency: Urgency,
@@ -83,13 +83,13 @@ impl Desk {
         }
     }
 
-    /// Hands a job in and waits for it without blocking a thread.
+    /// Queues a job and awaits its result.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (ack, answer) = oneshot::channel();
-        // Whoever stopped waiting needs no answer.
+        // A caller that stopped waiting needs no answer.
         self.post(Urgency::Now, apply, |answer| drop(ack.send(answer)));
         answer.await.map_err(|_| StoreError::Closed)?
     }
@@ -107,7 +107,7 @@ impl Writer {
         Ok(Writer { desk: Some(Arc::new(Desk(jobs))), thread: Some(thread) })
     }
 
-    /// Where jobs are handed in.
+    /// Returns the queue.
     pub(crate) fn desk(&self) -> Result<&Arc<Desk>, StoreError> {
         self.desk.as_ref().ok_or(StoreError::Closed)
     }
@@ -117,7 +117,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.desk.take());
         if let Some(thread) = self.thread.take() {
-            // It ends by itself once the queue is empty; a panic in it has nobody left to tell.
+            // The thread ends when the queue is empty; a panic in it cannot be reported any more.
             drop(thread.join());
         }
     }
@@ -134,13 +134,13 @@ fn run(mut connection: Connection, path: &Path, queue: &Queue) {
     }
 }
 
-/// Waits for more to do, until something is urgent or the time is over.
+/// Collects more jobs until one is urgent or the linger time is over.
 fn gather(queue: &Queue, (mut urgency, first): (Urgency, Box<dyn Job>)) -> Vec<Box<dyn Job>> {
     let end = Instant::now() + LINGER;
     let mut batch = vec![first];
     while urgency == Urgency::Soon && batch.len() < MOST {
         let left = end.saturating_duration_since(Instant::now());
-        // No more will come if all desks are gone.
+        // All senders are gone.
         let Ok((next, job)) = queue.recv_timeout(left) else { break };
         urgency = next;
         batch.push(job);
@@ -148,8 +148,8 @@ fn gather(queue: &Queue, (mut urgency, first): (Urgency, Box<dyn Job>)) -> Vec<B
     batch
 }
 
-/// Does a batch in one transaction. If that fails, each job gets a transaction of its own, so that
-/// one that cannot be done takes no other with it.
+/// Runs a batch in one transaction. If that fails, each job gets a separate transaction, so that
+/// one failing job does not affect the others.
 fn write(connection: &mut Connection, path: &Path, mut batch: Vec<Box<dyn Job>>) {
     let attempted = attempt(connection, &mut batch);
     if attempted.is_err() && batch.len() > 1 {

@@ -180,7 +180,7 @@ pub fn all() -> impl Iterator<Item = Provider> {
     BUILT_IN.iter().copied().chain(PRESETS.iter().filter_map(from_preset))
 }
 
-/// The provider of a vendor preset; none if the preset has no address of its own.
+/// The provider of a vendor preset; none if the preset has no default address.
 fn from_preset(vendor: &'static VendorPreset) -> Option<Provider> {
     Some(Provider {
         id: vendor.id,

@@ -18,7 +18,7 @@ use crate::settings::Retry as Policy;
 /// another upstream.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
-/// Codes of our own faults that a retry does not mend.
+/// Codes of our own faults that a retry does not fix.
 const PERMANENT_CODES: [&str; 4] =
     ["upstream_tls", "upstream_proxy", "upstream_answer", "upstream_timeout"];
 

@@ -1,4 +1,4 @@
-//! `list_files`: what is in a folder.
+//! `list_files`: the entries of a folder.
 
 use super::still_wanted;
 use super::walk::{Entry, Walk};

@@ -1,4 +1,4 @@
-//! `read_file`: a file as text, whole or some lines of it; what is not text as bytes.
+//! `read_file`: a text file, or some of its lines; other files as bytes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::handle::size;
 use crate::output::Blob;
 use crate::prelude::*;
 
-/// The most bytes that are read at once.
+/// Maximum number of bytes that are read at once.
 const READ_MAX: usize = 8 << 20;
 
 /// Reads a text file (UTF-8), whole or some of its lines. A long text, and a file that is not text,
@@ -63,17 +63,17 @@ pub fn read_file(
     }
 }
 
-/// Collects some lines of a text that comes in pieces.
+/// Collects some lines of a text that arrives in chunks.
 struct Lines {
     first: u64,
     count: Option<u64>,
-    /// The line that the next byte belongs to
+    /// The number of the line that the next byte belongs to
     line: u64,
     text: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes a piece; whether that was all.
+    /// Takes a chunk; returns whether all lines are complete.
     fn take(&mut self, piece: &[u8]) -> bool {
         let end = self.count.map(|count| self.first.saturating_add(count));
         for line in piece.split_inclusive(|byte| *byte == b'\n') {
@@ -97,7 +97,7 @@ fn too_large() -> ToolError {
     ))
 }
 
-/// The media type of a file that is not text, by its name.
+/// Returns the media type of a file that is not text, by its name.
 fn mime(path: &str) -> &'static str {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     match extension.unwrap_or_default().to_ascii_lowercase().as_str() {

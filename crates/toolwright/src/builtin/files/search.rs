@@ -1,4 +1,4 @@
-//! `search_files`: the lines that contain some words.
+//! `search_files`: the lines that contain a text.
 
 use std::io::Read;
 
@@ -7,13 +7,13 @@ use super::walk::{Kind, Walk};
 use crate::builtin::root::{Root, open_file};
 use crate::prelude::*;
 
-/// Larger files are not searched.
+/// Maximum size of a file that is searched.
 const FILE_MAX: u64 = 4 << 20;
 
-/// The most files that are looked into.
+/// Maximum number of files that are searched.
 const FILES_MAX: usize = 20_000;
 
-/// The most bytes of a line that is shown.
+/// Maximum number of bytes of a line in the result.
 const LINE_MAX: usize = 300;
 
 /// What was found.
@@ -73,7 +73,7 @@ pub fn search_files(
             let place = folder.place.join(name);
             let Ok((file, _)) = open_file(&folder.dir, name, &place) else { continue };
             let mut content = String::new();
-            // What is not text is not searched.
+            // Skip files that are not text.
             if file.take(FILE_MAX).read_to_string(&mut content).is_err() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Folder by folder, the near ones first, from a folder within a root.
+//! Walks the folders below a folder, breadth first.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,11 +8,11 @@ use cap_std::fs::Dir;
 use crate::builtin::root::{PathError, Place, Root, is_git};
 use crate::prelude::*;
 
-/// The most names that are read of one folder. They come in no order, so what is beyond this is
-/// left out without being known.
+/// Maximum number of names that are read from one folder. They come in no particular order, so
+/// which ones are left out is arbitrary.
 const NAMES_MAX: usize = 20_000;
 
-/// The most folders that wait for their turn.
+/// Maximum number of folders in the queue.
 const FOLDERS_MAX: usize = 20_000;
 
 /// A file or a folder.
@@ -42,17 +42,17 @@ pub enum Kind {
     Other,
 }
 
-/// A walk through folders.
+/// A breadth-first walk through folders.
 pub(super) struct Walk<'w> {
     root: &'w Root,
-    /// Kept by their names: open folders are few in a process
+    /// Paths, not open folders: file descriptors are limited
     folders: VecDeque<(Place, usize)>,
     depth: usize,
     /// Whether something was left out
     pub(super) more: bool,
 }
 
-/// A folder and what is in it, in order.
+/// An open folder and its entries, in order.
 pub(super) struct Opened {
     pub(super) dir: Dir,
     pub(super) place: Place,
@@ -60,15 +60,15 @@ pub(super) struct Opened {
 }
 
 impl<'w> Walk<'w> {
-    /// A walk from a folder, so many levels down.
+    /// Starts at a folder, with a maximum depth.
     pub(super) fn new(root: &'w Root, path: &str, depth: usize) -> Result<Walk<'w>, PathError> {
-        // Some models say nothing for the root.
+        // Some models pass an empty path for the root.
         let place = Place::parse(if path.is_empty() { "." } else { path })?;
         root.folder(&place)?;
         Ok(Walk { root, folders: VecDeque::from([(place, 1)]), depth, more: false })
     }
 
-    /// The next folder. One that cannot be opened, or not any more, is passed over.
+    /// Returns the next folder. Skips folders that cannot be opened.
     pub(super) fn next(&mut self) -> Option<Opened> {
         while let Some((place, level)) = self.folders.pop_front() {
             let Ok(dir) = self.root.folder(&place) else { continue };
@@ -100,7 +100,7 @@ impl<'w> Walk<'w> {
                 self.more = true;
                 break;
             }
-            // What vanishes meanwhile is not there.
+            // The entry was removed in the meantime.
             let Ok(found) = found else { continue };
             let (name, kind) = match (found.file_name().into_string(), found.file_type()) {
                 (Err(name), _) => (name.to_string_lossy().into_owned(), Kind::Other),

@@ -1,6 +1,7 @@
-//! `write_file`: a new file, other content for one that exists, or more at its end.
+//! `write_file`: creates a file, replaces its content, or appends to it.
 //!
-//! Content is replaced at once: whoever reads meanwhile sees the old or the new, never half of it.
+//! Content is replaced atomically: a concurrent reader sees the old content or the new, never a
+//! part of it.
 
 use std::io::{self, Write};
 
@@ -12,7 +13,7 @@ use crate::builtin::root::{Missing, PathError, Place, Root, open_file};
 use crate::handle::size;
 use crate::prelude::*;
 
-/// The most bytes that are written at once.
+/// Maximum number of bytes that are written at once.
 const WRITE_MAX: usize = 32 << 20;
 
 /// What to do with a file that exists.
@@ -28,8 +29,8 @@ enum Mode {
     Append,
 }
 
-/// The tool `write_file` in a root. Its content may be any value, kept to the digit, so it reads its
-/// arguments by itself.
+/// Returns the tool `write_file` for a root. Its content may be any JSON value with exact digits,
+/// so it parses its arguments itself.
 pub fn write_file(root: Root) -> Handler {
     let schema = object! {
         "type": "object",
@@ -90,14 +91,14 @@ impl Target<'_> {
     fn create(&self, content: &[u8]) -> Result<(), ToolError> {
         let file = self.open(self.name, OpenOptions::new().write(true).create_new(true))?;
         fill(file, content).map_err(|error| {
-            // Half a file is worse than none.
+            // Do not leave a partial file behind.
             let _ = self.folder.remove_file(self.name);
             self.place.why(self.folder, self.name, &error).into()
         })
     }
 
     fn replace(&self, content: &[u8]) -> Result<(), ToolError> {
-        // A link, a folder or a device in its place is not replaced.
+        // Refuse to replace a link, a folder or a device.
         let permissions = match open_file(self.folder, self.name, self.place) {
             Ok((old, _)) => Some(old.metadata()?.permissions()),
             Err(PathError::Missing(_)) => None,

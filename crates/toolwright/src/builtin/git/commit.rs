@@ -1,11 +1,11 @@
-//! `git_add` and `git_commit`: from files to a new commit.
+//! `git_add` and `git_commit`: stage files and commit them.
 
 use super::run::{Git, error};
 use super::{LITERAL, checked, fields};
 use crate::builtin::root::{PathError, Root};
 use crate::prelude::*;
 
-/// The most files that are listed.
+/// Maximum number of files that are listed.
 const FILES_MAX: usize = 300;
 
 /// What the next commit will have.
@@ -38,7 +38,7 @@ pub async fn git_add(
     let paths: Vec<String> =
         paths.iter().map(|path| checked(path)).collect::<Result<_, PathError>>()?;
     let git = Git::open(root).await?;
-    // Paths go by stdin: together they can be longer than a command line.
+    // Paths are passed through stdin, because they can exceed the length of a command line.
     let mut lines = paths.join("\0").into_bytes();
     for submodule in submodules(&git).await? {
         if let Some(path) = paths.iter().find(|path| path.as_bytes()[LITERAL.len()..] == submodule)
@@ -77,8 +77,8 @@ pub async fn git_commit(
     Ok(Committed { id: git.commit("HEAD").await?, files: staged.count })
 }
 
-/// The submodules. To see whether one has changed, `git add` would run a status in it, and with that
-/// the programs of its configuration.
+/// Returns the submodules. `git add` would run a status in each of them to see whether it changed,
+/// and with it the programs of its configuration.
 async fn submodules(git: &Git<'_>) -> Result<Vec<Vec<u8>>, ToolError> {
     let listed = git.list(&["ls-files", "--stage", "-z"]).await?;
     let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));

@@ -1,4 +1,4 @@
-//! `git_diff`: what has changed, as counts for each file and as a patch.
+//! `git_diff`: changes, as counts for each file and as a patch.
 
 use super::process::Answer;
 use super::run::Git;
@@ -7,10 +7,10 @@ use crate::builtin::root::Root;
 use crate::output::Content;
 use crate::prelude::*;
 
-/// The most bytes of a patch that are given back.
+/// Maximum number of bytes of a patch.
 const PATCH_MAX: usize = 1 << 20;
 
-/// The most files that are listed.
+/// Maximum number of files that are listed.
 const FILES_MAX: usize = 300;
 
 /// The files of a patch.
@@ -84,7 +84,7 @@ fn output(counts: &Answer, patch: &Answer) -> Result<Output, toolwright_core::js
     Ok(output.with(Content::Text(text[..end].to_owned())))
 }
 
-/// Reads `added TAB deleted TAB path`, where a renamed file has its two paths in the next fields.
+/// Parses `added TAB deleted TAB path`; a renamed file has its two paths in the next fields.
 fn parse(mut fields: impl Iterator<Item = String>) -> Summary {
     let mut summary = Summary { files: Vec::new(), more: false };
     while let Some(field) = fields.next() {

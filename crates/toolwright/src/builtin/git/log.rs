@@ -1,11 +1,11 @@
-//! `git_log`: commits, the newest first.
+//! `git_log`: commits, newest first.
 
 use super::run::Git;
 use super::{checked, fields};
 use crate::builtin::root::Root;
 use crate::prelude::*;
 
-/// The most bytes of a commit's message.
+/// Maximum number of bytes of a commit message.
 const MESSAGE_MAX: usize = 2000;
 
 /// A part of the history.
@@ -52,7 +52,7 @@ pub async fn git_log(
     let git = Git::open(root).await?;
     let commit = match commit {
         Some(name) => git.commit(&name).await?,
-        // A repository without commits has a history all the same.
+        // A repository without commits has an empty history.
         None if !git.test(&["rev-parse", "--verify", "--quiet", "HEAD"]).await? => {
             return Ok(History { commits: Vec::new(), more: false });
         }

@@ -1,32 +1,33 @@
-//! A git that runs: it is heard to a bound, and ends with whatever it has started.
+//! A git process: its output is read up to a limit, and it is killed together with its child
+//! processes.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 
-/// The most bytes of a complaint that are read.
+/// Maximum number of bytes of stderr that are read.
 const COMPLAINT_MAX: usize = 64 << 10;
 
-/// What a command answered.
+/// The output of a command.
 pub(super) struct Answer {
     pub(super) stdout: Vec<u8>,
-    /// Whether the answer was longer than is read
+    /// Whether the output exceeded the limit
     pub(super) is_cut: bool,
     pub(super) stderr: Vec<u8>,
     pub(super) code: Option<i32>,
 }
 
-/// A running command with whatever it has started.
+/// A running command with its child processes.
 pub(super) struct Group(Child);
 
 impl Group {
-    /// A command that was started as the leader of a group.
+    /// Wraps a command that was started as a process group leader.
     pub(super) fn new(child: Child) -> Group {
         Group(child)
     }
 
-    /// Gives it some input and hears its answer, of which so many bytes at most are wanted.
+    /// Writes the input and reads the output, up to `most` bytes.
     pub(super) async fn talk(&mut self, input: &[u8], most: usize) -> io::Result<Answer> {
         let Group(child) = self;
         let id = child.id();
@@ -34,14 +35,14 @@ impl Group {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
-                // One who does not read to the end will say why.
+                // A command that does not read its input reports why on stderr.
                 let _ = stdin.write_all(input).await;
             }
         };
         let listen = async {
             let heard = read(stdout, most).await;
             if matches!(heard, Ok((_, true))) {
-                // Nobody listens any more, and whoever cannot go on talking never ends.
+                // Its output is not read further, so it would block on the pipe forever.
                 kill(id);
             }
             heard
@@ -54,12 +55,12 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A child that has been waited for has no id any more.
+        // A child that has been waited for has no id.
         kill(self.0.id());
     }
 }
 
-/// Ends a command with whatever it has started.
+/// Kills a process group.
 fn kill(id: Option<u32>) {
     #[cfg(unix)]
     if let Some(id) = id.and_then(|id| i32::try_from(id).ok())
@@ -71,7 +72,7 @@ fn kill(id: Option<u32>) {
     let _ = id;
 }
 
-/// As much of a stream as is wanted, and whether there is more.
+/// Reads a stream up to a limit; returns whether there is more.
 async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> io::Result<(Vec<u8>, bool)> {
     let mut out = Vec::new();
     let Some(stream) = stream else { return Ok((out, false)) };
@@ -81,7 +82,7 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> io::Result
     Ok((out, is_cut))
 }
 
-/// The beginning of a stream that is read to its end.
+/// Reads a stream to its end and returns the beginning.
 async fn drain(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let Some(mut stream) = stream else { return Ok(Vec::new()) };
     let (out, _) = read(Some(&mut stream), COMPLAINT_MAX).await?;

@@ -1,17 +1,17 @@
-//! Running git in a root, with a repository that may not be trusted.
+//! Runs git in a root, with a repository that may not be trusted.
 //!
-//! - The root must be the top of the repository: git looks no further up, so a root within a larger
-//!   repository does not show what is beside it. `.git` is a folder there, or the repository that
-//!   it names must know this worktree.
-//! - Paths are literal, come after `--`, and are checked like those of files.
-//! - No program runs that a repository brings: no hooks, no monitor, no external diff, no signing,
-//!   no fetching of what is missing. A repository whose own configuration sets up filters, which
-//!   git would run to compare or add files, or hooks is refused; filters in the user's configuration
-//!   (such as Git LFS) are the user's wish. Hooks can come from files of the worktree, which a model
-//!   may write.
-//! - Git does not look into submodules: there it would obey configurations that nobody has checked.
-//! - Of the environment git sees where programs and the user's configuration are, and whom to name
-//!   as author; no other variable, and so no secret.
+//! - The root must be the top of the repository: git does not search parent folders, so a root
+//!   within a larger repository does not show files outside of the root. `.git` is a folder there,
+//!   or the repository that it names must list this worktree.
+//! - Paths are literal, come after `--`, and are checked like those of the file tools.
+//! - No program runs that the repository configures: no hooks, no monitor, no external diff, no
+//!   signing, no fetching of missing objects. A repository whose own configuration sets filters,
+//!   which git would run to compare or add files, or hooks is refused; filters in the user's
+//!   configuration (such as Git LFS) are allowed. Hooks can come from files of the worktree, which
+//!   a model may write.
+//! - Git does not enter submodules, because their configurations are not checked.
+//! - Git's environment has the paths of programs and of the user's configuration, and the author's
+//!   name; no other variable, and so no secret.
 
 use std::io;
 use std::path::Path;
@@ -23,19 +23,19 @@ use super::process::{Answer, Group};
 use crate::builtin::root::Root;
 use crate::error::ToolError;
 
-/// The most bytes of an answer that are read.
+/// Maximum number of output bytes that are read.
 const ANSWER_MAX: usize = 4 << 20;
 
-/// The most bytes that are read of a list which must be whole.
+/// Maximum number of bytes of a list that must be complete.
 const LIST_MAX: usize = 64 << 20;
 
-/// The longest name of a commit.
+/// Maximum length of a commit name.
 const NAME_MAX: usize = 1000;
 
-/// The most bytes of a complaint that are shown.
+/// Maximum number of bytes of an error message that are shown.
 const COMPLAINT_SHOWN: usize = 1000;
 
-/// What holds for every command.
+/// Configuration of every command.
 const CONFIGURATION: [&str; 17] = [
     "color.ui=false",
     "commit.gpgSign=false",
@@ -56,7 +56,7 @@ const CONFIGURATION: [&str; 17] = [
     "submodule.recurse=false",
 ];
 
-/// The variables that git sees, where they are set.
+/// Environment variables that are passed to git if they are set.
 const ENVIRONMENT: [&str; 16] = [
     "PATH",
     "HOME",
@@ -82,7 +82,7 @@ pub(super) struct Git<'g> {
 }
 
 impl<'g> Git<'g> {
-    /// Git in a root, if it is the top of a repository that brings no programs.
+    /// Opens a root that is the top of a repository without configured programs.
     pub(super) async fn open(root: &'g Root) -> Result<Git<'g>, ToolError> {
         check_repository(root.path())?;
         let git = Git { root };
@@ -109,12 +109,12 @@ impl<'g> Git<'g> {
         self.tell(arguments, b"").await
     }
 
-    /// Runs a command that must succeed, with some input.
+    /// Runs a command that must succeed, with input.
     pub(super) async fn tell(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
         self.settle(arguments, self.run(arguments, input).await?)
     }
 
-    /// Runs a command whose answer must be whole.
+    /// Runs a command whose output must be complete.
     pub(super) async fn list(&self, arguments: &[&str]) -> Result<Vec<u8>, ToolError> {
         let answer = self.settle(arguments, self.hear(arguments, b"", LIST_MAX).await?)?;
         if answer.is_cut {
@@ -130,7 +130,7 @@ impl<'g> Git<'g> {
             return Ok(answer);
         }
         let complaint = String::from_utf8_lossy(&answer.stderr);
-        // Where the root is, is not for models.
+        // The location of the root is not shown to models.
         let complaint = complaint.replace(&*self.root.path().to_string_lossy(), ".");
         let complaint = complaint.replace(super::LITERAL, "");
         let complaint = complaint.trim();
@@ -138,7 +138,7 @@ impl<'g> Git<'g> {
         Err(error(format!("git {} failed: {}", arguments[0], &complaint[..end])))
     }
 
-    /// Whether a command succeeds; it answers by its exit code 0 or 1.
+    /// Runs a command that answers by its exit code, 0 or 1.
     pub(super) async fn test(&self, arguments: &[&str]) -> Result<bool, ToolError> {
         match self.run(arguments, b"").await?.code {
             Some(0) => Ok(true),
@@ -147,7 +147,7 @@ impl<'g> Git<'g> {
         }
     }
 
-    /// The id of a commit by any name of it.
+    /// Resolves the name of a commit to its id.
     pub(super) async fn commit(&self, name: &str) -> Result<String, ToolError> {
         let shown: String = name.chars().take(100).collect();
         let unknown =
@@ -179,7 +179,7 @@ impl<'g> Git<'g> {
             io::ErrorKind::NotFound => error("The program git is not installed here."),
             _ => error(format!("git could not be started: {failure}")),
         })?;
-        // A call that is given up is dropped, and the group goes with it.
+        // Dropping the future of a cancelled call kills the process group.
         let answer = Group::new(child).talk(input, most).await;
         answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
     }
@@ -210,7 +210,7 @@ impl<'g> Git<'g> {
     }
 }
 
-/// Whether the root is the top of a repository of its own.
+/// Checks that the root is the top of a repository.
 fn check_repository(root: &Path) -> Result<(), ToolError> {
     let elsewhere = || {
         error(
@@ -228,7 +228,7 @@ fn check_repository(root: &Path) -> Result<(), ToolError> {
     if !found.is_file() || found.len() > 4096 {
         return Err(elsewhere());
     }
-    // A linked worktree: its repository has the way back.
+    // A linked worktree: its repository must refer back to it.
     let named = std::fs::read_to_string(&own)?;
     let named = named.strip_prefix("gitdir:").ok_or_else(elsewhere)?.trim();
     let back = std::fs::read_to_string(root.join(named).join("gitdir")).map_err(|_| elsewhere())?;
@@ -236,7 +236,7 @@ fn check_repository(root: &Path) -> Result<(), ToolError> {
     if is_own { Ok(()) } else { Err(elsewhere()) }
 }
 
-/// An error of git, for the model.
+/// Creates an error of git for the model.
 pub(super) fn error(message: impl Into<String>) -> ToolError {
     ToolError::new(message).with_kind("GitError")
 }

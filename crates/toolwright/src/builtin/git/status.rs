@@ -1,11 +1,11 @@
-//! `git_status`: the branch, and what differs from the last commit.
+//! `git_status`: the branch, and the differences from the last commit.
 
 use super::fields;
 use super::run::Git;
 use crate::builtin::root::Root;
 use crate::prelude::*;
 
-/// The most entries that are listed.
+/// Maximum number of entries that are listed.
 const ENTRIES_MAX: usize = 500;
 
 /// What differs from the last commit.
@@ -65,13 +65,13 @@ pub async fn git_status(#[context] root: &Root) -> Result<Status, ToolError> {
     Ok(status)
 }
 
-/// Reads the second porcelain format.
+/// Parses the output of `git status --porcelain=v2`.
 fn parse(mut fields: impl Iterator<Item = String>) -> Status {
     let mut status = Status { clean: true, ..Status::default() };
     let mut entries = 0;
     while let Some(field) = fields.next() {
         let Some((kind, rest)) = field.split_once(' ') else { continue };
-        // A renamed file is followed by the name that it had.
+        // A renamed file is followed by its old name.
         let from = if kind == "2" { fields.next() } else { None };
         if kind == "#" {
             header(&mut status, rest);
@@ -83,7 +83,7 @@ fn parse(mut fields: impl Iterator<Item = String>) -> Status {
             status.more = true;
             continue;
         }
-        // Before the path of each kind there are so many words.
+        // The number of words before the path, by the kind of line.
         let words = match kind {
             "1" => 8,
             "2" => 9,
@@ -126,7 +126,7 @@ fn header(status: &mut Status, header: &str) {
     }
 }
 
-/// The word for git's letter; none for what has not changed.
+/// Returns the word for git's status letter; none if the file is unchanged.
 fn word(letter: char) -> Option<&'static str> {
     Some(match letter {
         'A' => "added",

@@ -1,4 +1,4 @@
-//! A journal that ends with the process: it keeps retries from repeating an effect, not restarts.
+//! A journal in memory: it prevents repeated effects on retries, but not after a restart.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,9 @@ use toolwright_core::Json;
 use super::{Begun, Intent, Journal, JournalError};
 use crate::bounded::BoundedMap;
 
-/// A journal in memory. Clones are the same journal.
+/// A journal in memory. Clones share it.
 ///
-/// It remembers the last 10 000 finished effects unless told otherwise; those not finished are
-/// never forgotten.
+/// It remembers the last 10 000 finished effects by default, and all unfinished ones.
 #[derive(Debug, Clone)]
 pub struct MemoryJournal {
     state: Arc<Mutex<State>>,
@@ -19,37 +18,37 @@ pub struct MemoryJournal {
 
 #[derive(Debug)]
 struct State {
-    /// How often each unfinished effect was begun
+    /// Number of times each unfinished effect was begun
     begun: HashMap<Arc<str>, u32>,
     /// The records of finished effects
     finished: BoundedMap<Arc<str>, Json, ()>,
     limit: usize,
 }
 
-/// The finished effects that are remembered.
+/// Default number of finished effects that are remembered.
 const LIMIT: usize = 10_000;
 
 impl MemoryJournal {
-    /// A journal with nothing in it.
+    /// Creates an empty journal.
     pub fn new() -> MemoryJournal {
         let state = State { begun: HashMap::new(), finished: BoundedMap::default(), limit: LIMIT };
         MemoryJournal { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// With another number of finished effects to remember.
+    /// Sets the number of finished effects that are remembered.
     #[must_use]
     pub fn with_limit(self, finished: usize) -> MemoryJournal {
         self.state().limit = finished;
         self
     }
 
-    /// How many effects are remembered, finished or not.
+    /// Returns the number of remembered effects, finished or not.
     pub fn len(&self) -> usize {
         let state = self.state();
         state.begun.len() + state.finished.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether no effect is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! How a call ended, as the journal keeps it, and back.
+//! The journal record of a finished call.
 
 use toolwright_core::part::Part;
 use toolwright_core::{Json, object};
@@ -6,7 +6,7 @@ use toolwright_core::{Json, object};
 use crate::error::{CallError, CallErrorKind};
 use toolwright_core::document::{DocumentError, Fields, read_part, write_part};
 
-/// What the model saw, and why the call failed if it did.
+/// Writes the content that the model received, and the error if the call failed.
 pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
     let parts: Vec<Json> = content.iter().map(|part| write_part(part).into()).collect();
     let mut out = object! {"content": parts};

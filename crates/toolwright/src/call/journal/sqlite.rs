@@ -1,9 +1,9 @@
-//! A journal in a file: what was begun or finished is known after a crash, a kill or a loss of
-//! power, and to every process that has the file open.
+//! A journal in a SQLite file: it survives crashes and power failures, and several processes can
+//! share it.
 //!
-//! A file grows by a row for each call with an effect; [`SqliteJournal::prune`] removes what was
-//! finished long ago. It holds outcomes as they are, so that they can be given again: it is created
-//! for its owner alone.
+//! The file grows by a row for each call with an effect; [`SqliteJournal::prune`] removes old
+//! finished rows. It contains unredacted outcomes, because they are returned again on a repeated
+//! call, so only its owner may read it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const JOURNAL: Kind = Kind {
     safety: Safety::Power,
 };
 
-/// How many rows are removed in one go, so that a call never waits long behind it.
+/// Maximum number of rows that one transaction removes, so that no call waits long for it.
 const PRUNED_AT_ONCE: usize = 1_000;
 
 /// A journal in a SQLite file.
@@ -46,12 +46,12 @@ pub struct SqliteJournal {
     writer: Writer,
 }
 
-/// What was begun and not finished, for a person to look into.
+/// An effect that was begun and not finished, for an operator to investigate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// What was about to happen
+    /// The intent
     pub intent: Intent,
-    /// How often it was begun
+    /// Number of times it was begun
     pub attempts: u32,
     /// When it was last begun
     pub begun: SystemTime,
@@ -65,11 +65,10 @@ impl SqliteJournal {
         Ok(SqliteJournal { writer: Writer::start(connection, path.to_owned())? })
     }
 
-    /// Removes what was finished longer ago than this, and tells how many.
+    /// Removes effects that finished longer ago than this, and returns their number.
     ///
-    /// A call that is made again after that runs again, so keep records for longer than any run
-    /// may rest before it is resumed. What was never finished stays until it is
-    /// [forgotten](SqliteJournal::forget).
+    /// A call that is repeated after that runs again, so keep records for longer than any run may
+    /// be suspended. Unfinished effects stay until they are [forgotten](SqliteJournal::forget).
     pub async fn prune(&self, older_than: Duration) -> Result<usize, JournalError> {
         let before = millis(SystemTime::now().checked_sub(older_than).unwrap_or(UNIX_EPOCH));
         let mut removed = 0;
@@ -82,13 +81,13 @@ impl SqliteJournal {
         }
     }
 
-    /// What was begun and not finished, the oldest first: under way, or cut off by a crash.
+    /// Returns the effects that are running or were interrupted by a crash, oldest first.
     pub async fn unfinished(&self) -> Result<Vec<Unfinished>, JournalError> {
         Ok(self.writer.desk()?.ask(unfinished).await?)
     }
 
-    /// Forgets an effect, so that its call may run again. For a person who has found out whether it
-    /// happened.
+    /// Removes an effect, so that its call may run again. Call it only if you know whether the
+    /// effect happened.
     pub async fn forget(&self, key: &str) -> Result<(), JournalError> {
         let key = key.to_owned();
         Ok(self.writer.desk()?.ask(move |change| forget(change, &key)).await?)
@@ -96,13 +95,13 @@ impl SqliteJournal {
 }
 
 impl Journal for SqliteJournal {
-    /// A future that is dropped before it is ready leaves the journal as if nothing was begun.
+    /// Dropping this future before it is ready leaves no record.
     async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
         let (desk, intent) = (self.writer.desk()?, intent.clone());
         let (ack, answer) = oneshot::channel();
         let (key, back) = (intent.key.clone(), desk.clone());
         let done = move |begun: Result<Begun, StoreError>| {
-            // If nobody waits any more, the grant comes back and is undone.
+            // If the caller stopped waiting, dropping the grant withdraws the intent.
             drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, desk: back })));
         };
         desk.post(Urgency::Now, move |change| begin(change, &intent), done);
@@ -124,7 +123,8 @@ impl Journal for SqliteJournal {
     }
 }
 
-/// The answer to a begin on its way. If it arrives nowhere, nothing will be done, and it is undone.
+/// A recorded intent on its way to the caller. Withdraws the intent if it is dropped before it
+/// arrives.
 struct Grant {
     begun: Option<Begun>,
     key: Arc<str>,
@@ -140,7 +140,7 @@ impl Drop for Grant {
     }
 }
 
-/// What became of a finish.
+/// The result of `finish`.
 enum Ended {
     Recorded,
     NeverBegun,
@@ -174,7 +174,7 @@ fn begin(change: &Transaction<'_>, intent: &Intent) -> rusqlite::Result<Begun> {
     Ok(begun)
 }
 
-/// The first record stays: it was perhaps given to somebody.
+/// The first record stays, because it may have been returned already.
 fn finish(change: &Transaction<'_>, key: &str, record: &str) -> rusqlite::Result<Ended> {
     let rows = change
         .prepare_cached(
@@ -185,7 +185,7 @@ fn finish(change: &Transaction<'_>, key: &str, record: &str) -> rusqlite::Result
     Ok(if rows == 0 { Ended::NeverBegun } else { Ended::Recorded })
 }
 
-/// Earlier attempts stay: of them nothing new is known.
+/// Earlier attempts stay, because nothing new is known about them.
 fn withdraw(change: &Transaction<'_>, key: &str) -> rusqlite::Result<()> {
     change
         .prepare_cached(
@@ -227,14 +227,14 @@ fn unfinished(change: &Transaction<'_>) -> rusqlite::Result<Vec<Unfinished>> {
         .collect()
 }
 
-/// A record as it was written; anything else means that the file was changed.
+/// Parses a record; an error means that the file was modified.
 fn parsed(record: &str) -> rusqlite::Result<Json> {
     Json::parse(record).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error))
     })
 }
 
-/// Milliseconds since 1970.
+/// Returns milliseconds since 1970.
 fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! What a rule asks of arguments.
+//! Conditions of a rule on arguments.
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
@@ -6,40 +6,41 @@ use toolwright_core::json::pointer::unescape;
 
 use super::Glob;
 
-/// A test of the value at a place in the arguments.
+/// A test of the value at a path in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// JSON Pointer; a segment `*` stands for each item of an array
     pub path: String,
-    /// What must hold there
+    /// The test
     pub test: Test,
 }
 
 /// A test of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    /// It is this value
+    /// Equal to this value
     Equals(Json),
-    /// It is one of these values
+    /// Equal to one of these values
     OneOf(Vec<Json>),
-    /// It is a string that starts so
+    /// A string with this prefix
     Prefix(String),
-    /// It is a string of this form
+    /// A string that matches this pattern
     Glob(Glob),
-    /// It is not there
+    /// Absent
     Absent,
-    /// It is there
+    /// Present
     Present,
 }
 
 impl Condition {
-    /// Whether it holds, where a `*` has it for every item or for any.
+    /// Whether the condition holds. With `every`, it must hold for all items that a `*` matches,
+    /// otherwise for any.
     pub(super) fn holds(&self, arguments: &Object, every: bool) -> bool {
         let mut found = Vec::new();
         match self.path.strip_prefix('/') {
             Some(path) => collect_member(arguments, path, &mut found),
-            // The empty pointer is the arguments as a whole, of which nothing but their being there
-            // can be asked; a path that is no pointer leads nowhere.
+            // The empty pointer means the arguments as a whole, which can only be tested for
+            // presence; an invalid pointer matches nothing.
             None => return self.path.is_empty() && self.test == Test::Present,
         }
         match &self.test {
@@ -64,7 +65,7 @@ impl Test {
     }
 }
 
-/// Finds the values at a path whose first segment is a member.
+/// Collects the values at a path whose first segment is a member.
 fn collect_member<'v>(object: &'v Object, path: &str, found: &mut Vec<&'v Json>) {
     let (segment, rest) = split(path);
     if let Some(value) = object.get(&unescape(segment)) {
@@ -72,7 +73,7 @@ fn collect_member<'v>(object: &'v Object, path: &str, found: &mut Vec<&'v Json>)
     }
 }
 
-/// Finds the values at the rest of a path; `None` is its end.
+/// Collects the values at the remaining path; `None` is its end.
 fn collect<'v>(value: &'v Json, path: Option<&str>, found: &mut Vec<&'v Json>) {
     let Some(path) = path else {
         found.push(value);
@@ -94,7 +95,7 @@ fn collect<'v>(value: &'v Json, path: Option<&str>, found: &mut Vec<&'v Json>) {
     }
 }
 
-/// The first segment of a path, and what follows it.
+/// Returns the first segment of a path, and the remaining path.
 fn split(path: &str) -> (&str, Option<&str>) {
     path.split_once('/').map_or((path, None), |(segment, rest)| (segment, Some(rest)))
 }

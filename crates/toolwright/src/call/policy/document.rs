@@ -1,5 +1,5 @@
-//! A policy as a document, and back. What is not understood is refused: a misspelt rule must not
-//! become a wider one.
+//! The JSON form of a policy. Unknown fields are refused, because a misspelt condition would widen
+//! its rule.
 
 use toolwright_core::{Json, object};
 
@@ -7,7 +7,7 @@ use super::{Condition, Glob, Policy, Rule, Test, Verdict};
 use toolwright_core::document::{DocumentError, Fields, items, text};
 
 impl Verdict {
-    /// The word in documents.
+    /// Returns the word in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Allow => "allow",
@@ -18,7 +18,7 @@ impl Verdict {
 }
 
 impl Policy {
-    /// Reads a document of the form that the module describes.
+    /// Reads a policy from its JSON form.
     pub fn from_json(document: &Json) -> Result<Policy, DocumentError> {
         let fields = Fields::only(document, &["default", "rules"])?;
         Ok(Policy {
@@ -27,7 +27,7 @@ impl Policy {
         })
     }
 
-    /// The document.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> Json {
         let rules: Vec<Json> = self.rules.iter().map(write_rule).collect();
         object! {"default": self.default.as_str(), "rules": rules}.into()
@@ -48,7 +48,7 @@ fn read_rule(rule: &Json) -> Result<Rule, DocumentError> {
     })
 }
 
-/// A list of names. An empty one would match everything, which nobody means who writes it.
+/// Reads a list of patterns. An empty list is refused: it would match everything.
 fn read_globs(names: &Json) -> Result<Vec<Glob>, DocumentError> {
     let globs = items(names, |name| Ok(Glob::new(text(name)?)))?;
     if globs.is_empty() {

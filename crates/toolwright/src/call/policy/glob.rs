@@ -1,24 +1,24 @@
-//! Patterns of names: `*` is any text, `?` any character.
+//! Glob patterns for names: `*` matches any text, `?` any character.
 
-/// A pattern of names.
+/// A glob pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Glob(Box<str>);
 
 impl Glob {
-    /// A pattern by its text. Every text is one.
+    /// Creates a pattern. Every text is valid.
     pub fn new(pattern: &str) -> Glob {
         Glob(pattern.into())
     }
 
-    /// The text.
+    /// Returns the text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a name is of this form, as a whole.
+    /// Whether the pattern matches a whole name.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut rest) = (&*self.0, name);
-        // Where to go on after the last star, and what it has not taken yet.
+        // The pattern after the last star, and the text that the star has not consumed.
         let mut star: Option<(&str, &str)> = None;
         loop {
             let mut next = pattern.chars();
@@ -36,7 +36,7 @@ impl Glob {
                 }
                 _ => {}
             }
-            // A mismatch: the last star takes one more character.
+            // On a mismatch the last star consumes one more character.
             let Some((after, untaken)) = star else { return false };
             let Some(letter) = untaken.chars().next() else { return false };
             rest = &untaken[letter.len_utf8()..];

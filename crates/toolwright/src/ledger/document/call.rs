@@ -1,4 +1,4 @@
-//! A call's document.
+//! The JSON form of a call.
 
 use toolwright_core::args::{Change, Op};
 use toolwright_core::json::Object;
@@ -10,7 +10,7 @@ use crate::error::CallErrorKind;
 use toolwright_core::document::{DocumentError, Fields};
 
 impl CallEntry {
-    /// What came of the call in a word: `ok`, `failed` or `waiting`.
+    /// Returns the outcome as a word: `ok`, `failed` or `waiting`.
     pub fn outcome(&self) -> &'static str {
         match (self.error, self.source) {
             (Some(_), _) => "failed",

@@ -1,4 +1,4 @@
-//! An exchange's document.
+//! The JSON form of an exchange.
 
 use std::time::Duration;
 

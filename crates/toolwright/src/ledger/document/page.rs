@@ -1,4 +1,4 @@
-//! What a document is written on: a tree, or its text at once.
+//! Output of a JSON document: a tree, or text without a tree.
 
 use toolwright_core::Json;
 use toolwright_core::json::{Line, Object};
@@ -20,14 +20,14 @@ pub(super) trait Page: Sized {
     /// Adds a list of objects, unless it is empty
     fn objects<T>(&mut self, name: &'static str, items: &[T], write: impl Fn(&T, &mut Self));
 
-    /// Adds a string that may be missing
+    /// Adds an optional string
     fn some_text(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
-    /// Adds a count that may be missing
+    /// Adds an optional count
     fn some_count(&mut self, name: &'static str, value: Option<u64>) {
         if let Some(value) = value {
             self.count(name, value);

@@ -1,5 +1,4 @@
-//! Whether a ledger's file can be trusted and written: checked when it is opened and while it is
-//! written.
+//! Integrity of a ledger file, checked when it is opened and on each write.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,15 +10,15 @@ use super::{LedgerError, rows};
 use crate::ledger::chain::Head;
 use crate::store::{FileId, StoreError};
 
-/// Up to which size a file is checked page by page when it is opened.
+/// Maximum size of a file whose pages are all checked, in bytes.
 const CHECKED_WHOLE: u64 = 64 * 1024 * 1024;
-/// How many of the last entries are followed along the chain at a quick look.
+/// Number of entries at the end of the chain that a quick check verifies.
 const CHECKED_ENTRIES: u64 = 1000;
 
-/// Called when writing begins to fail, with the error, and when it works again, without one.
+/// Called with the error when writing starts to fail, and with `None` when it works again.
 pub(super) type Observer = Box<dyn Fn(Option<&StoreError>) + Send + Sync>;
 
-/// What is known of the file.
+/// The state of the file.
 #[derive(Default)]
 pub(super) struct Health {
     file: Option<FileId>,
@@ -44,18 +43,18 @@ impl Health {
         *self.observer.lock().unwrap_or_else(PoisonError::into_inner) = Some(observer);
     }
 
-    /// Why the last write failed.
+    /// Returns the error of the last write, if it failed.
     pub(super) fn failure(&self) -> Option<StoreError> {
         self.state().failure.clone()
     }
 
-    /// How many writes have failed.
+    /// Returns the number of failed writes.
     pub(super) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Refuses to write to a file that is no longer in its place, or no longer has what was written
-    /// to it.
+    /// Refuses to write to a file that was moved or replaced, or that lacks entries that were
+    /// written.
     pub(super) fn check(&self, path: &Path, change: &Transaction<'_>) -> rusqlite::Result<()> {
         if FileId::of(path) != self.file {
             return Err(failure(ffi::SQLITE_CANTOPEN, "it was deleted or replaced while in use"));
@@ -68,7 +67,7 @@ impl Health {
         }
     }
 
-    /// Notes how a write ended, and where the chain ends now.
+    /// Records the result of a write, and the new end of the chain.
     pub(super) fn written(&self, outcome: Result<Head, &StoreError>) {
         let mut state = self.state();
         let before = state.failure.is_some();
@@ -102,7 +101,7 @@ fn failure(code: i32, why: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(why.to_owned()))
 }
 
-/// Looks at the pages of a file, if it is not too large for that.
+/// Checks the pages of a file, unless it is too large.
 pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
     if size <= CHECKED_WHOLE {
@@ -116,7 +115,7 @@ pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), St
     Ok(())
 }
 
-/// Looks at the pages of a file and at the end of its chain.
+/// Checks the pages of a file and the end of its chain.
 pub(super) fn inspect(path: &Path, connection: &mut Connection) -> Result<(), LedgerError> {
     check_pages(path, connection)?;
     let look = connection.transaction();

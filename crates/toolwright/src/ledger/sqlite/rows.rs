@@ -1,4 +1,4 @@
-//! The rows of a ledger: each has an entry's text and link, and columns to find it by.
+//! The rows of a ledger file: text and link of an entry, and index columns.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -59,12 +59,12 @@ pub(super) const LEDGER: store::Kind = store::Kind {
     safety: Safety::Process,
 };
 
-/// An entry on its way into the file.
+/// An entry to be written.
 #[derive(Debug)]
 pub(super) struct Row {
     entry: Entry,
     text: String,
-    /// Where it was put, in a transaction that may have failed
+    /// Its position, assigned in a transaction that may have failed
     place: Option<Head>,
 }
 
@@ -74,8 +74,8 @@ impl Row {
     }
 }
 
-/// Appends rows to the chain. Those that are in it already stay where they are: after a failure
-/// it is unknown whether the transaction was committed. Returns the end of the chain.
+/// Appends rows to the chain and returns its end. Rows that the chain already has are skipped:
+/// after a failure it is unknown whether the transaction was committed.
 pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Result<Head> {
     let mut head = head(change)?;
     if rows.is_empty() {
@@ -112,14 +112,14 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
     Ok(head)
 }
 
-/// Whether the chain runs through a place.
+/// Whether the chain contains a head.
 pub(super) fn holds(change: &Transaction<'_>, place: Head) -> rusqlite::Result<bool> {
     let mut known =
         change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
     Ok(place == Head::start() || known.exists(params![place.sequence, place.link.as_bytes()])?)
 }
 
-/// The end of the chain.
+/// Returns the end of the chain.
 pub(super) fn head(change: &Transaction<'_>) -> rusqlite::Result<Head> {
     let head = change
         .prepare_cached("SELECT sequence, link FROM head")?
@@ -128,7 +128,8 @@ pub(super) fn head(change: &Transaction<'_>) -> rusqlite::Result<Head> {
     Ok(head.unwrap_or_else(Head::start))
 }
 
-/// The entries that are asked for; of one that cannot be read, its place.
+/// Returns the entries that match a query; the position of an entry that cannot be read is an
+/// error.
 pub(super) fn find(
     change: &Transaction<'_>,
     query: &Query,
@@ -140,7 +141,7 @@ pub(super) fn find(
         conditions.push(format!("kind = '{}'", kind.word()));
     }
     if let Some(tool) = &query.tool {
-        // As its index says it.
+        // In the form that the index has.
         conditions.push(format!("kind = '{}' AND tool = ?", Kind::Call.word()));
         values.push(tool);
     }
@@ -177,7 +178,7 @@ pub(super) fn find(
     Ok(Ok(found))
 }
 
-/// Follows the chain over its last entries.
+/// Verifies the end of the chain.
 pub(super) fn verify_end(
     change: &Transaction<'_>,
     entries: u64,
@@ -196,7 +197,7 @@ pub(super) fn verify_end(
     }
 }
 
-/// Follows the chain from its start.
+/// Verifies the whole chain.
 pub(super) fn verify(
     change: &Transaction<'_>,
     kept: Option<Head>,
@@ -204,7 +205,7 @@ pub(super) fn verify(
     follow(change, Head::start(), kept)
 }
 
-/// Follows the chain from behind a place to its end.
+/// Verifies the chain after a position.
 fn follow(
     change: &Transaction<'_>,
     start: Head,
@@ -218,7 +219,7 @@ fn follow(
     )?;
     let mut rows = statement.query([start.sequence])?;
     while let Some(row) = rows.next()? {
-        // Text that is no text was not written by us: its link is wrong.
+        // A column that is not text was modified, so its link will not match.
         let (at, text) = (place(row)?, row.get::<_, String>(2).unwrap_or_default());
         if let Err(broken) = chain.follow(at, &text) {
             return Ok(Err(broken));
@@ -240,12 +241,12 @@ fn follow(
 }
 
 fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
-    // Whatever is no link follows from nothing, as zeros do.
+    // An invalid link becomes zeros, which never match.
     let link = row.get_ref(1)?.as_blob().ok().and_then(|bytes| bytes.try_into().ok());
     Ok(Head { sequence: row.get(0)?, link: Link::from_bytes(link.unwrap_or_default()) })
 }
 
-/// The tool of a call; an exchange has none.
+/// Returns the tool of a call; an exchange has none.
 fn tool(entry: &Entry) -> &str {
     entry.as_call().map_or("", |call| &call.tool)
 }
@@ -254,7 +255,7 @@ fn read(text: &str) -> Option<Entry> {
     Entry::from_json(&Json::parse(text).ok()?).ok()
 }
 
-/// Microseconds since 1970.
+/// Returns microseconds since 1970.
 pub(super) fn micros(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)

@@ -1,7 +1,8 @@
-//! Sessions: who has had the file open, and who ended without closing it.
+//! Sessions of processes that have the file open, to detect processes that ended without closing
+//! it.
 //!
-//! A process that is killed loses the entries that it had not written yet. Its session stays open,
-//! and the next process that opens the file closes it as a [`Gap`].
+//! A process that is killed loses its unwritten entries. Its session stays open, and the next
+//! process that opens the file closes the session as a [`Gap`].
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -16,23 +17,23 @@ use super::rows::{head, micros};
 use crate::ledger::chain::Head;
 use crate::ledger::time;
 
-/// A place in a ledger where entries may be missing.
+/// A position in a ledger at which entries may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gap {
-    /// The last entry that was written before it
+    /// The last entry before the gap
     pub after: u64,
-    /// When the process that may have lost entries wrote last
+    /// Last write of the process that may have lost entries
     pub since: SystemTime,
-    /// When that was found, or when entries could be written again
+    /// When the gap was found, or when entries could be written again
     pub until: SystemTime,
-    /// How many entries are missing, if that is known: those that were not recorded because the file
-    /// could not be written
+    /// Number of missing entries, if known: entries that were dropped because the file could not be
+    /// written
     pub missing: Option<u64>,
 }
 
 impl Gap {
-    /// As JSON.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> Object {
         object! {
             "after": self.after,
@@ -62,13 +63,13 @@ impl fmt::Display for Gap {
     }
 }
 
-/// This process, told apart from others before it that had its id.
+/// Identifies this process, also among processes that had the same id earlier.
 fn process() -> &'static str {
     static PROCESS: OnceLock<String> = OnceLock::new();
     PROCESS.get_or_init(|| format!("{}:{}", std::process::id(), micros(SystemTime::now())))
 }
 
-/// Whether a process is this one, or one that still runs.
+/// Whether a process is this one or still runs.
 fn is_alive(other: &str) -> bool {
     let id = other.split(':').next().unwrap_or_default();
     let is_running = || id != std::process::id().to_string() && is_running(id);
@@ -85,7 +86,7 @@ fn is_running(_: &str) -> bool {
     false
 }
 
-/// Opens a session, and closes those of processes that are gone as gaps.
+/// Opens a session, and closes sessions of ended processes as gaps.
 pub(super) fn open(connection: &mut Connection) -> rusqlite::Result<i64> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let now = micros(SystemTime::now());
@@ -106,7 +107,7 @@ pub(super) fn open(connection: &mut Connection) -> rusqlite::Result<i64> {
     Ok(id)
 }
 
-/// Notes how far a session has written, and how many entries were not recorded before.
+/// Records the last entry of a session, and the number of entries dropped before it.
 pub(super) fn advance(
     change: &Transaction<'_>,
     id: i64,
@@ -124,14 +125,14 @@ pub(super) fn advance(
     Ok(())
 }
 
-/// Closes a session that has written everything.
+/// Closes a session that has written all its entries.
 pub(super) fn close(change: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
-    // A session that left no gap need not be remembered.
+    // A session without a gap is removed.
     change.execute("DELETE FROM session WHERE id = ?1", [id])?;
     Ok(())
 }
 
-/// The gaps, in the order of the chain.
+/// Returns the gaps, in the order of the chain.
 pub(super) fn gaps(change: &Transaction<'_>) -> rusqlite::Result<Vec<Gap>> {
     let query =
         "SELECT written, seen, ended, missing FROM session WHERE clean = 0 ORDER BY written, id";

@@ -1,17 +1,17 @@
-//! A request cut into its clauses, each of which may ask for one thing.
+//! Splits a message into clauses, each of which may ask for one thing.
 
 use std::ops::Range;
 
-/// A clause, by its place in the text.
+/// A clause, as a range of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clause {
-    /// Its place
+    /// The range
     pub(super) range: Range<usize>,
-    /// Whether a word before it says that it comes after the one before
+    /// Whether a word such as "then" orders it after the previous clause
     pub(super) then: bool,
 }
 
-/// Words between clauses, the longer of two that begin alike first, and whether they put in order.
+/// Separators of clauses, longer ones first if they begin alike, and whether they imply an order.
 const BETWEEN: &[(&str, bool)] = &[
     ("and then", true),
     ("after that", true),
@@ -40,13 +40,13 @@ const BETWEEN: &[(&str, bool)] = &[
     ("\n", false),
 ];
 
-/// Maximum number of clauses; the last one is the rest of the text.
+/// Maximum number of clauses; the last one has the remaining text.
 const MAX_CLAUSES: usize = 32;
 
-/// Maximum length of a JSON object that stays whole.
+/// Maximum length of a JSON object that is not split.
 const MAX_OBJECT: usize = 4 * 1024;
 
-/// Cuts a text. What is quoted, and JSON, stays whole.
+/// Splits a text. Quotations and JSON are not split.
 pub(super) fn split(text: &str) -> Vec<Clause> {
     let mut clauses = Vec::new();
     let (mut start, mut at, mut then) = (0, 0, false);
@@ -59,7 +59,7 @@ pub(super) fn split(text: &str) -> Vec<Clause> {
             Some((length, ordered)) => {
                 push(text, start..at, then, &mut clauses);
                 at += length;
-                // Of several such words in a row, one that puts in order counts.
+                // Of several separators in a row, one that implies an order counts.
                 then = ordered || (then && text[start..at - length].trim().is_empty());
                 start = at;
             }
@@ -76,12 +76,12 @@ fn push(text: &str, range: Range<usize>, then: bool, clauses: &mut Vec<Clause>) 
     }
 }
 
-/// The length of something that must not be cut: a quotation or a JSON object.
+/// Returns the length of text that must not be split: a quotation or a JSON object.
 pub(super) fn whole(text: &str) -> Option<usize> {
     quotation(text).map(|(_, length)| length).or_else(|| object(text))
 }
 
-/// What is quoted at the beginning of a text, and how long it is with its marks.
+/// Returns the quotation at the beginning of a text, and its length with the quotation marks.
 pub(super) fn quotation(text: &str) -> Option<(&str, usize)> {
     const MARKS: [(char, char); 7] =
         [('"', '"'), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」'), ('《', '》'), ('\'', '\'')];
@@ -92,7 +92,7 @@ pub(super) fn quotation(text: &str) -> Option<(&str, usize)> {
     Some((&inner[..end], open.len_utf8() + end + close.len_utf8()))
 }
 
-/// The length of a JSON object at the beginning of a text, by its braces.
+/// Returns the length of the JSON object at the beginning of a text, by its braces.
 pub(super) fn object(text: &str) -> Option<usize> {
     if !text.starts_with('{') {
         return None;
@@ -116,7 +116,7 @@ pub(super) fn object(text: &str) -> Option<usize> {
     None
 }
 
-/// A word between clauses at a place, with its length.
+/// Returns the length of the separator at a position.
 fn between(text: &str, at: usize) -> Option<(usize, bool)> {
     let rest = &text[at..];
     BETWEEN.iter().find_map(|(word, then)| {
@@ -126,7 +126,7 @@ fn between(text: &str, at: usize) -> Option<(usize, bool)> {
         let after = rest[found.len()..].chars().next();
         let joined = |letter: Option<char>| letter.is_some_and(|own| own.is_ascii_alphanumeric());
         let fits = match *word {
-            // Digits may be grouped with it.
+            // A comma may group digits.
             "," => !after.is_some_and(|letter| letter.is_ascii_digit()),
             _ => !is_word || (!joined(before) && !joined(after)),
         };

@@ -1,5 +1,4 @@
-//! Words that mean the same to the rules, in English and Chinese. One row a concept; the first
-//! English word is its name.
+//! Synonyms in English and Chinese. One row per concept; the first English word is its name.
 
 /// Concepts: English words, Chinese words.
 const CONCEPTS: &[(&[&str], &[&str])] = &[
@@ -82,7 +81,7 @@ const CONCEPTS: &[(&[&str], &[&str])] = &[
     (&["yesterday"], &["昨天", "昨日"]),
 ];
 
-/// Words that say nothing about which tool is meant.
+/// English stop words.
 const STOP: &[&str] = &[
     "the",
     "a",
@@ -161,7 +160,7 @@ const STOP: &[&str] = &[
     "example",
 ];
 
-/// Chinese words that say nothing about which tool is meant.
+/// Chinese stop words.
 const STOP_HAN: &[&str] = &[
     "请",
     "帮我",
@@ -212,28 +211,28 @@ const STOP_HAN: &[&str] = &[
     "当前",
 ];
 
-/// The concept of an English word, or of its stem.
+/// Returns the concept of an English word or of its stem.
 pub(super) fn of_word(word: &str) -> Option<&'static str> {
     CONCEPTS.iter().find(|row| row.0.contains(&word)).map(|row| row.0[0])
 }
 
-/// Whether an English word says nothing.
+/// Whether an English word is a stop word.
 pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(&word)
 }
 
-/// What Chinese text begins with.
+/// The beginning of a Chinese text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// A word for a concept, of so many bytes
+    /// A word of a concept, with its length in bytes
     Concept(&'static str, usize),
-    /// A word that says nothing, of so many bytes
+    /// A stop word, with its length in bytes
     Stop(usize),
     /// Something else
     Other,
 }
 
-/// The longest known word that Chinese text begins with.
+/// Finds the longest known word at the beginning of a Chinese text.
 pub(super) fn begin(text: &str) -> Begin {
     let concepts = CONCEPTS.iter().flat_map(|row| row.1.iter().map(|word| (*word, row.0[0])));
     let concept = concepts.filter(|(word, _)| text.starts_with(word)).max_by_key(|own| own.0.len());
@@ -246,7 +245,7 @@ pub(super) fn begin(text: &str) -> Begin {
     }
 }
 
-/// The words of the concept that an English word or a Chinese one belongs to.
+/// Returns the words of the concept that a word belongs to.
 pub(super) fn spellings(word: &str) -> impl Iterator<Item = &'static str> + use<> {
     let row = CONCEPTS.iter().find(|row| row.0.contains(&word) || row.1.contains(&word));
     row.into_iter().flat_map(|row| row.0.iter().chain(row.1)).copied()

@@ -1,10 +1,10 @@
-//! How many tokens text would cost. An estimate, for there is no tokenizer: one token for four
-//! ASCII characters, one for every other character.
+//! Estimates tokens without a tokenizer: one token for four ASCII characters, one for every other
+//! character.
 
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Response, Usage};
 
-/// What an answer to a request would cost.
+/// Estimates the usage of a response.
 pub(super) fn usage(request: &Request, response: &Response) -> Usage {
     let messages = request.instructions.iter().chain(&request.messages);
     let mut input: u64 = messages.map(message).sum();

@@ -1,4 +1,4 @@
-//! Arguments out of a text, guided by the schema. What is not plainly there is not given.
+//! Extracts arguments from a text, guided by the schema. Ambiguous values are left out.
 
 mod place;
 mod text;
@@ -15,33 +15,33 @@ use super::slot::{Role, Slot, Takes, slots};
 use super::word::words;
 use crate::handle::Handle;
 
-/// Maximum number of pieces that are looked at for all arguments together.
+/// Maximum number of pieces that are examined for all arguments together.
 const MAX_LOOKS: usize = 100_000;
 
-/// A request as far as it has been used up: no piece of it becomes two arguments.
+/// The text of a message, with the parts that are used: no part becomes two arguments.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     text: &'a str,
-    /// The bytes of the text that are used
+    /// Which bytes of the text are used
     used: Vec<bool>,
-    /// How many pieces may still be looked at
+    /// Number of pieces that may still be examined
     left: usize,
-    /// All pieces of the text, once they were asked for
+    /// All pieces of the text, computed on first use
     all: Option<Rc<[Piece<'a>]>>,
-    /// The handle that was heard of last
+    /// The last handle in an outcome
     handle: Option<&'a str>,
 }
 
-/// Arguments as far as they were found.
+/// The arguments found for a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found<'a> {
-    /// What was found
+    /// The arguments
     pub(super) arguments: Object,
-    /// Required parameters that were not, with what is said about them
+    /// Missing required parameters, with their descriptions
     pub(super) missing: Vec<(&'a str, Option<&'a str>)>,
-    /// Whether something was in the text itself
+    /// Whether a value came from the clause itself
     pub(super) own: bool,
-    /// Whether something is passed on from an earlier outcome, or would have to be
+    /// Whether a value came from an earlier outcome, or must come from one
     pub(super) passed: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Source<'a> {
         }
         let slots = slots(tool);
         let mut values: Vec<Option<Json>> = vec![None; slots.len()];
-        // What must be given chooses first.
+        // Required parameters choose first.
         for required in [true, false] {
             for (slot, value) in slots.iter().zip(&mut values) {
                 if slot.required == required {
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         found
     }
 
-    /// Looks in the whole text for what is missing, among pieces that nothing else has used.
+    /// Searches the whole text for missing arguments, among unused pieces.
     pub(super) fn complete<'t>(&mut self, tool: &'t Tool, found: &mut Found<'t>) {
         if found.missing.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Arguments that stand in the text as a JSON object.
+    /// Takes arguments from a JSON object in the text.
     fn spelled_out(&mut self, own: &[Piece<'_>]) -> Option<Object> {
         let piece = own.iter().find(|piece| piece.kind == Kind::Object && self.is_free(piece))?;
         let Ok(Json::Object(object)) = Json::parse(piece.text) else { return None };
@@ -126,13 +126,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A handle that the text says, or else the one that was heard of last.
+    /// Takes a handle from the text, or else the last handle in an outcome.
     fn handle(&mut self, own: &[Piece<'_>]) -> Option<Json> {
         let said = self.take(own, |piece| piece.kind == Kind::Handle);
         said.or(self.handle).map(Json::from)
     }
 
-    /// An accepted value that the text says, in its own word or another language's.
+    /// Takes an accepted value from the text, by its own word or a translation.
     fn one_of(&mut self, accepted: &[Json], own: &[Piece<'_>]) -> Option<Json> {
         for value in accepted {
             let Some(word) = value.as_str() else { continue };
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// Yes if the text says the name, no if it says it with a negation before it.
+    /// Returns true if the text contains the name, false if a negation precedes it.
     fn boolean(slot: &Slot<'_>, own: &[Piece<'_>]) -> Option<Json> {
         const NO: [&str; 9] =
             ["no", "not", "without", "don't", "never", "false", "off", "不", "不要"];
@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         Some(Json::Bool(!no))
     }
 
-    /// A number that stands by the parameter's name, or, if it must be given, the next one.
+    /// Takes a number beside the parameter's name, or, for a required parameter, the next one.
     fn number(&mut self, slot: &Slot<'_>, own: &[Piece<'_>], whole: bool) -> Option<Json> {
         const MANY: [&str; 9] =
             ["last", "first", "top", "latest", "most", "前", "最近", "最后", "最多"];
@@ -254,7 +254,7 @@ mod tests {
         for _ in 0..32 {
             source.arguments(&tool, 0..text.len());
         }
-        // What is looked for after that is not found.
+        // Further searches find nothing.
         assert!(source.left < 4_000, "{} of {MAX_LOOKS} looks left", source.left);
     }
 }

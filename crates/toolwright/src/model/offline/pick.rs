@@ -1,5 +1,5 @@
-//! Which tool a clause asks for, by the words that it shares with names and descriptions. On weak
-//! evidence: none.
+//! Picks the tool of a clause, by the words that it shares with names and descriptions. On weak
+//! evidence it picks none.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -11,61 +11,62 @@ use super::cut;
 use super::piece::{Kind, Piece};
 use super::word::words;
 
-/// How much more a word of a name says than one of a description, and that than one of a parameter.
+/// Weights of a word in a name, a description and a parameter.
 const NAME: f64 = 3.0;
 const ABOUT: f64 = 1.0;
 const SLOT: f64 = 0.5;
-/// What the whole name in the text is worth, as it is and in other words.
+/// Weight of the whole name in the text, as written and in words.
 const SAID: f64 = 20.0;
 const NAMED: f64 = 2.0;
-/// Two tools whose scores are as close as this cannot be told apart.
+/// Scores with at least this ratio are ambiguous.
 const MARGIN: f64 = 0.95;
 
-/// Maximum number of bytes that are read of all tools' descriptions and parameters together. The
-/// tools after that are known by their names alone.
+/// Maximum number of bytes of descriptions and parameters that are read for all tools together.
+/// Later tools are matched by name only.
 pub(super) const READ_TOOLS: usize = 256 * 1024;
-/// Maximum number of bytes that are read of a name, and of a description or the parameters of a tool.
+/// Maximum number of bytes that are read of a name, and of a description or the parameters of a
+/// tool.
 const READ_NAME: usize = 256;
 const READ_TOOL: usize = 4 * 1024;
 /// Maximum number of tools that are considered.
 const MAX_TOOLS: usize = 1000;
 
-/// Maximum number of quotations of a clause that are not about the tool.
+/// Maximum number of quotations in a clause that are excluded.
 const MAX_QUOTED: usize = 100;
 
-/// Tools by their words.
+/// An index of tools by words.
 pub(super) struct Index<'a> {
     entries: Vec<Entry<'a>>,
-    /// The tools that a word speaks of, by their places, and how much it says of each
+    /// The tools that contain a word, with its weight in each
     holders: HashMap<String, Vec<(usize, f64)>>,
 }
 
 struct Entry<'a> {
     tool: &'a Tool,
     name: Vec<String>,
-    /// The name in lower case, as it is and in words; none if being said proves nothing
+    /// The lower-case name, as written and in words; absent if it is too common to prove anything
     said_as: Option<[String; 2]>,
 }
 
-/// What a clause says of a tool.
+/// The score of a tool for a clause.
 #[derive(Debug, Clone, Default)]
 struct Tally {
     score: f64,
-    /// How many of its words are of the name, and how many others
+    /// Number of shared words in the name, and elsewhere
     named: usize,
     described: usize,
-    /// The words, by their places in the clause
+    /// The shared words, by index in the clause
     words: Vec<usize>,
 }
 
-/// What a clause asks for.
+/// The result for a clause.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Picked<'a> {
     /// No tool
     Nothing,
-    /// One, because of these words
+    /// One tool, with the words that selected it
     One(&'a Tool, Vec<String>),
-    /// One of some that cannot be told apart
+    /// Several tools with similar scores
     Unsure(Vec<&'a Tool>),
 }
 
@@ -79,7 +80,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Adds a tool, reading no more than what is left to be read.
+    /// Adds a tool, within the remaining limit of bytes.
     fn add(&mut self, tool: &'a Tool, left: &mut usize) {
         let place = self.entries.len();
         let name = words(cut(&tool.name, READ_NAME));
@@ -100,12 +101,12 @@ impl<'a> Index<'a> {
         self.entries.push(Entry { tool, name, said_as: said_as(&tool.name) });
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub(super) fn tools(&self) -> impl Iterator<Item = &'a Tool> {
         self.entries.iter().map(|entry| entry.tool)
     }
 
-    /// What a clause asks for. The whole request may confirm what the clause itself suggests.
+    /// Picks the tool of a clause. Words elsewhere in the message may confirm the choice.
     pub(super) fn pick(
         &self,
         clause: &str,
@@ -114,7 +115,7 @@ impl<'a> Index<'a> {
     ) -> Picked<'a> {
         let clause = &unquoted(clause, pieces);
         let mut spoken = words(clause);
-        // A path in the text means a file.
+        // A path in the text implies a file.
         let path = pieces.iter().any(|piece| piece.kind == Kind::Path);
         let implied = path && !spoken.iter().any(|word| word == "file");
         if implied {
@@ -155,7 +156,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// How much a clause speaks of each tool, rare words more, and by which words.
+    /// Scores each tool for a clause; rare words count more.
     fn tallies(&self, spoken: &[String], implied: bool) -> Vec<Tally> {
         let mut tallies = vec![Tally::default(); self.entries.len()];
         for (at, word) in spoken.iter().enumerate() {
@@ -176,8 +177,8 @@ impl<'a> Index<'a> {
 }
 
 impl Entry<'_> {
-    /// Whether the evidence is strong: the clause says a word of the name, and all of them, or
-    /// further words of the description, are in it or in the request.
+    /// Whether the evidence is strong: the clause contains a word of the name, and all of them, or
+    /// words of the description, are in the clause or the message.
     fn is_meant(&self, tally: &Tally, spoken: &[String], request: &HashSet<String>) -> bool {
         let anywhere = |word: &String| request.contains(word) || spoken.contains(word);
         match (tally.named, tally.described) {
@@ -186,7 +187,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether a text in lower case says the tool's name, as it is or in words.
+    /// Whether a lower-case text contains the tool's name, as written or in words.
     fn is_said(&self, text: &str) -> bool {
         let stands = |word: &String| {
             text.match_indices(word).any(|(at, found)| {
@@ -201,7 +202,7 @@ impl Entry<'_> {
     }
 }
 
-/// A clause without what is quoted in it: that is for the tool and not about it.
+/// Removes quotations from a clause: they are arguments.
 fn unquoted(clause: &str, pieces: &[Piece<'_>]) -> String {
     let quoted = pieces.iter().filter(|piece| matches!(piece.kind, Kind::Quoted | Kind::Object));
     quoted.take(MAX_QUOTED).fold(clause.to_owned(), |text, piece| text.replace(piece.text, " "))
@@ -212,7 +213,7 @@ fn ratio(all: usize, some: usize) -> f64 {
     all as f64 / some.max(1) as f64
 }
 
-/// The forms of a name that being said prove the tool to be meant. A single common word does not.
+/// Returns the forms of a name that identify the tool. A single common word does not.
 fn said_as(name: &str) -> Option<[String; 2]> {
     let separators = ['_', '-', '.'];
     let name = cut(name, READ_NAME).to_lowercase();
@@ -220,7 +221,7 @@ fn said_as(name: &str) -> Option<[String; 2]> {
     name.contains(separators).then_some([name, spaced])
 }
 
-/// What is said of a tool's parameters: names, descriptions, accepted values.
+/// Returns the text of a tool's parameters: names, descriptions, accepted values.
 fn slots(tool: &Tool) -> String {
     let properties = tool.parameters().and_then(|schema| schema.get("properties"));
     let mut text = String::new();

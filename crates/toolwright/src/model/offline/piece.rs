@@ -1,4 +1,4 @@
-//! Text as pieces from which arguments can be taken: quotations, paths, numbers, dates, words.
+//! Splits text into pieces that can become arguments: quotations, paths, numbers, dates, words.
 
 use std::ops::Range;
 
@@ -11,44 +11,44 @@ use super::word::is_han;
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
-    /// Its place in the text, marks included
+    /// Its range in the text, including quotation marks
     pub(super) range: Range<usize>,
-    /// What it says, without marks
+    /// Its text without quotation marks
     pub(super) text: &'a str,
-    /// What it is
+    /// Its kind
     pub(super) kind: Kind,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// In quotation marks
+    /// A quotation
     Quoted,
     /// A JSON object
     Object,
     /// A file or folder
     Path,
-    /// An address on the web
+    /// A URL
     Url,
-    /// An address for mail
+    /// An email address
     Email,
-    /// A day: `2026-01-31`, `2026/1/31`, `2026年1月31日`
+    /// A date: `2026-01-31`, `2026/1/31`, `2026年1月31日`
     Date,
     /// A number
     Number,
     /// A handle
     Handle,
-    /// A word of letters
+    /// A word
     Word,
     /// A Chinese word of a concept
     Concept(&'static str),
-    /// A Chinese word that says nothing
+    /// A Chinese stop word
     Stop,
-    /// Chinese characters without a known word among them
+    /// Chinese characters without a known word
     Unknown,
 }
 
-/// Cuts a part of a text into pieces, in order.
+/// Splits a range of a text into pieces, in order.
 pub(super) fn pieces(text: &str, range: Range<usize>) -> Vec<Piece<'_>> {
     let end = range.end;
     let mut out: Vec<Piece<'_>> = Vec::new();
@@ -85,7 +85,7 @@ fn is_inner(letter: char) -> bool {
     mark || (letter.is_alphanumeric() && !is_han(letter))
 }
 
-/// The length of a run of letters, digits and marks. A folder may hold a file with a Chinese name.
+/// Returns the length of a run of letters, digits and path characters. A file name may be Chinese.
 fn run(rest: &str) -> usize {
     let end = rest.find(|letter| !is_inner(letter)).unwrap_or(rest.len());
     if rest[..end].ends_with('/') {
@@ -99,7 +99,7 @@ fn run(rest: &str) -> usize {
     end
 }
 
-/// Takes one known word, or characters up to the next.
+/// Takes one known word, or the characters before the next known word.
 fn han<'a>(rest: &'a str, at: usize, out: &mut Vec<Piece<'a>>) -> usize {
     let (kind, length) = match concept::begin(rest) {
         Begin::Concept(concept, length) => (Kind::Concept(concept), length),
@@ -115,9 +115,9 @@ fn han<'a>(rest: &'a str, at: usize, out: &mut Vec<Piece<'a>>) -> usize {
     length
 }
 
-/// Takes a run of letters, digits and the marks of paths.
+/// Takes a run of letters, digits and path characters.
 fn latin<'a>(text: &'a str, run: &'a str, at: usize, out: &mut Vec<Piece<'a>>) {
-    // A full stop or question mark after a word is not of it; dots alone are a folder.
+    // Punctuation after a word does not belong to it; dots alone are a folder.
     let trimmed = match run {
         "." | ".." | "./" | "../" => run,
         _ => run.trim_end_matches(['.', '?', ':', '=', '&', '#']),
@@ -126,7 +126,7 @@ fn latin<'a>(text: &'a str, run: &'a str, at: usize, out: &mut Vec<Piece<'a>>) {
         return;
     }
     let mut range = at..at + trimmed.len();
-    // The stem of a file's name may be Chinese.
+    // The stem of a file name may be Chinese.
     if trimmed.starts_with('.') && trimmed.len() > 1 && !trimmed.starts_with("./") {
         while let Some(last) = out.last() {
             let stem = matches!(last.kind, Kind::Unknown | Kind::Concept(_))
@@ -175,7 +175,7 @@ fn kind(text: &str) -> Kind {
     if extension || slashed || matches!(text, "." | ".." | "/") { Kind::Path } else { Kind::Word }
 }
 
-/// The length of a Chinese date at the beginning of a text.
+/// Returns the length of a Chinese date at the beginning of a text.
 fn chinese_date(text: &str) -> Option<usize> {
     let mut rest = text;
     for (most, mark) in [(4, '年'), (2, '月'), (2, '日')] {

@@ -1,4 +1,4 @@
-//! What a parameter takes, as far as rules can tell from its schema and its words.
+//! The type and role of a parameter, derived from its schema and description.
 
 use std::collections::HashSet;
 
@@ -13,68 +13,68 @@ use super::word::words;
 pub(super) struct Slot<'a> {
     /// Its name
     pub(super) name: &'a str,
-    /// What is said about it
+    /// Its description
     pub(super) about: Option<&'a str>,
-    /// Whether it must be given
+    /// Whether it is required
     pub(super) required: bool,
-    /// What it takes
+    /// Its type
     pub(super) takes: Takes<'a>,
-    /// What it is for
+    /// Its role
     pub(super) role: Role,
 }
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Takes<'a> {
-    /// One of some values
+    /// An enumeration
     OneOf(&'a [Json]),
-    /// Yes or no
+    /// A boolean
     Boolean,
     /// A number
     Number {
-        /// Whether it must be whole
+        /// Whether it must be an integer
         whole: bool,
     },
-    /// A text; by a format where there is one
+    /// A string, with its format if there is one
     Text(Option<&'a str>),
-    /// Some texts
+    /// An array of strings
     Texts,
-    /// Some numbers
+    /// An array of numbers
     Numbers,
-    /// Data that only a handle can stand for
+    /// Data, which can only be passed as a handle
     Data,
-    /// A text, or a handle
+    /// A string or a handle
     Any,
 }
 
-/// What a text is for.
+/// The role of a string parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A file or folder
     Path,
-    /// An address on the web
+    /// A URL
     Url,
-    /// An address for mail
+    /// An email address
     Email,
-    /// A day
+    /// A date
     Date,
-    /// Where something begins
+    /// The start of a trip or a range
     From,
-    /// Where something ends
+    /// The end of a trip or a range
     To,
-    /// A place
+    /// A location
     Place,
-    /// What to look for
+    /// A search query
     Query,
-    /// What to say
+    /// A message
     Message,
-    /// How many
+    /// A count
     Count,
-    /// Something else
+    /// Another role
     Other,
 }
 
-/// Which words tell what a parameter is for; the first row that matches decides.
+/// Words that indicate a role; the first matching row decides.
 const ROLES: &[(Role, &[&str])] = &[
     (Role::Url, &["url", "link", "uri", "href"]),
     (Role::Email, &["email", "recipient"]),
@@ -94,13 +94,13 @@ const ROLES: &[(Role, &[&str])] = &[
     ),
 ];
 
-/// Maximum number of parameters of a tool that are looked at.
+/// Maximum number of parameters of a tool that are considered.
 const MAX_SLOTS: usize = 64;
 
-/// Maximum number of bytes that are read of what is said about a parameter.
+/// Maximum number of bytes of a description that are read.
 const READ_ABOUT: usize = 512;
 
-/// The parameters of a tool, in their order.
+/// Returns the parameters of a tool, in order.
 pub(super) fn slots(tool: &Tool) -> Vec<Slot<'_>> {
     let Some(root) = tool.parameters() else { return Vec::new() };
     let required = root.get("required").and_then(Json::as_array).unwrap_or_default();
@@ -113,7 +113,7 @@ pub(super) fn slots(tool: &Tool) -> Vec<Slot<'_>> {
         .map(|(name, schema)| {
             let required = required.contains(name);
             let about = schema.get("description").and_then(Json::as_str);
-            // A text that may be a handle may come from an outcome.
+            // A string that may be a handle may come from an outcome.
             let named = |text: &str| text.contains("handle") || text.contains("句柄");
             let takes = match takes(root, schema, 0) {
                 Takes::Text(_) if named(name) || about.is_some_and(named) => Takes::Any,
@@ -124,7 +124,7 @@ pub(super) fn slots(tool: &Tool) -> Vec<Slot<'_>> {
         .collect()
 }
 
-/// What a schema takes: of a union the first that is not null.
+/// Returns the type of a schema; for a union, that of the first branch that is not null.
 fn takes<'a>(root: &'a Json, schema: &'a Json, depth: usize) -> Takes<'a> {
     const DEEP: usize = 8;
     if depth > DEEP {

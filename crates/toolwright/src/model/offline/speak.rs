@@ -1,14 +1,14 @@
-//! What the rules say, in English or Chinese, and always that they are no language model.
+//! The texts of responses, in English or Chinese. Each says that it is not from a language model.
 
 use toolwright_core::part::Body;
 use toolwright_core::{Outcome, Tool};
 
-/// The most characters of an outcome that are said again.
+/// Maximum number of characters of an outcome that are repeated.
 const EXCERPT: usize = 1200;
-/// The most tools that are named at once.
+/// Maximum number of tools that are listed.
 const NAMED: usize = 20;
 
-/// Who speaks to whom.
+/// The language of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     English,
@@ -18,7 +18,7 @@ pub(super) enum Language {
 use Language::{Chinese, English};
 
 impl Language {
-    /// The words that every answer begins with.
+    /// The prefix of every response.
     fn label(self) -> &'static str {
         match self {
             English => "[offline/rules: a rule-based stand-in, not a language model]",
@@ -26,16 +26,16 @@ impl Language {
         }
     }
 
-    /// An answer of some sentences.
+    /// Joins sentences to a response.
     pub(super) fn answer(self, sentences: &[String]) -> String {
         let gap = if self == English { " " } else { "" };
         format!("{}{gap}{}", self.label(), sentences.join("\n"))
     }
 
-    /// What came of a call.
+    /// Reports the outcome of a call.
     pub(super) fn outcome(self, tool: &str, outcome: &Outcome) -> String {
         let mut text = gist(outcome);
-        // An error that names its tool is not introduced again.
+        // The error already names the tool.
         if let Some(rest) = text.strip_prefix(&format!("{tool} failed: ")) {
             text = rest.to_owned();
         }
@@ -52,7 +52,7 @@ impl Language {
         }
     }
 
-    /// A question for what a tool needs.
+    /// Asks for missing arguments of a tool.
     pub(super) fn ask(self, tool: &str, missing: &[(&str, Option<&str>)]) -> String {
         let each: Vec<String> = missing
             .iter()
@@ -68,7 +68,7 @@ impl Language {
         }
     }
 
-    /// A question which of some tools is meant.
+    /// Asks which of several tools is meant.
     pub(super) fn which(self, tools: &[&Tool]) -> String {
         let names = names(tools, self);
         match self {
@@ -77,7 +77,7 @@ impl Language {
         }
     }
 
-    /// That no tool fits.
+    /// Says that no tool matches.
     pub(super) fn nothing(self, tools: &[&Tool]) -> String {
         match (self, tools.is_empty()) {
             (English, true) => "There are no tools here, and without one I can do nothing.".into(),
@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// Why a tool was chosen.
+    /// Explains why a tool was chosen.
     pub(super) fn because(self, tool: &str, words: &[String]) -> String {
         let words = words.join(", ");
         match self {
@@ -111,13 +111,13 @@ fn names(tools: &[&Tool], language: Language) -> String {
     format!("{}{more}", names.join(if language == English { ", " } else { "、" }))
 }
 
-/// The beginning of what an outcome says.
+/// Returns the beginning of an outcome's text.
 fn gist(outcome: &Outcome) -> String {
     let texts: Vec<String> = outcome
         .content
         .iter()
         .map(|part| match &part.body {
-            // How to pass a handle on is for models.
+            // The instructions for passing a handle are for models.
             Body::Text(text) => {
                 let lines = text.trim().lines().filter(|line| !line.contains("\"tw:"));
                 lines.collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! What a request asks for: tools, in order, each with the part of the text that speaks of it.
+//! What a message asks for: tools, in order, each with the clause that asks for it.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use super::pick::{Index, Picked};
 use super::piece::{Kind, Piece, pieces};
 use super::word::words;
 
-/// One thing that is asked for.
+/// One requested tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish<'a> {
     /// The tool
     pub(super) tool: &'a Tool,
-    /// What was said of it
+    /// The range of its clause
     pub(super) range: Range<usize>,
-    /// Whether it comes after the wish before it
+    /// Whether it must follow the previous wish
     pub(super) then: bool,
-    /// The words that chose the tool
+    /// The words that selected the tool
     pub(super) words: Vec<String>,
 }
 
-/// All that is asked for.
+/// All requested calls.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Wishes<'a> {
     /// In order
     pub(super) list: Vec<Wish<'a>>,
-    /// Tools that could not be told apart
+    /// Tools that could not be distinguished
     pub(super) unsure: Vec<&'a Tool>,
 }
 
-/// Reads the wishes of a text. A clause that asks for nothing belongs to the one before it.
+/// Finds the wishes of a text. A clause without a tool belongs to the previous one.
 pub(super) fn wishes<'a>(text: &str, index: &Index<'a>) -> Wishes<'a> {
     let request: HashSet<String> = words(text).into_iter().collect();
     let mut wishes = Wishes::default();
@@ -62,7 +62,7 @@ fn same(a: &Tool, b: &Tool) -> bool {
     a.name == b.name
 }
 
-/// Whether a clause has something of its own to pass on.
+/// Whether a clause contains an argument.
 fn says_more(own: &[Piece<'_>]) -> bool {
     own.iter().any(|piece| !matches!(piece.kind, Kind::Word | Kind::Concept(_) | Kind::Stop))
 }

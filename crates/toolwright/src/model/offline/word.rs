@@ -1,21 +1,21 @@
-//! Text as words that can be compared: stems and concepts of English, concepts and pairs of
-//! characters of Chinese.
+//! Splits text into comparable words: stems and concepts of English; concepts and character pairs
+//! of Chinese.
 
 use std::collections::HashSet;
 
 use super::concept::{self, Begin};
 
-/// Whether a character is a Chinese one.
+/// Whether a character is Chinese.
 pub(super) fn is_han(letter: char) -> bool {
     matches!(letter, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Whether text is Chinese, so that answers should be.
+/// Whether text is Chinese, so that the response should be.
 pub(super) fn is_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// The words of a text that say something, in order, each once.
+/// Returns the distinct words of a text, without stop words, in order.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
@@ -42,7 +42,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     out
 }
 
-/// Adds the words of a run of letters and digits, cut at capitals.
+/// Adds the words of a run of letters and digits, split at capitals.
 fn latin(run: &str, add: &mut impl FnMut(String)) {
     let mut start = 0;
     let mut lower = false;
@@ -56,7 +56,7 @@ fn latin(run: &str, add: &mut impl FnMut(String)) {
     add(normal(&run[start..]));
 }
 
-/// The concept of a word, or its stem; nothing for a word that says nothing.
+/// Returns the concept of a word, or its stem; empty for a stop word.
 fn normal(word: &str) -> String {
     let word = word.to_lowercase();
     if concept::is_stop(&word) {
@@ -67,7 +67,7 @@ fn normal(word: &str) -> String {
     concept.unwrap_or(stem).to_owned()
 }
 
-/// A word without the common endings.
+/// Removes common endings.
 fn stem(word: &str) -> &str {
     let cut =
         |ending: &str, least: usize| word.strip_suffix(ending).filter(|stem| stem.len() >= least);
@@ -77,7 +77,7 @@ fn stem(word: &str) -> &str {
     cut("ing", 3).or_else(|| cut("ed", 3)).or_else(|| cut("s", 3)).unwrap_or(word)
 }
 
-/// Adds the words of a run of Chinese: known ones, and pairs of the characters between them.
+/// Adds the words of a Chinese run: known words, and pairs of the characters between them.
 fn han(run: &str, add: &mut impl FnMut(String)) {
     let mut rest = run;
     let mut unknown: Vec<char> = Vec::new();

@@ -1,4 +1,4 @@
-//! The last answer of a run, and what answers cost.
+//! The JSON form of the last response and of usage.
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Response, Stop, Usage, object};

@@ -1,4 +1,4 @@
-//! A message: `{"role", "parts", "extra"}`.
+//! The JSON form of a message: `{"role", "parts", "extra"}`.
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Message, Role, object};

@@ -95,8 +95,8 @@ impl Memory {
 }
 
 impl Owned {
-    /// Removes expired entries that no live one was used before. Those behind a live one stay until
-    /// they are the least recently used, and count as gone.
+    /// Removes expired entries from the least recently used end. Expired entries after a live one
+    /// stay until they reach that end, and count as removed.
     fn expire(&mut self, now: i64) {
         while self.entries.first().is_some_and(|(_, stored)| stored.is_expired(now)) {
             if let Some((_, stored)) = self.entries.pop_first() {

@@ -1,5 +1,5 @@
-//! Entries in a SQLite file. Values are in a table of their own, so that reading one, which renews
-//! its lifetime, does not write its bytes again. Triggers keep the totals of each scope.
+//! Entries in a SQLite file. Values are in a separate table, so that reading an entry, which
+//! restarts its lifetime, does not rewrite its bytes. Triggers maintain the totals of each scope.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -61,11 +61,11 @@ pub(super) const STORE: Kind = Kind {
         CREATE INDEX entry_use ON entry (owner, kind, expires - lifetime, id);
     ",
     ],
-    // A stored entry can be lost to a power failure; what is left is whole.
+    // A power failure can lose entries, but does not damage the file.
     safety: Safety::Process,
 };
 
-/// How many expired entries one write removes, so that none waits long.
+/// Maximum number of expired entries that one write removes, so that no write takes long.
 const EXPIRED_AT_ONCE: usize = 64;
 
 pub(super) fn put(

@@ -1,4 +1,4 @@
-//! The same expectations of both back ends.
+//! Tests of both backends.
 
 use super::*;
 

@@ -1,22 +1,23 @@
-//! Which calls of a turn must wait for others: those that share context with an earlier one, if one
-//! of the two changes it.
+//! Orders the calls of a turn: a call waits for earlier calls that share context with it, if one of
+//! the two changes it.
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::Need;
 use crate::toolbox::pipeline::{PreparedCall, RunnableCall};
 
-/// When a call may begin.
+/// When a call may start.
 #[derive(Default)]
 pub(super) struct Turn {
-    /// The calls before it, by what tells their end
+    /// The tokens of the calls that must end before
     after: Vec<CancellationToken>,
-    /// What tells its own end, if anyone waits for it
+    /// The token that is cancelled when this call ends, if another waits for it
     end: Option<CancellationToken>,
 }
 
 impl Turn {
-    /// Waits, and gives what tells the end when it is dropped.
+    /// Waits for the earlier calls. The returned guard marks the end of this call when it is
+    /// dropped.
     pub(super) async fn wait(self) -> Option<DropGuard> {
         let end = self.end.map(CancellationToken::drop_guard);
         for earlier in &self.after {
@@ -26,8 +27,8 @@ impl Turn {
     }
 }
 
-/// Whether one of the calls after the `first` changes the context that a call works with, or the
-/// call that of theirs.
+/// Whether one of the calls after `first` and the given call share context that one of them
+/// changes.
 pub(super) fn changes_between(
     calls: &[(usize, PreparedCall<'_>)],
     first: usize,
@@ -43,12 +44,12 @@ fn collide(own: &[Need], others: &[Need]) -> bool {
     own.iter().any(|need| others.iter().any(|other| need.excludes(other)))
 }
 
-/// When each of some calls may begin.
+/// Returns when each call may start.
 pub(super) fn turns(calls: &[(usize, PreparedCall<'_>)]) -> Vec<Turn> {
     let needs: Vec<&[Need]> = calls
         .iter()
         .map(|(_, prepared)| match &prepared.runnable {
-            // What asks a person first does not run in this turn.
+            // A call that needs approval does not run in this turn.
             Ok(runnable) if runnable.ask.is_none() => runnable.item.handler.needs(),
             _ => &[],
         })
@@ -59,7 +60,7 @@ pub(super) fn turns(calls: &[(usize, PreparedCall<'_>)]) -> Vec<Turn> {
             if collide(own, needs[earlier]) {
                 let end = turns[earlier].end.get_or_insert_default().clone();
                 turns[index].after.push(end);
-                // It needs the same, so it waits itself for all the others that we would.
+                // The earlier call has the same needs, so it already waits for all calls before it.
                 if *own == needs[earlier] {
                     break;
                 }

@@ -20,7 +20,7 @@ use super::tunnel::{self, ProxyError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The stream below the TLS of the upstream. It has TLS of its own if the proxy is reached by https.
+/// The stream below the TLS of the upstream. If the proxy is reached by https, it is a TLS stream itself.
 pub(crate) type TransportStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// Opens connections, directly or through a proxy.

@@ -3,10 +3,10 @@
 //! | what happened | class | status | code |
 //! |---|---|---|---|
 //! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
-//! | a proxy that leads nowhere | Internal | 502 | `upstream_proxy` |
+//! | a proxy that cannot be used | Internal | 502 | `upstream_proxy` |
 //! | a deadline passed | Timeout | 504 | `upstream_timeout` |
-//! | closed or broken in the middle | Internal | 502 | `upstream_broken` |
-//! | an answer that is none (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
+//! | closed or interrupted | Internal | 502 | `upstream_broken` |
+//! | an invalid response (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
 //! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
 //!
 //! No message contains a key, an address or a piece of a body.
@@ -24,12 +24,12 @@ use super::informational::MAX_INFORMATIONAL;
 use super::permit::Full;
 use super::tunnel::ProxyError;
 
-/// The request cannot be sent as it is.
+/// The request cannot be sent.
 pub(crate) fn invalid(id: &str, what: &str) -> Fault {
     Fault::new(FaultClass::Invalid, format!("upstream `{id}`: {what}"))
 }
 
-/// The client must show a credential and has not.
+/// The client sent no credential, and the upstream requires it.
 pub(crate) fn no_credential(id: &str) -> Fault {
     let message = format!(
         "upstream `{id}` is asked with the client's own key, and this request has none that can \
@@ -44,7 +44,7 @@ pub(crate) fn unsigned(id: &str) -> Fault {
     Fault::new(FaultClass::Internal, format!("upstream `{id}`: {what}"))
 }
 
-/// No request more fits.
+/// No permit was available.
 pub(crate) fn full(id: &str, full: Full) -> Fault {
     let message = match full {
         Full::QueueFull => {
@@ -57,7 +57,7 @@ pub(crate) fn full(id: &str, full: Full) -> Fault {
     ours(FaultClass::Overloaded, 503, "upstream_crowded", message + "; try again later")
 }
 
-/// No head came in time.
+/// No response head arrived within the deadline.
 pub(crate) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
     let wait = span(deadlines.first_byte);
     late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
@@ -73,12 +73,12 @@ pub(crate) fn too_many_informational(id: &str) -> Fault {
     )
 }
 
-/// No frame came in time.
+/// No frame arrived within the deadline.
 pub(crate) fn no_frame(id: &str, idle: Duration) -> Fault {
     late(format!("upstream `{id}` went silent in its answer for {} (idle)", span(idle)))
 }
 
-/// There is no answer, because the exchange failed before its head.
+/// The exchange failed before the response head.
 pub(crate) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
     if error.is_connect() {
         return no_connection(id, error, deadlines);
@@ -93,7 +93,7 @@ pub(crate) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) 
 }
 
 fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
-    // Outer ones only wrap.
+    // The outer errors only wrap the innermost one.
     let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
     let reason = innermost.map(io::Error::kind);
     if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
@@ -114,7 +114,7 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
         Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
             "there is no way to its network"
         }
-        // A resolver's errors have no kind of their own.
+        // Errors of a resolver have no kind.
         _ => "its host was not found, or no connection could be opened",
     };
     let hint = "check its base_url, and whether it is running";
@@ -122,7 +122,7 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
     ours(FaultClass::Internal, 502, "upstream_unreachable", message)
 }
 
-/// There is no way through the proxy.
+/// The proxy connection failed.
 pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
     let setting = "check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY";
     let (code, why) = match error {
@@ -158,7 +158,7 @@ fn no_tls(id: &str, error: &rustls::Error) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_tls", message)
 }
 
-/// The answer broke off.
+/// The response was interrupted.
 pub(crate) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
     if error.is_parse() {
         return answer(id, "sent a piece of its answer that is not HTTP; try again");
@@ -172,12 +172,12 @@ pub(crate) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>)
     }
 }
 
-/// An answer that is none.
+/// The response is invalid.
 pub(crate) fn answer(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_answer", format!("upstream `{id}` {what}"))
 }
 
-/// The connection or the answer broke.
+/// The connection or the response was interrupted.
 pub(crate) fn broken(id: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_broken", format!("upstream `{id}` {what}"))
 }
@@ -191,13 +191,13 @@ fn ours(class: FaultClass, status: u16, code: &str, message: String) -> Fault {
     Fault { status: Some(status), code: Some(code.to_owned()), ..Fault::new(class, message) }
 }
 
-/// The first error of a type among an error and its causes.
+/// Returns the first error of a type in a chain of causes.
 fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     causes(error).find_map(<dyn Error>::downcast_ref)
 }
 
-/// An error and its causes. An I/O error that wraps another does not name it as its cause, but the
-/// other's cause.
+/// Returns an error and its causes. An I/O error that wraps another reports the other's cause as
+/// its own.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -205,7 +205,7 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     })
 }
 
-/// A time as it stands in the configuration: `600s`, `250ms`.
+/// Formats a duration as in the configuration: `600s`, `250ms`.
 fn span(time: Duration) -> String {
     if time.subsec_nanos() == 0 {
         return format!("{}s", time.as_secs());

@@ -43,7 +43,7 @@ impl Permits {
         let acquiring = Arc::clone(&self.running).acquire_owned();
         match tokio::time::timeout(timeout, acquiring).await {
             Ok(Ok(held)) => Ok(Permit { _held: held }),
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             Ok(Err(_)) => Err(Full::QueueFull),
             Err(_) => Err(Full::TimedOut(timeout)),
         }

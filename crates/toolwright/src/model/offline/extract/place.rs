@@ -1,4 +1,4 @@
-//! Places out of a text: after the words that lead to one, or what no other word explains.
+//! Extracts locations from a text: after a preposition, or a word with no other meaning.
 
 use super::super::concept;
 use super::super::piece::{Kind, Piece};
@@ -7,7 +7,7 @@ use super::super::word::words;
 use super::Source;
 
 impl Source<'_> {
-    /// The place that a parameter asks for.
+    /// Takes the location for a parameter.
     pub(super) fn place(&mut self, slot: &Slot<'_>, own: &[Piece<'_>]) -> Option<String> {
         let leads: &[&str] = match slot.role {
             Role::From => &["from", "从", "自"],
@@ -18,7 +18,7 @@ impl Source<'_> {
             let word = piece.text.to_lowercase();
             leads.contains(&word.as_str()).then(|| self.name_at(own, at + 1)).flatten()
         });
-        // Where a trip begins or ends must be said; a place may stand alone.
+        // The start or end of a trip needs a preposition; a location may stand alone.
         let alone = || match slot.role {
             Role::Place => (0..own.len()).find_map(|at| self.name_at(own, at)),
             _ => None,
@@ -29,9 +29,9 @@ impl Source<'_> {
         Some(self.text[range].to_owned())
     }
 
-    /// A name that begins at a piece: Chinese characters that are no known word, or words with a
-    /// capital. After a word that leads to a place, and not at the very beginning, one without does
-    /// as well.
+    /// Returns the name that begins at a piece: Chinese characters that are no known word, or
+    /// capitalized words. After a preposition, and not at the very beginning, a lower-case word
+    /// counts too.
     fn name_at(&self, own: &[Piece<'_>], at: usize) -> Option<(usize, usize)> {
         let first = own.get(at).filter(|piece| self.is_free(piece))?;
         match first.kind {
@@ -44,7 +44,7 @@ impl Source<'_> {
                 });
                 let capital =
                     |piece: &Piece<'_>| piece.text.starts_with(|own: char| own.is_uppercase());
-                // A capital after such a word is a name's, whatever else the word may mean.
+                // A capitalized word after a preposition is a name, whatever else it may mean.
                 let named = |piece: &Piece<'_>| {
                     let common = concept::of_word(&piece.text.to_lowercase()).is_some();
                     piece.kind == Kind::Word

@@ -1,4 +1,4 @@
-//! Texts out of a text: what was assigned, quoted, or is plainly of the kind that is wanted.
+//! Extracts strings from a text: assigned, quoted, or of the expected kind.
 
 use toolwright_core::{Json, Tool};
 
@@ -8,7 +8,7 @@ use super::super::word::words;
 use super::Source;
 
 impl Source<'_> {
-    /// The text that a parameter asks for.
+    /// Takes the string for a parameter.
     pub(super) fn text(
         &mut self,
         slot: &Slot<'_>,
@@ -24,7 +24,7 @@ impl Source<'_> {
         let found = match slot.role {
             Role::Path => self.take(own, of(Kind::Path)).or_else(|| self.take(own, quoted)),
             Role::Url => self.take(own, of(Kind::Url)).or_else(|| {
-                // Whoever gives an address for a file means it.
+                // A URL given for a file parameter is accepted.
                 self.take(own, of(Kind::Path)).filter(|_| slot.required)
             }),
             Role::Email => self.take(own, of(Kind::Email)),
@@ -41,7 +41,7 @@ impl Source<'_> {
             },
             Role::Count | Role::Other => self.take(own, quoted),
         };
-        // A required text that may be an address of any kind takes one that is there.
+        // A required string without a specific role takes an address of any kind.
         let found = found.or_else(|| {
             let any =
                 |piece: &Piece<'_>| matches!(piece.kind, Kind::Url | Kind::Path | Kind::Handle);
@@ -74,7 +74,7 @@ impl Source<'_> {
         None
     }
 
-    /// A day, as it was said: what day tomorrow is, the rules do not know.
+    /// Takes a date as written. Relative dates stay as words, since the rules have no clock.
     fn date(&mut self, own: &[Piece<'_>], format: Option<&str>) -> Option<Json> {
         if let Some(text) = self.take(own, |piece| piece.kind == Kind::Date) {
             return Some(Json::String(iso(text)));
@@ -87,11 +87,11 @@ impl Source<'_> {
         if format.is_some() {
             return None;
         }
-        // The same word may tell the day of several things.
+        // A relative date may apply to several things.
         own.iter().find(|piece| relative(piece)).map(|piece| Json::from(piece.text))
     }
 
-    /// What is left of a clause when the words for the tool itself are taken off its front.
+    /// Takes the remainder of a clause after the words for the tool.
     fn rest(&mut self, own: &[Piece<'_>], tool: &Tool) -> Option<String> {
         let name = words(&tool.name);
         let leading = |piece: &&Piece<'_>| {
@@ -112,7 +112,7 @@ impl Source<'_> {
     }
 }
 
-/// A date as `2026-01-31`.
+/// Formats a date as `2026-01-31`.
 fn iso(text: &str) -> String {
     let parts: Vec<&str> =
         text.split(['-', '/', '年', '月', '日']).filter(|part| !part.is_empty()).collect();
