@@ -1,13 +1,13 @@
-//! `toolwright.toml`, read and checked. It is all optional: no file is the default.
+//! Parses and checks `toolwright.toml`. Every setting is optional, and so is the file.
 //!
 //! ```text
-//! file (text, places) → table (keys taken one by one) → value (kinds) → one file for each table
-//!                                       Config and environment → remote (upstreams to ask)
+//! file (text, positions) → table (keys) → value (types) → one module for each table
+//!                                       Config and environment → remote (upstreams)
 //! ```
 //!
-//! What nobody asked for is an error with a did-you-mean, and every error says where it is.
-//! Secrets are fetched here, so that a missing one is told at the start. Paths start from the folder
-//! that the file is in.
+//! An unknown key is an error with a suggestion, and every error has its position in the file.
+//! Secrets are read here, so that a missing one fails at startup. Relative paths start at the
+//! folder of the file.
 
 mod alias;
 mod duration;
@@ -50,19 +50,19 @@ use refer::Names;
 use table::Table;
 use value::Value;
 
-/// The file that is read if none is named.
+/// The file that is read by default.
 pub const FILE: &str = "toolwright.toml";
 
-/// All that the gateway is told.
+/// The configuration of the gateway.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The file that it was read from, if there was one
+    /// The file that it was read from, if any
     pub file: Option<PathBuf>,
     /// The address to listen on
     pub listen: SocketAddr,
-    /// The folder for what must outlive the process
+    /// The folder for persistent data
     pub data: PathBuf,
-    /// Whether everybody may use it beyond loopback, where there are no keys
+    /// Whether clients on other machines may use the gateway without a key
     pub open: bool,
     /// Upstreams by name
     pub upstreams: BTreeMap<String, Upstream>,
@@ -72,17 +72,17 @@ pub struct Config {
     pub tools: Option<Tools>,
     /// Clients, in the order of the file
     pub keys: Vec<Key>,
-    /// What the listener lets in
+    /// Limits of the HTTP server
     pub limits: Limits,
-    /// The certificate; without one it is plain HTTP
+    /// The certificate; without one the server uses plain HTTP
     pub tls: Option<Tls>,
-    /// What goes to the log
+    /// Settings of the log
     pub log: Log,
-    /// What goes to the ledger
+    /// Settings of the ledger
     pub ledger: Ledger,
-    /// Losses that can be asked for
+    /// Settings of the loss reports at `/v1/losses`
     pub losses: Losses,
-    /// What is stored for clients of the Responses API
+    /// Settings of stored responses of the Responses API
     pub responses: Responses,
 }
 
@@ -108,8 +108,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the file that is named, or else `toolwright.toml` where the process runs. A file that
-    /// is named must be there; without any, everything has its default.
+    /// Reads the named file, or else `toolwright.toml` in the working directory. A named file must
+    /// exist; without any file, every setting has its default.
     pub fn load(path: Option<&Path>, env: Env<'_>) -> Result<Config, ConfigError> {
         let file = path.unwrap_or(Path::new(FILE));
         let refused = |error: ConfigError| error.with_file(file);
@@ -125,7 +125,7 @@ impl Config {
         Ok(Config { file: Some(file.to_owned()), ..config })
     }
 
-    /// Reads the text of a file that is in a folder.
+    /// Parses the text of a file that is in a folder.
     pub fn parse(text: &str, folder: &Path, env: Env<'_>) -> Result<Config, ConfigError> {
         let file = File::new(text, folder, env);
         let mut root = file.root()?;

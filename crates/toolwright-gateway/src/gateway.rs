@@ -1,5 +1,4 @@
-//! The state of a running gateway: what the configuration says, which a reload replaces, and what
-//! outlives it.
+//! The state of a running gateway: the part that a reload replaces, and the part that survives it.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
@@ -17,39 +16,40 @@ use crate::proxy::saved_runs::SavedRuns;
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 
-/// The file in the data folder for what expires.
+/// The file in the data folder for expiring entries.
 const STORE_FILE: &str = "store.sqlite";
 
-/// The file in the data folder for effects of tools.
+/// The file in the data folder for the journal of effects.
 const JOURNAL_FILE: &str = "journal.sqlite";
 
-/// A gateway.
+/// The state of a gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
     /// Opaque reasoning that clients cannot carry
     pub reasoning_cache: Arc<ReasoningCache>,
     /// Turns that clients did not see
     pub pending_turns: Arc<PendingTurns>,
-    /// Runs of tools, for retries
+    /// Saved runs, for retries
     pub runs: Arc<SavedRuns>,
-    /// Answers that clients of the Responses API refer to
+    /// Stored responses of the Responses API
     pub responses: Arc<ResponseStore>,
-    /// What happened
+    /// Telemetry
     pub telemetry: Telemetry,
 }
 
-/// What the configuration says, made ready. A request keeps the one that it began with.
+/// State that depends on the configuration. A request uses the same state from its start to its
+/// end.
 pub struct Live {
-    /// Whom to ask for which model
+    /// The candidates for each model
     pub routes: Arc<Routes>,
-    /// Who may ask
+    /// The clients
     pub keys: Keys,
     /// The tools that the gateway runs itself
     pub tools: Arc<Tools>,
 }
 
 impl Gateway {
-    /// By a configuration.
+    /// Creates a gateway from a configuration.
     pub fn new(
         config: &Config,
         env: Env<'_>,
@@ -67,7 +67,7 @@ impl Gateway {
         Ok(Gateway { live, reasoning_cache, pending_turns, runs, responses, telemetry })
     }
 
-    /// With stored responses, reasoning and runs in the data folder, which exists.
+    /// Stores responses, reasoning and runs in the data folder, which must exist.
     pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
         let store = Arc::new(ExpiringStore::open(config.data.join(STORE_FILE))?);
         let reasoning_cache = Arc::new(ReasoningCache::default().with_store(Arc::clone(&store)));
@@ -77,8 +77,8 @@ impl Gateway {
         Ok(Gateway { reasoning_cache, runs, responses, ..self })
     }
 
-    /// By another configuration from now on. Requests under way go on as they began, and an upstream
-    /// of which nothing has changed keeps its connections.
+    /// Applies another configuration. Requests in flight continue with the old one, and an
+    /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let routes = Arc::new(routes(config, env, &self.live().routes)?);
         let tools = Arc::new(Tools::new(config, self.telemetry.records().shared())?);
@@ -90,7 +90,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// What the configuration says now.
+    /// Returns the state of the current configuration.
     pub fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,13 +1,13 @@
-//! The port. A connection becomes requests, each of them an [`HttpRequest`] that a [`Service`] answers
-//! with a [`Reply`].
+//! The HTTP server. A connection yields requests, each an [`HttpRequest`] that a [`Service`]
+//! answers with a [`Reply`].
 //!
 //! ```text
 //! listen → accept → (tls) → sniff → connection → request → body ─► service ─► reply
 //!        watchdog checks each connection, write_stall each stream of HTTP/2; drain and signal end them
 //! ```
 //!
-//! Nothing here knows what is asked: paths, dialects and keys are the concern of the service. The port
-//! decides how much one client may use: bytes, headers, connections, time
+//! The server does not interpret requests: paths, dialects and keys belong to the service. It
+//! limits what one client may use: bytes, headers, connections, time
 //! ([`Limits`](crate::config::Limits)).
 
 mod accept;

@@ -1,10 +1,10 @@
-//! Clients: their keys, what each may use and how much of it.
+//! Clients: their keys, permissions and rate limits.
 //!
 //! ```text
-//! present (where the key is) → hash → Keys (whose it is) → allow (what) → limit (how much)
+//! present (find the key) → hash → Keys (find the client) → allow (permissions) → limit (rates)
 //! ```
 //!
-//! A key is 256 random bits, and the gateway knows only its hash (record 0013).
+//! A key is 256 random bits, and the gateway stores only its hash (record 0013).
 
 mod allow;
 mod client;
@@ -34,7 +34,7 @@ pub struct Key {
     pub name: String,
     /// The hash of its key
     pub hash: KeyHash,
-    /// The tenant whose data it sees; the client's name by default
+    /// The tenant; the client's name by default
     pub tenant: String,
     /// The models that it may use
     pub models: Allow,
@@ -51,30 +51,30 @@ pub struct Keys {
     everybody: Arc<Client>,
 }
 
-/// Who sent a request, and what carried the key.
+/// The authenticated client, and where its key was found.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The client
     pub client: Arc<Client>,
-    /// What carried its key, which is then no credential for an upstream; `None` where no key is
-    /// asked for
+    /// Where the key was found, so that it is not forwarded as a credential; `None` if no key is
+    /// required
     pub carrier: Option<Carrier>,
-    /// The key, if one is asked for
+    /// The key, if one is required
     key: Option<SecretString>,
 }
 
-/// Minimum length, in bytes, of a key that is masked in bodies. A shorter one may be a word of the
-/// text.
+/// Minimum length, in bytes, of a key that is masked in bodies. A shorter one may be an ordinary
+/// word.
 const MIN_MASKED_KEY: usize = 20;
 
 impl Found {
-    /// Whether a body holds the key, which is for the gateway alone.
+    /// Whether a body contains the key, which must not leave the gateway.
     pub fn is_in(&self, body: &[u8]) -> bool {
         let text = std::str::from_utf8(body).unwrap_or_default();
         self.masked_key().is_some_and(|key| text.contains(key))
     }
 
-    /// A body with `***` in place of the key.
+    /// Replaces the key in a body by `***`.
     pub fn mask(&self, body: &[u8]) -> Bytes {
         let text = String::from_utf8_lossy(body);
         Bytes::from(text.replace(self.masked_key().unwrap_or_default(), "***"))
@@ -87,13 +87,13 @@ impl Found {
 }
 
 impl Keys {
-    /// The clients of a configuration. Without any, everybody is [`Client::open`].
+    /// Creates the clients of a configuration. Without any, every request is from [`Client::open`].
     pub fn new(keys: &[Key]) -> Keys {
         Keys::of(keys, Client::new)
     }
 
-    /// The clients of another configuration. Those who stay have used what they have used: a
-    /// client is the same as long as its name is.
+    /// Creates the clients of another configuration. A client with the same name keeps its used
+    /// rates.
     #[must_use]
     pub fn renew(&self, keys: &[Key], now: Instant) -> Keys {
         let before: HashMap<&str, &Client> =
@@ -109,12 +109,13 @@ impl Keys {
         Keys { clients, everybody: Arc::new(Client::open()) }
     }
 
-    /// Whether no key is asked for.
+    /// Whether no key is required.
     pub fn is_open(&self) -> bool {
         self.clients.is_empty()
     }
 
-    /// Removes every header that holds a key of this gateway, whosever it is: none is for a vendor.
+    /// Removes every header that contains a key of this gateway, of any client: none is for a
+    /// vendor.
     pub fn strip(&self, headers: &mut HeaderMap) {
         if self.is_open() {
             return;
@@ -126,14 +127,14 @@ impl Keys {
         }
     }
 
-    /// Whether a text is a key of this gateway, or has one among its words.
+    /// Whether a text is a key of this gateway, or contains one as a word.
     pub fn holds(&self, text: &str) -> bool {
         let is_key = |word: &str| !word.is_empty() && self.clients.contains_key(&KeyHash::of(word));
         let is_end = |own: char| !own.is_ascii_alphanumeric() && !"-_.~+".contains(own);
         is_key(text.trim()) || text.split(is_end).any(is_key)
     }
 
-    /// Who sent a request.
+    /// Authenticates a request.
     pub fn find(&self, headers: &HeaderMap, uri: &Uri) -> Result<Found, Fault> {
         if self.is_open() {
             return Ok(Found { client: Arc::clone(&self.everybody), carrier: None, key: None });
@@ -148,7 +149,7 @@ impl Keys {
     }
 }
 
-/// What to tell whoever has no key, or a wrong one.
+/// Returns the fault for a missing or unknown key.
 fn refusal(presented: &[(Carrier, &str)]) -> Fault {
     let signed = presented.iter().any(|(carrier, _)| *carrier == Carrier::AccessKey);
     let message = if presented.is_empty() {

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// An exchange makes and frees hundreds of small values, often on different threads. With the
-/// system's allocator that is a fifth of its work. It does not ask for huge pages (`no_thp`): with
+/// An exchange allocates and frees hundreds of small values, often on different threads, which
+/// takes a fifth of its time with the system allocator. Huge pages are disabled (`no_thp`): with
 /// them, a thousand open streams take half as much memory again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,9 +14,10 @@ fn main() -> ExitCode {
     toolwright_gateway::cli::run()
 }
 
-/// Has the allocator of a gateway give memory back to the system at once. By default it waits for a
-/// second, in which a burst of large bodies takes more than twice the memory that they have. The
-/// allocator reads its options before `main`, so the process is replaced by one with the option set.
+/// Makes the allocator of a gateway return freed memory to the system at once. By default it waits
+/// for a second, during which a burst of large bodies takes more than twice its memory. The
+/// allocator reads its options before `main`, so the process re-executes itself with the option
+/// set.
 #[cfg(unix)]
 fn give_memory_back() {
     use std::env;
@@ -30,7 +31,7 @@ fn give_memory_back() {
         return;
     }
     if let Ok(program) = env::current_exe() {
-        // It returns only if it fails. Then the gateway runs as it is.
+        // `exec` returns only on failure; the gateway then runs without the option.
         let _failed = Command::new(program).args(arguments).env(OPTION, "0").exec();
     }
 }

@@ -10,7 +10,7 @@
 //! | [`endpoint`] | the dialect and the purpose of a path |
 //! | [`inbound`] | the request of a client, with the members that routing needs |
 //! | [`route`] | the candidates for a model, in order |
-//! | [`fallback`] | the candidate that is asked next |
+//! | [`fallback`] | the next candidate after a failure |
 //! | [`prepare`] | the request for an upstream: its bytes unchanged, or translated |
 //! | [`send`] | sending with retries |
 //! | [`collect`] | a reply that is read to its end |
@@ -29,7 +29,7 @@
 //! | [`reasoning_cache`] | opaque reasoning that the client cannot carry |
 //! | [`weight`] | the memory that a document takes |
 //! | [`finalizer`] | the end of an exchange |
-//! | [`fault`] | a failure in the client's own dialect |
+//! | [`fault`] | a failure in the client's dialect |
 
 pub mod coalescing;
 pub mod collect;

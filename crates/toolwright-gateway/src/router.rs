@@ -28,11 +28,11 @@ use crate::proxy::responses::lookup::{self, Asker, Lookup};
 use crate::proxy::route::Routes;
 use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
 
-/// Answers every path.
+/// Routes requests to exchanges and to the gateway's own endpoints.
 pub struct Router {
     gateway: Arc<Gateway>,
     health: Health,
-    /// Whether only this machine can reach the port
+    /// Whether the server listens on a loopback address
     is_local: bool,
 }
 
@@ -67,7 +67,7 @@ impl Service for Router {
 }
 
 impl Router {
-    /// Of a gateway, whose health is known, at the address that it listens at.
+    /// Creates a router for a server that is bound to an address.
     pub fn new(gateway: Arc<Gateway>, health: Health, bound: SocketAddr) -> Router {
         Router { gateway, health, is_local: is_loopback(bound) }
     }
@@ -105,7 +105,7 @@ impl Router {
         }
     }
 
-    /// Reads a request of a client that may make one.
+    /// Authenticates a request and reads its body.
     async fn ask(
         &self,
         found: Result<Found, Fault>,
@@ -135,7 +135,7 @@ impl Router {
         Ok((inbound, busy, reservation))
     }
 
-    /// A stored response, or what is to be done with it.
+    /// Answers a request for a stored response.
     async fn lookup(&self, mut lookup: Lookup, mut request: HttpRequest) -> Result<Reply, Fault> {
         let live = self.gateway.live();
         let Found { client, carrier, .. } = live.keys.find(&request.headers, &request.uri)?;
@@ -154,7 +154,7 @@ impl Router {
         self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
-    /// Our own endpoints.
+    /// Answers the gateway's own endpoints.
     async fn own(&self, request: &HttpRequest) -> Reply {
         let path = request.uri.path();
         let answered = match (&request.method, path) {
@@ -176,7 +176,7 @@ impl Router {
         })
     }
 
-    /// Whether requests are taken: not while the server drains, nor while the ledger cannot be written.
+    /// Answers `/readyz`: not ready while the server drains or the ledger cannot be written.
     fn readyz(&self) -> Reply {
         match self.gateway.telemetry.records().failure() {
             Some(_) => self.health.unready("the ledger cannot be written\n"),
@@ -224,7 +224,7 @@ impl Router {
     }
 }
 
-/// Whether there is something at a path, if it is asked for by the right method.
+/// Whether a path is one of the gateway's own endpoints, for the right method.
 fn is_own(request: &HttpRequest) -> bool {
     let path = request.uri.path();
     matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics")
@@ -232,24 +232,24 @@ fn is_own(request: &HttpRequest) -> bool {
         || Listing::find(path, &request.headers).is_some()
 }
 
-/// Where reports of losses are.
+/// The path of loss reports.
 const LOSSES: &str = "/v1/losses/";
 
 /// The media type of metrics.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Says a fault that belongs to no exchange in a dialect, or as most clients understand it.
+/// Encodes a fault outside of an exchange, in a dialect.
 fn say(dialect: Dialect, fault: Fault) -> Reply {
     let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
     fault::reply(codec, RequestId::random(), fault)
 }
 
-/// Who sent a request without a key that is known.
+/// The caller of a request without a known key.
 fn nobody() -> Caller {
     Caller::new("nobody").with_tenant("nobody")
 }
 
-/// A request that came to nothing, told in its dialect.
+/// Ends a request with a fault, in its dialect.
 fn refuse(codec: &dyn ChatCodec, mut recorder: ExchangeRecorder, fault: Fault) -> Reply {
     recorder.set_fault(Some(fault.class));
     let reply = fault::reply(codec, recorder.id(), fault);

@@ -5,7 +5,7 @@
 //! Telemetry::begin → ExchangeRecorder → (finished or dropped) → ExchangeRecord → log, metrics, ledger, losses
 //! ```
 //!
-//! Nothing here blocks: counters are atomic, lines and entries are written by threads of their own.
+//! Nothing here blocks: counters are atomic, and separate threads write lines and entries.
 
 mod attempts;
 pub mod id;
@@ -52,9 +52,9 @@ struct Inner {
     records: Records,
     losses: Losses,
     log: config::Log,
-    /// Maximum time that a request waits for room in the ledger
+    /// Maximum time that a request waits for capacity in the ledger
     wait: Duration,
-    /// Whether spans go to a collector
+    /// Whether spans are exported
     traces: AtomicBool,
     #[cfg(feature = "otel")]
     exporter: std::sync::OnceLock<otel::Exporter>,
@@ -119,7 +119,8 @@ impl Telemetry {
         self.0.log.payloads || self.0.records.wants_payloads()
     }
 
-    /// The losses of an exchange, for the client that made it: from memory, or else from the ledger.
+    /// Returns the losses of an exchange, for the client that made it: from memory, or else from
+    /// the ledger.
     pub async fn losses(
         &self,
         id: RequestId,
@@ -131,7 +132,7 @@ impl Telemetry {
         }
     }
 
-    /// Sends traces from now on. Later exporters are ignored.
+    /// Exports traces from now on. Later exporters are ignored.
     #[cfg(feature = "otel")]
     pub fn export(&self, exporter: otel::Exporter) -> &otel::Exporter {
         self.0.traces.store(true, Ordering::Relaxed);
@@ -183,7 +184,8 @@ impl Telemetry {
             exporter.export(record);
         }
         self.0.records.record(record);
-        // Bytes that pass as they are lose nothing. The ledger answers requests for their losses.
+        // Bytes that pass through lose nothing, so no report is stored; the ledger has the
+        // exchange.
         if record.untouched {
             return;
         }

@@ -1,9 +1,9 @@
-//! Text for terminals and logs: columns that line up in any script, and no control characters.
+//! Text for terminals and logs: aligned columns in any script, and no control characters.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
-/// Writes text to stdout, with a line end if it has none. A terminal does not obey it.
+/// Writes text to stdout, with a newline if it has none. Control characters are escaped.
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -91,7 +91,7 @@ fn is_wide(letter: char) -> bool {
     )
 }
 
-/// Writes rows under a heading, the columns lined up. The last column is as long as it likes.
+/// Writes rows under a heading in aligned columns. The last column is not padded.
 pub(crate) fn table<const N: usize>(
     out: &mut impl Write,
     heading: [&str; N],

@@ -1,7 +1,8 @@
-//! The tools that the gateway runs itself, and which of them a request gets.
+//! The tools that the gateway runs itself, and their selection for a request.
 //!
-//! A request asks with the header `toolwright-tools`, or by a model's alias that has tools. What has
-//! effects runs only if the configuration allows it: nobody can be asked here.
+//! A request selects tools with the header `toolwright-tools`, or with a model alias that has
+//! tools. A tool with effects runs only if the configuration allows it, because no person can
+//! approve it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,20 +24,20 @@ pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
 /// Why a tool with effects does not run.
 const GUARDED: &str = "It changes something.";
 
-/// The tools that there are.
+/// The tools of a gateway.
 #[derive(Debug, Default)]
 pub struct Tools {
     toolbox: Toolbox,
-    /// Those with effects that the configuration does not allow
+    /// Tools with effects that the configuration does not allow
     guarded: BTreeSet<String>,
-    /// Tools by the alias of a model that has some
+    /// The tools of model aliases
     aliases: BTreeMap<String, Vec<String>>,
-    /// How far a run may go
+    /// Limits of a run
     pub limits: Limits,
 }
 
 impl Tools {
-    /// By a configuration, with the ledger that calls are written to.
+    /// Creates the tools of a configuration, with the ledger that records their calls.
     pub fn new(config: &Config, ledger: Arc<dyn Ledger>) -> Result<Tools, ConfigError> {
         let Some(tools) = &config.tools else { return Ok(Tools::default()) };
         let refused = |what: String| ConfigError::new("tools", what);
@@ -62,7 +63,7 @@ impl Tools {
         Ok(Tools { toolbox, guarded, aliases, limits: tools.limits })
     }
 
-    /// The tools that the gateway runs for a request, if it asks for some.
+    /// Returns the toolbox for a request, if it selects tools.
     pub fn wanted(
         &self,
         headers: &HeaderMap,
@@ -75,7 +76,7 @@ impl Tools {
                 self.named(said, client)?
             }
             None => match self.aliases.get(model) {
-                // The operator gave them to everybody who may have them.
+                // The operator configured them for all clients that may use them.
                 Some(names) => {
                     names.iter().map(String::as_str).filter(|own| client.may_call(own)).collect()
                 }
@@ -85,12 +86,12 @@ impl Tools {
         Ok((!names.is_empty()).then(|| self.toolbox.only(names)))
     }
 
-    /// The names of the tools that run without a person's approval.
+    /// Returns the names of the tools that run without approval.
     pub fn runnable(&self) -> impl Iterator<Item = &str> {
         self.toolbox.names().filter(|own| !self.guarded.contains(*own))
     }
 
-    /// The tools that a header names.
+    /// Returns the tools that a header names.
     fn named<'n>(&'n self, said: &'n str, client: &Client) -> Result<Vec<&'n str>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {

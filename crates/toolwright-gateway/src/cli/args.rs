@@ -1,4 +1,4 @@
-//! `toolwright args`: what a model sent, as the arguments that a tool would run with.
+//! `toolwright args`: the arguments that a tool would run with.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -58,7 +58,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Settles one call, or each call of a batch.
+    /// Resolves one call, or each call of a batch.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let judge = Judge {
             hidden: hidden_names(&self.hide),

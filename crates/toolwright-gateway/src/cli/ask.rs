@@ -1,4 +1,4 @@
-//! `toolwright ask`: a question to a model that has tools, until it is answered.
+//! `toolwright ask`: sends a question to a model with tools and runs its calls.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `toolwright call`: one call of one tool, through all that a model's call goes through.
+//! `toolwright call`: runs one tool through the same pipeline as a model's call.
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ fn document(tool: &str, done: &CallResult) -> Object {
     }
 }
 
-/// What an outcome holds: text or JSON, a list if there are several.
+/// Returns the content of an outcome: text or JSON, or a list if there are several parts.
 fn value(outcome: &Outcome) -> Json {
     let mut values: Vec<Json> = outcome
         .content

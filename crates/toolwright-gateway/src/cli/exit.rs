@@ -1,4 +1,4 @@
-//! How a command ends: one line on stderr, a hint where there is one, and an exit code.
+//! How a command ends: one line on stderr, an optional hint, and an exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use toolwright_core::translate::TranslateError;
 
 use crate::config::ConfigError;
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -16,23 +16,23 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// It was tried and failed.
+    /// Creates a failure of the command, with exit code 1.
     pub(crate) fn failed(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), hint: None, code: 1 }
     }
 
-    /// It was asked for in a wrong way.
+    /// Creates a usage error, with exit code 2.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), hint: None, code: 2 }
     }
 
-    /// With a hint on what to do.
+    /// Adds a hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says why, and gives the exit code.
+    /// Prints the failure and returns the exit code.
     #[allow(clippy::print_stderr)]
     pub(crate) fn report(self) -> ExitCode {
         match self.hint {
@@ -64,7 +64,7 @@ impl From<ConfigError> for Failure {
     }
 }
 
-/// A failure to read or write, with what it concerns.
+/// Converts an IO error, with the name of the file or stream.
 pub(crate) fn io(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     move |error| Failure::failed(format!("{what}: {error}"))
 }

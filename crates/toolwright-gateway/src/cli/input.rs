@@ -1,4 +1,4 @@
-//! Documents from files and stdin, bounded in size.
+//! Reads documents from files and stdin, up to a maximum size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use toolwright_core::Json;
 
 use super::exit::{self, Failure};
 
-/// The largest document that is read.
+/// Maximum size of a document, in bytes.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// Opens a file, or stdin for none or `-`.
@@ -46,10 +46,10 @@ fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>), Failure> {
     Ok((name, if marked { bytes.split_off(MARK.len()) } else { bytes }))
 }
 
-/// What some editors begin a file with, to say that it is UTF-8.
+/// The byte order mark of UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The bytes of a file without the mark that it may begin with.
+/// Removes a byte order mark.
 pub(crate) fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }

@@ -1,4 +1,4 @@
-//! `toolwright key`: a new key for a client, shown once, and the table that lets it in.
+//! `toolwright key`: creates a key for a client, and the configuration table with its hash.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -71,16 +71,16 @@ impl Key {
             };
             return terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"));
         }
-        // A line of its own first, since it may be added to a file without a line's end.
+        // Starts with an empty line, since it may be appended to a file without a final newline.
         let table = format!("\n{table}");
-        // The table first: a key whose table was not written is of no use.
+        // The table first: a key without its table is useless.
         terminal::write(&table).map_err(exit::io("stdout"))?;
         let key = key.expose();
         writeln!(io::stderr().lock(), "The key of {}, shown this once:\n{key}", self.name)
             .map_err(exit::io("stderr"))
     }
 
-    /// The table of the configuration.
+    /// Returns the table for the configuration.
     fn table(&self, hash: &str) -> String {
         let mut lines = vec![format!("[keys.{}]", name::quoted(&self.name))];
         let mut say = |key: &str, value: String| lines.push(format!("{key} = {value}"));

@@ -1,4 +1,4 @@
-//! `toolwright ledger`: the entries of a ledger, and whether they can be trusted.
+//! `toolwright ledger`: shows and verifies the entries of a ledger.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -170,7 +170,7 @@ impl Show {
         }
     }
 
-    /// The newest entries, the newest last.
+    /// Returns the newest entries, newest last.
     fn newest(&self, file: &LedgerFile) -> Result<Vec<Recorded>, Failure> {
         let query = Query { after: None, ..self.query() }.newest_first().with_limit(self.limit);
         let mut entries = file.entries(&query).map_err(failed)?;
@@ -179,7 +179,7 @@ impl Show {
         Ok(entries)
     }
 
-    /// Writes entries, with the gaps between them; gives the last that was written.
+    /// Writes entries, with the gaps between them; returns the position of the last one.
     fn entries(&self, file: &LedgerFile, entries: Vec<Recorded>) -> Result<Option<u64>, Failure> {
         let gaps = file.gaps().map_err(failed)?;
         let mut out = io::stdout().lock();
@@ -218,14 +218,14 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::failed(error.to_string())
 }
 
-/// An entry as JSON, with its place.
+/// Returns an entry as JSON, with its position.
 fn document(found: &Recorded) -> String {
     let mut document = object! {"sequence": found.sequence, "link": found.link.to_string()};
     document.merge(&found.entry.to_json());
     Json::Object(document).compact()
 }
 
-/// An entry as a line for people.
+/// Returns an entry as one line.
 fn line(found: &Recorded) -> String {
     let entry = &found.entry;
     let document = entry.to_json();

@@ -1,4 +1,4 @@
-//! `toolwright serve`: runs the gateway from its start lines to its last request.
+//! `toolwright serve`: runs the gateway.
 
 mod banner;
 
@@ -144,18 +144,18 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// What the port takes from a configuration.
+/// Returns the settings of the server from a configuration.
 fn renewal(config: &Config) -> Result<Renewal, String> {
     let tls = config.tls.as_ref().map(|files| Tls::load(&files.cert, &files.key)).transpose();
     Ok(Renewal { limits: config.limits.clone(), tls: tls.map_err(|error| error.to_string())? })
 }
 
-/// Reads the configuration again, all of it before any of it counts.
+/// Reloads the configuration. It is applied only if all of it is valid.
 struct Reloading {
     serve: Serve,
-    /// The address that the configuration named at the start
+    /// The configured address at startup
     configured: SocketAddr,
-    /// The address that is listened at, whatever the configuration says now
+    /// The bound address
     bound: SocketAddr,
     gateway: Arc<Gateway>,
     level: log::Level,

@@ -1,5 +1,5 @@
-//! The tools that `call` and `ask` work with: those that come with toolwright, within a folder.
-//! What has effects needs a person's word.
+//! The tools of `call` and `ask`: the built-in tools, within a folder. Tools with effects need
+//! approval.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -30,16 +30,16 @@ pub(crate) struct Tools {
 /// Maximum number of bytes of a result that is shown to a person.
 const SHOWN_MAX: usize = 64 << 20;
 
-/// Why a tool waits for a person.
+/// Why a tool needs approval.
 const REASON: &str = "It changes something.";
 
 impl Tools {
-    /// The tools in their box, for a model.
+    /// Creates the toolbox for a model.
     pub(crate) fn toolbox(&self) -> Result<Toolbox, Failure> {
         self.boxed(self.handlers()?)
     }
 
-    /// The tools in their box, for a person: long results are not kept behind handles, which would
+    /// Creates the toolbox for a person: long results are not stored behind handles, which would
     /// end with the process.
     pub(crate) fn toolbox_for_people(&self) -> Result<Toolbox, Failure> {
         let handlers = self.handlers()?.into_iter();
@@ -69,17 +69,17 @@ impl Tools {
     }
 }
 
-/// What runs tools. Commands that have no use for it do not pay for it.
+/// Creates the runtime. Commands that do not need it do not pay for it.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(exit::io("runtime"))
 }
 
-/// Whether a person can be asked.
+/// Whether stdin and stderr are a terminal, so that a person can approve calls.
 pub(crate) fn somebody_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks the person at the terminal whether a call may run. Where there is none, it may not.
+/// Asks for approval on the terminal. Without a terminal the call is rejected.
 pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
     if !somebody_there() {
         let reason = "Nobody is at a terminal to agree. The option --yes allows it beforehand.";
@@ -99,7 +99,7 @@ pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
     }
 }
 
-/// The tools in a table: name, whether one is asked first, what it does.
+/// Lists the tools: name, whether it needs approval, description.
 pub(crate) fn list(toolbox: &Toolbox) -> Result<(), Failure> {
     let rows: Vec<[String; 3]> = toolbox.tools().iter().map(|tool| row(toolbox, tool)).collect();
     let mut stdout = io::stdout().lock();
@@ -107,7 +107,7 @@ pub(crate) fn list(toolbox: &Toolbox) -> Result<(), Failure> {
         .map_err(exit::io("stdout"))
 }
 
-/// The tools as definitions, in the form that `toolwright args` reads.
+/// Writes the definitions of the tools, in the form that `toolwright args` reads.
 pub(crate) fn define(toolbox: &Toolbox) -> Result<(), Failure> {
     let definitions: Vec<Object> = toolbox.tools().iter().map(definition).collect();
     terminal::write(&Json::from(definitions).pretty()).map_err(exit::io("stdout"))

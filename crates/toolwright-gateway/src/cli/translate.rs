@@ -1,4 +1,4 @@
-//! `toolwright translate`: one wire document to another, with a report of what is lost.
+//! `toolwright translate`: translates a document between dialects and reports losses.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use toolwright_core::translate::{self, Options, Report, TranslateError, Translat
 use super::exit::{self, Failure};
 use super::input;
 
-/// How much of a stream is read at a time.
+/// Number of bytes of a stream that are read at a time.
 const CHUNK: usize = 16 * 1024;
 
 /// Arguments of `translate`.
@@ -58,7 +58,7 @@ pub(crate) struct Translate {
     file: Option<PathBuf>,
 }
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// A list of tools
@@ -72,7 +72,7 @@ enum Kind {
 }
 
 impl Translate {
-    /// Translates.
+    /// Runs the translation.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let options = Options {
             strict: self.strict,
@@ -136,7 +136,7 @@ impl Translate {
         }
     }
 
-    /// Translates a stream as it arrives. Under `--strict` nothing is written before all was seen.
+    /// Translates a stream as it arrives. With `--strict` nothing is written before the end.
     fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report, Ended> {
         let mut source = input::open(self.file.as_deref())?;
         let mut stream = translator.stream();
@@ -154,7 +154,7 @@ impl Translate {
             }
             pushed?;
         }
-        // A fault of the vendor's own ends a stream too.
+        // A fault of the vendor ends a stream too.
         let was_over = stream.summary().is_over();
         let finished = stream.finish(&mut ready);
         if finished.is_err() && !strict {
@@ -191,7 +191,7 @@ impl Translate {
     }
 }
 
-/// How a translation ended without a result.
+/// Why a translation has no result.
 enum Ended {
     Refused(Box<Report>),
     Failed(Failure),
@@ -244,7 +244,7 @@ fn unknown(option: &str, id: &str) -> Failure {
         .with_hint(format!("dialects: {}", known.join(" ")))
 }
 
-/// The model and whether to stream, where a vendor keeps them out of the body.
+/// Prints the path, which carries model and stream flag for some vendors.
 #[allow(clippy::print_stderr)]
 fn say_path(path: &str) {
     eprintln!("path: {path}");

@@ -1,4 +1,4 @@
-//! `[models]`: names of our own for models, each with what is tried in order.
+//! `[models]`: aliases of models, each with its targets in order.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::table::Table;
 use super::upstream::OFFLINE;
 use super::value::Value;
 
-/// What an alias stands for.
+/// An alias of models.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Alias {
-    /// Models, tried in order: `upstream/model`, another alias, or a vendor's own id
+    /// The targets, tried in order: `upstream/model`, another alias, or a vendor's id
     pub targets: Vec<String>,
-    /// The tools that the gateway runs itself for whoever uses the alias
+    /// The tools that the gateway runs for requests to the alias
     pub tools: Vec<String>,
-    /// Limit on output tokens to send if the client sets none; wins over the upstream's
+    /// Limit on output tokens to send if the client sets none; overrides that of the upstream
     pub max_tokens: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ fn target(value: &Value<'_>, names: &Names<'_>) -> Result<String, ConfigError> {
     }
 }
 
-/// The way from an alias back to itself, if there is one.
+/// Returns the path from an alias back to itself, if there is a cycle.
 fn cycle(name: &str, aliases: &BTreeMap<String, Alias>) -> Option<Vec<String>> {
     let mut seen: Vec<&str> = Vec::new();
     let mut ways = vec![vec![name]];

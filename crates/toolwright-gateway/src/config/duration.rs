@@ -1,11 +1,11 @@
-//! Lengths of time as people write them: `500ms`, `10s`, `5m`, `1h`, `30d`.
+//! Durations such as `500ms`, `10s`, `5m`, `1h`, `30d`.
 
 use std::time::Duration;
 
-/// The units, for messages.
+/// The units, for error messages.
 pub(super) const UNITS: &str = "ms, s, m, h, d";
 
-/// Reads a whole number and its unit.
+/// Parses an integer with its unit.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
     duration.filter(|duration| *duration <= MAX_DURATION)
 }
 
-/// The longest that is accepted: clocks can add it without overflow.
+/// Maximum duration, which can be added to a clock without overflow.
 const MAX_DURATION: Duration = Duration::from_hours(24 * 365);
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Why a configuration was refused, for the operator: where, what, what is accepted, what to do.
+//! Configuration errors: position, problem, accepted values, remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why a configuration was refused.
 ///
-/// It is shown on one line: file, line and column where there are such, the key, what is wrong.
-/// No value that could be a secret is in it.
+/// It is displayed on one line: file, line and column if there are any, the key, the problem. It
+/// contains no value that could be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub struct ConfigError {
     hint: Option<String>,
 }
 
-/// A place in a file, counted from one; columns count characters.
+/// A position in a file, counted from one; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The line
@@ -26,40 +26,40 @@ pub struct Place {
 }
 
 impl ConfigError {
-    /// A refusal of what a key says; the root's key is empty.
+    /// Creates an error about a key; the key of the root is empty.
     pub fn new(key: impl Into<String>, what: impl Into<String>) -> ConfigError {
         ConfigError { file: None, place: None, key: key.into(), what: what.into(), hint: None }
     }
 
-    /// With the file that it was read from.
+    /// Sets the file.
     #[must_use]
     pub fn with_file(mut self, file: &Path) -> ConfigError {
         self.file = Some(file.to_owned());
         self
     }
 
-    /// With its place in the file.
+    /// Sets the position in the file.
     #[must_use]
     pub fn with_place(mut self, place: Place) -> ConfigError {
         self.place = Some(place);
         self
     }
 
-    /// The same place with other words.
+    /// Replaces the description of the problem.
     #[must_use]
     pub(super) fn with_what(mut self, what: String) -> ConfigError {
         self.what = what;
         self
     }
 
-    /// With a hint on what to do.
+    /// Sets a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> ConfigError {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With the name that was probably meant, if one is similar, as the hint.
+    /// Sets a hint with the most similar name, if there is one.
     #[must_use]
     pub(super) fn with_suggestion<'n>(
         self,
@@ -72,22 +72,22 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong, without where.
+    /// Returns the problem, without its position.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// What to do about it.
+    /// Returns the hint.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The key at fault, as a dotted path.
+    /// Returns the key, as a dotted path.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Where in the file it is.
+    /// Returns the position in the file.
     pub fn place(&self) -> Option<Place> {
         self.place
     }

@@ -1,5 +1,4 @@
-//! The file as text, and where in it something is. First step of reading: TOML to a tree that knows
-//! its places.
+//! Parses the file as TOML, and maps bytes to positions. First step of reading.
 
 use std::path::Path;
 
@@ -9,28 +8,28 @@ use toolwright::upstream::Environment;
 use super::error::{ConfigError, Place};
 use super::table::Table;
 
-/// Where variables of the environment are looked up.
+/// Looks up environment variables.
 pub type Env<'e> = Environment<'e>;
 
 /// A file that is being read.
 pub(super) struct File<'f> {
     text: &'f str,
-    /// The folder that relative paths start from
+    /// The folder that relative paths start at
     folder: &'f Path,
-    /// Where variables are looked up
+    /// Looks up environment variables
     pub(super) env: Env<'f>,
 }
 
 impl<'f> File<'f> {
-    /// A file of this text, in this folder.
+    /// Creates a file with a text, in a folder.
     pub(super) fn new(text: &'f str, folder: &'f Path, env: Env<'f>) -> File<'f> {
         File { text, folder, env }
     }
 
-    /// The table that the whole file is.
+    /// Parses the file and returns its root table.
     pub(super) fn root(&self) -> Result<Table<'_>, ConfigError> {
         let root = DeTable::parse(self.text).map_err(|error| {
-            // Only the message: the error itself would quote the line, which may hold a secret.
+            // Only the message: the error would quote the line, which may contain a secret.
             let refused = ConfigError::new("", format!("this is not TOML: {}", error.message()));
             match error.span() {
                 Some(span) => refused.with_place(self.place(span.start)),
@@ -41,7 +40,7 @@ impl<'f> File<'f> {
         Ok(Table::new(self, String::new(), start, root.into_inner()))
     }
 
-    /// The place of a byte.
+    /// Returns the position of a byte.
     pub(super) fn place(&self, offset: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset);
         let before = &self.text[..offset];
@@ -49,13 +48,13 @@ impl<'f> File<'f> {
         Place { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
     }
 
-    /// A path as the file means it: relative to the folder that the file is in.
+    /// Resolves a path relative to the folder of the file.
     pub(super) fn path(&self, written: &str) -> std::path::PathBuf {
         self.folder.join(written)
     }
 }
 
-/// What a value is, in words.
+/// Returns the name of a value's type.
 pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

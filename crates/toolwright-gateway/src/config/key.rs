@@ -1,4 +1,4 @@
-//! `[keys.NAME]`: a client, its key's hash, and what it may use.
+//! `[keys.NAME]`: a client, the hash of its key, and its permissions.
 
 use std::num::NonZeroU64;
 
@@ -31,7 +31,7 @@ fn key(name: String, mut table: Table<'_>, names: &Names<'_>) -> Result<Key, Con
         return Err(table.error("the key `hash` is missing").with_hint(hint));
     };
     let hash: KeyHash = hash.text()?.parse().map_err(|()| {
-        // It may be the key itself, so it is not repeated.
+        // The value may be the key itself, so it is not repeated.
         let what = "this must be `blake3:` and 64 hexadecimal digits; the key itself is never here";
         hash.error(what).with_hint(hint)
     })?;

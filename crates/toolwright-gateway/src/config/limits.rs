@@ -1,5 +1,5 @@
-//! `[limits]`: how much a client may send, and how long it may take. Each limit bounds what a hostile or
-//! broken client can cost.
+//! `[limits]`: sizes, counts and timeouts of requests. Each limit bounds the cost of a hostile or
+//! broken client.
 
 use std::time::Duration;
 
@@ -28,13 +28,13 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// Maximum time that a client may not read its reply
     pub write_timeout: Duration,
-    /// Maximum time for requests under way after the gateway receives a signal to stop
+    /// Maximum time for requests in flight after the gateway receives a signal to stop
     pub drain: Duration,
 }
 
 impl Limits {
-    /// The bytes that requests and replies may take at once, as received and as decoded. Requests beyond
-    /// it wait a moment and are then refused. The rest of the memory is for the process itself.
+    /// The bytes that requests and replies may take at once, as received and as decoded. Requests
+    /// beyond it wait briefly and are then refused. The remaining memory is for the process itself.
     pub fn budget(&self) -> usize {
         self.memory / 4 * 3
     }

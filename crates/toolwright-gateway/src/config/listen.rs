@@ -1,14 +1,14 @@
-//! `listen`: the address, and who it lets in.
+//! `listen`: the address of the server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::Config;
 use super::error::ConfigError;
 
-/// Where the gateway listens unless told otherwise.
+/// The default address.
 pub const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8000);
 
-/// Reads an address and a port; `localhost` is 127.0.0.1.
+/// Parses an address with a port; `localhost` is 127.0.0.1.
 pub fn parse(text: &str) -> Result<SocketAddr, ConfigError> {
     let text = text.trim();
     let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
@@ -19,15 +19,15 @@ pub fn parse(text: &str) -> Result<SocketAddr, ConfigError> {
     })
 }
 
-/// Whether only this machine can reach an address.
+/// Whether an address is reachable from this machine only.
 pub fn is_loopback(address: SocketAddr) -> bool {
-    // An IPv4 address within an IPv6 one is as local as the IPv4 one is.
+    // An IPv4-mapped IPv6 address counts as its IPv4 address.
     address.ip().to_canonical().is_loopback()
 }
 
 impl Config {
-    /// Refuses to let strangers in by accident: beyond loopback there are keys, or `open` says that
-    /// everybody is welcome. `address` is the one that is or will be bound.
+    /// Refuses an address that is reachable from other machines, unless keys are configured or
+    /// `open` is set. `address` is the one that is or will be bound.
     pub fn check_listen(&self, address: SocketAddr) -> Result<(), ConfigError> {
         if is_loopback(address) || !self.keys.is_empty() || self.open {
             return Ok(());

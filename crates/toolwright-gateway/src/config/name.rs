@@ -1,10 +1,10 @@
-//! Names that the operator chooses: of upstreams, aliases and keys. They stand in model names, paths
-//! and patterns, so letters that mean something there are not in them.
+//! Names of upstreams, aliases and keys. They appear in model names, paths and patterns, so
+//! characters with a meaning there are not allowed.
 
 use super::error::ConfigError;
 use super::value::Value;
 
-/// The longest name.
+/// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 128;
 
 /// Checks the name of an entry.
@@ -12,7 +12,7 @@ pub(super) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
     fault(name).map_or(Ok(()), |what| Err(entry.error(what)))
 }
 
-/// What is wrong with a name.
+/// Returns the problem with a name.
 pub(crate) fn fault(name: &str) -> Option<String> {
     let legal = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
     if name.is_empty() {
@@ -25,13 +25,13 @@ pub(crate) fn fault(name: &str) -> Option<String> {
     }
 }
 
-/// A key as TOML writes it: bare where it may be.
+/// Writes a TOML key: bare if possible.
 pub(crate) fn quoted(name: &str) -> String {
     let bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
 
-/// A text as TOML writes it, in quotes.
+/// Writes a TOML string.
 pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

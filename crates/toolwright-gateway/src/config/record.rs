@@ -1,4 +1,4 @@
-//! `[log]`, `[ledger]` and `[losses]`: what is written down, and how much of it.
+//! `[log]`, `[ledger]` and `[losses]`: settings of records.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use super::error::ConfigError;
 use super::table::Table;
 use super::value::Value;
 
-/// What goes to the log.
+/// Settings of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// The least severe that is written
+    /// The minimum level
     pub level: LevelFilter,
     /// The format of a line
     pub format: LogFormat,
-    /// Whether prompts and arguments are written too
+    /// Whether request and response bodies are logged
     pub payloads: bool,
 }
 
@@ -37,21 +37,21 @@ impl Default for Log {
     }
 }
 
-/// What goes to the ledger.
+/// Settings of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Whether arguments and outcomes are written too
+    /// Whether bodies, arguments and outcomes are recorded
     pub payloads: bool,
     /// What happens to requests while the file cannot be written
     pub on_failure: OnFailure,
-    /// How long a request waits for room in the ledger before it is refused
+    /// Maximum time that a request waits for capacity in the ledger before it is refused
     pub wait: Duration,
 }
 
 /// What happens to requests while the ledger cannot be written and too many entries wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
-    /// They wait a little, and are refused with 503
+    /// They wait briefly and are refused with 503
     #[default]
     Refuse,
     /// They are answered without an entry, which is counted
@@ -64,7 +64,7 @@ impl Default for Ledger {
     }
 }
 
-/// Losses that can be asked for.
+/// Settings of the loss reports at `/v1/losses`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Losses {
     /// Of how many requests they are kept
@@ -125,7 +125,7 @@ pub(super) fn losses(mut table: Table<'_>) -> Result<Losses, ConfigError> {
     Ok(losses)
 }
 
-/// What one of some words stands for.
+/// Returns the value of one of some words.
 fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigError> {
     let text = value.text()?;
     words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant).ok_or_else(|| {

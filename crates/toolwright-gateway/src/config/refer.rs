@@ -1,4 +1,4 @@
-//! Names that one table uses and another one has: upstreams and tools.
+//! Names that refer to entries of other tables: upstreams and tools.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use super::error::ConfigError;
 use super::upstream::{OFFLINE, Upstream};
 use super::value::Value;
 
-/// What can be referred to.
+/// The names that can be referred to.
 pub(super) struct Names<'n> {
     upstreams: Vec<&'n str>,
-    /// Without the table `[tools]` there are none
+    /// Absent without the table `[tools]`
     tools: Option<Vec<String>>,
 }
 
 impl<'n> Names<'n> {
-    /// Upstreams that are configured, known, or always there, and the names of tools.
+    /// Collects the names of configured, built-in and offline upstreams, and of tools.
     pub(super) fn new(
         upstreams: &'n BTreeMap<String, Upstream>,
         tools: Option<Vec<String>>,
@@ -30,12 +30,12 @@ impl<'n> Names<'n> {
         Names { upstreams: names, tools }
     }
 
-    /// Refuses what is not the name of an upstream.
+    /// Refuses the name of an unknown upstream.
     pub(super) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
         check("upstream", name, &self.upstreams, value)
     }
 
-    /// Refuses what is not the name of a tool.
+    /// Refuses the name of an unknown tool.
     pub(super) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
         let Some(tools) = &self.tools else {
             let hint = "add the table [tools] with the folder that they work in: root = \".\"";
@@ -45,7 +45,7 @@ impl<'n> Names<'n> {
     }
 }
 
-/// Refuses what is not among the names of tools.
+/// Refuses a name that is not in a list of tools.
 pub(super) fn check_tool(
     name: &str,
     tools: &[String],

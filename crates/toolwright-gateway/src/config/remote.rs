@@ -1,8 +1,8 @@
-//! From the configuration and the environment to upstreams that can be asked. Last step of reading.
+//! Creates upstreams from the configuration and the environment. Last step of reading.
 //!
-//! An upstream of the configuration wins over one that the environment tells of. What it leaves out
-//! is as usual for its dialect, with one exception: the usual key goes to the usual address. An
-//! upstream elsewhere gets the key that its table names, or none.
+//! A configured upstream takes precedence over one from the environment. Omitted settings have the
+//! defaults of the dialect, with one exception: the default key is sent to the default address
+//! only. An upstream at another address gets the key that its table names, or none.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::upstream::{Access, Upstream, Way};
 use super::{Config, Env};
 
 impl Config {
-    /// Every upstream over HTTP, by the name that models begin with.
+    /// Creates every upstream over HTTP, by the name that prefixes its models.
     pub fn remotes(&self, env: Env<'_>) -> Result<BTreeMap<String, Remote>, ConfigError> {
         let mut remotes = BTreeMap::new();
         for (name, upstream) in &self.upstreams {
@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-/// Variables that win over a profile.
+/// Variables that take precedence over a profile.
 const AWS_KEYS: [&str; 2] = ["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"];
 
 fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, String> {
@@ -55,7 +55,7 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
         return Err(format!("there is no dialect `{}`", upstream.dialect));
     };
     let provider = providers::for_dialect(&upstream.dialect);
-    // What the configuration says of region and profile wins over the environment.
+    // Region and profile of the configuration take precedence over the environment.
     let env = &|variable: &str| match (&upstream.region, &upstream.access) {
         (Some(region), _) if REGIONS.contains(&variable) => Some(region.clone()),
         (_, Access::Profile(profile)) if variable == "AWS_PROFILE" => Some(profile.clone()),
@@ -113,7 +113,7 @@ fn set_up(remote: Remote, upstream: &Upstream) -> Result<Remote, RemoteError> {
     }
 }
 
-/// Who we are to an upstream whose table says it, or that is elsewhere.
+/// Returns the credential of an upstream whose table sets it, or that has another address.
 fn credential(
     upstream: &Upstream,
     provider: Option<&Provider>,

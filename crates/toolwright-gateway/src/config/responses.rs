@@ -1,4 +1,4 @@
-//! `[responses]`: what the gateway stores for clients of the Responses API.
+//! `[responses]`: settings of stored responses of the Responses API.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use super::error::ConfigError;
 use super::table::Table;
 use super::value::Value;
 
-/// Stored responses.
+/// Settings of stored responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Responses {
-    /// Whether anything is stored
+    /// Whether responses are stored
     pub store: bool,
-    /// How much of each client, and for how long
+    /// Limits of each client
     pub limits: Limits,
 }
 

@@ -1,5 +1,5 @@
-//! Secrets, which the file names and does not hold: `env:NAME` or `file:PATH`. They are fetched when
-//! the file is read, so that a missing one is told at the start and not by a request.
+//! Secrets, which the file references as `env:NAME` or `file:PATH`. They are read together with the
+//! file, so that a missing one fails at startup and not at the first request.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,21 +9,21 @@ use toolwright::SecretString;
 use super::error::ConfigError;
 use super::value::Value;
 
-/// The largest file that holds a secret.
+/// Maximum size of a file with a secret.
 const LARGEST: u64 = 64 * 1024;
 
-/// What to do about a secret that is in the configuration itself.
+/// The hint for a secret in the configuration itself.
 const ADVICE: &str = "keep it in a variable and write \"env:NAME\", or in a file and write \
     \"file:PATH\"";
 
-/// Fetches the secret that a value names.
+/// Reads the secret that a value references.
 pub(super) fn fetch(value: &Value<'_>) -> Result<SecretString, ConfigError> {
     find(value)?.ok_or_else(|| {
         value.error("a secret is not written into the configuration itself").with_hint(ADVICE)
     })
 }
 
-/// Fetches the secret that a value names, if it names one.
+/// Reads the secret that a value references, if it is a reference.
 pub(super) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigError> {
     let text = value.text()?;
     if let Some(name) = text.strip_prefix("env:") {
@@ -37,7 +37,7 @@ pub(super) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigErro
 
 fn variable(value: &Value<'_>, name: &str) -> Result<SecretString, ConfigError> {
     let legal = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    // What is no name of a variable may be the secret itself, so it is not repeated.
+    // An invalid name may be the secret itself, so it is not repeated.
     if name.is_empty() || !name.chars().all(legal) {
         return Err(value.error("what follows `env:` is not the name of a variable"));
     }
@@ -66,7 +66,7 @@ fn file(value: &Value<'_>, path: &str) -> Result<SecretString, ConfigError> {
     }
 }
 
-/// The text without the line's end that editors and shells leave behind it.
+/// Removes the final newline that editors and shells add.
 fn whole(value: &Value<'_>, text: &str, source: &str) -> Result<SecretString, ConfigError> {
     let text = text.trim();
     if text.is_empty() {

@@ -1,9 +1,9 @@
-//! Sizes as people write them: `64KB` is 64 000 bytes, `64KiB` is 65 536.
+//! Sizes with units: `64KB` is 64 000 bytes, `64KiB` is 65 536.
 
-/// The units, for messages.
+/// The units, for error messages.
 pub(super) const UNITS: &str = "B, KB, MB, GB, KiB, MiB, GiB";
 
-/// Reads a whole number and its unit, in bytes.
+/// Parses an integer with its unit, in bytes.
 pub(super) fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,5 @@
-//! Tables, whose keys are taken one by one; what nobody took is an error. Second step of reading.
+//! Tables, whose keys are taken one by one; a key that was not taken is an error. Second step of
+//! reading.
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -19,7 +20,7 @@ pub(super) struct Table<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// A table at a dotted path.
+    /// Creates a table at a dotted path.
     pub(super) fn new(
         file: &'t File<'t>,
         key: String,
@@ -29,7 +30,7 @@ impl<'t> Table<'t> {
         Table { file, key, offset, left: table.into_iter().collect(), known: Vec::new() }
     }
 
-    /// The value of a key. Asking for a key makes it known.
+    /// Takes the value of a key, and marks the key as known.
     pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
         self.known.push(key);
         let index = self.left.iter().position(|(own, _)| own.get_ref() == key)?;
@@ -37,7 +38,7 @@ impl<'t> Table<'t> {
         Some(self.value(entry))
     }
 
-    /// The value of a key, as a reader makes it; the default if the key is absent.
+    /// Reads the value of a key; returns the default if the key is absent.
     pub(super) fn take_or<T>(
         &mut self,
         key: &'static str,
@@ -47,7 +48,7 @@ impl<'t> Table<'t> {
         self.take(key).map_or(Ok(default), |value| read(&value))
     }
 
-    /// The value of a key, as a reader makes it, if the key is there.
+    /// Reads the value of a key, if it is present.
     pub(super) fn take_some<T>(
         &mut self,
         key: &'static str,
@@ -56,7 +57,7 @@ impl<'t> Table<'t> {
         self.take(key).map(|value| read(&value)).transpose()
     }
 
-    /// The table of a key; an empty one if the key is absent.
+    /// Takes the table of a key; an empty one if the key is absent.
     pub(super) fn table(&mut self, key: &'static str) -> Result<Table<'t>, ConfigError> {
         match self.take(key) {
             Some(value) => value.table(),
@@ -64,7 +65,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// All entries of a table whose keys are names that the operator chose, in the file's order.
+    /// Returns all entries of a table whose keys are names, in the order of the file.
     pub(super) fn entries(mut self) -> Vec<(String, Value<'t>)> {
         let mut left = std::mem::take(&mut self.left);
         left.sort_by_key(|(key, _)| key.span().start);
@@ -72,7 +73,7 @@ impl<'t> Table<'t> {
         named.map(|(name, entry)| (name, self.value(entry))).collect()
     }
 
-    /// Refuses keys that mean nothing yet, in words of their own.
+    /// Refuses reserved keys, with their own message.
     pub(super) fn refuse_reserved(&self, reserved: &[&str]) -> Result<(), ConfigError> {
         let reserved = |key: &Spanned<DeString<'_>>| reserved.contains(&key.get_ref().as_ref());
         let Some((key, _)) = self.left.iter().find(|(key, _)| reserved(key)) else {
@@ -84,7 +85,7 @@ impl<'t> Table<'t> {
             .with_hint("remove it"))
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Refuses unknown keys.
     pub(super) fn finish(self) -> Result<(), ConfigError> {
         let Some((key, _)) = self.left.iter().min_by_key(|(key, _)| key.span().start) else {
             return Ok(());
@@ -96,7 +97,7 @@ impl<'t> Table<'t> {
         Err(error.with_suggestion(name, self.known.iter().copied()))
     }
 
-    /// A refusal of the table as a whole.
+    /// Creates an error about the table.
     pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
         ConfigError::new(&self.key, what).with_place(self.file.place(self.offset))
     }
@@ -104,7 +105,7 @@ impl<'t> Table<'t> {
     fn value(&self, (key, value): Entry<'t>) -> Value<'t> {
         let path = self.below(key.get_ref());
         let span = value.span();
-        // A table's own span is its header; a key in it is where a person looks.
+        // The span of a table is its header; the key is the more useful position.
         let start = if value.get_ref().is_table() { key.span().start } else { span.start };
         Value::new(self.file, path, start, value.into_inner())
     }

@@ -1,4 +1,4 @@
-//! `[tls]`: who the gateway is to its clients.
+//! `[tls]`: the certificate of the server.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::value::Value;
 /// The files of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// The certificate with those that lead to a root, in PEM
+    /// The certificate chain, in PEM
     pub cert: PathBuf,
     /// Its private key, in PEM
     pub key: PathBuf,

@@ -11,14 +11,14 @@ use super::refer;
 use super::table::Table;
 use super::value::Value;
 
-/// The toolbox of the gateway.
+/// Settings of the gateway's tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
     /// The folder that the tools work in
     pub root: PathBuf,
-    /// Tools with effects that may run without a person
+    /// Tools with effects that may run without approval
     pub allow: Vec<String>,
-    /// How far a request may go with them
+    /// Limits of a run
     pub limits: Limits,
 }
 
@@ -35,7 +35,7 @@ fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
     u32::try_from(value.number(1)?).map_err(|_| value.error("this is more than can be counted"))
 }
 
-/// Reads `[tools]`, with the names of the tools that there are.
+/// Reads `[tools]`; also returns the names of all tools.
 pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
     let Some(value) = table.take("root") else {
         let what = "the key `root` is missing: the folder that the tools work in";

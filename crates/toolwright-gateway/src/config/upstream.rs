@@ -1,4 +1,4 @@
-//! `[upstreams.NAME]`: a vendor, where it is, and who we are to it.
+//! `[upstreams.NAME]`: the dialect, address, credential and limits of an upstream.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,83 +14,83 @@ use super::table::Table;
 use super::value::Value;
 use super::{name, secret};
 
-/// The upstream that is always there, and has no table.
+/// The built-in upstream, which has no table.
 pub(super) const OFFLINE: &str = "offline";
 
-/// An upstream of the configuration.
+/// The settings of an upstream.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    /// The id of the dialect or row that it speaks
+    /// The id of its dialect or preset
     pub dialect: String,
-    /// Where it is; `None` is where the vendor is known to be
+    /// The base URL; `None` for the vendor's default
     pub base_url: Option<String>,
-    /// Who we are to it
+    /// The credential
     pub access: Access,
-    /// The version of its interface to speak (`anthropic-version`)
+    /// The API version (`anthropic-version`)
     pub version: Option<String>,
-    /// The region, for Bedrock
+    /// The AWS region, for Bedrock
     pub region: Option<String>,
-    /// How long connecting may take
+    /// Maximum time to connect
     pub connect: Duration,
-    /// How long the first byte of an answer may take
+    /// Maximum time to the first byte of a response
     pub first_byte: Duration,
-    /// How long an answer may pause
+    /// Maximum time between two reads of a response
     pub idle: Duration,
-    /// How many requests may be under way at once
+    /// Maximum number of concurrent requests
     pub concurrency: usize,
-    /// How often a request is tried again
+    /// Maximum number of retries
     pub retries: u32,
-    /// A file of certificates to trust besides the usual ones
+    /// A file with additional certificate authorities
     pub ca: Option<PathBuf>,
-    /// Through whom it is reached
+    /// The proxy
     pub proxy: Way,
-    /// Whether a leading `<think>…</think>` is reasoning; `None` is what is usual behind the vendor
+    /// Whether a leading `<think>…</think>` is reasoning; `None` for the vendor's default
     pub think_tags: Option<bool>,
-    /// Headers to send with each request
+    /// Headers of each request
     pub headers: Vec<(HeaderName, SecretString)>,
-    /// Models to list
+    /// Models that the gateway lists
     pub models: Vec<String>,
-    /// Overrides of what is known about the vendor and its models: `max_tokens` and `drop`
+    /// Overrides of the vendor's profile: `max_tokens` and `drop`
     pub overrides: Overrides,
-    /// Where in the file it is
+    /// Position in the file
     pub place: Option<Place>,
 }
 
-/// Through whom an upstream is reached.
+/// How an upstream is reached.
 #[derive(Debug, Clone)]
 pub enum Way {
-    /// As the usual variables say (`HTTPS_PROXY`, `NO_PROXY`, …)
+    /// Through the proxy that the environment names (`HTTPS_PROXY`, `NO_PROXY`, …)
     Usual,
-    /// Through nobody
+    /// Directly
     Direct,
-    /// Through the proxy with this address
+    /// Through the proxy with this URL
     Proxy(SecretString),
 }
 
-/// Who we are to an upstream.
+/// The credential for an upstream.
 #[derive(Debug, Clone)]
 pub enum Access {
-    /// As the vendor's usual variables say, where the vendor is known; else nobody
+    /// From the vendor's environment variables, if the vendor is built in; otherwise none
     Usual,
-    /// Whoever has this key
+    /// This key
     Key(SecretString),
-    /// Whoever the client says it is: its own credential is sent on
+    /// The credential that the client sent
     Client,
-    /// Whoever has these keys of AWS
+    /// AWS keys
     Aws {
-        /// The id of the access key
+        /// The access key id
         access_key: SecretString,
         /// The secret access key
         secret_key: SecretString,
-        /// The token of a temporary session
+        /// The session token of temporary keys
         session_token: Option<SecretString>,
     },
-    /// Whoever has the keys of this profile in AWS's files
+    /// The keys of a profile in the files of the AWS tools
     Profile(String),
 }
 
 impl Upstream {
-    /// An upstream with everything else at its default.
+    /// Creates an upstream with defaults.
     pub fn new(dialect: impl Into<String>) -> Upstream {
         Upstream {
             dialect: dialect.into(),
@@ -170,12 +170,12 @@ fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
     Err(value.error(what).with_suggestion(&named, dialects()))
 }
 
-/// The dialect of an upstream whose name says it.
+/// Returns the dialect of an upstream that is named like one.
 fn usual_dialect(id: &str) -> Option<&str> {
     providers::find(id).map(|provider| provider.dialect).or_else(|| lookup(id).map(|_| id))
 }
 
-/// The ids of dialects and rows that an upstream can speak.
+/// Returns the ids of dialects and presets.
 fn dialects() -> Vec<&'static str> {
     let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
     dialects.map(Dialect::id).chain(PRESETS.iter().map(|vendor| vendor.id)).collect()
@@ -188,7 +188,7 @@ fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
         return Err(value.error("an address starts with https:// or http://"));
     };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // What stands before an `@` is a credential, and it is not repeated.
+    // The text before an `@` is a credential and is not repeated.
     if host.contains('@') {
         return Err(value.error("an address has no credential in it").with_hint("use `key`"));
     }
@@ -244,7 +244,7 @@ fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
     }
     let url = match secret::find(value)? {
         Some(secret) => secret,
-        // What stands before an `@` is a credential, and it is not repeated.
+        // The text before an `@` is a credential and is not repeated.
         None if text.contains('@') => secret::fetch(value)?,
         None => SecretString::from(text),
     };
@@ -254,7 +254,7 @@ fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
     }
 }
 
-/// A text that only one dialect has a use for.
+/// Reads a text that is valid for one dialect only.
 fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigError> {
     if dialect == meant {
         value.words()
@@ -263,7 +263,7 @@ fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigE
     }
 }
 
-/// The name of a request setting in `drop`.
+/// Parses the name of a request setting in `drop`.
 fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
     let name = value.words()?;
     name.parse().map_err(|()| {
@@ -273,7 +273,7 @@ fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
     })
 }
 
-/// The most often that a request is tried again.
+/// Maximum number of retries that can be configured.
 const MOST_RETRIES: u64 = 10;
 
 fn retries(value: &Value<'_>) -> Result<u32, ConfigError> {
@@ -282,7 +282,7 @@ fn retries(value: &Value<'_>) -> Result<u32, ConfigError> {
     few.ok_or_else(|| value.error(format!("this must be a whole number from 0 to {MOST_RETRIES}")))
 }
 
-/// Headers that belong to the connection, or that `key` and `version` say.
+/// Headers that belong to the connection, or that `key` and `version` set.
 const TAKEN: &[(&str, &str)] = &[
     ("host", "base_url"),
     ("content-length", ""),
@@ -305,7 +305,7 @@ fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>, ConfigEr
         }
         let text = match secret::find(&value)? {
             Some(secret) => secret,
-            // A header by which vendors know people holds a secret.
+            // The value of a credential header is a secret.
             None if is_credential(header.as_str()) => secret::fetch(&value)?,
             None => SecretString::from(value.text()?),
         };

@@ -1,4 +1,4 @@
-//! One value and what can be read from it. Third step of reading: from TOML's kinds to ours.
+//! Reads typed values. Third step of reading.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::file::{File, kind};
 use super::table::Table;
 use super::{duration, size};
 
-/// A value that is being read, with its dotted path and place.
+/// A value that is being read, with its dotted path and position.
 pub(super) struct Value<'t> {
     pub(super) file: &'t File<'t>,
     key: String,
@@ -19,7 +19,7 @@ pub(super) struct Value<'t> {
 }
 
 impl<'t> Value<'t> {
-    /// A value at a path and an offset.
+    /// Creates a value at a path and an offset.
     pub(super) fn new(
         file: &'t File<'t>,
         key: String,
@@ -29,7 +29,7 @@ impl<'t> Value<'t> {
         Value { file, key, offset, inner }
     }
 
-    /// A refusal of this value.
+    /// Creates an error about this value.
     pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
         ConfigError::new(&self.key, what).with_place(self.file.place(self.offset))
     }
@@ -43,12 +43,12 @@ impl<'t> Value<'t> {
         self.inner.is_table()
     }
 
-    /// Whether it is a text.
+    /// Whether it is a string.
     pub(super) fn is_text(&self) -> bool {
         self.inner.is_str()
     }
 
-    /// The text that it is.
+    /// Reads a string.
     pub(super) fn text(&self) -> Result<&str, ConfigError> {
         match &self.inner {
             DeValue::String(text) => Ok(text),
@@ -56,7 +56,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The text that it is, which has something in it.
+    /// Reads a string that is not empty.
     pub(super) fn words(&self) -> Result<String, ConfigError> {
         match self.text()? {
             text if text.trim().is_empty() => Err(self.error("this is empty")),
@@ -64,7 +64,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The switch that it is.
+    /// Reads a boolean.
     pub(super) fn flag(&self) -> Result<bool, ConfigError> {
         match &self.inner {
             DeValue::Boolean(flag) => Ok(*flag),
@@ -72,7 +72,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The whole number that it is, not below `least`.
+    /// Reads an integer of at least `least`.
     pub(super) fn number(&self, least: u64) -> Result<u64, ConfigError> {
         let DeValue::Integer(digits) = &self.inner else {
             return Err(self.expected("a whole number"));
@@ -84,12 +84,12 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The number of things that it is, not below `least`.
+    /// Reads a count of at least `least`.
     pub(super) fn count(&self, least: u64) -> Result<usize, ConfigError> {
         usize::try_from(self.number(least)?).map_err(|_| self.error("this is too large"))
     }
 
-    /// The length of time that it is.
+    /// Reads a duration.
     pub(super) fn duration(&self) -> Result<Duration, ConfigError> {
         const EXAMPLE: &str = "a length of time with its unit, such as \"10s\"";
         let DeValue::String(text) = &self.inner else { return Err(self.expected(EXAMPLE)) };
@@ -98,7 +98,7 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The length of time that it is, which is some time.
+    /// Reads a duration of more than zero.
     pub(super) fn deadline(&self) -> Result<Duration, ConfigError> {
         match self.duration()? {
             Duration::ZERO => Err(self.error("this must be longer than nothing")),
@@ -106,7 +106,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The number of bytes that it is: a number, or a text with a unit. It is at least one.
+    /// Reads a number of bytes, at least one: an integer, or a string with a unit.
     pub(super) fn size(&self) -> Result<usize, ConfigError> {
         const EXAMPLE: &str = "a size, such as \"32MB\"";
         let bytes = match &self.inner {
@@ -121,12 +121,12 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The path that it is, seen from the folder of the file.
+    /// Reads a path relative to the folder of the file.
     pub(super) fn path(&self) -> Result<PathBuf, ConfigError> {
         Ok(self.file.path(&self.words()?))
     }
 
-    /// The path of a file that is there.
+    /// Reads the path of an existing file.
     pub(super) fn existing_file(&self) -> Result<PathBuf, ConfigError> {
         let path = self.path()?;
         match std::fs::metadata(&path) {
@@ -138,7 +138,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The path of a folder that is there.
+    /// Reads the path of an existing folder.
     pub(super) fn existing_folder(&self) -> Result<PathBuf, ConfigError> {
         let path = self.path()?;
         match std::fs::metadata(&path) {
@@ -150,7 +150,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The elements of the list that it is.
+    /// Reads the elements of a list.
     pub(super) fn elements(self) -> Result<Vec<Value<'t>>, ConfigError> {
         let DeValue::Array(array) = self.inner else {
             return Err(self.expected("a list in brackets"));
@@ -165,12 +165,12 @@ impl<'t> Value<'t> {
             .collect())
     }
 
-    /// The texts of the list that it is.
+    /// Reads a list of strings.
     pub(super) fn texts(self) -> Result<Vec<String>, ConfigError> {
         self.elements()?.iter().map(Value::words).collect()
     }
 
-    /// The table that it is.
+    /// Reads a table.
     pub(super) fn table(self) -> Result<Table<'t>, ConfigError> {
         match self.inner {
             DeValue::Table(table) => Ok(Table::new(self.file, self.key, self.offset, table)),

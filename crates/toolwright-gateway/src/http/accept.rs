@@ -1,5 +1,4 @@
-//! The server: takes connections as they come, as many at once as the limits allow, until it is
-//! told to stop.
+//! The server: accepts connections up to a limit, until it drains.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,13 +20,13 @@ use super::tls::Tls;
 use super::watchdog::Watchdog;
 use crate::config::Limits;
 
-/// Delay before the next accept when the system is out of sockets.
+/// Delay before the next accept when the system is out of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Maximum time for cut connections to end.
+/// Maximum time for aborted connections to end.
 const CUT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A port that is listened at.
+/// A bound server.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -42,7 +41,7 @@ impl Server {
         Ok(Server { listener, address, control: Control::new() })
     }
 
-    /// With limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Server {
         let tls = self.control.settings.get().tls.clone();
@@ -50,7 +49,7 @@ impl Server {
         self
     }
 
-    /// With a certificate: TLS is spoken, and nothing else.
+    /// Sets a certificate: connections use TLS only.
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Server {
         let limits = self.control.settings.get().limits.clone();
@@ -58,22 +57,22 @@ impl Server {
         self
     }
 
-    /// The address, with its real port.
+    /// Returns the bound address with its port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What ends the server.
+    /// Returns the control that stops the server.
     pub fn control(&self) -> Control {
         self.control.clone()
     }
 
-    /// What tells others how the server is.
+    /// Returns the health of the server.
     pub fn health(&self) -> Health {
         self.control.health()
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until the server is stopped.
     pub async fn run(self, service: Arc<impl Service>) -> Ended {
         let Server { listener, control, .. } = self;
         let first = control.settings.get();
@@ -89,7 +88,7 @@ impl Server {
                 () = watch.reached(Phase::Draining) => break,
                 accepted = accept(&listener, &slots) => accepted,
             };
-            // Small frames of a stream must not wait for the acknowledgement of those before.
+            // Small frames of a stream must not wait for acknowledgements.
             let _unchanged = socket.set_nodelay(true);
             let settings = control.settings.get();
             let secure = settings.tls.is_some();
@@ -107,7 +106,7 @@ impl Server {
         drop(listener);
         let patience = control.settings.get().limits.drain;
         let all = u32::try_from(most).unwrap_or(u32::MAX);
-        // They may all be gone because they were cut.
+        // All of them may have been aborted.
         let gone = tokio::select! {
             all = slots.acquire_many(all) => all.is_ok(),
             () = sleep(patience) => false,
@@ -123,7 +122,7 @@ impl Server {
     }
 }
 
-/// Waits for room, then for a connection.
+/// Waits for a free slot, then for a connection.
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
@@ -141,7 +140,7 @@ async fn accept(
     }
 }
 
-/// Whether the client left before it was accepted.
+/// Whether the error means that the client disconnected before it was accepted.
 fn is_theirs(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,4 +1,4 @@
-//! The body of a reply on its way through HTTP: the request is under way until it is gone.
+//! The body of a reply. The request counts as in flight until it is dropped.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::reply::{BrokenOff, ReplyBody};
 use super::watchdog::Busy;
 use super::write_stall::WriteStall;
 
-/// The most bytes that are given to a stream of HTTP/2 at once: what it has been given and the client
-/// does not take stays with the connection.
+/// Maximum number of bytes that are given to an HTTP/2 stream at once, because the connection
+/// buffers bytes that the client does not read.
 const PIECE: usize = 64 << 10;
 
-/// A body that knows whether it is taken.
+/// A body that records whether it is read.
 pub(super) struct Answer {
     body: ReplyBody,
-    /// What is left of a frame that is given in pieces
+    /// The remainder of a frame that is sent in pieces
     rest: Bytes,
     stall: Option<Arc<WriteStall>>,
     _busy: Busy,
@@ -36,7 +36,7 @@ impl Answer {
     }
 }
 
-/// A frame, of which a long one is given in pieces.
+/// Returns a frame, or the first piece of a long one.
 fn piece(frame: Frame<Bytes>, rest: &mut Bytes) -> Frame<Bytes> {
     match frame.into_data() {
         Ok(bytes) if bytes.len() > PIECE => {
@@ -48,7 +48,7 @@ fn piece(frame: Frame<Bytes>, rest: &mut Bytes) -> Frame<Bytes> {
     }
 }
 
-/// A piece is a copy: whoever leaves it lying does not keep the whole.
+/// A copy, so that a piece that stays buffered does not retain the whole frame.
 fn next_piece(rest: &mut Bytes) -> Frame<Bytes> {
     let piece = Bytes::copy_from_slice(&rest[..rest.len().min(PIECE)]);
     rest.advance(piece.len());

@@ -1,4 +1,4 @@
-//! A request's body, read whole: within the limits, in bounded time, with one copy at most.
+//! Reads the body of a request: within size and time limits, with at most one copy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use toolwright_core::{Fault, FaultClass};
 use super::budget::Share;
 use super::connection::ConnectionContext;
 
-/// The most that is set aside for a body on its announcement alone.
+/// Maximum number of bytes that are allocated for an announced body before it arrives.
 const TRUSTED: usize = 1 << 20;
 
-/// What a sender must keep up on the whole, in bytes a second. A drip that never pauses for long
-/// would otherwise hold a request open for days.
+/// Minimum average rate of a body in bytes per second. A slow drip without long pauses would
+/// otherwise hold a request open for days.
 const SLOWEST: u64 = 1 << 10;
 
 /// The body of a request, not read yet.
@@ -31,7 +31,7 @@ enum Source {
 }
 
 impl RequestBody {
-    /// A body that is there already.
+    /// Creates a body that has arrived.
     pub fn whole(bytes: impl Into<Bytes>) -> RequestBody {
         RequestBody(Source::Whole(bytes.into()))
     }
@@ -47,8 +47,8 @@ impl RequestBody {
         RequestBody(Source::Wire { body, context, encoded })
     }
 
-    /// Reads the body to its end. The bytes count against the memory for all bodies until the last
-    /// clone of them is gone.
+    /// Reads the body to its end. The bytes count against the memory budget until their last clone
+    /// is dropped.
     pub async fn read(self) -> Result<Bytes, Fault> {
         let (body, context, encoded) = match self.0 {
             Source::Whole(bytes) => return Ok(bytes),
@@ -103,7 +103,7 @@ struct Reading {
 impl Reading {
     async fn run(mut self) -> Result<Bytes, Fault> {
         let first = self.next().await?.unwrap_or_default();
-        // Most bodies come in one piece, which is handed over as it is.
+        // Most bodies arrive in one frame, which is returned without a copy.
         if self.body.is_end_stream() || self.announced == Some(first.len() as u64) {
             return Ok(self.share.hold(first));
         }
@@ -116,7 +116,7 @@ impl Reading {
         Ok(self.share.hold(whole.freeze()))
     }
 
-    /// The next bytes, or `None` at the end.
+    /// Returns the next bytes, or `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         loop {
             let earned = Duration::from_secs(self.size as u64 / SLOWEST);
@@ -138,15 +138,15 @@ impl Reading {
         }
     }
 
-    /// The size that was announced, or else the most that there can be.
+    /// Returns the announced size, or else the maximum.
     fn expected(&self) -> usize {
         self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(self.most)
     }
 }
 
-/// Appends a piece to a body that may come to `most` bytes. Where there is no room for it, the body
-/// moves once, to as much as it can need: what is not written to takes no memory, while growing step
-/// by step would have the body there twice each time.
+/// Appends a frame to a body of at most `most` bytes. If there is no capacity, the body moves once,
+/// to the maximum that it can need: untouched memory is not resident, while growing step by step
+/// would hold the body twice at each step.
 pub(crate) fn append(whole: &mut BytesMut, piece: &Bytes, most: usize) {
     if whole.capacity() - whole.len() < piece.len() {
         whole.reserve(most.saturating_sub(whole.len()).max(piece.len()));

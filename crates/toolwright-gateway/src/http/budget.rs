@@ -1,6 +1,6 @@
-//! The memory that requests and answers may take together, as bytes and as what is grown from them. A
-//! small one finds room beside a large one that waits, so nobody can block the others by asking for
-//! much.
+//! The memory budget of requests and replies, for their bytes and what is decoded from them. A
+//! small request can proceed while a large one waits, so that a large request does not block
+//! others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use toolwright_core::{Fault, FaultClass};
 /// Maximum time that a body waits for memory.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Minimum number of bytes that a share grows by, so that bodies of usual size reserve memory once.
+/// Minimum number of bytes that a share grows by, so that typical bodies reserve memory once.
 const MIN_GROWTH: usize = 64 << 10;
 
-/// Bytes for all of them.
+/// The memory budget, in bytes.
 #[derive(Debug)]
 pub struct Budget {
     all: usize,
@@ -25,16 +25,16 @@ pub struct Budget {
     freed: Notify,
 }
 
-/// There is no room.
+/// The budget has no capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
-    /// There was none in time
+    /// Not within the timeout
     Now,
-    /// There is less in all
+    /// Not at all: the request exceeds the whole budget
     Ever,
 }
 
-/// What one body or exchange has of the budget. Dropping it gives it back.
+/// The part of the budget that one body or exchange has reserved. Released on drop.
 #[derive(Debug)]
 pub struct Share {
     budget: Arc<Budget>,
@@ -42,13 +42,13 @@ pub struct Share {
 }
 
 impl Budget {
-    /// So many.
+    /// Creates a budget of this many bytes.
     pub fn new(all: usize) -> Arc<Budget> {
         let taken = AtomicUsize::new(0);
         Arc::new(Budget { all, taken, waiting: AtomicUsize::new(0), freed: Notify::new() })
     }
 
-    /// A share of nothing yet.
+    /// Returns an empty share.
     pub fn share(self: &Arc<Budget>) -> Share {
         Share { budget: Arc::clone(self), size: 0 }
     }
@@ -71,7 +71,7 @@ impl Budget {
             loop {
                 let freed = self.freed.notified();
                 tokio::pin!(freed);
-                // Listens before it looks: what is freed in between is not missed.
+                // Registers before it checks, so that a release in between is not missed.
                 freed.as_mut().enable();
                 if self.try_take(size) {
                     return;
@@ -99,14 +99,13 @@ impl Drop for Waiter<'_> {
 }
 
 impl Share {
-    /// Makes room for a body that has come to this size and may come to `most`. It grows by what has
-    /// come, not by what was announced: an announcement costs a client nothing.
+    /// Reserves memory for a body that has reached this size and may reach `most`. It grows with
+    /// the bytes that arrived, not with the announced length, which costs a client nothing.
     pub async fn reach(&mut self, size: usize, most: usize) -> Result<(), Full> {
         if size <= self.size {
             return Ok(());
         }
-        // By doubling, so that a body settles its account a few times at most; exactly, where room
-        // is scarce.
+        // Doubles, so that a body reserves memory only a few times; exact if memory is scarce.
         let ample = (self.size * 2).max(MIN_GROWTH).min(most).max(size);
         if self.budget.try_take(ample - self.size) {
             self.size = ample;
@@ -117,7 +116,7 @@ impl Share {
         Ok(())
     }
 
-    /// Has room for exactly so much from now on, more or less than before.
+    /// Resizes the share to exactly this many bytes; waits if it grows.
     pub async fn resize(&mut self, size: usize) -> Result<(), Full> {
         if size > self.size {
             self.budget.take(size - self.size).await?;
@@ -127,7 +126,7 @@ impl Share {
         Ok(())
     }
 
-    /// Has room for exactly so much from now on, if that needs no waiting.
+    /// Resizes the share to exactly this many bytes, if that needs no waiting.
     pub fn try_resize(&mut self, size: usize) -> bool {
         let fits = size <= self.size || self.budget.try_take(size - self.size);
         if fits {
@@ -137,7 +136,7 @@ impl Share {
         fits
     }
 
-    /// Has room for no more than so much from now on.
+    /// Shrinks the share to at most this many bytes.
     pub fn shrink(&mut self, size: usize) {
         if let Some(over @ 1..) = self.size.checked_sub(size) {
             self.size = size;
@@ -145,23 +144,23 @@ impl Share {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns the number of reserved bytes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// A share of nothing yet, beside this one.
+    /// Returns an empty share of the same budget.
     #[must_use]
     pub fn beside(&self) -> Share {
         self.budget.share()
     }
 
-    /// Takes over what another share has.
+    /// Takes over the bytes of another share.
     pub fn join(&mut self, mut other: Share) {
         self.size += std::mem::take(&mut other.size);
     }
 
-    /// All that it has, as a share of its own.
+    /// Moves all bytes into a new share.
     #[must_use]
     pub fn take(&mut self) -> Share {
         let mut taken = self.beside();
@@ -169,14 +168,14 @@ impl Share {
         taken
     }
 
-    /// Gives bytes their room, until the last clone of them is gone. The rest is given back.
+    /// Ties the share to bytes until their last clone is dropped. Releases the excess.
     pub fn hold(mut self, bytes: Bytes) -> Bytes {
         self.shrink(bytes.len());
         if self.size == 0 { bytes } else { Bytes::from_owner(Held { bytes, _share: self }) }
     }
 }
 
-/// Bytes together with their share of the memory.
+/// Bytes together with their share.
 struct Held {
     bytes: Bytes,
     _share: Share,
@@ -188,7 +187,7 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// What a client is told of a request that has no room.
+/// The fault of a request that gets no memory.
 impl From<Full> for Fault {
     fn from(full: Full) -> Fault {
         match full {

@@ -1,5 +1,5 @@
-//! One connection, from its first byte to its last: each request on it becomes a request, each
-//! reply goes back, and a patrol looks after it.
+//! Serves one connection: passes its requests to the service, sends the replies, and checks it with
+//! the watchdog.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -41,13 +41,13 @@ pub(super) struct ConnectionContext {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Close {
-    /// By itself, or for something that the client did
+    /// Regularly, or because of the client
     Own,
-    /// By order, with something under way
+    /// Aborted with a request in flight
     Cut,
 }
 
-/// Serves a connection until it ends, over TLS where there is a certificate.
+/// Serves a connection until it ends, over TLS if there is a certificate.
 pub(super) async fn open<S: Service>(
     socket: TcpStream,
     context: ConnectionContext,
@@ -82,7 +82,7 @@ where
     let settings = Arc::clone(&context.settings);
     let watchdog = Arc::clone(&context.watchdog);
     let patience = Instant::now() + settings.limits.header_timeout;
-    // A client that has said nothing when the server stops has nothing under way.
+    // A client that has sent nothing when the server stops has no request in flight.
     let sniffed = tokio::select! {
         biased;
         sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
@@ -115,8 +115,8 @@ where
     }
 }
 
-/// Moves a connection on until it ends, is told to, or is stuck. How it failed is nobody's concern:
-/// clients come and go.
+/// Drives a connection until it ends, is stopped, or is stuck. Errors are ignored, because they are
+/// the client's.
 async fn drive<C: Polite>(
     connection: C,
     settings: &Settings,
@@ -133,7 +133,7 @@ async fn drive<C: Polite>(
     loop {
         tokio::select! {
             biased;
-            // First, so that an answer that is ready says that the connection ends.
+            // First, so that a ready reply already announces the close.
             phase = watch.changed() => match phase {
                 Phase::Cut => return Close::Cut,
                 Phase::Open | Phase::Draining => connection.as_mut().close(),
@@ -152,7 +152,7 @@ async fn drive<C: Polite>(
     }
 }
 
-/// A connection that can be asked to end after what is under way.
+/// A connection that can be closed gracefully.
 trait Polite {
     fn run(self: Pin<&mut Self>) -> impl Future<Output = ()>;
     fn close(self: Pin<&mut Self>);
@@ -191,7 +191,7 @@ where
     }
 }
 
-/// One request and its answer.
+/// Answers one request.
 async fn answer<S: Service>(
     service: Arc<S>,
     context: Arc<ConnectionContext>,
@@ -221,8 +221,7 @@ async fn answer<S: Service>(
         let answered = AssertUnwindSafe(Box::pin(service.answer(request))).catch_unwind().await;
         answered.unwrap_or_else(|_| service.fail(&uri, broken()))
     };
-    // What is left of the body will not be read, so the next request on the connection cannot be
-    // found.
+    // The remaining body is not read, so the next request on the connection cannot be found.
     if http1 && context.watchdog.is_unread() {
         reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

@@ -1,5 +1,5 @@
-//! The end of serving: nothing new is accepted, what is under way is finished, and after a while it
-//! is cut.
+//! Graceful shutdown: no new connections, requests in flight finish, and are aborted after a
+//! timeout.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use super::settings::{Current, Settings};
 use super::signal::Renewal;
 use crate::config::Limits;
 
-/// How far the server is.
+/// The phase of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// It accepts
+    /// Accepts connections
     Open,
-    /// It finishes what is under way
+    /// Finishes requests in flight
     Draining,
-    /// It drops what is under way
+    /// Aborts requests in flight
     Cut,
 }
 
 /// How serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Everything under way was finished
+    /// All requests in flight finished
     Drained,
-    /// This many connections were cut
+    /// This many connections were aborted
     Cut(usize),
 }
 
-/// Ends or renews a server from elsewhere. Clones order the same server.
+/// Stops or reconfigures a server. Clones control the same server.
 #[derive(Debug, Clone)]
 pub struct Control {
     phase: Arc<watch::Sender<Phase>>,
@@ -45,17 +45,17 @@ impl Control {
         Control { phase: Arc::new(watch::Sender::new(Phase::Open)), settings }
     }
 
-    /// Stops accepting and finishes what is under way, within `limits.drain`.
+    /// Stops accepting, and finishes requests in flight within `limits.drain`.
     pub fn drain(&self) {
         self.advance(Phase::Draining);
     }
 
-    /// Drops what is under way.
+    /// Aborts requests in flight.
     pub fn cut(&self) {
         self.advance(Phase::Cut);
     }
 
-    /// Serves connections to come by other settings.
+    /// Applies other settings to new connections.
     pub fn renew(&self, renewal: Renewal) {
         self.settings.set(Settings::new(renewal.limits, renewal.tls));
     }
@@ -70,7 +70,7 @@ impl Control {
         });
     }
 
-    /// What tells others how the server is.
+    /// Returns the health of the server.
     pub fn health(&self) -> Health {
         Health { phase: self.phase.subscribe() }
     }
@@ -80,18 +80,18 @@ impl Control {
     }
 }
 
-/// Waits for the server's next phase.
+/// Receives the phases of the server.
 #[derive(Debug, Clone)]
 pub(super) struct Watch(watch::Receiver<Phase>);
 
 impl Watch {
-    /// Waits until the phase is at least this one.
+    /// Waits until a phase is reached.
     pub(super) async fn reached(&mut self, phase: Phase) {
-        // The sender lives as long as the server: an error is its end.
+        // An error means that the server, which owns the sender, has ended.
         let _ended = self.0.wait_for(|now| *now >= phase).await;
     }
 
-    /// Waits until the phase has changed since it was last seen, and gives it.
+    /// Waits for the next change of the phase and returns it.
     pub(super) async fn changed(&mut self) -> Phase {
         match self.0.changed().await {
             Ok(()) => *self.0.borrow_and_update(),
@@ -99,35 +99,35 @@ impl Watch {
         }
     }
 
-    /// The phase now. A change that came before is not told again.
+    /// Returns the current phase and marks it as seen.
     pub(super) fn now(&mut self) -> Phase {
         *self.0.borrow_and_update()
     }
 }
 
-/// Answers those who ask how the server is.
+/// The health of a server.
 #[derive(Debug, Clone)]
 pub struct Health {
     phase: watch::Receiver<Phase>,
 }
 
 impl Health {
-    /// Whether new requests are welcome.
+    /// Whether the server accepts requests.
     pub fn is_ready(&self) -> bool {
         *self.phase.borrow() == Phase::Open
     }
 
-    /// The answer to `/healthz`: the process lives.
+    /// The reply to `/healthz`: the process runs.
     pub fn healthz(&self) -> Reply {
         plain(StatusCode::OK, "ok\n")
     }
 
-    /// The answer to `/readyz` while something else than draining keeps requests out: 503, in words.
+    /// The reply to `/readyz` for another reason than draining: 503 with that reason.
     pub fn unready(&self, why: &'static str) -> Reply {
         plain(StatusCode::SERVICE_UNAVAILABLE, why)
     }
 
-    /// The answer to `/readyz`: 200, or 503 once the server drains.
+    /// The reply to `/readyz`: 200, or 503 while the server drains.
     pub fn readyz(&self) -> Reply {
         if self.is_ready() {
             plain(StatusCode::OK, "ready\n")
@@ -137,7 +137,7 @@ impl Health {
     }
 }
 
-/// A reply in plain words.
+/// Creates a plain-text reply.
 fn plain(status: StatusCode, text: &'static str) -> Reply {
     let mut reply = Reply::new(ReplyBody::full(Bytes::from_static(text.as_bytes())));
     *reply.status_mut() = status;

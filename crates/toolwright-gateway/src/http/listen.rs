@@ -1,14 +1,14 @@
-//! Listening at an address, and what to do where that fails.
+//! Binds the address of the server, with hints for failures.
 
 use std::io;
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
-/// Connections that may wait to be accepted, at least. The kernel has a maximum of its own.
+/// Minimum backlog of connections. The kernel has its own maximum.
 const MIN_BACKLOG: u32 = 1024;
 
-/// The address cannot be listened at.
+/// The address cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen at {address}: {reason}")]
 pub struct ListenError {
@@ -18,7 +18,7 @@ pub struct ListenError {
 }
 
 impl ListenError {
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn hint(&self) -> &'static str {
         self.hint
     }
@@ -70,13 +70,13 @@ pub(super) async fn listen(
 
 fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A port that was just let go of can be taken again.
+    // A port that was just released can be bound again.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(backlog)
 }
 
-/// How many connections may wait to be accepted: all that there may be can come at once.
+/// Returns the backlog: all allowed connections may arrive at once.
 fn backlog(connections: usize) -> u32 {
     u32::try_from(connections).unwrap_or(u32::MAX).max(MIN_BACKLOG)
 }

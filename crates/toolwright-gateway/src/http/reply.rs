@@ -1,4 +1,4 @@
-//! What a service answers: a head, and a body that is whole or still being made.
+//! Replies of a service: a head, and a body that is complete or streaming.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,10 +9,10 @@ use http_body_util::BodyExt;
 
 use super::budget::Share;
 
-/// An answer.
+/// A reply.
 pub type Reply = http::Response<ReplyBody>;
 
-/// The body of an answer.
+/// The body of a reply.
 pub struct ReplyBody(Kind);
 
 enum Kind {
@@ -20,19 +20,18 @@ enum Kind {
     Stream(Pin<Box<dyn Body<Data = Bytes, Error = BrokenOff> + Send>>),
 }
 
-/// An answer that could not be finished: the client sees that it ends too early. Why is a matter for
-/// the log, not for the wire.
+/// A reply that could not be finished: the connection ends early. The reason is in the log only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the answer broke off")]
 pub struct BrokenOff;
 
 impl ReplyBody {
-    /// A body that is there.
+    /// Creates a complete body.
     pub fn full(bytes: impl Into<Bytes>) -> ReplyBody {
         ReplyBody(Kind::Full(bytes.into()))
     }
 
-    /// A body that is there gets its room from a share.
+    /// Ties a share of the memory budget to a complete body.
     #[must_use]
     pub fn held(self, share: Share) -> ReplyBody {
         match self.0 {
@@ -41,7 +40,7 @@ impl ReplyBody {
         }
     }
 
-    /// What is there already: all of a full body, nothing of one that is being made.
+    /// Returns the bytes of a complete body; empty for a stream.
     pub fn whole(&self) -> &[u8] {
         match &self.0 {
             Kind::Full(bytes) => bytes,
@@ -49,13 +48,13 @@ impl ReplyBody {
         }
     }
 
-    /// No body.
+    /// Creates an empty body.
     pub fn empty() -> ReplyBody {
         ReplyBody(Kind::Full(Bytes::new()))
     }
 
-    /// A body that is being made. The client gets each frame as soon as it is there, and takes the
-    /// next when it has room; if the body fails, the answer breaks off.
+    /// Creates a streaming body. Each frame is sent as soon as it is available, with backpressure;
+    /// if the body fails, the connection ends early.
     pub fn stream(body: impl Body<Data = Bytes> + Send + 'static) -> ReplyBody {
         ReplyBody(Kind::Stream(Box::pin(body.map_err(|_| BrokenOff))))
     }

@@ -1,4 +1,4 @@
-//! A request as it arrives, and who answers it.
+//! Requests, and the service that answers them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::body::RequestBody;
 use super::budget::Budget;
 use super::reply::Reply;
 
-/// A request whose head has been read. Its body is still on the way.
+/// A request whose head was read. Its body may still be arriving.
 #[derive(Debug)]
 pub struct HttpRequest {
     /// Its method
@@ -20,26 +20,26 @@ pub struct HttpRequest {
     pub uri: Uri,
     /// Its headers
     pub headers: HeaderMap,
-    /// Where it comes from
+    /// The address of the peer
     pub peer: SocketAddr,
     /// Whether it came over TLS
     pub secure: bool,
     /// Its body, to be read within the limits
     pub body: RequestBody,
-    /// The memory for it and for its answer
+    /// The memory budget for it and its reply
     pub budget: Arc<Budget>,
-    /// When its head was there
+    /// When its head was read
     pub started: Instant,
 }
 
 /// Answers requests.
 ///
-/// The future is dropped at once when the client goes away, and so is the body of its reply: what
-/// must be finished in any case belongs into a task of its own.
+/// The future and the body of its reply are dropped at once when the client disconnects: work that
+/// must finish belongs in a separate task.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn answer(&self, request: HttpRequest) -> impl Future<Output = Reply> + Send;
 
-    /// Tells whoever asked for a target what went wrong before or in spite of [`Self::answer`].
+    /// Creates the reply for a failure outside of [`Self::answer`].
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply;
 }

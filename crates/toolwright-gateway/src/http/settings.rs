@@ -1,4 +1,4 @@
-//! What connections are served by: the limits and what follows from them, and the certificate.
+//! Settings of connections: limits and certificate.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -10,8 +10,7 @@ use super::tls::Tls;
 use super::write_stall::Streams;
 use crate::config::Limits;
 
-/// The settings of the day. Clones share them. New ones are for connections to come: each keeps
-/// those that it began with.
+/// The current settings. Clones share them. A change applies to new connections only.
 #[derive(Debug, Clone)]
 pub(super) struct Current(Arc<RwLock<Arc<Settings>>>);
 
@@ -29,7 +28,7 @@ impl Current {
     }
 }
 
-/// What a connection is served by.
+/// The settings of a connection.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) limits: Limits,
@@ -41,9 +40,9 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn new(limits: Limits, tls: Option<Tls>) -> Settings {
         let mut http1 = http1::Builder::new();
-        // The watchdog keeps the time of heads, without a timer for each.
+        // The watchdog enforces the timeout of heads, without a timer for each.
         http1.header_read_timeout(None).max_header_size(limits.header_bytes);
-        // Saying what hyper does anyway would cost an allocation for each request.
+        // Setting hyper's default explicitly would cost an allocation for each request.
         if limits.headers != Limits::default().headers {
             http1.max_headers(limits.headers);
         }

@@ -1,5 +1,5 @@
-//! Orders from outside. SIGTERM and SIGINT drain, and a second one ends at once; SIGHUP reloads the
-//! configuration, and a bad one changes nothing.
+//! Signals. SIGTERM and SIGINT drain, and a second one aborts; SIGHUP reloads the configuration,
+//! and an invalid one changes nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::drain::Control;
 use super::tls::Tls;
 use crate::config::Limits;
 
-/// What a reload brings for connections to come. The address, the number of connections and the
-/// memory stay as they are until the next start.
+/// The settings that a reload applies to new connections. The address, the number of connections
+/// and the memory budget change only at a restart.
 #[derive(Debug, Clone)]
 pub struct Renewal {
     /// The limits
     pub limits: Limits,
-    /// The certificate, if TLS is spoken
+    /// The certificate, for TLS
     pub tls: Option<Tls>,
 }
 
-/// Reads the configuration anew. On failure everything stays as it was, and the reason is logged.
+/// Reloads the configuration. On failure nothing changes, and the reason is logged.
 pub trait Reload: Send + Sync + 'static {
-    /// Reads and applies. It may block.
+    /// Reads and applies the configuration. It may block.
     fn reload(&self) -> Result<Renewal, String>;
 }
 
@@ -32,7 +32,7 @@ impl<F: Fn() -> Result<Renewal, String> + Send + Sync + 'static> Reload for F {
     }
 }
 
-/// The signals that are obeyed. From the moment that this exists, none of them kills the process.
+/// The handled signals. Once created, none of them kills the process.
 #[derive(Debug)]
 pub struct Signals {
     terminate: Signal,
@@ -46,7 +46,7 @@ enum Order {
 }
 
 impl Signals {
-    /// Begins to listen for signals.
+    /// Installs the signal handlers.
     pub fn new() -> io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
@@ -63,7 +63,7 @@ impl Signals {
         }
     }
 
-    /// Obeys, until the server is cut.
+    /// Handles signals until the server is aborted.
     pub async fn obey(mut self, control: Control, reload: impl Reload) {
         let reload = Arc::new(reload);
         let mut stopping = false;

@@ -1,14 +1,14 @@
-//! Which HTTP a connection speaks, told by its first bytes: HTTP/2 begins with a fixed line.
+//! Detects the HTTP version by the first bytes: HTTP/2 begins with a fixed preface.
 
 use std::io;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How every HTTP/2 connection begins.
+/// The connection preface of HTTP/2.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What a connection speaks.
+/// The HTTP version of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spoken {
     /// HTTP/1.1 or 1.0
@@ -17,7 +17,7 @@ pub(super) enum Spoken {
     Http2,
 }
 
-/// Reads until it is clear what is spoken, and gives the bytes that were read.
+/// Reads until the version is known; returns it with the bytes that were read.
 pub(super) async fn sniff(io: &mut (impl AsyncRead + Unpin)) -> io::Result<(Spoken, Bytes)> {
     let mut first = [0; PREFACE.len()];
     let mut filled = 0;

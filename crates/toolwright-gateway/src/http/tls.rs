@@ -1,4 +1,4 @@
-//! Who the server is to its clients: a certificate and its key, read from PEM files.
+//! The certificate of the server and its key, read from PEM files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// A certificate that is ready to be shown. Clones share it.
+/// A loaded certificate. Clones share it.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
 
@@ -25,15 +25,15 @@ pub enum TlsError {
         /// Why
         error: io::Error,
     },
-    /// A file holds something else
+    /// A file lacks the expected content
     #[error("{}: no {what} in PEM is in this file", path.display())]
     Missing {
         /// The file
         path: PathBuf,
-        /// What should be in it
+        /// The expected content
         what: &'static str,
     },
-    /// The two do not fit each other, or cannot be used
+    /// Certificate and key do not match, or cannot be used
     #[error("{} and {} cannot be used together: {error}", cert.display(), key.display())]
     Unfit {
         /// The file of the certificate
@@ -46,7 +46,7 @@ pub enum TlsError {
 }
 
 impl Tls {
-    /// Reads a certificate, with those that lead to a root, and its private key.
+    /// Reads a certificate chain and its private key.
     pub fn load(cert: &Path, key: &Path) -> Result<Tls, TlsError> {
         let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect);
         let chain: Vec<_> = chain.map_err(refused(cert, "certificate"))?;
@@ -83,7 +83,7 @@ fn configure(
         .with_no_client_auth()
         .with_single_cert(chain, private)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets let clients come back without a whole handshake, and cost no memory here.
+    // Tickets let clients resume sessions without a full handshake, and need no memory here.
     config.ticketer = ring::Ticketer::new()?;
     Ok(config)
 }

@@ -134,7 +134,7 @@ impl Watchdog {
             return stuck(due(free, limits.header_timeout));
         }
         let idle = due(free, limits.idle_timeout);
-        // A head may begin at any time, and then less patience is due.
+        // A head may begin at any time, and its timeout is shorter.
         if idle <= now { Finding::Idle } else { Finding::Well(idle.min(soon)) }
     }
 }
@@ -148,7 +148,7 @@ pub(super) enum Heads {
     Untimed,
 }
 
-/// A request under way, up to the last byte of its answer.
+/// A request in flight, until the last byte of its reply.
 #[derive(Debug)]
 pub(super) struct Busy(Arc<Watchdog>);
 

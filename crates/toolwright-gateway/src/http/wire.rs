@@ -1,4 +1,5 @@
-//! The bytes of a connection, on their way between the socket and HTTP. Reads and writes update the watchdog.
+//! The byte stream of a connection, between the socket and HTTP. Reads and writes update the
+//! watchdog.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -87,14 +88,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
         this.noted(polled)
     }
 
-    /// Closes. If the client is still sending, it is heard out, within the patrol's patience: a
-    /// socket closed with bytes unread resets, and the reset destroys the answer that is on its way.
+    /// Closes. If the client is still sending, its bytes are read and discarded for a limited time:
+    /// closing a socket with unread bytes sends a reset, which destroys the reply in transit.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if !this.closed {
             ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
             this.closed = true;
-            // HTTP/2 ends streams one by one, and says goodbye before it closes.
+            // HTTP/2 ends streams individually and sends GOAWAY before it closes.
             if this.heads == Heads::Untimed || !this.watchdog.has_unread_input() {
                 return Poll::Ready(Ok(()));
             }

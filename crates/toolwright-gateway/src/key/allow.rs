@@ -1,4 +1,4 @@
-//! What a client may use: lists of names with `*`.
+//! Permissions of a client: lists of name patterns.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub enum Allow {
     /// Every name
     #[default]
     All,
-    /// Names that one of these matches
+    /// Names that match one of these patterns
     Only(Vec<Pattern>),
 }
 
 impl Allow {
-    /// Whether a name is among them.
+    /// Whether a name is allowed.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Allow::All => true,
@@ -24,26 +24,26 @@ impl Allow {
     }
 }
 
-/// A name in which `*` stands for any letters and `?` for one.
+/// A name pattern, in which `*` matches any text and `?` any character.
 ///
-/// A `*` before the first `/` does not reach over it: `gpt-*` means names of models, and not an
-/// upstream whose name happens to begin that way. `*` alone means everything.
+/// A `*` before the first `/` does not match a `/`: `gpt-*` means names of models, not an upstream
+/// whose name happens to begin that way. `*` alone matches everything.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
 impl Pattern {
-    /// A pattern as it is written.
+    /// Creates a pattern.
     pub fn new(text: impl Into<String>) -> Pattern {
         Pattern(text.into())
     }
 
-    /// The upstream that it names, if it names a single one.
+    /// Returns the upstream that it names, if it names exactly one.
     pub fn upstream(&self) -> Option<&str> {
         let (upstream, _) = self.0.split_once('/')?;
         (!upstream.contains('*')).then_some(upstream)
     }
 
-    /// Whether a name is meant.
+    /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         if self.0 == "*" {
             return true;

@@ -1,4 +1,4 @@
-//! A client: who it is, what it may use, how much it has used.
+//! A client: its identity, permissions and used rates.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::Key;
 use super::allow::Allow;
 use super::limit::{Full, Limit, Meter};
 
-/// Whoever sends requests.
+/// A client of the gateway.
 #[derive(Debug, Clone)]
 pub struct Client {
     name: Arc<str>,
@@ -20,11 +20,11 @@ pub struct Client {
     meter: Arc<Meter>,
 }
 
-/// The name and tenant of everybody, where no keys are asked for.
+/// The name and tenant of clients without keys.
 const EVERYBODY: &str = "open";
 
 impl Client {
-    /// Everybody, where no keys are asked for: all models, all tools, no limits.
+    /// The client of all requests if no keys are configured: all models, all tools, no limits.
     pub fn open() -> Client {
         Client {
             name: EVERYBODY.into(),
@@ -35,7 +35,7 @@ impl Client {
         }
     }
 
-    /// The client of a key.
+    /// Creates the client of a key.
     pub fn new(key: &Key) -> Client {
         Client {
             name: key.name.as_str().into(),
@@ -46,35 +46,35 @@ impl Client {
         }
     }
 
-    /// The client as another configuration has it, with what it has used. Requests under way still
+    /// Creates the client of another configuration, with its used rates. Requests in flight still
     /// count against it.
     pub(super) fn renew(&self, key: &Key, now: Instant) -> Client {
         self.meter.set(key.rates, now);
         Client { meter: Arc::clone(&self.meter), ..Client::new(key) }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whose data it sees.
+    /// Returns its tenant.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    /// It as the ledger, the policies and the handles know it.
+    /// Returns it as a caller of tools.
     pub fn caller(&self) -> Caller {
         Caller { id: Arc::clone(&self.name), tenant: Arc::clone(&self.tenant) }
     }
 
-    /// Whether it may use a model: by the name that it said, an alias maybe, or by the
-    /// `upstream/model` that the name leads to.
+    /// Whether it may use a model: by the requested name, which may be an alias, or by the
+    /// `upstream/model` that the name resolves to.
     pub fn may_use(&self, said: &str, target: &str) -> bool {
         self.models.has(said) || self.models.has(target)
     }
 
-    /// Whether it may use some models and not others.
+    /// Whether its models are restricted.
     pub fn has_allowed_models(&self) -> bool {
         self.models != Allow::All
     }
@@ -84,7 +84,7 @@ impl Client {
         self.tools.has(tool)
     }
 
-    /// What it is told about a model that it may not use.
+    /// Returns the fault for a model that it may not use.
     pub fn forbidden(&self, said: &str) -> Fault {
         let message = format!(
             "The key `{}` may not use the model `{said}`. Ask for another model, or have the \
@@ -94,7 +94,7 @@ impl Client {
         Fault::new(FaultClass::Forbidden, message)
     }
 
-    /// Counts a request, if there is room for one.
+    /// Counts a request, if the rate allows it.
     pub fn admit(&self, now: Instant) -> Result<(), Fault> {
         self.meter.admit(now).map_err(|full| self.limited(full))
     }
@@ -104,7 +104,7 @@ impl Client {
         self.meter.limits_tokens()
     }
 
-    /// Reserves tokens for a request, if there is room for them.
+    /// Reserves tokens for a request, if the rate allows it.
     pub fn reserve(&self, tokens: u64, now: Instant) -> Result<Reservation, Fault> {
         let tokens = self.meter.reserve(tokens, now).map_err(|full| self.limited(full))?;
         Ok(Reservation { meter: Arc::clone(&self.meter), tokens: Some(tokens) })
@@ -127,17 +127,16 @@ impl Client {
     }
 }
 
-/// Tokens that are reserved for a request until it is known what it used. Dropped before, it gives
-/// them back.
+/// Tokens reserved for a request until its usage is known. Released if dropped before.
 #[derive(Debug)]
 pub struct Reservation {
     meter: Arc<Meter>,
-    /// How many; `None` when it is settled
+    /// The number of tokens; `None` once settled
     tokens: Option<u64>,
 }
 
 impl Reservation {
-    /// Counts what the request has used instead.
+    /// Replaces the reservation by the actual usage.
     pub fn settle(&mut self, used: u64, now: Instant) {
         if let Some(reserved) = self.tokens.take() {
             self.meter.settle(reserved, used, now);

@@ -1,30 +1,30 @@
-//! How much a client may use in a minute. Each rate is a bucket that a minute fills.
+//! Rate limits of a client. Each rate is a bucket that refills in a minute.
 //!
-//! A bucket is one moment: when it will be full again. Using something moves the moment on, time
-//! catches up with it, and nothing has to be counted or swept. Tokens are known only after the
-//! answer: an estimate is reserved before, and corrected then, into debt if need be. While there is
-//! debt nothing is admitted.
+//! A bucket is stored as the time at which it will be full again. Usage moves that time forward, so
+//! nothing has to be counted or swept. Tokens are known only after the reply: an estimate is
+//! reserved first and corrected later, which can leave a debt. While there is debt, nothing is
+//! admitted.
 
 use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a bucket takes to fill.
+/// Time in which a bucket refills.
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The most debt that is remembered. No answer is so long that it blocks a client for longer.
+/// Maximum debt. No reply blocks a client for longer.
 const MOST_DEBT: Duration = Duration::from_hours(1);
 
-/// How much may be used in a minute; `None` is no limit.
+/// Limits per minute; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rates {
     /// Requests
     pub requests_per_minute: Option<NonZeroU64>,
-    /// Tokens, in and out
+    /// Input and output tokens
     pub tokens_per_minute: Option<NonZeroU64>,
 }
 
-/// What a client has used.
+/// The used rates of a client.
 #[derive(Debug, Default)]
 pub struct Meter(Mutex<Buckets>);
 
@@ -37,13 +37,13 @@ struct Buckets {
 /// Why a request is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full {
-    /// The rate that is used up
+    /// The exhausted rate
     pub limit: Limit,
-    /// How long until there is room again
+    /// Time until there is capacity again
     pub wait: Duration,
 }
 
-/// A rate that is used up.
+/// An exhausted rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Of requests
@@ -53,7 +53,7 @@ pub enum Limit {
 }
 
 impl Meter {
-    /// A meter of which nothing is used.
+    /// Creates a meter with nothing used.
     pub fn new(rates: Rates) -> Meter {
         let full = |rate| Bucket { rate, full: None };
         Meter(Mutex::new(Buckets {
@@ -62,7 +62,7 @@ impl Meter {
         }))
     }
 
-    /// Changes the rates. What was used stays used: so many requests, so many tokens.
+    /// Changes the rates. The used number of requests and tokens stays.
     pub fn set(&self, rates: Rates, now: Instant) {
         let mut buckets = self.buckets();
         let changed = |before: Option<Bucket>, rate: Option<NonZeroU64>| {
@@ -73,11 +73,11 @@ impl Meter {
         buckets.tokens = changed(buckets.tokens, rates.tokens_per_minute);
     }
 
-    /// Counts a request, if there is room for one. One that is not admitted is not counted.
+    /// Counts a request, if there is capacity. A refused request is not counted.
     pub fn admit(&self, now: Instant) -> Result<(), Full> {
         let mut buckets = self.buckets();
         if let Some(tokens) = &buckets.tokens {
-            // Room for one: how many it will be is not known yet.
+            // Capacity for one token: the number is not known yet.
             tokens.room(1, now).map_err(|wait| Full { limit: Limit::Tokens(tokens.rate), wait })?;
         }
         if let Some(requests) = &mut buckets.requests {
@@ -93,8 +93,8 @@ impl Meter {
         self.buckets().tokens.is_some()
     }
 
-    /// Reserves tokens for a request, if there is room for them, and returns how many: at most half
-    /// of the rate, so that a request that may be larger than the limit is not refused for ever.
+    /// Reserves tokens for a request, if there is capacity, and returns their number: at most half
+    /// of the rate, so that a request whose estimate exceeds the limit can be admitted at all.
     pub fn reserve(&self, tokens: u64, now: Instant) -> Result<u64, Full> {
         let mut buckets = self.buckets();
         let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
@@ -105,7 +105,7 @@ impl Meter {
         Ok(reserved)
     }
 
-    /// Counts the tokens that a request used in place of those that were reserved for it.
+    /// Replaces reserved tokens by the tokens that a request used.
     pub fn settle(&self, reserved: u64, used: u64, now: Instant) {
         let Some(bucket) = &mut self.buckets().tokens else { return };
         match used.checked_sub(reserved) {
@@ -122,17 +122,17 @@ impl Meter {
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     rate: NonZeroU64,
-    /// When it will be full again; `None` is full since ever
+    /// When the bucket will be full; `None` if it never was used
     full: Option<Instant>,
 }
 
 impl Bucket {
-    /// How much is used, as the time after which it is not.
+    /// Returns the usage, as the time until it is refilled.
     fn used(&self, now: Instant) -> Duration {
         self.full.map_or(Duration::ZERO, |full| full.saturating_duration_since(now))
     }
 
-    /// Whether so much can be taken, or how long that takes.
+    /// Checks whether an amount is available; the error is the time to wait.
     fn room(&self, amount: u64, now: Instant) -> Result<(), Duration> {
         let after = self.used(now) + scaled(MINUTE, amount, self.rate.get());
         let over = after.saturating_sub(MINUTE);
@@ -149,15 +149,14 @@ impl Bucket {
         self.full = Some(now + used.min(MOST_DEBT));
     }
 
-    /// How much is used, if it fills at another rate: the same use takes longer to be forgotten at a
-    /// lower one.
+    /// Returns the usage at another rate: a lower rate takes longer to refill it.
     fn used_at(&self, rate: Option<NonZeroU64>, now: Instant) -> Duration {
         let rate = rate.unwrap_or(self.rate);
         scaled(self.used(now), self.rate.get(), rate.get()).min(MOST_DEBT)
     }
 }
 
-/// A length of time, times one number, by another.
+/// Returns a duration multiplied by `times` and divided by `by`.
 fn scaled(time: Duration, times: u64, by: u64) -> Duration {
     let nanos = time.as_nanos().saturating_mul(u128::from(times)) / u128::from(by.max(1));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -234,7 +233,7 @@ mod tests {
             let reserved: Vec<u64> =
                 (0..100).map_while(|_| meter.reserve(estimate, start).ok()).collect();
             assert!(reserved.iter().sum::<u64>() <= 1000 && !reserved.is_empty(), "{estimate}");
-            // What was not used is free again, and no more than that.
+            // Unused tokens are released, and no more than that.
             for own in &reserved {
                 meter.settle(*own, 0, start);
             }
@@ -250,7 +249,7 @@ mod tests {
         let reserved = meter.reserve(100, start).unwrap();
         meter.settle(reserved, 600, start);
         assert!(meter.reserve(401, start).is_err() && meter.reserve(400, start).is_ok());
-        // A reservation that time has filled up again gives no more than is used.
+        // Releasing a reservation that has been refilled by time does not exceed the rate.
         let meter = Meter::new(rates(0, 1000));
         let reserved = meter.reserve(500, start).unwrap();
         meter.settle(reserved, 100, start + 2 * MINUTE);

@@ -1,15 +1,15 @@
-//! Where clients put a key: wherever their SDK puts one.
+//! Finds the key in a request, where each vendor's SDK puts it.
 //!
-//! A client that signs with AWS's signature sends the id of its access key and never the secret, so
-//! a gateway that knows only hashes cannot check the signature. It need not: the key itself can be
-//! the id, and is then presented like a bearer token (record 0014).
+//! A client that signs with AWS Signature Version 4 sends the id of its access key and not the
+//! secret, so the gateway cannot verify the signature. It accepts its own key as the access key id,
+//! which is then presented like a bearer token (record 0014).
 
 use http::{HeaderMap, HeaderName, Uri, header};
 
-/// The header that is ours alone. With it, the other places are free for a vendor's credential.
+/// The gateway's own header. A client that uses it can send a vendor's credential elsewhere.
 const OWN: HeaderName = HeaderName::from_static("toolwright-key");
 
-/// What carried a key.
+/// Where a key was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// The header `toolwright-key`
@@ -26,8 +26,8 @@ pub enum Carrier {
     AccessKey,
 }
 
-/// What is presented as a key, in the order in which it is tried. Whoever uses the header that is
-/// ours alone means nothing else.
+/// Returns the candidates for a key, in the order in which they are tried. If the gateway's own
+/// header is present, no other is tried.
 pub(super) fn presented<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Vec<(Carrier, &'r str)> {
     let header = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if headers.contains_key(OWN) {
@@ -50,12 +50,12 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(key)
 }
 
-/// The value of `key` in a query. Keys have no letters that need an escape.
+/// Returns the value of `key` in a query. Keys contain no escaped characters.
 fn query(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix("key="))
 }
 
-/// The id in `AWS4-HMAC-SHA256 Credential=<id>/<date>/<region>/<service>/aws4_request, …`.
+/// Returns the id in `AWS4-HMAC-SHA256 Credential=<id>/<date>/<region>/<service>/aws4_request, …`.
 fn access_key(authorization: &str) -> Option<&str> {
     let fields = authorization.trim_start().strip_prefix("AWS4-HMAC-SHA256")?;
     let credential = |field: &'_ str| field.trim().starts_with("Credential=");

@@ -1,8 +1,8 @@
 //! The body of an upstream's reply that coalesces chunks which arrived together.
 //!
 //! Hyper yields a body chunk by chunk as the upstream sent it, each after the task that reads the
-//! connection was polled. Forwarded like that, a reply takes one write for each chunk, even if a single
-//! read brought them all. The body never waits for data that has not arrived.
+//! connection was polled. Forwarded like that, a reply takes one write for each chunk, even if they
+//! arrived in a single read. The body never waits for data that has not arrived.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! A vendor's answer, read to its end within the memory that there is.
+//! Reads an upstream's reply to its end within the memory budget.
 
 use bytes::{Bytes, BytesMut};
 use toolwright::upstream::{Incoming, IncomingBody, Remote};
@@ -13,8 +13,8 @@ use crate::http::{Full, Share, append};
 /// Maximum size in bytes of a reply that is read.
 pub const MAX_REPLY_BYTES: usize = 64 << 20;
 
-/// Reads the rest of a reply. Its bytes get room as they come, and then so does what is grown of
-/// them, if they are more than a few.
+/// Reads the remaining body of a reply. Memory is reserved for its bytes as they arrive, and for
+/// decoding them if they exceed a small size.
 pub async fn collect(
     remote: &Remote,
     incoming: Incoming,
@@ -33,7 +33,7 @@ pub async fn collect(
     Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
 }
 
-/// All that a body has, or that there is no room for it.
+/// Reads all bytes of a body; the error says that there is no memory.
 async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes, Full>, Fault> {
     let announced = body.announced().and_then(|size| usize::try_from(size).ok());
     let most = announced.unwrap_or(MAX_REPLY_BYTES);
@@ -49,7 +49,7 @@ async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes
         if let Err(full) = share.reach(size, most).await {
             return Ok(Err(full));
         }
-        // Most answers come in one piece, which is taken as it is.
+        // Most replies arrive in one frame, which is used without a copy.
         if size == piece.len() {
             first = piece;
             continue;
@@ -70,7 +70,7 @@ fn no_room(upstream: &str, full: Full) -> Fault {
     }
 }
 
-/// What came instead of JSON, by its own account.
+/// Describes a reply that is not JSON, by its content type.
 fn not_json(upstream: &str, kind: &str) -> Fault {
     let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
     no_answer(match kind.as_str() {

@@ -1,5 +1,5 @@
-//! Effects that the tools of a run had, for a reply that fails after them: it says what ran, and tells
-//! SDKs not to send the request again.
+//! Effects of tools in a run, for a reply that fails after them: the fault lists the calls that
+//! ran, and the reply asks SDKs not to retry.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,11 +14,11 @@ use crate::http::Reply;
 /// The header by which the SDKs of OpenAI and Anthropic decide whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// The effects of a run so far. Clones are the same.
+/// The effects of a run so far. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Effects(Arc<Mutex<Vec<Effect>>>);
 
-/// A call of a tool with effects that was begun.
+/// A call of a tool with effects that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     tool: String,
@@ -47,7 +47,7 @@ impl End {
 }
 
 impl Effects {
-    /// Notes a call of a tool that has effects.
+    /// Records a call of a tool with effects.
     pub fn note(&self, done: &CallResult) {
         use CallErrorKind::{Cancelled, Panicked, TimedOut, Uncertain};
         let end = match (done.source, &done.error) {
@@ -64,22 +64,22 @@ impl Effects {
         self.lock().push(Effect { tool, call, end });
     }
 
-    /// Goes on after those of an earlier attempt.
+    /// Restores the effects of an earlier attempt.
     pub fn restore(&self, earlier: Vec<Effect>) {
         *self.lock() = earlier;
     }
 
-    /// All of them.
+    /// Returns all effects.
     pub fn list(&self) -> Vec<Effect> {
         self.lock().clone()
     }
 
-    /// Whether there was none.
+    /// Whether there were none.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// Adds what ran to a fault that came after it.
+    /// Adds the effects to a fault that followed them.
     #[must_use]
     pub fn explain(&self, mut fault: Fault) -> Fault {
         let each: Vec<String> = self.lock().iter().map(Effect::describe).collect();
@@ -95,7 +95,7 @@ impl Effects {
         fault
     }
 
-    /// Tells SDKs not to retry: by a header, and by a status that none of them retries.
+    /// Asks SDKs not to retry: with a header, and with a status that none of them retries.
     pub fn forbid_retry(&self, reply: &mut Reply) {
         if self.is_empty() {
             return;
@@ -117,7 +117,7 @@ impl Effect {
         format!("{} ({}: {})", self.tool, self.call, self.end.as_str())
     }
 
-    /// Writes it for a saved run.
+    /// Writes the effect for a saved run.
     pub fn to_json(&self) -> Json {
         object! {
             "tool": self.tool.as_str(),
@@ -127,7 +127,7 @@ impl Effect {
         .into()
     }
 
-    /// Reads it.
+    /// Reads the effect of a saved run.
     pub fn from_json(document: &Json) -> Result<Effect, DocumentError> {
         let fields = Fields::of(document)?;
         Ok(Effect {

@@ -1,30 +1,30 @@
-//! The first step of an exchange: which dialect a path belongs to, and what the path itself says.
+//! Maps a path to its dialect and purpose. First step of an exchange.
 //!
-//! Every dialect is under its vendor's own path, and under `/{dialect}` before that path. Where two
-//! vendors share a path, the bare one is the better known's, and the other needs its prefix.
+//! Every dialect is available at its vendor's paths, and below `/{dialect}`. Where two vendors
+//! share a path, the bare path belongs to the more common one, and the other needs the prefix.
 
 use toolwright_core::dialect::{ChatCodec, Dialect};
 use toolwright_core::frame::Framing;
 use toolwright_core::percent;
 
-/// Where a request is posted to.
+/// The endpoint of a request.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// Whose words the client speaks
+    /// The client's dialect
     pub dialect: Dialect,
-    /// Speaks them
+    /// The codec of the dialect
     pub codec: &'static dyn ChatCodec,
-    /// The vendor's own path, without our prefix and without the query
+    /// The vendor's path, without the gateway's prefix and without the query
     pub path: String,
-    /// The query without a credential, if the vendor's path has one
+    /// The query without a credential, if there is one
     pub query: Option<String>,
-    /// The model and the wish for a stream, where the path says them
+    /// Model and stream flag, if the path contains them
     pub target: Option<PathTarget>,
-    /// What is asked
+    /// The purpose
     pub purpose: Purpose,
 }
 
-/// What a client asks of an endpoint.
+/// The purpose of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Generate a reply
@@ -47,18 +47,18 @@ impl Purpose {
     }
 }
 
-/// What a path says.
+/// Values that a path contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathTarget {
     /// The model, unescaped
     pub model: String,
-    /// Whether a stream is wanted
+    /// Whether the client asks for a stream
     pub stream: bool,
-    /// Where the model stands in the path
+    /// The range of the model in the path
     place: (usize, usize),
 }
 
-/// Paths that say nothing but the dialect, and whether they stand without a prefix too.
+/// Paths without a model, with their dialects, and whether they are available without a prefix.
 const FIXED: &[(&str, Dialect, Alone)] = &[
     ("/v1/chat/completions", Dialect::OpenaiChat, Alone::Yes),
     ("/v1/responses", Dialect::OpenaiResponses, Alone::Yes),
@@ -82,7 +82,7 @@ enum Alone {
 }
 
 impl Endpoint {
-    /// The endpoint of a path, with the query that came with it; `None` if no dialect has it.
+    /// Finds the endpoint of a path and its query; `None` if no dialect has it.
     pub fn find(path: &str, query: Option<&str>) -> Option<Endpoint> {
         if leads_elsewhere(path) {
             return None;
@@ -105,14 +105,14 @@ impl Endpoint {
         Some(Endpoint { dialect, codec, path: own.to_owned(), query, target, purpose })
     }
 
-    /// Removes what is not wanted from the query, by unescaped name and value.
+    /// Removes parameters from the query, by unescaped name and value.
     pub fn retain_query(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
         let query = self.query.take().map(|query| filtered(&query, is_wanted));
         self.query = query.filter(|query| !query.is_empty());
     }
 
-    /// The dialect in whose words to say what is wrong at a path: the path's own, or the one that is
-    /// meant by its prefix or its beginning.
+    /// Returns the dialect for an error at a path: that of the path, or the one that its prefix or
+    /// beginning suggests.
     pub fn nearest(path: &str) -> Dialect {
         if let Some(own) = Endpoint::find(path, None) {
             return own.dialect;
@@ -131,7 +131,7 @@ impl Endpoint {
         prefix.or(by_path.map(|(_, dialect)| *dialect)).unwrap_or(Dialect::OpenaiChat)
     }
 
-    /// How a stream comes here. Gemini's is a JSON array unless events are asked for.
+    /// Returns the framing of a stream. Gemini's is a JSON array unless events are requested.
     pub fn framing(&self) -> Framing {
         let query = self.query.as_deref().unwrap_or_default();
         let asked = || query.split('&').any(|own| matches!(own, "alt=sse" | "$alt=sse"));
@@ -142,7 +142,7 @@ impl Endpoint {
         }
     }
 
-    /// Its name, in logs and metrics.
+    /// Returns the name in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self.dialect {
             _ if self.purpose == Purpose::CountTokens => "count_tokens",
@@ -155,12 +155,12 @@ impl Endpoint {
         }
     }
 
-    /// The path with its query.
+    /// Returns the path with its query.
     pub fn address(&self) -> String {
         self.with_query(self.path.clone())
     }
 
-    /// The path with its query, with another model where the path names one.
+    /// Returns the path with its query, with another model if the path contains one.
     pub fn address_for(&self, model: &str) -> String {
         match &self.target {
             Some(target) if target.model != model => {
@@ -180,7 +180,7 @@ impl Endpoint {
     }
 }
 
-/// A path's dialect, where it begins with one, and the rest.
+/// Splits a path into its dialect prefix, if there is one, and the remaining path.
 fn split(path: &str) -> (Option<Dialect>, &str) {
     let first = path.strip_prefix('/').and_then(|rest| rest.split_once('/'));
     match first.and_then(|(first, _)| Some((first, first.parse::<Dialect>().ok()?))) {
@@ -201,8 +201,8 @@ fn bedrock(path: &str) -> Option<(Dialect, PathTarget)> {
     Some((Dialect::Bedrock, target(model, START.len(), stream)?))
 }
 
-/// `/{version}/models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`; at Vertex
-/// the publisher stands before `models`, and the project and location before that.
+/// `/{version}/models/{model}:generateContent`, `:streamGenerateContent` or `:countTokens`; on
+/// Vertex the publisher precedes `models`, and project and location precede the publisher.
 fn gemini(path: &str) -> Option<(Dialect, PathTarget)> {
     const BEFORE: &str = "models/";
     const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1beta1/"];
@@ -220,7 +220,7 @@ fn gemini(path: &str) -> Option<(Dialect, PathTarget)> {
     Some((Dialect::Gemini, target(&rest[start..], start, stream)?))
 }
 
-/// Whether a path is nothing, or a publisher of Vertex with the project and location before it.
+/// Whether a path is empty, or a Vertex publisher with project and location.
 fn is_resource(path: &str) -> bool {
     let is_name = |step: &str| {
         let is_plain = |own: char| own.is_ascii_alphanumeric() || "-_.:".contains(own);
@@ -236,14 +236,14 @@ fn is_resource(path: &str) -> bool {
     }
 }
 
-/// How often escapes are undone: servers behind servers may each undo them once.
+/// Maximum number of times that escapes are decoded: each server in a chain may decode them once.
 const MAX_DECODES: usize = 4;
 
-/// Whether a path has a step such as `..`, by which a vendor may be somewhere else than where the
-/// client was let in. It is unescaped first, as often as it is escaped.
+/// Whether a path contains a segment such as `..`, with which it could reach another endpoint of
+/// the vendor. It is decoded repeatedly before the check.
 pub(super) fn leads_elsewhere(path: &str) -> bool {
     let is_dots = |step: &str| {
-        // Some servers end a step at a semicolon.
+        // Some servers end a segment at a semicolon.
         matches!(step.split(';').next().map(str::trim), Some("." | ".."))
     };
     let mut path = path.to_owned();
@@ -265,12 +265,12 @@ fn target(model: &str, start: usize, stream: bool) -> Option<PathTarget> {
     (!model.is_empty()).then(|| PathTarget { model: percent::decode(model), stream, place })
 }
 
-/// A query without the credential that Google's clients may put there.
+/// Removes the credential that Google's clients may put into a query.
 pub(super) fn without_key(query: &str) -> String {
     filtered(query, |name, _| !name.eq_ignore_ascii_case("key"))
 }
 
-/// The pairs of a query that are wanted by their unescaped name and value.
+/// Returns the parameters of a query that are accepted, by unescaped name and value.
 pub(super) fn filtered(query: &str, is_wanted: impl Fn(&str, &str) -> bool) -> String {
     let is_kept = |pair: &&str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

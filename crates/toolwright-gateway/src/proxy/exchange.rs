@@ -41,7 +41,7 @@ use crate::http::Reply;
 use crate::telemetry::BusySpan;
 use crate::tools::Tools;
 
-/// An exchange under way.
+/// An exchange in progress.
 pub struct Exchange {
     inbound: Arc<InboundRequest>,
     /// The parsed body of the request, until it is decoded
@@ -91,8 +91,7 @@ impl Exchange {
         }
     }
 
-    /// With tools that the gateway runs itself, turns that clients did not see, and runs of earlier
-    /// attempts.
+    /// Sets the tools that the gateway runs, the pending turns, and the saved runs.
     #[must_use]
     pub fn with_tools(
         self,
@@ -103,7 +102,7 @@ impl Exchange {
         Exchange { tools, pending_turns, runs, ..self }
     }
 
-    /// With a store for answers that the client may refer to.
+    /// Sets the store for responses of the Responses API.
     #[must_use]
     pub fn with_responses(mut self, store: Arc<ResponseStore>) -> Exchange {
         self.finalizer.capture = Capture::new(store, &self.inbound);
@@ -222,7 +221,7 @@ impl Exchange {
     /// Reads a reply to its end. The client has seen nothing of it, so if it cannot be read, the next
     /// candidate may be asked.
     async fn collect(&mut self, remote: &Remote, incoming: Incoming) -> Result<Response, Fault> {
-        // A stream is made from what is read, for as long as the client takes it.
+        // A stream is made from the whole reply, which stays in memory while the client reads it.
         let few = if self.inbound.stream { 0 } else { UNWEIGHED_BYTES };
         let waiting = self.finalizer.recorder.wait();
         let collected = collect::collect(remote, incoming, few, &mut self.finalizer.share).await;

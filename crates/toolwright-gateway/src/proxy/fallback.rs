@@ -1,5 +1,5 @@
-//! Candidates in order: how long each is tried, whether another is asked after a failure, and what the
-//! client is told if nobody answers.
+//! Iterates over the candidates of a request: how long to retry each, whether a failure allows the
+//! next, and which failure is returned if none answers.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use toolwright_core::{Fault, FaultClass};
 use super::route::Candidate;
 use super::send::Failure;
 
-/// How long to wait for another attempt while there is somebody else to ask.
+/// Maximum wait for a retry while there is another candidate.
 const IMPATIENT: Duration = Duration::from_secs(1);
 
-/// Those who may answer one question, and what came of asking them.
+/// The candidates of one request, and their failures.
 pub struct Fallback<'c> {
     candidates: &'c [Candidate],
-    /// Who is next
+    /// The index of the next candidate
     next: usize,
-    /// What the client is told if nobody else does better
+    /// The failure to return if no candidate answers
     failure: Option<Box<Failure>>,
 }
 
 impl<'c> Fallback<'c> {
-    /// Candidates in order, from one of them on.
+    /// Starts with one of the candidates.
     pub fn from(candidates: &'c [Candidate], first: usize) -> Fallback<'c> {
         Fallback { candidates, next: first, failure: None }
     }
 
-    /// Who is asked now, and for how long it may be waited between attempts.
+    /// Returns the next candidate, and the maximum wait between its retries.
     pub fn advance(&mut self) -> Option<(&'c Candidate, Duration)> {
         let candidate = self.candidates.get(self.next)?;
         self.next += 1;
@@ -35,25 +35,26 @@ impl<'c> Fallback<'c> {
         Some((candidate, if alone { retry::MAX_RETRY_AFTER } else { IMPATIENT }))
     }
 
-    /// The place of whoever was asked last.
+    /// Returns the index of the last candidate.
     pub fn place(&self) -> usize {
         self.next.saturating_sub(1)
     }
 
-    /// Whoever was asked last gave no answer. It is an error if nobody else needs to be asked: the
-    /// request itself is at fault.
+    /// Records that the last candidate failed. Returns the failure if the request itself is at
+    /// fault, so that no other candidate is tried.
     pub fn failed(&mut self, failure: Box<Failure>) -> Result<(), Box<Failure>> {
         if failure.is_final() {
             return Err(failure);
         }
-        // That somebody cannot be asked says less than what somebody said who was.
+        // The failure of a candidate that could not be asked is less informative than one that
+        // answered.
         if !failure.is_unfit() || self.failure.is_none() {
             self.failure = Some(failure);
         }
         Ok(())
     }
 
-    /// Nobody answered.
+    /// Returns the failure when no candidate is left.
     pub fn over(self) -> Box<Failure> {
         let nobody = || Fault::new(FaultClass::Internal, "Nobody was asked.").into();
         self.failure.unwrap_or_else(nobody)

@@ -112,7 +112,7 @@ impl FallbackModel {
         self.inbound.state.check(Some(remote), false).map_err(Failure::unfit)?;
         self.run_record.set_upstream(remote.id(), Some(remote.codec()));
         let (inbound, keep) = (&*self.inbound, &*self.keep);
-        // It is no longer as the client said it.
+        // The request differs from the one that the client sent.
         let options = Options { changed: true, ..Options::default() };
         let prepared = prepare::translated(inbound, request, remote, candidate, keep, options)?;
         let context = self.run_record.attempt_context();

@@ -1,4 +1,4 @@
-//! A failure in the client's own dialect.
+//! Encodes failures in the client's dialect.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -8,10 +8,10 @@ use toolwright_core::{Dialect, Fault, Json};
 use crate::http::{Reply, ReplyBody};
 use crate::telemetry::RequestId;
 
-/// The header with our id of the request, in every dialect.
+/// The header with the gateway's request id, in every dialect.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("toolwright-request-id");
 
-/// A fault as a reply, under our id of the request.
+/// Creates the reply for a fault, with the request id.
 pub fn reply(codec: &dyn ChatCodec, id: RequestId, mut fault: Fault) -> Reply {
     fault.request_id.get_or_insert_with(|| id.to_string());
     let mut reply = wire(codec.encode_fault(&fault));
@@ -19,7 +19,7 @@ pub fn reply(codec: &dyn ChatCodec, id: RequestId, mut fault: Fault) -> Reply {
     reply
 }
 
-/// A reply of a codec as one of HTTP.
+/// Converts a codec's reply to an HTTP reply.
 pub fn wire(wire: WireReply) -> Reply {
     let WireReply { status, headers, body } = wire;
     let mut reply = document(&body);
@@ -33,12 +33,12 @@ pub fn wire(wire: WireReply) -> Reply {
     reply
 }
 
-/// A JSON document as a reply.
+/// Creates a reply with a JSON document.
 pub fn document(body: &Json) -> Reply {
     text(body.compact())
 }
 
-/// The text of a JSON document as a reply.
+/// Creates a reply with the text of a JSON document.
 pub fn text(body: String) -> Reply {
     let mut reply = Reply::new(ReplyBody::full(Bytes::from(body)));
     let json = HeaderValue::from_static("application/json");
@@ -46,8 +46,8 @@ pub fn text(body: String) -> Reply {
     reply
 }
 
-/// Puts our id of a request on its reply: under our name, and where the dialect's own SDK looks for
-/// it if the vendor put none there.
+/// Adds the request id to a reply: in the gateway's header, and in the header that the dialect's
+/// SDK reads, unless the vendor set it.
 pub fn name(headers: &mut HeaderMap, dialect: Dialect, id: RequestId) {
     let Ok(value) = HeaderValue::try_from(id.to_string()) else { return };
     let own = match dialect {

@@ -1,4 +1,4 @@
-//! The end of an exchange: opaque reasoning is kept for the client's next request, and the recorder
+//! The end of an exchange: caches opaque reasoning for the client's next request; the recorder
 //! charges the client and emits the record.
 
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::telemetry::ExchangeRecorder;
 pub struct Finalizer {
     /// Records the exchange
     pub recorder: ExchangeRecorder,
-    /// What it has of the memory, besides the client's own bytes
+    /// The memory that it has reserved, besides the bytes of the request
     pub share: Share,
-    /// Stores the answer, if the client may refer to it later
+    /// Stores the response, if the client may refer to it later
     pub capture: Option<Capture>,
     client: Arc<Client>,
     reasoning_cache: Arc<ReasoningCache>,

@@ -1,10 +1,10 @@
-//! Which headers of a client go on to the vendor, and which of the vendor's come back.
+//! Selects the headers that are forwarded to the vendor and back to the client.
 //!
-//! By name, never all but a few: a header that nobody thought of stays here.
+//! Headers are selected by allowlists, so that unknown headers are not forwarded.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// Headers of a client that mean something to the vendor whose dialect it speaks.
+/// Headers of a client that are forwarded to a vendor of the same dialect.
 const ONWARD: [HeaderName; 11] = [
     header::ACCEPT,
     HeaderName::from_static("anthropic-beta"),
@@ -19,10 +19,10 @@ const ONWARD: [HeaderName; 11] = [
     HeaderName::from_static("x-goog-user-project"),
 ];
 
-/// Headers of a client that mean something to a codec.
+/// Headers of a client that codecs read.
 const MEANT: &[&str] = &["anthropic-beta", "anthropic-version"];
 
-/// Headers that belong to one connection, and those that are written anew.
+/// Hop-by-hop headers, and headers that are written anew.
 const BY_HOP: [HeaderName; 14] = [
     header::ALT_SVC,
     header::CONNECTION,
@@ -40,7 +40,7 @@ const BY_HOP: [HeaderName; 14] = [
     header::UPGRADE,
 ];
 
-/// What goes on to a vendor of the client's own dialect.
+/// Returns the headers for a vendor of the client's dialect.
 pub fn onward(client: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(4);
     for name in &ONWARD {
@@ -51,24 +51,24 @@ pub fn onward(client: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// What a codec reads beside the body.
+/// Returns the request headers that a codec reads.
 pub fn meant(client: &HeaderMap) -> Vec<(String, String)> {
     let said = MEANT.iter().filter_map(|name| Some((name, client.get(*name)?.to_str().ok()?)));
     said.map(|(name, value)| ((*name).to_owned(), value.to_owned())).collect()
 }
 
-/// What a codec reads of a vendor's reply.
+/// Returns the reply headers that a codec reads.
 pub fn told(reply: &HeaderMap) -> Vec<(String, String)> {
     let said = reply.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
     said.map(|(name, value)| (name.as_str().to_owned(), value.to_owned())).collect()
 }
 
-/// How headers begin that only we may set.
+/// The prefix of headers that only the gateway sets.
 const OURS: &str = "toolwright-";
 
-/// What comes back from a vendor of the client's own dialect.
+/// Returns the headers of a vendor's reply for a client of the same dialect.
 pub fn back(mut reply: HeaderMap) -> HeaderMap {
-    // A hop may name more headers that are only its own.
+    // `Connection` may name further hop-by-hop headers.
     let named: Vec<HeaderName> = reply.get_all(header::CONNECTION).iter().flat_map(names).collect();
     let forged = reply.keys().filter(|name| name.as_str().starts_with(OURS)).cloned();
     for name in forged.chain(named).collect::<Vec<_>>() {
@@ -80,7 +80,7 @@ pub fn back(mut reply: HeaderMap) -> HeaderMap {
     reply
 }
 
-/// The names in a list of headers.
+/// Returns the names in a list of headers.
 fn names(list: &HeaderValue) -> impl Iterator<Item = HeaderName> {
     let names = list.to_str().unwrap_or_default().split(',');
     names.filter_map(|name| HeaderName::try_from(name.trim()).ok())

@@ -1,10 +1,10 @@
-//! Which requests are attempts at the same one.
+//! Identifies attempts at the same request.
 //!
-//! | the request has | attempts at the same are |
+//! | request header | attempts at the same request |
 //! |---|---|
 //! | `Idempotency-Key` | all with this key; another body under it is an error |
 //! | `amz-sdk-invocation-id`, which AWS SDKs repeat | all with this id and body |
-//! | `x-stainless-retry-count`, as the SDKs of OpenAI and Anthropic count | those that count from 1, of the latest with this body |
+//! | `x-stainless-retry-count`, of the SDKs of OpenAI and Anthropic | a count of 1 or more continues the latest request with this body |
 //! | none of them | none |
 
 use std::time::Duration;
@@ -16,36 +16,36 @@ use toolwright_core::{Fault, FaultClass, Json};
 use super::inbound::InboundRequest;
 use crate::tools;
 
-/// How long a run is saved for clients that name it by a key of theirs.
+/// How long a run is saved for requests with an idempotency key.
 const KEYED: Duration = Duration::from_hours(24);
 
-/// How long a run is saved for an SDK that retries by itself.
+/// How long a run is saved for SDKs that retry by themselves.
 const UNKEYED: Duration = Duration::from_mins(10);
 
-/// What attempts at the same request have in common.
+/// The identity that attempts at the same request share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The name that all attempts share
+    /// The name of the saved run
     pub name: String,
-    /// The hash of what is asked
+    /// The hash of the request
     pub digest: String,
-    /// Whether an earlier attempt may have been made
+    /// Which attempt this is
     pub attempt: Attempt,
-    /// How long another attempt may take to come
+    /// How long to wait for another attempt
     pub window: Duration,
 }
 
-/// Which attempt a request is.
+/// The number of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// The first, also if an equal request was made before
+    /// The first, even if an equal request was sent before
     First,
-    /// Any
+    /// Unknown
     Any,
 }
 
 impl Identity {
-    /// Of a request, if another may be an attempt at the same.
+    /// Returns the identity of a request, if it may be retried.
     pub fn of(inbound: &InboundRequest) -> Result<Option<Identity>, Fault> {
         let Some((mark, attempt)) = mark(&inbound.headers) else { return Ok(None) };
         let digest = digest(inbound)?;
@@ -58,7 +58,7 @@ impl Identity {
     }
 }
 
-/// What a client marks its attempts with.
+/// The header by which a client marks attempts.
 enum Mark<'h> {
     Key(&'h str),
     Invocation(&'h str),
@@ -77,8 +77,7 @@ fn mark(headers: &HeaderMap) -> Option<(Mark<'_>, Attempt)> {
     Some((Mark::Body, if count == 0 { Attempt::First } else { Attempt::Any }))
 }
 
-/// The hash of where a request is posted to, the tools that it names, and its body, however that is
-/// spelled.
+/// Hashes the endpoint, the selected tools, and the canonical form of the body.
 fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
     let body = Json::parse_bytes(&inbound.received).ok();
     let body = body.as_ref().and_then(Json::as_object).map(canonical).ok_or_else(|| {
@@ -88,7 +87,7 @@ fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
     Ok(hash(&[&inbound.endpoint.address(), tools.unwrap_or_default(), &body]))
 }
 
-/// The hash of some texts, each with its length, so that none runs into the next.
+/// Hashes texts, each prefixed with its length.
 fn hash(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {

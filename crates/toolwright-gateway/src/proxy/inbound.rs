@@ -82,7 +82,7 @@ impl InboundRequest {
         let [named, old_name, streamed, input, previous, store, background, conversation, prompt] =
             members;
         let generates = endpoint.purpose == Purpose::Generate;
-        // Old clients of Ollama write `name` where they ask for a model's description.
+        // Old clients of Ollama use `name` to request the description of a model.
         let named = if generates { named } else { named.or(old_name) };
         let (model, stream) = match &endpoint.target {
             Some(said) => (said.model.clone(), said.stream),
@@ -141,7 +141,7 @@ impl InboundRequest {
         let body = body.map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
         let (path, body) = match self.endpoint.purpose {
             Purpose::Generate => (self.endpoint.address(), body),
-            // The codecs know only the path that generates.
+            // The codecs know only the generating path.
             _ => (String::new(), unwrapped(body)),
         };
         let wire = WireRequest { path, headers: headers::meant(&self.headers), body };

@@ -1,25 +1,25 @@
-//! What models there are, in the form in which each vendor lists them.
+//! Lists of models, in the form of each vendor.
 //!
-//! Several vendors list theirs under `/v1/models`: who asks is told by the headers of his SDK, or by
-//! the dialect's id before the path.
+//! Several vendors use `/v1/models`: the dialect is chosen by headers of the SDK, or by the prefix
+//! of the path.
 
 use http::HeaderMap;
 use toolwright_core::json::Object;
 use toolwright_core::profile::Family;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
 
-/// A list that is asked for, or one entry of it.
+/// A request for a list of models, or for one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// In whose form
+    /// The dialect of the reply
     pub dialect: Dialect,
-    /// The one model that is asked for
+    /// The requested model, if it is one entry
     pub model: Option<String>,
-    /// What it tells of
+    /// The subject
     pub about: About,
 }
 
-/// What a listing tells of.
+/// The subject of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The models
@@ -28,15 +28,15 @@ pub enum About {
     Version,
 }
 
-/// The version of Ollama whose API the gateway answers. Clients compare it with what they need.
+/// The version of Ollama whose API the gateway provides. Clients compare it with their minimum.
 const OLLAMA_VERSION: &str = "0.12.0";
 
-/// Models have no date of their own here; SDKs want one.
+/// The creation time of models, which is unknown but required by SDKs.
 const CREATED: u64 = 1_704_067_200;
 const CREATED_AT: &str = "2024-01-01T00:00:00Z";
 
 impl Listing {
-    /// What a path asks for; `None` if no vendor lists models there.
+    /// Finds the listing of a path; `None` if no vendor lists models there.
     pub fn find(path: &str, headers: &HeaderMap) -> Option<Listing> {
         let rest = path.strip_prefix('/')?;
         let prefixed = rest.split_once('/').and_then(|(id, rest)| Some((id.parse().ok()?, rest)));
@@ -69,7 +69,7 @@ impl Listing {
         Some(Listing { dialect, model, about: About::Models })
     }
 
-    /// The document, of names that the client may use.
+    /// Returns the document, for the names that the client may use.
     pub fn document(&self, names: &[String]) -> Result<Json, Fault> {
         if self.about == About::Version {
             return Ok(Json::Object(object! {"version": OLLAMA_VERSION}));
@@ -84,7 +84,7 @@ impl Listing {
     }
 }
 
-/// Who asks for `/v1/models`, by what only his SDK sends.
+/// Returns the dialect of `/v1/models`, by headers that only one SDK sends.
 fn by_headers(headers: &HeaderMap) -> Dialect {
     if headers.contains_key("anthropic-version") {
         Dialect::Anthropic
@@ -144,7 +144,7 @@ fn entry(dialect: Dialect, name: &str) -> Json {
     Json::Object(object)
 }
 
-/// Ollama's `details` of a model.
+/// Returns Ollama's `details` of a model.
 fn details(family: &str) -> Object {
     object! {
         "parent_model": "",
@@ -156,18 +156,18 @@ fn details(family: &str) -> Object {
     }
 }
 
-/// What is known of a model at an upstream.
+/// The description of a model at an upstream.
 pub struct Description<'d> {
     /// The upstream's id
     pub upstream: &'d str,
     /// The model's name there
     pub model: &'d str,
-    /// Whether it takes images
+    /// Whether it accepts images
     pub vision: bool,
 }
 
 impl Description<'_> {
-    /// The document, in the form of Ollama's `/api/show`.
+    /// Returns the document in the form of Ollama's `/api/show`.
     pub fn document(&self) -> Json {
         let mut info = object! {"general.architecture": self.upstream};
         if let Some(window) = Family::find(self.model).and_then(|family| family.context_window) {

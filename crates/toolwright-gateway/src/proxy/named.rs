@@ -1,15 +1,16 @@
-//! Where a body may name models besides the one that is checked against the client's key. A vendor
-//! may read keys in any case, or the first of those that stand twice; some take lists of models.
+//! Refuses bodies that name further models, besides the one that is checked against the client's
+//! permissions. A vendor may ignore the case of keys, or use the first of repeated keys; some
+//! accept lists of models.
 
 use toolwright_core::json::each_member;
 use toolwright_core::{Fault, FaultClass};
 
 use super::endpoint::{Endpoint, Purpose};
 
-/// Members in which vendors take models to fall back to: those of `OpenRouter` and `LiteLLM`.
+/// Members with fallback models: those of `OpenRouter` and `LiteLLM`.
 const LISTS: [&str; 2] = ["models", "fallbacks"];
 
-/// Refuses a body that names more models than the one that was read from it or from the path.
+/// Refuses a body that names more models than the one in the body or the path.
 pub fn check(body: &[u8], endpoint: &Endpoint, model: &str) -> Result<(), Fault> {
     let mut names = 0;
     let mut refused = None;
@@ -28,7 +29,7 @@ pub fn check(body: &[u8], endpoint: &Endpoint, model: &str) -> Result<(), Fault>
             refused.get_or_insert_with(|| key.to_owned());
         }
     });
-    // What is no JSON was refused before.
+    // Invalid JSON was refused before.
     match refused.filter(|_| read.is_ok()) {
         None => Ok(()),
         Some(key) => {
@@ -41,7 +42,7 @@ pub fn check(body: &[u8], endpoint: &Endpoint, model: &str) -> Result<(), Fault>
     }
 }
 
-/// A key as readers that ignore case compare it.
+/// Folds the case of a key.
 fn folded(key: &str) -> impl Iterator<Item = char> {
     key.chars().flat_map(char::to_uppercase)
 }

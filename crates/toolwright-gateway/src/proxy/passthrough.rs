@@ -113,7 +113,7 @@ impl Observer {
     fn end(self, ids: Option<&PassedAnswer>) -> Option<ResponseSummary> {
         match self {
             Observer::Stream(_, mut reader, mut events, mut watch) => {
-                // A stream that cannot be read to its end was seen as far as it could be.
+                // An unreadable stream was observed up to the error.
                 let _ = reader.finish(&mut events);
                 for event in &events {
                     watch.update(event);

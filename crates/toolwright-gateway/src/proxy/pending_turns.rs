@@ -61,7 +61,7 @@ impl PendingTurns {
         let client: Arc<str> = client.into();
         let said = std::mem::take(&mut request.messages);
         let of_model = |message: &Message| message.role == Role::Assistant;
-        // A client may say one turn in several messages.
+        // A client may split one turn into several messages.
         for turn in said.chunk_by(|one, next| of_model(one) && of_model(next)) {
             let ids: Vec<&str> =
                 turn.iter().flat_map(Message::calls).filter_map(|own| own.id.as_deref()).collect();

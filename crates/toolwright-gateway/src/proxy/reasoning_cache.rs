@@ -1,10 +1,11 @@
 //! Caches reasoning and signatures that the client's dialect cannot carry, for the client's next request.
 //!
-//! The way back of an exchange leaves here what its report says is to be kept; the way in of the
-//! client's next request looks for it by its calls. Each client has its own. What nobody asked for
-//! in a while is forgotten, and under pressure the client that holds the most loses its oldest.
+//! After a reply, the cache stores the reasoning in its report; before the client's next request is
+//! sent, the reasoning is looked up by the calls in it. Each client has separate entries. Unused
+//! entries expire, and if memory is short, the client with the most entries loses its oldest.
 //!
-//! With a store it survives a restart: it is written there as it is remembered, and read at the start.
+//! With a store the cache survives a restart: entries are written as they are added, and loaded at
+//! startup.
 
 mod client;
 
@@ -23,14 +24,14 @@ use toolwright_core::{Call, Json, Request};
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";
 
-/// How much is remembered, and for how long.
+/// Limits of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most answers
+    /// Maximum number of replies
     pub answers: usize,
-    /// The most bytes
+    /// Maximum number of bytes
     pub bytes: usize,
-    /// How long an answer is remembered that nobody asks for
+    /// How long an unused reply is cached
     pub age: Duration,
 }
 
@@ -40,14 +41,14 @@ impl Default for Bounds {
     }
 }
 
-/// What is remembered for all clients.
+/// The cached reasoning of all clients.
 #[derive(Debug)]
 pub struct ReasoningCache {
     bounds: Bounds,
-    /// How many answers there are, to know at once that there is none
+    /// Number of replies, to skip the lock if there is none
     answers: AtomicUsize,
     store: Mutex<Store>,
-    /// Where it survives a restart
+    /// The store that survives a restart
     disk: Option<Arc<ExpiringStore>>,
 }
 
@@ -56,23 +57,23 @@ struct Store {
     clients: HashMap<Arc<str>, Client>,
     answers: usize,
     bytes: usize,
-    /// When all clients were last looked through
+    /// When all clients were last swept
     swept: Option<Instant>,
 }
 
 impl ReasoningCache {
-    /// With nothing in it.
+    /// Creates an empty cache.
     pub fn new(bounds: Bounds) -> ReasoningCache {
         ReasoningCache { bounds, answers: AtomicUsize::new(0), store: Mutex::default(), disk: None }
     }
 
-    /// With a store in which it survives a restart.
+    /// Sets a store that survives a restart.
     #[must_use]
     pub fn with_store(self, disk: Arc<ExpiringStore>) -> ReasoningCache {
         ReasoningCache { disk: Some(disk), ..self }
     }
 
-    /// Reads what an earlier process has stored. What this version cannot read is left out.
+    /// Loads the entries of an earlier process. Unreadable entries are skipped.
     pub async fn load(&self, now: Instant) -> Result<(), StoreError> {
         let Some(disk) = &self.disk else { return Ok(()) };
         for (client, value) in disk.recent(KIND, self.bounds.bytes).await? {
@@ -84,28 +85,27 @@ impl ReasoningCache {
         Ok(())
     }
 
-    /// How many answers there are.
+    /// Returns the number of replies.
     pub fn len(&self) -> usize {
         self.answers.load(Ordering::Relaxed)
     }
 
-    /// Whether there is none.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes they take, about.
+    /// Returns the approximate size in bytes.
     pub fn bytes(&self) -> usize {
         self.store().bytes
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
-        // A thread that panicked here left nothing half done that matters: some answer is forgotten.
+        // After a panic the state is still consistent; at worst a reply is missing.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers what is kept of an answer to a client, unless that alone would displace the most
-    /// of what others left.
+    /// Caches the reasoning of a reply to a client, unless it alone would evict most other entries.
     pub fn remember(&self, client: &str, kept: Arc<CachedReasoning>, now: Instant) {
         if client::size(&kept) > self.bounds.bytes / 8 {
             return;
@@ -128,8 +128,8 @@ impl ReasoningCache {
         self.answers.store(store.answers, Ordering::Relaxed);
     }
 
-    /// Writes it to the store, or renews its lifetime there. Each client has an eighth of what all
-    /// have in memory.
+    /// Writes an entry to the store, or renews it there. Each client may have an eighth of the size
+    /// in memory.
     fn persist(&self, client: &str, kept: &CachedReasoning) {
         let Some(disk) = &self.disk else { return };
         let value = kept.to_json().compact().into_bytes();
@@ -144,13 +144,13 @@ impl ReasoningCache {
         });
     }
 
-    /// What is kept for a call of a client, which has an id or what stands for one.
+    /// Finds the reasoning for a call of a client, by its id or a substitute for it.
     pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<CachedReasoning>> {
         let id = call.id.as_deref()?;
         if self.is_empty() || !self.store().clients.get(client)?.has_id(id) {
             return None;
         }
-        // Its arguments are read without holding up others.
+        // The arguments are parsed outside of the lock.
         let (key, named) = (CallKey::of(call)?, CallKey::without_arguments(call));
         let found = self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now);
         let (kept, is_due) = found?;
@@ -160,8 +160,8 @@ impl ReasoningCache {
         Some(kept)
     }
 
-    /// Puts back into a client's request what is kept of its answers, as far as the request's target
-    /// made it.
+    /// Reinjects cached reasoning into a client's request, if it came from the target of the
+    /// request.
     pub fn recall(
         &self,
         client: &str,
@@ -195,7 +195,7 @@ impl Store {
         self.change(name, |client| client.add(kept, expiry, stored));
     }
 
-    /// Changes what a client has, and the counts with it; a client without anything is let go.
+    /// Changes the entries of a client, and updates the totals; removes a client without entries.
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Client)) {
         let Some(client) = self.clients.get_mut(name) else { return };
         self.answers -= client.len();
@@ -208,7 +208,7 @@ impl Store {
         }
     }
 
-    /// Forgets what is too old, now and then.
+    /// Removes expired entries from time to time.
     fn sweep(&mut self, bounds: &Bounds, now: Instant) {
         let swept = *self.swept.get_or_insert(now);
         if now.saturating_duration_since(swept) < bounds.age / 8 {
@@ -221,7 +221,7 @@ impl Store {
         }
     }
 
-    /// Forgets as much as there is too much.
+    /// Evicts entries until the limits are met.
     fn shrink(&mut self, bounds: &Bounds) {
         while self.answers > bounds.answers || self.bytes > bounds.bytes {
             let largest = self.clients.iter().max_by_key(|(_, client)| client.bytes());

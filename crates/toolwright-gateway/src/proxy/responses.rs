@@ -1,15 +1,15 @@
-//! The state of the Responses API: answers that clients refer to by id.
+//! Stored responses of the Responses API, to which clients refer by id.
 //!
-//! A response that the gateway wrote is stored with the input that it answers, so that
-//! `previous_response_id` and `item_reference` work with every upstream. Of a response that passed
-//! through unchanged, and of which the vendor says that it has stored it, only its ids and its upstream
-//! are stored: requests that refer to it go there.
+//! A response that the gateway encoded is stored with the input of its request, so that
+//! `previous_response_id` and `item_reference` work with every upstream. For a response that passed
+//! through unchanged and that the vendor has stored, only its ids and its upstream are stored:
+//! requests that refer to it are sent there.
 //!
 //! | file | content |
 //! |---|---|
 //! | [`state`] | the members of a request that refer to stored state, and which upstreams can resolve them |
-//! | [`resolve`] | references replaced by the items they stand for |
-//! | [`capture`] | a finished answer on its way into the store |
+//! | [`resolve`] | replaces references by the items that they refer to |
+//! | [`capture`] | stores finished responses |
 //! | [`lookup`] | `GET` and `DELETE /v1/responses/{id}`, and its input items |
 //! | [`record`] | the stored form |
 //! | [`fault`] | OpenAI's errors |
@@ -37,38 +37,38 @@ use record::{Content, Record, Stored};
 /// The kind of the entries.
 const KIND: &str = "response";
 
-/// Responses of all clients, each client's apart.
+/// The stored responses of all clients, separate for each client.
 #[derive(Debug)]
 pub struct ResponseStore {
     store: Arc<ExpiringStore>,
     settings: RwLock<Responses>,
 }
 
-/// A response and those before it.
+/// A response and its predecessors.
 pub struct Chain {
-    /// Their content, the oldest first
+    /// Their content, oldest first
     pub contents: Vec<Content>,
-    /// Where the chain ends, if not with its first response
+    /// How the chain ends
     pub end: End,
 }
 
-/// Where a chain of responses ends.
+/// How a chain of responses ends.
 pub enum End {
-    /// With the first response of a conversation
+    /// At the first response of a conversation
     Start,
-    /// With a response, by its id, that an upstream has
+    /// At a response that an upstream has stored: the upstream and the id
     Upstream(String, String),
-    /// With a response that is not stored
+    /// At a response that is not stored
     Missing,
 }
 
 impl ResponseStore {
-    /// Responses in a store.
+    /// Creates the responses in a store.
     pub fn new(store: Arc<ExpiringStore>, settings: Responses) -> ResponseStore {
         ResponseStore { store, settings: RwLock::new(settings) }
     }
 
-    /// Applies other settings from now on. What is stored keeps the lifetime that it began with.
+    /// Changes the settings. Stored responses keep their lifetime.
     pub fn configure(&self, settings: Responses) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
@@ -77,7 +77,7 @@ impl ResponseStore {
         *self.settings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until everything is written.
+    /// Waits until all responses are written.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.store.flush().await
     }
@@ -98,12 +98,12 @@ impl ResponseStore {
         });
     }
 
-    /// A response of a client by its id.
+    /// Finds a response of a client by its id.
     async fn response(&self, client: &Client, id: &str) -> Result<Option<Record>, Fault> {
         Ok(self.find(client, id).await?.filter(|record| record.id == id))
     }
 
-    /// A response of a client by its id or by the id of one of its output items.
+    /// Finds a response of a client by its id or by the id of one of its output items.
     async fn find(&self, client: &Client, id: &str) -> Result<Option<Record>, Fault> {
         let value = self.store.get(&scope(client), id).await.map_err(|error| unreadable(&error))?;
         let Some(value) = value else { return Ok(None) };
@@ -119,8 +119,7 @@ impl ResponseStore {
         self.store.remove(&scope(client), id).await.map_err(|error| unreadable(&error))
     }
 
-    /// A response and those before it, as far as they are stored here. A share makes room for what
-    /// is made of them.
+    /// Returns a response and its stored predecessors. The share reserves memory for them.
     async fn chain(&self, client: &Client, id: &str, share: &mut Share) -> Result<Chain, Fault> {
         let (mut contents, mut size) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -128,7 +127,7 @@ impl ResponseStore {
         let mut end = End::Start;
         while let Some(id) = next {
             next = None;
-            // A vendor may give an id twice: then a chain could lead back to itself.
+            // A vendor may repeat an id, which could make the chain cyclic.
             if !seen.insert(id.clone()) {
                 end = End::Missing;
                 break;

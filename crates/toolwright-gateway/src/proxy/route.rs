@@ -1,4 +1,4 @@
-//! A model's name to whom it is asked of, in order.
+//! Resolves the name of a model to candidates, in order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use toolwright_core::profile::Overrides;
 use toolwright_core::suggest;
 use toolwright_core::{Fault, FaultClass};
 
-/// Somebody who may answer, and the model's name there.
+/// An upstream that may answer, and its name of the model.
 #[derive(Clone)]
 pub struct Candidate {
-    /// Where
+    /// The upstream
     pub place: Place,
     /// The name of the model there
     pub model: String,
-    /// Overrides that the configuration has for the upstream and for the aliases that led to it
+    /// Overrides of the upstream, and of the aliases that resolved to it
     pub overrides: Overrides,
 }
 
-/// Where a model is.
+/// The location of a model.
 #[derive(Clone)]
 pub enum Place {
-    /// Here: the rules that need no network
+    /// The built-in offline rules
     Offline,
-    /// At a vendor
+    /// A vendor
     Remote(Remote),
 }
 
 impl Candidate {
-    /// Its whole name, `upstream/model`.
+    /// Returns the full name, `upstream/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.upstream(), self.model)
     }
 
-    /// The upstream's id.
+    /// Returns the id of the upstream.
     pub fn upstream(&self) -> &str {
         match &self.place {
             Place::Offline => OFFLINE,
@@ -43,13 +43,13 @@ impl Candidate {
     }
 }
 
-/// The id of the upstream that is always there.
+/// The id of the built-in upstream.
 pub const OFFLINE: &str = "offline";
 
-/// What the rules are called there.
+/// The model of the built-in upstream.
 const RULES: &str = "rules";
 
-/// What an alias stands for.
+/// The targets of an alias.
 #[derive(Clone)]
 pub struct AliasRoute {
     /// Models, tried in order
@@ -58,7 +58,7 @@ pub struct AliasRoute {
     pub max_tokens: Option<u64>,
 }
 
-/// All upstreams, and other names for models.
+/// All upstreams and aliases.
 #[derive(Default)]
 pub struct Routes {
     remotes: BTreeMap<Arc<str>, Remote>,
@@ -67,12 +67,11 @@ pub struct Routes {
     listed: Vec<String>,
 }
 
-/// How many aliases may lead from one to the next. The configuration has no cycles; this bounds
-/// what a mistake there could cost.
+/// Maximum length of a chain of aliases. The configuration has no cycles; this is a safeguard.
 const MAX_ALIAS_DEPTH: usize = 16;
 
 impl Routes {
-    /// Upstreams by their ids, and aliases with what they stand for.
+    /// Creates routes from upstreams and aliases.
     pub fn new(
         remotes: impl IntoIterator<Item = Remote>,
         aliases: impl IntoIterator<Item = (String, AliasRoute)>,
@@ -92,14 +91,14 @@ impl Routes {
         self
     }
 
-    /// With models, as `upstream/model`, that are listed to whoever asks what there is.
+    /// Sets models, as `upstream/model`, that are listed to clients.
     #[must_use]
     pub fn with_listed(mut self, models: impl IntoIterator<Item = String>) -> Routes {
         self.listed = models.into_iter().collect();
         self
     }
 
-    /// The upstream that is here already and set up as another is, or else the other.
+    /// Returns the existing upstream with the same setup, or else the given one.
     pub fn same(&self, other: Remote) -> Remote {
         match self.remotes.get(other.id()) {
             Some(own) if own.has_same_setup(&other) => own.clone(),
@@ -107,7 +106,7 @@ impl Routes {
         }
     }
 
-    /// Who is asked for a model, in order. Never empty.
+    /// Returns the candidates for a model, in order. Never empty.
     pub fn find(&self, name: &str) -> Result<Vec<Candidate>, Fault> {
         let mut found = Vec::new();
         self.follow(name, MAX_ALIAS_DEPTH, None, &mut found)?;
@@ -133,7 +132,7 @@ impl Routes {
         Ok(())
     }
 
-    /// An upstream by its id.
+    /// Returns an upstream by its id.
     pub fn remote(&self, id: &str) -> Option<Remote> {
         self.remotes.get(id).cloned()
     }
@@ -153,7 +152,7 @@ impl Routes {
         &self.listed
     }
 
-    /// The names by which models can be asked for, as far as they are known.
+    /// Returns the known names of models.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.aliases.keys().chain(&self.listed).cloned().collect();
         names.push(format!("{OFFLINE}/{RULES}"));
@@ -177,7 +176,7 @@ impl Routes {
                 return Ok(self.at(remote, model));
             }
         }
-        // A bare id may hold a slash of its own.
+        // A bare id may contain a slash.
         let remote = providers::for_model(name).and_then(|provider| self.remotes.get(provider.id));
         remote.map(|remote| self.at(remote, name)).ok_or_else(|| self.unknown(name))
     }
@@ -215,7 +214,7 @@ impl Routes {
     }
 }
 
-/// A name for a message: not too long, on one line.
+/// Shortens a name for a message, on one line.
 fn printable(name: &str) -> String {
     name.chars().filter(|own| !own.is_control()).take(100).collect()
 }

@@ -66,7 +66,7 @@ impl RunView {
                 }
             }
             Event::Ping if self.begun => out.push(Event::Ping),
-            // The last turn's stop is known when the run is done, and a fault when it has failed.
+            // The stop reason is known when the run is done, and a fault when it has failed.
             Event::Stop(_) | Event::Usage(_) | Event::End | Event::Fault(_) | Event::Ping => {}
         }
     }

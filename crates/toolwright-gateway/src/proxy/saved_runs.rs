@@ -1,9 +1,9 @@
-//! Runs that are saved as they go, so that a retry resumes or answers from what was saved, and never
-//! asks the model anew for calls that were made.
+//! Saves runs as they progress, so that a retry resumes or replays them, and does not ask the model
+//! again for calls that were made.
 //!
 //! A request that may be retried claims its [`Identity`]. Another attempt waits until the claim is
-//! given up, and finds the run as far as it went. What a run does is also in a journal, which knows
-//! after a kill which calls were begun and not finished.
+//! released, and finds the saved run. A journal records which calls were started and not finished
+//! when the process was killed.
 
 mod record;
 
@@ -29,22 +29,22 @@ use crate::http::Share;
 /// The kind of the entries in the store.
 const KIND: &str = "run";
 
-/// The most bytes that are saved of one client's runs.
+/// Maximum size of the saved runs of one client, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The most runs that are saved of one client.
+/// Maximum number of saved runs of one client.
 const MAX_RUNS: usize = 10_000;
 
 /// How long finished effects stay in the journal: longer than a run is saved.
 const JOURNAL_AGE: Duration = Duration::from_hours(7 * 24);
 
-/// How often finished effects are removed from the journal.
+/// Interval at which finished effects are removed from the journal.
 const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 
-/// The most unfinished effects that are logged at the start.
+/// Maximum number of unfinished effects that are logged at startup.
 const MAX_REPORTED: usize = 20;
 
-/// Saved runs of all clients, each client's apart.
+/// The saved runs of all clients, separate for each client.
 pub struct SavedRuns {
     store: Arc<ExpiringStore>,
     journal: SharedJournal,
@@ -58,17 +58,17 @@ type Lock = tokio::sync::Mutex<()>;
 
 type Locks = HashMap<(Arc<str>, String), Arc<Lock>>;
 
-/// The right to run what a request asks for, until it is dropped.
+/// The exclusive right to run a request. Released on drop.
 pub struct Claim {
-    /// The run as an earlier attempt left it
+    /// The run of an earlier attempt
     pub found: Option<Record>,
     _share: Share,
-    // Released before the queue is left, which counts who is in it.
+    // Released before the queue, which counts the attempts in it.
     _guard: OwnedMutexGuard<()>,
     queue: Queue,
 }
 
-/// A place among the attempts at one request.
+/// A position among the attempts at one request.
 struct Queue {
     runs: Arc<SavedRuns>,
     scope: Scope,
@@ -84,7 +84,7 @@ impl SavedRuns {
         SavedRuns { store, journal, file: Some(file), locks: Mutex::default() }
     }
 
-    /// The record of effects.
+    /// Returns the journal of effects.
     pub fn journal(&self) -> SharedJournal {
         self.journal.clone()
     }
@@ -110,7 +110,7 @@ impl SavedRuns {
         Ok(())
     }
 
-    /// Removes finished effects from the journal, again and again.
+    /// Removes finished effects from the journal periodically.
     pub async fn prune(self: Arc<SavedRuns>) {
         let Some(file) = &self.file else { return };
         loop {
@@ -121,8 +121,8 @@ impl SavedRuns {
         }
     }
 
-    /// Claims what a request asks for, if it may be retried. Waits while another attempt has it. A
-    /// share makes room for what was saved.
+    /// Claims a request, if it may be retried. Waits while another attempt has the claim. The share
+    /// reserves memory for the saved run.
     pub async fn claim(
         self: &Arc<SavedRuns>,
         inbound: &InboundRequest,
@@ -136,7 +136,7 @@ impl SavedRuns {
         Ok(Some(Claim { found, _share: share, _guard: guard, queue }))
     }
 
-    /// Takes a place among the attempts at one request. A first attempt waits for no other.
+    /// Joins the attempts at one request. A first attempt does not wait.
     fn enqueue(self: &Arc<SavedRuns>, scope: Scope, identity: Identity) -> Queue {
         let key = (Arc::clone(&scope.owner), identity.name.clone());
         let mut locks = self.locks();
@@ -156,7 +156,7 @@ impl SavedRuns {
     }
 }
 
-/// In memory, for as long as the process lives.
+/// Creates saved runs in memory.
 impl Default for SavedRuns {
     fn default() -> SavedRuns {
         SavedRuns {
@@ -169,7 +169,7 @@ impl Default for SavedRuns {
 }
 
 impl Queue {
-    /// The run as an earlier attempt left it. A first attempt forgets an earlier request.
+    /// Returns the run of an earlier attempt. A first attempt removes it.
     async fn find(&self, share: &mut Share) -> Result<Option<Record>, Fault> {
         let (store, name) = (&self.runs.store, &self.identity.name);
         if self.identity.attempt == Attempt::First {
@@ -189,7 +189,7 @@ impl Drop for Queue {
         let key = (Arc::clone(&self.scope.owner), self.identity.name.clone());
         let mut locks = self.runs.locks();
         let is_own = locks.get(&key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
-        // One reference is in the table and one here; any other attempt has more.
+        // The table and this value have one reference each; any further one is another attempt.
         if is_own && Arc::strong_count(&self.lock) <= 2 {
             locks.remove(&key);
         }
@@ -197,12 +197,12 @@ impl Drop for Queue {
 }
 
 impl Claim {
-    /// The hash of what is asked.
+    /// Returns the hash of the request.
     pub fn digest(&self) -> &str {
         &self.queue.identity.digest
     }
 
-    /// Saves the run as far as it went, and returns when a kill no longer loses it.
+    /// Saves the run so far, and returns when it survives a kill of the process.
     pub async fn save(&self, record: Record) -> Result<(), Fault> {
         let Queue { runs, scope, identity, .. } = &self.queue;
         let limits = Limits { lifetime: identity.window, bytes: MAX_BYTES, entries: MAX_RUNS };

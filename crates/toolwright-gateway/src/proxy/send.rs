@@ -111,7 +111,7 @@ pub async fn send(
     }
 }
 
-/// An attempt under way, recorded when it is dropped.
+/// An attempt in progress, recorded when it is dropped.
 struct Attempting<'a, N: FnMut(Attempt)> {
     upstream: &'a str,
     context: AttemptContext,
@@ -151,7 +151,7 @@ async fn once(
 /// Decodes the error reply of an upstream. Its key is redacted.
 pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure> {
     let Incoming { status, headers, body } = incoming;
-    // The status says enough where the body cannot be had, or is no API's.
+    // The status is enough if the body cannot be read or is not that of an API.
     let mut body = body.collect(MAX_ERROR_BODY).await.unwrap_or_default();
     if let Cow::Owned(redacted) = remote.redact_key(str::from_utf8(&body).unwrap_or_default()) {
         body = Bytes::from(redacted);

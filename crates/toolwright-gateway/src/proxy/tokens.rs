@@ -41,11 +41,11 @@ const OUTPUT_LIMITS: [(&str, &str); 6] = [
     ("options", "num_predict"),
 ];
 
-/// Tokens that a request may use, before it is sent: what its bytes come to, and the limit that it
-/// sets on each of the answers that it asks for.
+/// Estimates the tokens of a request before it is sent: its bytes, and its limit on output tokens
+/// times the number of replies that it asks for.
 pub fn expected(body: &[u8]) -> u64 {
     let (mut output, mut answers) = (None, 1);
-    // What is no JSON object was refused before.
+    // A body that is not a JSON object was refused before.
     let _read = each_member(body, |own, value| {
         if own == "n" {
             answers = count(&value).unwrap_or(1).max(1);
@@ -66,7 +66,7 @@ pub fn expected(body: &[u8]) -> u64 {
     (body.len() as u64 / BYTES_PER_TOKEN).saturating_add(output.saturating_mul(answers))
 }
 
-/// A count as it is written; one that is too large is the largest there is.
+/// Parses a count; one that is too large becomes the maximum.
 fn count(member: &Member<'_>) -> Option<u64> {
     let is_number = member.text().starts_with(|own: char| own.is_ascii_digit());
     is_number.then(|| member.text().parse().unwrap_or(u64::MAX))

@@ -91,7 +91,7 @@ impl Job {
         }
         let view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
-        // Its model is the alias that the client said; each candidate has its own name.
+        // The model is the client's alias; each candidate has its own name.
         request.model = None;
         let toolbox = self.toolbox.with_journal(self.journal);
         let cancel = CancellationToken::new();
@@ -200,7 +200,7 @@ impl ToolRun {
         }
         let task = tokio::spawn(async move {
             let done = self.calls_done().await;
-            // What is not saved of them is in the journal.
+            // Outcomes that are not saved are in the journal.
             let _logged = self.save().await;
             done.map(|()| self)
         });
@@ -220,14 +220,14 @@ impl ToolRun {
             if let Some(event) = self.run.next().await.map_err(failed)? {
                 self.note(&event);
                 if matches!(event, RunEvent::Finished(_)) {
-                    // Not saved, the last answer would be asked for again.
+                    // If this fails, the last response is requested again on a retry.
                     let _logged = self.save().await;
                 }
                 return Ok(event);
             }
             let waiting: Vec<String> = self.run.waiting().map(|own| own.id.clone()).collect();
             if waiting.is_empty() {
-                // The run was done before it was resumed.
+                // The run was finished before it was resumed.
                 let finished = self.run.finish().await.map_err(failed)?;
                 return Ok(RunEvent::Finished(Box::new(finished)));
             }

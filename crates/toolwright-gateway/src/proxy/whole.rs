@@ -1,4 +1,4 @@
-//! A whole answer of a vendor, translated.
+//! Translates a complete reply of an upstream.
 
 use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
@@ -10,17 +10,17 @@ use toolwright_core::{Fault, FaultClass, Response};
 
 use super::prepare::{Translation, refused};
 
-/// An answer in the client's words, and what is to be noted of it.
+/// A translated reply, with its summary and report.
 pub struct Whole {
     /// The reply
     pub reply: WireReply,
-    /// What was seen of it, before it was fitted to the client
+    /// The summary of the response before translation
     pub watch: ResponseSummary,
-    /// What it lost
+    /// The losses of the response
     pub report: Report,
 }
 
-/// Reads an answer in a vendor's words. Some report a failure under the status of a success.
+/// Decodes a reply. Some vendors report a failure with a success status.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     let upstream = remote.id();
     let failed = wire.body.get("error").is_some_and(|error| !error.is_null());
@@ -39,14 +39,14 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
     })
 }
 
-/// Says an answer in the client's words.
+/// Encodes a response in the client's dialect.
 pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fault> {
     let watch = ResponseSummary::from_response(&response);
     let Translated { value, report } = translation.back().answer(response).map_err(refused)?;
     Ok(Whole { reply: value, watch, report })
 }
 
-/// The upstream is at fault and not we.
+/// Creates the fault of an invalid upstream reply.
 pub(super) fn no_answer(message: String) -> Fault {
     let mut fault = Fault::new(FaultClass::Internal, message);
     fault.status = Some(StatusCode::BAD_GATEWAY.as_u16());
@@ -54,15 +54,15 @@ pub(super) fn no_answer(message: String) -> Fault {
     fault
 }
 
-/// Whether a reply comes in the framing in which its dialect streams.
+/// Whether a reply has the framing of its dialect's streams.
 pub fn is_stream(codec: &dyn ChatCodec, headers: &HeaderMap) -> bool {
-    // Servers of little ambition call a stream plain text, or nothing at all.
+    // Some servers send a stream as plain text or without a content type.
     const LAX: [&str; 3] = ["", "text/plain", "application/octet-stream"];
     let kind = content_type(headers);
     kind.eq_ignore_ascii_case(codec.framing().content_type()) || LAX.contains(&kind)
 }
 
-/// The framing in which a reply comes that was asked for in one: that, or its dialect's usual one.
+/// Returns the framing of a reply: the requested one, or the dialect's default.
 pub fn framing(codec: &dyn ChatCodec, asked: Framing, headers: &HeaderMap) -> Option<Framing> {
     if content_type(headers).eq_ignore_ascii_case(asked.content_type()) {
         return Some(asked);
@@ -70,14 +70,14 @@ pub fn framing(codec: &dyn ChatCodec, asked: Framing, headers: &HeaderMap) -> Op
     is_stream(codec, headers).then(|| codec.framing())
 }
 
-/// Whether a reply comes in the other form than the one that was asked for: a stream in place of a
-/// whole answer, or a whole answer in place of a stream.
+/// Whether a reply has another form than requested: a stream instead of a complete reply, or the
+/// reverse.
 pub fn is_other(codec: &dyn ChatCodec, headers: &HeaderMap, stream: bool) -> bool {
     let other = if stream { "application/json" } else { codec.framing().content_type() };
     content_type(headers).eq_ignore_ascii_case(other)
 }
 
-/// The media type of a reply, without its parameters.
+/// Returns the media type of a reply, without parameters.
 pub(super) fn content_type(headers: &HeaderMap) -> &str {
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.unwrap_or_default().split(';').next().unwrap_or_default().trim()

@@ -10,7 +10,7 @@ use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 use toolwright_core::{Fault, FaultClass};
 
-/// Refuses a request that a page of another site makes a browser send.
+/// Refuses a request that a browser sends for a page of another site.
 pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
@@ -22,14 +22,14 @@ pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
     Err(Fault::new(FaultClass::Forbidden, message))
 }
 
-/// Refuses a request that names another host than this machine. Browsers always name one.
+/// Refuses a request for another host than this machine. Browsers always send the host.
 pub(super) fn check_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Fault> {
     let named = headers.get_all(header::HOST).iter();
     let is_fine = |host: &http::HeaderValue| {
         let authority = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
         authority.is_some_and(|own| is_local(own.host()))
     };
-    // Over HTTP/2 the target names it.
+    // In HTTP/2 the target contains the host.
     if uri.host().is_none_or(is_local) && named.into_iter().all(is_fine) {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! `/openapi.json`: the gateway's own endpoints, described; the vendors' ones, with a pointer to
-//! their own documents.
+//! `/openapi.json`: describes the gateway's own endpoints, and refers to the vendors' documents for
+//! theirs.
 
 use bytes::Bytes;
 use http::{HeaderValue, header};

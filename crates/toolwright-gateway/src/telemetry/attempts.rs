@@ -1,5 +1,5 @@
-//! What an attempt at an upstream needs to know of its exchange: the time since it began, and the
-//! place of the attempt in a trace.
+//! Context of an attempt at an upstream: the time since the exchange began, and its span in a
+//! trace.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::trace::Trace;
 pub struct AttemptContext {
     pub(super) began: Instant,
     pub(super) trace: Option<Trace>,
-    /// Whether spans are recorded here
+    /// Whether the gateway records spans
     pub(super) recorded: bool,
     /// The number of earlier attempts
     pub(super) before: usize,
@@ -30,8 +30,8 @@ impl AttemptContext {
         AttemptContext { before: attempts, ..self }
     }
 
-    /// The header `traceparent` for the attempt after `attempts` others. It names the span of the attempt
-    /// if spans are recorded here, otherwise the span of the client.
+    /// Returns the header `traceparent` for the attempt after `attempts` others. It has the span of
+    /// the attempt if the gateway records spans, otherwise the span of the client.
     pub fn traceparent(&self, attempts: usize) -> Option<HeaderValue> {
         let trace = self.trace?;
         if self.recorded {

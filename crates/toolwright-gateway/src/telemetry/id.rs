@@ -1,4 +1,4 @@
-//! The id of an exchange: in its log line, in the ledger, in the header of its reply, and the way to
+//! The id of an exchange, used in its log line, the ledger, the header of its reply and the URL of
 //! its losses.
 
 use std::fmt;
@@ -8,31 +8,31 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// When the request came, to the millisecond, and 80 bits that nobody can guess, written `req_` and
-/// 26 digits of base 32. Ids that follow each other stand beside each other in the ledger's index,
-/// so that a batch of entries changes a few of its pages and not one for each.
+/// A request id: a timestamp in milliseconds and 80 random bits, written as `req_` and 26 digits of
+/// base 32. Consecutive ids are adjacent in the ledger's index, so that a batch of entries touches
+/// few of its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(u128);
 
-/// The text is no request id.
+/// The text is not a request id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a request id: one is `req_` and 26 letters and digits")]
 pub struct NotARequestId;
 
 const PREFIX: &str = "req_";
 const LENGTH: usize = 26;
-/// How many bits nobody can guess.
+/// Number of random bits.
 const SECRET: usize = 80;
-/// Crockford's digits: none that is taken for another.
+/// Crockford's base 32, without ambiguous digits.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// What the ids of this process are made from.
+/// The random key of this process.
 static KEY: OnceLock<[u8; 32]> = OnceLock::new();
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl RequestId {
-    /// An id that was never given before. The system is asked for randomness once in a process; the
-    /// ids are a keyed hash of their number, which costs no call into it.
+    /// Creates a unique id. Randomness is read from the system once per process; ids are a keyed
+    /// hash of a counter, which needs no system call.
     pub fn random() -> RequestId {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let hash = blake3::keyed_hash(KEY.get_or_init(key), &number.to_le_bytes());
@@ -42,7 +42,7 @@ impl RequestId {
         RequestId(time | secret.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub fn bits(self) -> u128 {
         self.0
     }
@@ -51,7 +51,7 @@ impl RequestId {
 fn key() -> [u8; 32] {
     let mut key = [0; 32];
     if getrandom::fill(&mut key).is_err() {
-        // Without a source of randomness the ids are still unique, as far as maps can make them so.
+        // Without a source of randomness, ids are as unique as the seeds of hash maps.
         for chunk in key.chunks_mut(8) {
             chunk.copy_from_slice(&RandomState::new().build_hasher().finish().to_le_bytes());
         }
@@ -84,7 +84,7 @@ impl FromStr for RequestId {
 
     fn from_str(text: &str) -> Result<RequestId, NotARequestId> {
         let digits = text.strip_prefix(PREFIX).ok_or(NotARequestId)?;
-        // 26 digits have room for 130 bits.
+        // 26 digits can hold 130 bits.
         if digits.len() != LENGTH || digits.as_bytes()[0] > b'7' {
             return Err(NotARequestId);
         }

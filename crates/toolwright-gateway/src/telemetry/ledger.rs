@@ -1,4 +1,4 @@
-//! Exchanges in the ledger, in one chain with the calls that the gateway makes.
+//! Records exchanges in the ledger, in one chain with the calls of the gateway's tools.
 
 mod watch;
 
@@ -27,10 +27,10 @@ pub const FILE: &str = "ledger.sqlite";
 /// Maximum number of losses of a request, or of a reply, that an entry lists.
 const MAX_LISTED_LOSSES: usize = 1_000;
 
-/// How the ledger does.
+/// Counters of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Numbers {
-    /// Entries that are not in the file yet
+    /// Entries that are not written yet
     pub(super) waiting: usize,
     /// Writes that failed
     pub(super) failures: u64,
@@ -38,24 +38,24 @@ pub(super) struct Numbers {
     pub(super) dropped: u64,
 }
 
-/// Where exchanges and calls are written down.
+/// The ledger of exchanges and calls.
 #[derive(Debug, Clone)]
 pub enum Records {
-    /// For as long as the process lives, the last ten thousand
+    /// In memory, the last ten thousand entries
     Memory(MemoryLedger),
     /// In a file
     File(Arc<SqliteLedger>),
 }
 
-/// Why there is no ledger.
+/// Why the ledger cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
-    /// The data folder cannot be made
+    /// The data folder cannot be created
     #[error("the data folder {} cannot be created: {why}; choose another with --data", path.display())]
     Folder {
         /// The folder
         path: PathBuf,
-        /// What the system says
+        /// The system's error
         why: io::Error,
     },
     /// The file cannot be used
@@ -64,7 +64,7 @@ pub enum RecordsError {
 }
 
 impl Records {
-    /// In a file of a data folder, which is created for its owner alone if it is not there.
+    /// Opens the ledger in the data folder, which is created for its owner only.
     pub fn open(folder: &Path, config: &config::Ledger) -> Result<Records, RecordsError> {
         create(folder).map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
         let ledger = SqliteLedger::open(folder.join(FILE))?.with_observer(observe);
@@ -76,7 +76,7 @@ impl Records {
         Ok(Records::File(Arc::new(ledger)))
     }
 
-    /// Logs what a quick look at the file shows, then looks at it each second for as long as the gateway
+    /// Logs the result of a quick check of the file, then checks it every second while the gateway
     /// runs.
     pub async fn watch(self) {
         if let Records::File(ledger) = self {
@@ -84,7 +84,8 @@ impl Records {
         }
     }
 
-    /// Why no requests should be sent here: the file cannot be written, and they would be refused.
+    /// Returns why the gateway is not ready: the file cannot be written, and requests would be
+    /// refused.
     pub fn failure(&self) -> Option<StoreError> {
         match self {
             Records::File(ledger) if ledger.overflow() == Overflow::Wait => ledger.failure(),
@@ -92,7 +93,7 @@ impl Records {
         }
     }
 
-    /// The numbers for the metrics.
+    /// Returns the counters for the metrics.
     pub(super) fn numbers(&self) -> Numbers {
         match self {
             Records::Memory(_) => Numbers::default(),
@@ -104,7 +105,7 @@ impl Records {
         }
     }
 
-    /// The ledger for the calls that the gateway makes itself.
+    /// Returns the ledger for the calls of the gateway's tools.
     pub fn shared(&self) -> Arc<dyn Ledger> {
         match self {
             Records::Memory(ledger) => Arc::new(ledger.clone()),
@@ -112,13 +113,13 @@ impl Records {
         }
     }
 
-    /// What to wait for before the next exchange begins, if entries come faster than they are
+    /// Returns what the next exchange must wait for, if entries arrive faster than they are
     /// written.
     pub fn backpressure(&self) -> Option<Backpressure> {
         self.ledger().backpressure()
     }
 
-    /// Waits until everything is written.
+    /// Waits until all entries are written.
     pub async fn flush(&self) -> Result<(), StoreError> {
         match self {
             Records::Memory(_) => Ok(()),
@@ -126,12 +127,12 @@ impl Records {
         }
     }
 
-    /// Whether bodies shall be recorded too.
+    /// Whether bodies are recorded.
     pub(super) fn wants_payloads(&self) -> bool {
         self.ledger().wants_data()
     }
 
-    /// What an exchange lost, for the client that made it.
+    /// Returns the losses of an exchange, for the client that made it.
     pub(super) async fn losses(
         &self,
         id: RequestId,
@@ -163,7 +164,7 @@ impl Records {
     }
 }
 
-/// Logs that writing begins to fail, and that it works again.
+/// Logs when writing starts to fail, and when it works again.
 fn observe(failure: Option<&StoreError>) {
     if let Some(error) = failure {
         tracing::error!(%error, "the ledger cannot be written");
@@ -180,7 +181,7 @@ fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// The entry, for which an exchange gives away all but its reports.
+/// Builds the entry, and takes everything from the record except its reports.
 fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
     let listed = [&record.request_report, &record.response_report]
         .map(|report| report.losses.len().min(MAX_LISTED_LOSSES));
@@ -225,7 +226,7 @@ fn ran(ExecutedCall { tool, error, took, .. }: ExecutedCall) -> Tried<CallErrorK
     Tried { name: tool, error, duration: took }
 }
 
-/// Losses by their spelled paths.
+/// Returns the losses with their paths.
 fn losses(report: &Report) -> Vec<Loss> {
     let losses = report.losses.iter().take(MAX_LISTED_LOSSES);
     let spelled = losses.map(|entry| {
@@ -239,13 +240,13 @@ fn data(Payloads { request, response }: Payloads) -> Json {
     Json::Object(object! {"request": body(&request), "response": body(&response)})
 }
 
-/// A body as JSON; as text if it is something else, such as a stream.
+/// Returns a body as JSON, or as text if it is not JSON, such as a stream.
 pub(super) fn body(bytes: &[u8]) -> Json {
     let text = String::from_utf8_lossy(bytes);
     Json::parse(&text).unwrap_or_else(|_| Json::String(text.into_owned()))
 }
 
-/// What a client reads of its exchange when only the ledger has it: losses, no more.
+/// Returns the document for a client from the ledger, which has the losses only.
 fn document(exchange: &ExchangeEntry) -> Json {
     let list = |losses: &[Loss]| {
         let losses = losses.iter().map(|loss| Json::Object(loss.to_json(&[])));

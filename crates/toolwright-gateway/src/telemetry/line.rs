@@ -1,5 +1,5 @@
-//! One exchange, one line in the log: short for people, or with every field. The names of fields are those
-//! of OpenTelemetry's conventions for generative AI where they have one; ours begin with `toolwright`.
+//! Logs one line for each exchange: short, or with every field. Field names follow OpenTelemetry's
+//! conventions for generative AI if there is one; others begin with `toolwright`.
 
 mod short;
 
@@ -18,7 +18,7 @@ pub const TARGET: &str = "toolwright::exchange";
 /// The target of lines with bodies.
 pub const PAYLOADS: &str = "toolwright::payloads";
 
-/// Writes the bodies, secrets redacted. Only where the configuration says so.
+/// Logs the bodies with secrets redacted, if the configuration enables it.
 pub(super) fn payloads(record: &ExchangeRecord) {
     let Some(Payloads { request, response }) = &record.payloads else { return };
     let shown = |bytes: &[u8]| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
@@ -100,12 +100,12 @@ fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The operation by OpenTelemetry's word.
+/// Returns OpenTelemetry's name of the operation.
 pub(super) fn operation(endpoint: &str) -> &'static str {
     if endpoint == "embeddings" { "embeddings" } else { "chat" }
 }
 
-/// The vendor by OpenTelemetry's word, where it has one.
+/// Returns OpenTelemetry's name of the vendor, if there is one.
 pub(super) fn provider(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenaiChat | Dialect::OpenaiResponses => "openai",

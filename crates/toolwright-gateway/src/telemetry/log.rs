@@ -1,7 +1,7 @@
-//! The log on stderr: short lines for people, lines with every field, or one JSON document a line.
+//! The log on stderr: short lines, lines with every field, or one JSON document per line.
 //!
-//! A line is formatted by the thread that logs it and written by a thread of its own, so that a slow
-//! reader of stderr delays no request. If the reader is too slow, lines are dropped and counted.
+//! The logging thread formats a line, and a writer thread writes it, so that a slow reader of
+//! stderr does not delay requests. If the reader is too slow, lines are dropped and counted.
 
 mod fields;
 mod text;
@@ -24,7 +24,7 @@ use fields::Plainly;
 use text::TextFormat;
 pub use writer::{Lines, Rest};
 
-/// There is a log already.
+/// The log was started before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the log of this process was started before")]
 pub struct Started;
@@ -46,9 +46,9 @@ pub fn start(log: &Log, metrics: &Metrics) -> Result<(Rest, Level), Started> {
 pub struct Level(Handle<Targets, Registry>);
 
 impl Level {
-    /// Writes what is at least so severe from now on.
+    /// Sets the minimum level.
     pub fn set(&self, level: LevelFilter) {
-        // A log that is gone writes nothing at any level.
+        // A log that has ended ignores its level.
         let _gone = self.0.reload(targets(level));
     }
 }
@@ -59,8 +59,8 @@ fn targets(level: LevelFilter) -> Targets {
     Targets::new().with_target(OURS, level).with_default(level.min(LevelFilter::WARN))
 }
 
-/// Creates a subscriber that formats events as the configuration says, and the handle to its level.
-/// Only the format for people has colours.
+/// Creates a subscriber for the configured format, and the handle to its level. Only the text
+/// format has colours.
 pub fn subscriber(
     log: &Log,
     colour: bool,

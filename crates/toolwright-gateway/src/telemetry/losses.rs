@@ -1,8 +1,8 @@
-//! The reports of the last exchanges, for `GET /v1/losses/{request_id}`, and the header that leads
-//! there.
+//! The loss reports of recent exchanges, for `GET /v1/losses/{request_id}`, and the header with its
+//! path.
 //!
-//! A fixed number of reports is kept, and no more than so many bytes of them; the oldest leave
-//! first. After that the ledger has the losses still.
+//! The number and the size of reports are limited, and the oldest are removed first. The ledger
+//! still has the losses of removed reports.
 
 mod header;
 
@@ -17,24 +17,24 @@ use super::RequestId;
 
 pub use header::{HEADER, value};
 
-/// What an exchange lost, and whose it was.
+/// The losses of an exchange.
 #[derive(Debug, Clone)]
 pub struct Lost {
     /// The exchange
     pub id: RequestId,
-    /// Who made the request; nobody else may read this
+    /// The client, which alone may read the report
     pub client: Caller,
     /// The client's dialect
     pub from: Dialect,
-    /// The upstream's dialect, if it came so far
+    /// The upstream's dialect, if an upstream was chosen
     pub to: Option<Dialect>,
-    /// What the translation of the request reports
+    /// The report of the request
     pub request: Report,
-    /// What the translation of the answer reports, as far as it has come
+    /// The report of the response so far
     pub response: Report,
 }
 
-/// The reports of the last exchanges.
+/// The reports of recent exchanges.
 #[derive(Debug)]
 pub struct Losses {
     reports: Mutex<Reports>,
@@ -43,16 +43,16 @@ pub struct Losses {
 
 type Reports = BoundedMap<RequestId, Lost, ()>;
 
-/// The most bytes of reports that are kept, roughly counted.
+/// Maximum size of all reports in bytes, approximately.
 const WEIGHT: usize = 16 * 1024 * 1024;
 
 impl Losses {
-    /// A store of so many reports.
+    /// Creates a store for this many reports.
     pub fn new(keep: usize) -> Losses {
         Losses { reports: Mutex::default(), keep }
     }
 
-    /// Keeps a report. One of the same exchange that was kept before is replaced.
+    /// Stores a report. It replaces an earlier report of the same exchange.
     pub fn keep(&self, lost: Lost) {
         if self.keep == 0 {
             return;
@@ -63,17 +63,17 @@ impl Losses {
         while reports.pop_excess(self.keep, WEIGHT).is_some() {}
     }
 
-    /// The report of an exchange, for the client that made it. Somebody else's does not exist.
+    /// Returns the report of an exchange, if the client made it.
     pub fn find(&self, id: RequestId, client: &Caller) -> Option<Json> {
         self.reports().get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
     }
 
-    /// How many reports are kept.
+    /// Returns the number of reports.
     pub fn len(&self) -> usize {
         self.reports().len()
     }
 
-    /// Whether none is kept.
+    /// Whether there is no report.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -84,7 +84,7 @@ impl Losses {
 }
 
 impl Lost {
-    /// The document that the client reads.
+    /// Returns the document for the client.
     pub fn to_json(&self) -> Json {
         let mut out = object! {
             "request_id": self.id.to_string(),
@@ -96,13 +96,13 @@ impl Lost {
         Json::Object(out)
     }
 
-    /// Roughly how many bytes it takes.
+    /// Returns the approximate size in bytes.
     fn weight(&self) -> usize {
         size_of::<Lost>() + weight(&self.request) + weight(&self.response)
     }
 }
 
-/// Roughly how many bytes a report takes.
+/// Returns the approximate size of a report in bytes.
 pub fn weight(report: &Report) -> usize {
     let losses = report.losses.iter().map(|entry| {
         size_of_val(entry) + entry.path.len() + entry.loss.what.len() + entry.loss.why.len()

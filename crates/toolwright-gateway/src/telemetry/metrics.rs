@@ -1,4 +1,4 @@
-//! Numbers for Prometheus, added up as exchanges end and read at `/metrics`.
+//! Prometheus metrics, updated at the end of each exchange and served at `/metrics`.
 //!
 //! | metric | labels |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | `toolwright_log_lines_dropped_total` | |
 //! | `toolwright_spans_dropped_total` | |
 //!
-//! Only names from the configuration become labels: a model that is not in it counts as `other`.
+//! Label values come from the configuration only: a model that is not configured counts as `other`.
 
 mod count;
 mod label;
@@ -38,7 +38,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::ledger::Numbers;
 use label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
 
-/// All numbers.
+/// All metrics.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -54,9 +54,9 @@ pub struct Metrics {
     attempts: Family<Attempts, Counter>,
     tokens: Family<Tokens, Counter>,
     losses: Family<Losses, Counter>,
-    /// Calls that the gateway makes, by how they end
+    /// Calls of the gateway's tools, by outcome
     calls: Family<Calls, Counter>,
-    /// Calls that models ask for
+    /// Calls that models requested
     asked: Counter,
     bytes_in: Counter,
     bytes_out: Counter,
@@ -71,7 +71,7 @@ pub struct Metrics {
 type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 
 impl Metrics {
-    /// All at zero.
+    /// Creates metrics with zero values.
     pub fn new() -> Metrics {
         let mut registry = Registry::with_prefix("toolwright");
         let (open, waiting, dropped) = (Gauge::default(), Gauge::default(), Counter::default());
@@ -140,29 +140,29 @@ impl Metrics {
         }
     }
 
-    /// The names of models that are labels of their own from now on.
+    /// Sets the model names that have their own label value.
     pub fn know<N: Into<Arc<str>>>(&self, models: impl IntoIterator<Item = N>) {
         let models = models.into_iter().map(Into::into).collect();
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
     }
 
-    /// How many exchanges are under way.
+    /// Returns the number of exchanges in flight.
     pub fn in_flight(&self) -> i64 {
         self.open.get()
     }
 
-    /// Lines that the log dropped are counted here.
+    /// Returns the counter of dropped log lines.
     pub fn dropped_lines(&self) -> Counter {
         self.dropped.clone()
     }
 
-    /// Spans that no collector took are counted here.
+    /// Returns the counter of dropped spans.
     #[cfg(feature = "otel")]
     pub fn dropped_spans(&self) -> Counter {
         self.dropped_spans.clone()
     }
 
-    /// The text for Prometheus, as `OpenMetrics` has it, with the numbers of the ledger.
+    /// Returns the `OpenMetrics` text, with the counters of the ledger.
     pub(super) fn text(&self, ledger: Numbers) -> String {
         self.waiting.set(i64::try_from(ledger.waiting).unwrap_or(i64::MAX));
         let counted = [(&self.failures, ledger.failures), (&self.missing, ledger.dropped)];
@@ -175,7 +175,7 @@ impl Metrics {
         text
     }
 
-    /// A model's label.
+    /// Returns the label value of a model.
     fn model(&self, asked: Option<&Arc<str>>) -> Arc<str> {
         let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
         asked.and_then(|asked| models.get(asked)).unwrap_or(&self.other).clone()

@@ -1,12 +1,12 @@
-//! Traces for OpenTelemetry, behind the feature `otel`: a span for each exchange, and below it one
-//! for each attempt at an upstream and each call that the gateway made.
+//! Exports OpenTelemetry traces, with the feature `otel`: a span for each exchange, with child
+//! spans for each attempt at an upstream and each call of the gateway's tools.
 //!
 //! ```text
 //! ExchangeRecord → span (OTLP's JSON) → queue → batch → POST {endpoint}/v1/traces
 //! ```
 //!
-//! An exchange never waits for a collector: what finds no room in the queue, and what the collector
-//! does not take, is counted in `toolwright_spans_dropped_total`.
+//! An exchange does not wait for the collector: spans that exceed the queue or that the collector
+//! rejects are counted in `toolwright_spans_dropped_total`.
 
 mod settings;
 mod span;
@@ -44,11 +44,11 @@ pub struct Exporter {
 enum Item {
     /// The spans of one exchange
     Spans(Vec<Json>),
-    /// Somebody waits until everything before is sent
+    /// Acknowledges that everything before is sent
     Flush(oneshot::Sender<()>),
 }
 
-/// The task that sends.
+/// The sending task.
 struct Sender {
     collector: Remote,
     settings: Settings,
@@ -56,10 +56,10 @@ struct Sender {
 }
 
 impl Exporter {
-    /// Sends to the collector of the settings from now on. It runs on the runtime that calls this.
+    /// Starts to export to the collector of the settings, on the current runtime.
     pub fn start(settings: Settings, metrics: &Metrics) -> Result<Exporter, RemoteError> {
         let deadlines = Deadlines::new().with_connect(SEND_TIMEOUT).with_first_byte(SEND_TIMEOUT);
-        // A remote sends bytes; its codec is not asked here.
+        // A remote sends bytes; its codec is not used.
         let codec = &openai_chat::CODEC;
         let mut collector =
             Remote::new("otlp", codec, &settings.base, Credential::None)?.with_deadlines(deadlines);
@@ -77,7 +77,7 @@ impl Exporter {
     pub async fn flush(&self) {
         let (ack, sent) = oneshot::channel();
         if self.queue.send(Item::Flush(ack)).await.is_ok() {
-            // It is gone only with the runtime.
+            // It fails only when the runtime has ended.
             let _sent = sent.await;
         }
     }
@@ -114,7 +114,7 @@ impl Sender {
             }
             self.send(spans).await;
             for ack in waiting {
-                // Whoever stopped waiting need not know.
+                // The caller may have stopped waiting.
                 let _sent = ack.send(());
             }
         }

@@ -13,7 +13,7 @@ use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
 use super::RequestId;
 use super::trace::Trace;
 
-/// Everything that log, metrics and ledger say about one exchange.
+/// All data about one exchange for log, metrics and ledger.
 #[derive(Debug, Clone)]
 pub struct ExchangeRecord {
     /// Request id assigned by the gateway
@@ -38,7 +38,7 @@ pub struct ExchangeRecord {
     pub response_id: Option<String>,
     /// Whether the client asked for a stream
     pub stream: bool,
-    /// Whether the bytes passed unchanged in both directions
+    /// Whether the bytes passed through unchanged in both directions
     pub untouched: bool,
     /// The HTTP status of the reply; 0 if the client disconnected before it
     pub status: u16,
@@ -68,7 +68,7 @@ pub struct ExchangeRecord {
     pub bytes_out: u64,
     /// The bodies, if [`Telemetry::wants_payloads`](super::Telemetry::wants_payloads)
     pub payloads: Option<Payloads>,
-    /// Its place in a trace, if it is in one
+    /// Its span in a trace, if there is one
     pub trace: Option<Trace>,
 }
 
@@ -152,8 +152,8 @@ impl ExchangeRecord {
         }
     }
 
-    /// Adds what was seen of a reply. Of several replies, as when the gateway runs tools itself, usage
-    /// and calls add up and the rest is that of the last.
+    /// Adds the summary of a reply. For several replies, as when the gateway runs tools, usage and
+    /// calls are added up, and the rest is that of the last.
     pub fn add_reply(&mut self, watch: ResponseSummary) {
         let ResponseSummary { id, model, calls, stop, usage, fault, .. } = watch;
         self.response_id = id.or(self.response_id.take());

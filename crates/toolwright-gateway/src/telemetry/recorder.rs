@@ -31,15 +31,15 @@ pub struct ExchangeRecorder {
     record: Box<ExchangeRecord>,
     telemetry: Telemetry,
     began: Instant,
-    /// The work under way; none while the gateway waits for client, upstream or tools
+    /// The current span of work; none while the gateway waits for client, upstream or tools
     busy: Option<BusySpan>,
-    /// Whether the whole reply was handed over, well or with a fault
+    /// Whether the whole reply was sent, successful or with a fault
     is_complete: bool,
     /// Estimated tokens of the reply so far, where they can be counted as they arrive
     output_tokens: Option<u64>,
     /// Tokens that are reserved for the exchange, if those of its client are limited
     reservation: Option<Reservation>,
-    /// What a run of tools did meanwhile
+    /// The record of a run of tools
     run: Option<RunRecord>,
 }
 
@@ -109,13 +109,13 @@ impl ExchangeRecorder {
         self.busy = Some(span);
     }
 
-    /// Ends the work under way, and counts no more until the returned guard is dropped.
+    /// Ends the current span of work, and counts no more until the returned guard is dropped.
     pub fn wait(&mut self) -> Waiting<'_> {
         self.rest();
         Waiting(self)
     }
 
-    /// Ends the work under way. What the body of the reply takes is added span by span.
+    /// Ends the current span of work. The time for the body of the reply is added separately.
     pub fn rest(&mut self) {
         if let Some(span) = self.busy.take() {
             self.add_busy(span);
@@ -127,7 +127,7 @@ impl ExchangeRecorder {
         self.record.timing.added += start.elapsed();
     }
 
-    /// Sets the place in a trace by the client's headers.
+    /// Sets the span in a trace by the client's headers.
     pub fn trace(&mut self, headers: &HeaderMap) {
         self.record.trace = Some(Trace::of(headers, self.record.id));
     }
@@ -157,7 +157,7 @@ impl ExchangeRecorder {
         self.record.upstream = None;
     }
 
-    /// Records whether the bytes pass as they are.
+    /// Records whether the bytes pass through unchanged.
     pub fn set_untouched(&mut self, untouched: bool) {
         self.record.untouched = untouched;
     }
@@ -184,7 +184,7 @@ impl ExchangeRecorder {
         }
     }
 
-    /// Records what was seen of a reply.
+    /// Records the summary of a reply.
     pub fn add_reply(&mut self, watch: ResponseSummary) {
         self.record.add_reply(watch);
     }
@@ -221,12 +221,12 @@ impl ExchangeRecorder {
         self.reservation = reservation;
     }
 
-    /// Adds what a run of tools does from now on, whenever the exchange ends.
+    /// Adds the record of a run of tools, at the end of the exchange.
     pub fn follow(&mut self, run: RunRecord) {
         self.run = Some(run);
     }
 
-    /// Adds what the run did so far.
+    /// Adds the record of the run so far.
     pub fn merge_run(&mut self) {
         if let Some(run) = &self.run {
             run.merge_into(&mut self.record);
@@ -251,7 +251,7 @@ impl ExchangeRecorder {
         self.telemetry.publish_losses(&self.record);
     }
 
-    /// Marks the exchange as finished: the whole reply was handed over, well or with a fault.
+    /// Marks the exchange as finished: the whole reply was sent, successful or with a fault.
     pub fn complete(&mut self) {
         self.is_complete = true;
     }

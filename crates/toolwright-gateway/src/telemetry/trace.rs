@@ -1,5 +1,5 @@
-//! The trace that an exchange belongs to, by the W3C's header `traceparent`: taken from the client,
-//! and sent on to the upstream.
+//! The trace of an exchange, by the W3C header `traceparent`: read from the client's request, and
+//! sent to the upstream.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,37 +8,36 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::RequestId;
 
-/// The header's name.
+/// The name of the header.
 pub const HEADER: HeaderName = HeaderName::from_static("traceparent");
 
-/// A span of a trace, as the header names it.
+/// A span of a trace, as in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceParent {
     /// The trace
     pub trace: u128,
     /// The span
     pub span: u64,
-    /// Flags; the lowest says that the trace is recorded
+    /// Flags; the lowest bit says that the trace is sampled
     pub flags: u8,
 }
 
-/// The place of an exchange in a trace.
+/// The span of an exchange in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
-    /// The exchange's own span
+    /// The span of the exchange
     pub own: TraceParent,
-    /// The client's span, if it named one
+    /// The span of the client, if it sent one
     pub parent: Option<TraceParent>,
 }
 
-/// The text is no `traceparent` of a version that we know.
+/// The text is not a `traceparent` of a supported version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a traceparent")]
 pub struct NotATraceParent;
 
 impl Trace {
-    /// The place that a client's headers give an exchange: below the client's span, or at the
-    /// beginning of a trace of its own.
+    /// Creates the span of an exchange: a child of the client's span, or the root of a new trace.
     pub fn of(headers: &HeaderMap, id: RequestId) -> Trace {
         let parent = headers.get(HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
         let parent: Option<TraceParent> = parent;
@@ -48,12 +47,12 @@ impl Trace {
         Trace { own, parent }
     }
 
-    /// Whether whoever began the trace wants it recorded.
+    /// Whether the trace is sampled.
     pub fn is_recorded(&self) -> bool {
         self.own.flags & 1 == 1
     }
 
-    /// The span of what is done within the exchange, by its number.
+    /// Returns the span of a child by its number.
     #[must_use]
     pub fn child(&self, number: usize) -> TraceParent {
         TraceParent { span: child(self.own.span, number as u64 + 1), ..self.own }
@@ -61,25 +60,25 @@ impl Trace {
 }
 
 impl TraceParent {
-    /// The header's value.
+    /// Returns the value of the header.
     pub fn header(&self) -> Option<HeaderValue> {
         HeaderValue::try_from(self.to_string()).ok()
     }
 }
 
-/// The lower bits of an exchange's id: among them are none that only say when it came.
+/// Returns the lower bits of an exchange's id, which contain no timestamp.
 #[allow(clippy::cast_possible_truncation, reason = "the lower bits are meant")]
 fn low(id: RequestId) -> u64 {
     id.bits() as u64
 }
 
-/// An id that follows from another and a number, so that nobody has to remember it: the finalizer
-/// of the generator `SplitMix64`, which maps no two numbers to one.
+/// Derives an id from another and a number, so that it need not be stored: the finalizer of the
+/// generator `SplitMix64`, which is a bijection.
 fn child(span: u64, number: u64) -> u64 {
     let mut bits = span.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    // Zero is no id.
+    // Zero is not a valid id.
     (bits ^ (bits >> 31)).max(1)
 }
 
@@ -101,7 +100,7 @@ impl FromStr for TraceParent {
         let mut parts = text.split('-');
         let mut next = |length| hex(parts.next().ok_or(NotATraceParent)?, length);
         let (version, trace, span, flags) = (next(2)?, next(32)?, next(16)?, next(2)?);
-        // Later versions may say more behind this; 255 is none.
+        // Later versions may append fields; version 255 is invalid.
         let more = parts.next().is_some();
         if version == 255 || (version == 0 && more) || trace == 0 || span == 0 {
             return Err(NotATraceParent);

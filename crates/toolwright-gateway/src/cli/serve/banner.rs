@@ -1,5 +1,5 @@
-//! What `toolwright serve` prints at its start: the address, the names of models and tools, and how to
-//! point an SDK or a coding agent at the gateway.
+//! The lines that `toolwright serve` prints at startup: the address, the models and tools, and how
+//! to connect an SDK or a coding agent.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::terminal::Escaped;
 /// Maximum number of names that are listed on a line.
 const MAX_NAMES: usize = 8;
 
-/// Writes the start lines. The first is `listening on URL …`, which programs read.
+/// Writes the startup lines. The first is `listening on URL …`, which programs parse.
 pub(super) fn write(
     out: &mut impl Write,
     config: &Config,
@@ -82,7 +82,7 @@ fn line(out: &mut impl Write, label: &str, text: impl Display) -> io::Result<()>
     writeln!(out, "  {label:<13}  {text}")
 }
 
-/// The first names, separated by commas, and the number of the others.
+/// Joins the first names with commas, and gives the number of the others.
 fn names(names: impl Iterator<Item = String>) -> String {
     let mut names: Vec<String> = names.collect();
     let more = names.len().saturating_sub(MAX_NAMES);
@@ -93,7 +93,7 @@ fn names(names: impl Iterator<Item = String>) -> String {
     names.join(", ")
 }
 
-/// A model for the example of an agent: an alias, a listed model, or one of an upstream.
+/// Returns a model for the example: an alias, a listed model, or one of an upstream.
 fn example_model(live: &Live) -> String {
     let alias = live.routes.aliases().next().map(|(alias, _)| alias.to_owned());
     let named = alias.or_else(|| live.routes.listed().first().cloned());

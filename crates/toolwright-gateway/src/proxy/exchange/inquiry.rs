@@ -1,5 +1,5 @@
-//! Questions besides chat: how many tokens a request has, and what a model is. An upstream that speaks
-//! the client's dialect is asked itself; the gateway answers for every other.
+//! Requests that generate nothing: token counts and model descriptions. An upstream of the client's
+//! dialect answers them; the gateway answers for every other.
 
 use http::{HeaderName, HeaderValue};
 use toolwright::upstream::Incoming;
@@ -20,7 +20,7 @@ use crate::proxy::{fault, tokens};
 /// The header of a token count that the gateway estimated.
 const ESTIMATED: HeaderName = HeaderName::from_static("toolwright-estimated");
 
-/// Who answers.
+/// The side that answers.
 enum Inquired {
     /// The upstream
     Upstream(Incoming),
@@ -29,14 +29,14 @@ enum Inquired {
 }
 
 impl Exchange {
-    /// Answers a question that generates nothing.
+    /// Answers a request that generates nothing.
     pub(super) async fn inquire(mut self) -> Reply {
         let candidate = match self.ask_upstream().await {
             Ok(Inquired::Upstream(incoming)) => return self.untouched(incoming),
             Ok(Inquired::Gateway(candidate)) => candidate,
             Err(failure) => return self.fail(failure),
         };
-        // Nobody else took part in this answer.
+        // No upstream took part in this reply.
         self.finalizer.recorder.clear_upstream();
         if self.inbound.endpoint.purpose == Purpose::ShowModel {
             let reply = fault::document(&describe(&candidate));
@@ -76,7 +76,7 @@ impl Exchange {
         Err(fallback.over())
     }
 
-    /// An unknown model in Ollama's own words, for which its clients look.
+    /// Words an unknown model as Ollama does, because its clients look for that text.
     fn not_found(&self, mut fault: Fault) -> Fault {
         if self.inbound.endpoint.purpose == Purpose::ShowModel
             && fault.class == FaultClass::NotFound
@@ -86,7 +86,7 @@ impl Exchange {
         fault
     }
 
-    /// The number of tokens, estimated, in the client's dialect.
+    /// Estimates the number of tokens, in the client's dialect.
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
         self.room(self.inbound.weight()).await?;
         let request = self.read()?;
@@ -105,7 +105,7 @@ impl Exchange {
     }
 }
 
-/// What a model is, in Ollama's form.
+/// Describes a model in Ollama's form.
 fn describe(candidate: &Candidate) -> Json {
     let vision = match &candidate.place {
         Place::Offline => false,
@@ -118,8 +118,8 @@ fn describe(candidate: &Candidate) -> Json {
     Description { upstream: candidate.upstream(), model: &candidate.model, vision }.document()
 }
 
-/// Whether an upstream of the client's dialect has no such endpoint: it refuses the path, and not the
-/// model, of which the dialect's own error would tell.
+/// Whether an upstream of the client's dialect lacks the endpoint: it rejects the path, and not the
+/// model, for which the dialect has a specific error.
 fn lacks_endpoint(failure: &Failure) -> bool {
     let Some(error) = &failure.error else { return false };
     let own = || Json::parse_bytes(&error.body).is_ok_and(|body| body.get("error").is_some());

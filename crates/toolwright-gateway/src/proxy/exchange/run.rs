@@ -19,18 +19,18 @@ use crate::proxy::tool_run::{Job, ToolRun};
 use crate::proxy::translating::Source;
 use crate::telemetry::RunRecord;
 
-/// The answer of a run.
+/// The reply of a run.
 enum RunReply {
     Whole(Box<Response>),
     Stream(EventStream),
 }
 
 impl Exchange {
-    /// Runs tools for the client, and answers with what the model says in the end.
+    /// Runs tools for the client, and replies with the final response of the model.
     pub(super) async fn run_tools(mut self, toolbox: Toolbox) -> Reply {
         let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
         self.finalizer.recorder.follow(run_record.clone());
-        // The request is there until the run has ended.
+        // The request stays in memory until the run has ended.
         if let Err(full) = self.room(self.inbound.weight()).await {
             return self.fail(full);
         }
@@ -64,7 +64,7 @@ impl Exchange {
         }
     }
 
-    /// A run for the client's request.
+    /// Starts a run for the client's request.
     fn begin(
         &mut self,
         toolbox: Toolbox,
@@ -91,8 +91,8 @@ impl Exchange {
         Ok((job.begin(request)?, asked))
     }
 
-    /// Refuses a request by the status that its fault has, also where the client's dialect has
-    /// another for faults of the class.
+    /// Refuses a request with the status of its fault, even if the client's dialect has another
+    /// status for the class.
     fn refuse(mut self, fault: Fault) -> Reply {
         self.finalizer.recorder.set_fault(Some(fault.class));
         let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());

@@ -1,4 +1,4 @@
-//! What is remembered for one client.
+//! The cached reasoning of one client.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use toolwright::bounded::BoundedMap;
 use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
 
-/// The answers of one client, found by the keys of their calls.
+/// The replies of one client, found by the keys of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     answers: BoundedMap<u64, Answer, Instant>,
-    /// Which answer a key is of
+    /// The reply of each key
     keys: HashMap<CallKey, u64>,
-    /// Which answers a key without arguments is of
+    /// The replies of each key without arguments
     named: HashMap<CallKey, Vec<u64>>,
-    /// How many answers have a call of an id
+    /// The number of replies with a call id
     ids: HashMap<Box<str>, usize>,
     next: u64,
 }
@@ -23,14 +23,14 @@ pub(super) struct Client {
 #[derive(Debug)]
 struct Answer {
     kept: Arc<CachedReasoning>,
-    /// When it was last written to the store; `None` if it was read from there
+    /// When it was last written to the store; `None` if it was loaded from there
     stored: Option<Instant>,
 }
 
-/// What an answer takes besides its contents, and a key.
+/// Overhead of a reply and of a key, in bytes.
 const OVERHEAD: usize = 128;
 
-/// About how many bytes an answer takes here.
+/// Returns the approximate size of a reply in bytes.
 pub(super) fn size(kept: &CachedReasoning) -> usize {
     let ids = kept.ids().map(|id| OVERHEAD + id.len()).sum::<usize>();
     let named = kept.keys_without_arguments().map(|_| OVERHEAD).sum::<usize>();
@@ -47,7 +47,7 @@ impl Client {
         self.answers.bytes()
     }
 
-    /// Whether some answer has a call of an id.
+    /// Whether a reply has a call with an id.
     pub(super) fn has_id(&self, id: &str) -> bool {
         self.ids.contains_key(id)
     }
@@ -61,7 +61,7 @@ impl Client {
         let serial = self.next;
         self.next += 1;
         for (key, id) in kept.keys().zip(kept.ids()) {
-            // The same call again: the later answer is the one that the client goes on with.
+            // For a repeated call, the client continues with the later reply.
             if let Some(earlier) = self.keys.insert(key, serial).filter(|own| *own != serial) {
                 self.forget(earlier);
             }
@@ -71,7 +71,7 @@ impl Client {
             self.named.entry(key).or_default().push(serial);
         }
         for (id, key) in kept.keys_without_ids() {
-            // Conversations that are word for word the same have one place.
+            // Identical conversations share one entry.
             self.keys.insert(key, serial);
             *self.ids.entry(id.into()).or_default() += 1;
         }
@@ -79,8 +79,8 @@ impl Client {
         self.answers.insert(serial, Answer { kept, stored }, size, expiry);
     }
 
-    /// Finds an answer by a call: with its arguments, or without them if one answer alone has such a
-    /// call. The second value tells whether its lifetime in the store is due to be renewed.
+    /// Finds a reply by a call: with its arguments, or without them if only one reply has such a
+    /// call. Also returns whether its lifetime in the store has to be renewed.
     pub(super) fn find(
         &mut self,
         key: CallKey,
@@ -102,14 +102,14 @@ impl Client {
         Some((Arc::clone(&answer.kept), is_due))
     }
 
-    /// Forgets what nobody asked for in a while.
+    /// Removes expired replies.
     pub(super) fn expire(&mut self, now: Instant) {
         while let Some((serial, answer)) = self.answers.pop_expired(now) {
             self.forget_keys(serial, &answer);
         }
     }
 
-    /// Forgets the answer that nobody asked for the longest.
+    /// Removes the least recently used reply.
     pub(super) fn forget_oldest(&mut self) {
         if let Some((serial, answer)) = self.answers.pop_first() {
             self.forget_keys(serial, &answer);

@@ -1,4 +1,4 @@
-//! What is remembered, for whom, how much and how long.
+//! Tests of contents, isolation, limits and expiry.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn call(id: &str) -> Call {
     Call::new(id, "now", Arguments::from_text(r#"{"zone":"UTC"}"#))
 }
 
-/// What a client of Chat Completions leaves of Claude's answer that calls a tool once.
+/// The cached reasoning of a Claude reply with one call, for a client of Chat Completions.
 fn kept(id: &str, signature: &str) -> Arc<CachedReasoning> {
     let (from, to) = (Dialect::Anthropic.codec().unwrap(), Dialect::OpenaiChat.codec().unwrap());
     let thinking = object! {"type": "thinking", "thinking": "Hm.", "signature": signature};
@@ -63,7 +63,7 @@ fn case_07_a_request_gets_back_what_its_client_left() {
     };
     assert_eq!(recalled("bob"), request);
     let body = translator.send(recalled("alice")).unwrap().value.body;
-    // A turn of the user comes first, which the vendor wants.
+    // A user turn comes first, as the vendor requires.
     assert_eq!(body.pointer("/messages/1/content/0/signature"), Some(&"AA==".into()), "{body}");
 }
 
@@ -85,7 +85,7 @@ fn what_nobody_asks_for_is_forgotten() {
     keep.remember("alice", kept("a", "AA=="), start);
     keep.remember("alice", kept("b", "AA=="), start);
     assert!(has(&keep, "alice", "a", start + 60 * SECOND));
-    // The one that was asked for lives on.
+    // The entry that was used stays.
     let later = start + 100 * SECOND;
     assert!(has(&keep, "alice", "a", later) && !has(&keep, "alice", "b", later));
     assert_eq!(keep.len(), 2);
@@ -102,7 +102,7 @@ fn the_number_of_answers_is_bounded() {
     for id in ["a", "b", "c"] {
         keep.remember("alice", kept(id, "AA=="), now);
     }
-    // The first was asked for since, the second is the oldest.
+    // The first was used since, the second is the oldest.
     assert!(has(&keep, "alice", "a", now + SECOND));
     keep.remember("alice", kept("d", "AA=="), now + 2 * SECOND);
     let left = ["a", "b", "c", "d"].map(|id| has(&keep, "alice", id, now + 2 * SECOND));
@@ -122,7 +122,7 @@ fn bytes_are_bounded_and_the_greediest_pays() {
     assert!(has(&keep, "bob", "b", now) && has(&keep, "alice", "a9999", now));
     assert!(!has(&keep, "alice", "a0", now));
     assert!((5..20).contains(&keep.len()), "{}", keep.len());
-    // One answer that would displace most others is not remembered, and displaces none.
+    // A reply that would evict most others is not cached.
     keep.remember("alice", kept("huge", &"A".repeat(19_000)), now);
     assert!(!has(&keep, "alice", "huge", now) && has(&keep, "alice", "a9999", now));
 }
@@ -154,7 +154,7 @@ fn an_id_that_one_answer_has_finds_a_call_whatever_its_arguments() {
     let normalised = Call { arguments: Arguments::none(), ..call(id) };
     assert!(keep.find("alice", &normalised, now).is_some());
     assert!(keep.find("alice", &Call { name: "then".into(), ..normalised.clone() }, now).is_none());
-    // The same call again replaces the answer and leaves no trace of the earlier one.
+    // A repeated call replaces the reply and leaves nothing of the earlier one.
     keep.remember("alice", kept(id, "BB=="), now);
     assert_eq!(keep.len(), 1);
     assert!(keep.find("alice", &normalised, now).is_some());

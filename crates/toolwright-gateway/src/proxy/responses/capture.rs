@@ -1,7 +1,7 @@
-//! A finished answer on its way into the store.
+//! Stores finished responses.
 //!
-//! An answer is stored before its last bytes go to the client, so that the client's next request
-//! finds it. A stream that breaks off, or that its client leaves, is not stored.
+//! A response is stored before its last bytes are sent, so that the client's next request finds it.
+//! A stream that fails or that the client abandons is not stored.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::ResponseStore;
 use super::record::{Content, Record, Stored, item_id, output_items};
 use crate::proxy::inbound::InboundRequest;
 
-/// Stores the answer to one request.
+/// Stores the response to one request.
 #[derive(Clone)]
 pub struct Capture {
     store: Arc<ResponseStore>,
@@ -21,12 +21,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// For a request, if its answer is to be stored.
+    /// Creates the capture of a request, if its response is to be stored.
     pub fn new(store: Arc<ResponseStore>, inbound: &Arc<InboundRequest>) -> Option<Capture> {
         inbound.state.store.then(|| Capture { store, inbound: Arc::clone(inbound) })
     }
 
-    /// Stores a whole answer that the gateway wrote.
+    /// Stores a complete response that the gateway encoded.
     pub fn answer(&self, response: &str) {
         let Some((id, items)) = ids(response, &["completed", "incomplete"]) else { return };
         let content = Content {
@@ -38,7 +38,7 @@ impl Capture {
         self.store.put(&self.inbound.client, &record, items);
     }
 
-    /// Stores the answer that ends in the last frames that the gateway wrote.
+    /// Stores the response in the last frames of a stream that the gateway encoded.
     pub fn end_of_stream(&self, bytes: &[u8]) {
         let mut frames = Vec::new();
         if FrameReader::new(Framing::Sse).push(bytes, &mut frames).is_err() {
@@ -49,15 +49,15 @@ impl Capture {
         }
     }
 
-    /// Stores which upstream has an answer that passed through.
+    /// Stores which upstream has a response that passed through.
     fn passed(&self, upstream: &str, id: String, items: Vec<String>) {
         let record = Record { id, stored: Stored::Upstream(upstream.to_owned()) };
         self.store.put(&self.inbound.client, &record, items);
     }
 }
 
-/// Watches an answer that passes through. Of one that the upstream says it has stored, the ids are
-/// stored; of any other, the content.
+/// Observes a response that passes through. If the upstream has stored it, its ids are stored,
+/// otherwise its content.
 pub struct PassedAnswer {
     capture: Capture,
     upstream: Arc<str>,
@@ -65,16 +65,16 @@ pub struct PassedAnswer {
 }
 
 impl PassedAnswer {
-    /// For an answer of an upstream.
+    /// Creates the observer of an upstream's response.
     pub fn new(capture: Capture, upstream: &str) -> PassedAnswer {
         PassedAnswer { capture, upstream: upstream.into(), frames: FrameReader::new(Framing::Sse) }
     }
 
-    /// Looks at bytes of a stream. The response's id is stored as soon as it is known, the ids of its
-    /// items when it ends.
+    /// Observes bytes of a stream. The id of the response is stored as soon as it is known, the ids
+    /// of its items at the end.
     pub fn stream(&mut self, bytes: &[u8]) {
         let mut frames = Vec::new();
-        // What cannot be read passes all the same.
+        // Unreadable bytes pass through nevertheless.
         let _read = self.frames.push(bytes, &mut frames);
         for frame in &frames {
             let response =
@@ -85,7 +85,7 @@ impl PassedAnswer {
         }
     }
 
-    /// Looks at a whole answer.
+    /// Observes a complete response.
     pub fn whole(&self, response: &[u8]) {
         let Ok(response) = std::str::from_utf8(response) else { return };
         if !is_stored(response) {
@@ -96,10 +96,10 @@ impl PassedAnswer {
     }
 }
 
-/// The events with which a response ends.
+/// The events that end a response.
 const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
-/// The response in a frame, if its event is one of some.
+/// Returns the response in a frame, if its event is one of these.
 fn response<'f>(frame: &'f Frame, events: &[&str]) -> Option<&'f str> {
     let named = |name: &str| events.contains(&name);
     if frame.name.as_deref().is_some_and(|name| !named(name)) {
@@ -110,15 +110,15 @@ fn response<'f>(frame: &'f Frame, events: &[&str]) -> Option<&'f str> {
     Some(response?.text())
 }
 
-/// Whether the upstream says that it has stored a response. Servers without state say `false` or
-/// nothing.
+/// Whether the upstream declares that it has stored a response. Servers without state send `false`
+/// or nothing.
 fn is_stored(response: &str) -> bool {
     let [store] = peek(response.as_bytes(), &["store"]).unwrap_or_default();
     store.and_then(|store| store.as_bool()) == Some(true)
 }
 
-/// The id of a response and those of its output items, if its status is one of some; of any, if none
-/// is given.
+/// Returns the id of a response and the ids of its output items, if its status is in the list or
+/// the list is empty.
 fn ids(response: &str, statuses: &[&str]) -> Option<(String, Vec<String>)> {
     let [id, status] = peek(response.as_bytes(), &["id", "status"]).ok()?;
     let id = id?.as_str().filter(|id| !id.is_empty())?.into_owned();

@@ -3,7 +3,7 @@
 
 use toolwright_core::{Dialect, Fault, FaultClass, object};
 
-/// A `previous_response_id` that leads to nothing.
+/// The fault of an unknown `previous_response_id`.
 pub fn previous_not_found(id: &str) -> Fault {
     let id = printable(id);
     let message = format!("Previous response with id '{id}' not found.");
@@ -13,19 +13,19 @@ pub fn previous_not_found(id: &str) -> Fault {
     fault
 }
 
-/// An `item_reference` that leads to nothing.
+/// The fault of an unknown `item_reference`.
 pub fn item_not_found(id: &str) -> Fault {
     let mut fault = not_found(format!("Item with id '{}' not found.", printable(id)));
     fault.param = Some("input".to_owned());
     fault
 }
 
-/// A response that is not stored.
+/// The fault of a response that is not stored.
 pub fn response_not_found(id: &str) -> Fault {
     not_found(format!("Response with id '{}' not found.", printable(id)))
 }
 
-/// An item that the input has twice.
+/// The fault of an item that occurs twice in the input.
 pub fn duplicate_item(id: &str) -> Fault {
     let id = printable(id);
     let message = format!(
@@ -36,7 +36,7 @@ pub fn duplicate_item(id: &str) -> Fault {
     fault
 }
 
-/// A member that only an upstream of the Responses API understands.
+/// The fault of a member that only an upstream of the Responses API supports.
 pub fn unsupported(field: &str) -> Fault {
     let message = format!(
         "Unsupported parameter: '{field}' needs an upstream that speaks the Responses API itself, \
@@ -49,14 +49,14 @@ pub fn unsupported(field: &str) -> Fault {
     fault
 }
 
-/// A member or query parameter with a value that it cannot have.
+/// The fault of a member or query parameter with an invalid value.
 pub fn invalid(param: &str, message: &str) -> Fault {
     let mut fault = Fault::new(FaultClass::Invalid, message.to_owned());
     fault.param = Some(param.to_owned());
     fault
 }
 
-/// OpenAI answers 404 and calls it an invalid request.
+/// OpenAI uses the status 404 with the type of an invalid request.
 fn not_found(message: String) -> Fault {
     let mut fault = Fault::new(FaultClass::NotFound, message);
     let kind = object! {"type": "invalid_request_error"};
@@ -64,7 +64,7 @@ fn not_found(message: String) -> Fault {
     fault
 }
 
-/// An id for a message: not too long, on one line.
+/// Shortens an id for a message, on one line.
 fn printable(id: &str) -> String {
     id.chars().filter(|own| !own.is_control()).take(100).collect()
 }

@@ -19,7 +19,7 @@ use crate::proxy::{fault as reply, headers, send};
 pub struct Lookup {
     /// The response's id
     pub id: String,
-    /// What to do with it
+    /// The action
     pub action: Action,
     /// The path at the vendor
     path: String,
@@ -27,33 +27,33 @@ pub struct Lookup {
     query: String,
 }
 
-/// What to do with a stored response.
+/// An action on a stored response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Gives it back
+    /// Returns it
     Retrieve,
     /// Removes it
     Delete,
-    /// Lists the items that it answers
+    /// Lists its input items
     InputItems,
-    /// Ends it, if it runs in the background
+    /// Cancels it, if it runs in the background
     Cancel,
 }
 
-/// Who asks for a stored response, and what for.
+/// The client of a lookup, with its headers, credential and memory.
 pub struct Asker<'a> {
     /// The client
     pub client: &'a Client,
     /// Its headers
     pub headers: &'a HeaderMap,
-    /// Its credential, for upstreams that are asked in its name
+    /// Its credential, for upstreams that it is forwarded to
     pub credential: Option<ClientCredential>,
-    /// Room for what is read
+    /// The memory for what is read
     pub share: Share,
 }
 
 impl Lookup {
-    /// The lookup of a request; `None` if its path or method is no lookup.
+    /// Parses a lookup; `None` if the path or method is another.
     pub fn find(method: &Method, uri: &Uri) -> Option<Lookup> {
         const PREFIX: &str = "/openai-responses";
         let path = uri.path();
@@ -81,12 +81,12 @@ impl Lookup {
         Some(Lookup { id: decoded, action, path: format!("/v1{own}"), query })
     }
 
-    /// Removes what is not wanted from the query, by unescaped name and value.
+    /// Removes parameters from the query, by unescaped name and value.
     pub fn retain_query(&mut self, is_wanted: impl Fn(&str, &str) -> bool) {
         self.query = filtered(&self.query, is_wanted);
     }
 
-    /// The path at the vendor, with the query.
+    /// Returns the path at the vendor, with the query.
     fn address(&self) -> String {
         let join = if self.query.is_empty() { "" } else { "?" };
         format!("{}{join}{}", self.path, self.query)
@@ -107,7 +107,7 @@ impl Lookup {
 }
 
 impl ResponseStore {
-    /// Answers a lookup. `find` gives an upstream by its id.
+    /// Answers a lookup. `find` returns an upstream by its id.
     pub async fn answer(
         &self,
         lookup: &Lookup,
@@ -176,7 +176,7 @@ impl ResponseStore {
         Ok(reply)
     }
 
-    /// Lists the items that a response answers: those of earlier turns, and its own.
+    /// Lists the input items of a response: those of earlier turns, and its own.
     async fn input_items(&self, lookup: &Lookup, asker: Asker<'_>) -> Result<Reply, Fault> {
         let page = Page::read(lookup)?;
         let mut share = asker.share;
@@ -193,7 +193,7 @@ impl ResponseStore {
     }
 }
 
-/// Which items of a list.
+/// A page of a list of items.
 struct Page {
     limit: usize,
     newest_first: bool,
@@ -250,7 +250,7 @@ impl Page {
     }
 }
 
-/// The dialect of all these endpoints.
+/// The dialect of these endpoints.
 pub const DIALECT: Dialect = Dialect::OpenaiResponses;
 
 #[cfg(test)]

@@ -5,14 +5,14 @@
 //! {"v": 1, "id": "resp_…", "upstream": "openai"}
 //! ```
 //!
-//! `input` and `response` are JSON of the Responses API as it was received and answered, so that what
-//! is read back equals what was sent. `input` holds the items of this request alone, with references
-//! replaced; those of earlier turns are found through `previous`.
+//! `input` and `response` are the exact JSON that was received and sent. `input` contains the items
+//! of this request only, with references replaced; those of earlier turns are found through
+//! `previous`.
 
 use toolwright_core::json::{Member, Object, peek};
 use toolwright_core::{Json, object};
 
-/// The version that is written.
+/// The current version.
 const VERSION: &str = "1";
 
 /// A stored response.
@@ -20,32 +20,32 @@ const VERSION: &str = "1";
 pub struct Record {
     /// The response's id
     pub id: String,
-    /// What is stored of it
+    /// What is stored
     pub stored: Stored,
 }
 
-/// What is stored of a response.
+/// The stored part of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
-    /// All of it
+    /// The whole response
     Content(Content),
-    /// The upstream that has it
+    /// The upstream that has stored it
     Upstream(String),
 }
 
-/// A response and what it answers.
+/// A response and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// The response, as JSON
     pub response: String,
     /// The `input` of its request, as JSON
     pub input: String,
-    /// The id of the response before it
+    /// The id of the previous response
     pub previous: Option<String>,
 }
 
 impl Record {
-    /// Writes it.
+    /// Encodes the record.
     pub fn write(&self) -> Vec<u8> {
         let id = Json::from(self.id.as_str()).compact();
         let text = match &self.stored {
@@ -64,7 +64,7 @@ impl Record {
         text.into_bytes()
     }
 
-    /// Reads it; `None` if it is damaged or of a later version.
+    /// Decodes a record; `None` if it is damaged or of a later version.
     pub fn read(bytes: &[u8]) -> Option<Record> {
         let keys = ["v", "id", "previous", "input", "response", "upstream"];
         let [version, id, previous, input, response, upstream] = peek(bytes, &keys).ok()?;
@@ -85,7 +85,7 @@ impl Record {
 }
 
 impl Content {
-    /// The items of the input, each with an id, as the API lists them.
+    /// Returns the items of the input, each with an id, as the API lists them.
     pub fn input_items(&self) -> Vec<Json> {
         let mut items = input_items(&self.input);
         let [id] = peek(self.response.as_bytes(), &["id"]).unwrap_or_default();
@@ -98,13 +98,13 @@ impl Content {
         items
     }
 
-    /// The items of the output.
+    /// Returns the items of the output.
     pub fn output_items(&self) -> Vec<Json> {
         output_items(&self.response)
     }
 }
 
-/// The items of an `input`, which may be a text.
+/// Returns the items of an `input`, which may be a string.
 pub fn input_items(input: &str) -> Vec<Json> {
     match Json::parse_bytes(input.as_bytes()) {
         Ok(Json::Array(items)) => items,
@@ -119,7 +119,7 @@ pub fn input_items(input: &str) -> Vec<Json> {
     }
 }
 
-/// The items of the output of a response.
+/// Returns the output items of a response.
 pub fn output_items(response: &str) -> Vec<Json> {
     let [output] = peek(response.as_bytes(), &["output"]).unwrap_or_default();
     match output.and_then(|output| Json::parse_bytes(output.text().as_bytes()).ok()) {
@@ -128,12 +128,12 @@ pub fn output_items(response: &str) -> Vec<Json> {
     }
 }
 
-/// The id of an item.
+/// Returns the id of an item.
 pub fn item_id(item: &Json) -> Option<&str> {
     item.get("id").and_then(Json::as_str)
 }
 
-/// Whether an item with an id stands for another. Its type may be left out.
+/// Whether an item is a reference to another. Its type may be omitted.
 pub fn is_reference(item: &Json) -> bool {
     let members = || item.as_object().into_iter().flat_map(Object::iter);
     match item.get("type").filter(|kind| !kind.is_null()) {
@@ -142,7 +142,7 @@ pub fn is_reference(item: &Json) -> bool {
     }
 }
 
-/// Adds what a client may leave out of an input item and the API always lists.
+/// Adds members that a client may omit and the API always lists.
 fn complete(item: &mut Object, seed: &str, index: usize) {
     let is_message = item.contains_key("role");
     if is_message && !item.contains_key("type") {

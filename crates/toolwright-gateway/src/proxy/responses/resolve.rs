@@ -1,8 +1,8 @@
-//! References replaced by the items they stand for, before a request is translated.
+//! Replaces references by the items that they refer to, before a request is translated.
 //!
-//! `previous_response_id` becomes the input and output of the stored responses before the request's
-//! own input; an `item_reference` becomes its item. What an upstream has stays as it is, for that
-//! upstream.
+//! `previous_response_id` becomes the input and output of the stored responses, before the
+//! request's own input; an `item_reference` becomes its item. References to state of an upstream
+//! stay, for that upstream.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::key::Client;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::weight::weight;
 
-/// Where a reference leads.
+/// The target of a reference.
 enum Target {
     Item(Json),
     Upstream(String),
@@ -24,8 +24,8 @@ enum Target {
 }
 
 impl ResponseStore {
-    /// Replaces the references of a request. What cannot be resolved is noted in its state, because
-    /// it depends on the upstream whether that is an error.
+    /// Replaces the references of a request. Unresolved references are recorded in its state,
+    /// because the upstream decides whether they are an error.
     pub async fn resolve(
         &self,
         inbound: &mut InboundRequest,
@@ -45,7 +45,7 @@ impl ResponseStore {
                     previous = Some(first);
                     inbound.state.needs(upstream, otherwise);
                 }
-                // With a gap it is no conversation.
+                // A conversation with a gap is not usable.
                 End::Missing => {
                     inbound.state.misses(otherwise);
                     return Ok(());
@@ -81,8 +81,8 @@ impl ResponseStore {
         Ok(())
     }
 
-    /// Replaces references among the items of a request that come after others. Returns which were
-    /// replaced.
+    /// Replaces references in the items of a request, after earlier items. Returns the ids of the
+    /// replaced ones.
     async fn replace_references(
         &self,
         inbound: &mut InboundRequest,
@@ -115,11 +115,11 @@ impl ResponseStore {
         Ok(replaced)
     }
 
-    /// An output item of a client by its id.
+    /// Finds an output item of a client by its id.
     async fn item(&self, client: &Client, id: &str, share: &mut Share) -> Result<Target, Fault> {
         Ok(match self.find(client, id).await?.map(|record| record.stored) {
             Some(Stored::Content(content)) => {
-                // The response is let go of once the item is found.
+                // The memory of the response is released once the item is found.
                 let mut room = share.beside();
                 room.resize(weight(content.response.as_bytes())).await?;
                 let mut items = output_items(&content.response).into_iter();
@@ -138,7 +138,7 @@ impl ResponseStore {
     }
 }
 
-/// Kinds of items whose ids the gateway gives, and that may be sent without.
+/// Types of items whose ids the gateway assigns, and that may be sent without.
 const NAMED_HERE: [&str; 6] = [
     "message",
     "reasoning",
@@ -148,8 +148,8 @@ const NAMED_HERE: [&str; 6] = [
     "custom_tool_call_output",
 ];
 
-/// Removes the id of an item. An upstream did not give it, and OpenAI refuses ids that it does not
-/// know. Calls of hosted tools have the ids of their vendor, and need them.
+/// Removes the id of an item. OpenAI refuses ids that it did not assign. Calls of hosted tools have
+/// the ids of their vendor, and need them.
 fn forget_id(item: &mut Json) {
     let Json::Object(item) = item else { return };
     let kind = item.get("type").and_then(Json::as_str).unwrap_or("message");

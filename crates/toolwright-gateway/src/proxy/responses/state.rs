@@ -7,31 +7,31 @@ use toolwright_core::{Dialect, Fault};
 
 use super::fault;
 
-/// What a request says about state, and after [`resolve`](super::resolve) where the rest of it is.
-/// Empty for other dialects.
+/// The references of a request to stored state, and after [`resolve`](super::resolve) those that
+/// only an upstream can resolve. Empty for other dialects.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Whether the answer shall be stored
+    /// Whether the response is to be stored
     pub store: bool,
     /// The `input` of this request, as JSON, with references replaced
     pub input: Bytes,
-    /// The response that it continues
+    /// The id of the previous response
     pub previous: Option<String>,
-    /// Whether the input may have references
+    /// Whether the input may contain references
     pub references: bool,
-    /// Whether the body was changed by resolving references
+    /// Whether resolving references changed the body
     pub edited: bool,
-    /// A member that only an upstream of the same dialect understands
+    /// A member that only an upstream of the same dialect supports
     upstream_only: Option<&'static str>,
-    /// Whether ids that are not stored may be the vendor's: the gateway has one client for all
+    /// Whether unknown ids may be the vendor's: the gateway has no keys, and so one client
     open: bool,
-    /// Upstreams that have what is referred to, with the error for any other
+    /// Upstreams that have referenced state, with the fault for any other
     elsewhere: Vec<(String, Fault)>,
-    /// The error for a reference that leads to nothing
+    /// The fault of an unknown reference
     missing: Option<Fault>,
 }
 
-/// The members of a body that matter here.
+/// The members of a body that refer to state.
 pub struct Members<'b> {
     /// `input`
     pub input: Option<Member<'b>>,
@@ -100,7 +100,7 @@ impl State {
         if let Some(field) = self.upstream_only.filter(|_| !untouched) {
             return Err(fault::unsupported(field));
         }
-        // With the gateway's own credential an upstream would give a client what is another's.
+        // With the gateway's credential, an upstream would return state of other clients.
         let asks_for_itself = |own: &Remote| self.open || own.wants_client_credential();
         if let Some(missing) = &self.missing
             && !remote.is_some_and(asks_for_itself)
@@ -115,17 +115,17 @@ impl State {
     }
 }
 
-/// A member that is there and not null.
+/// Returns a member that is present and not null.
 fn present<'m, 'b>(member: Option<&'m Member<'b>>) -> Option<&'m Member<'b>> {
     member.filter(|member| member.text() != "null")
 }
 
-/// Whether the input of a request may have references.
+/// Whether the input of a request may contain references.
 fn may_refer(body: &[u8], input: &str) -> bool {
     input.contains("item_reference") || (input.contains("\"id\"") && has_bare_id(body))
 }
 
-/// Whether an item of a request says nothing but an id: it is a reference without a type.
+/// Whether an item has only an id, which makes it a reference without a type.
 fn has_bare_id(body: &[u8]) -> bool {
     let mut found = false;
     let walked = skim(body, |key, value| match key {

@@ -5,7 +5,7 @@
 //!  "effects": [{"tool": "write_file", "call": "call_1", "end": "done"}], "run": {…}}
 //! ```
 //!
-//! `run` is the run as the library saves it, which has a version of its own.
+//! `run` is the saved form of the library, which has its own version.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use toolwright_core::{Dialect, Json, object};
 
 use crate::proxy::effects::Effect;
 
-/// The version that is written.
+/// The current version.
 const VERSION: u64 = 1;
 
-/// A run as far as it went.
+/// The saved state of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The hash of what was asked
+    /// The hash of the request
     pub digest: String,
-    /// How many messages the conversation began with
+    /// Number of messages in the request
     pub given: usize,
-    /// Who answered last, and its dialect if it speaks one
+    /// The upstream that answered last, and its dialect
     pub upstream: Option<(Arc<str>, Option<Dialect>)>,
-    /// Effects that tools had
+    /// Effects of tools
     pub effects: Vec<Effect>,
     /// The run
     pub run: Json,
 }
 
 impl Record {
-    /// Writes it.
+    /// Encodes the record.
     pub fn write(self) -> Vec<u8> {
         let upstream = self.upstream.map(|(id, dialect)| {
             object! {"id": &*id, "dialect": dialect.map(Dialect::id)}
@@ -49,7 +49,7 @@ impl Record {
         Json::Object(document).compact().into_bytes()
     }
 
-    /// Reads it.
+    /// Decodes a record.
     pub fn read(bytes: &[u8]) -> Result<Record, DocumentError> {
         let document = Json::parse_bytes(bytes).map_err(|_| DocumentError::new("JSON"))?;
         let fields = Fields::of(&document)?;

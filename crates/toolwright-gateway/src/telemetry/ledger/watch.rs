@@ -1,7 +1,7 @@
-//! Looks at the ledger's file at the start and while the gateway runs.
+//! Checks the ledger's file at startup and while the gateway runs.
 //!
-//! The end of the chain is kept in a file beside the ledger, so that a ledger that was deleted,
-//! replaced or cut off while no gateway ran is noticed at the next start.
+//! The head of the chain is stored in a file beside the ledger, so that a ledger that was deleted,
+//! replaced or truncated while no gateway ran is detected at the next start.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use toolwright::ledger::{Head, SqliteLedger};
 
-/// How often the file is looked at.
+/// Interval of the checks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Logs what a quick look shows at the start. Then writes what waits and checks that the file is in
-/// its place, each second.
+/// Logs the result of a quick check at startup. Then flushes the ledger and checks that the file
+/// was not moved, every second.
 pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
     let kept_at = ledger.path().with_extension("head");
-    // A gateway that was killed may have left it.
+    // A killed gateway may have left it.
     drop(std::fs::remove_file(unfinished(&kept_at)));
     let mut kept = read(&kept_at);
     start(&ledger, kept).await;
@@ -24,7 +24,7 @@ pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(ledger) = ledger.upgrade() else { return };
-        // A failure is logged by the ledger's observer.
+        // The ledger's observer logs the failure.
         let Ok(head) = ledger.head().await else { continue };
         if kept != Some(head) && keep(kept_at.clone(), head).await {
             kept = Some(head);
@@ -32,7 +32,7 @@ pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
     }
 }
 
-/// Logs damage, and what is missing.
+/// Logs damage and gaps.
 async fn start(ledger: &SqliteLedger, kept: Option<Head>) {
     if let Err(error) = ledger.inspect().await {
         tracing::error!(%error, "the ledger is damaged; `toolwright ledger verify` tells more");
@@ -55,12 +55,12 @@ fn read(path: &Path) -> Option<Head> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Where the end of the chain is written before it replaces the one that is kept.
+/// The temporary file of the head, which is then renamed.
 fn unfinished(path: &Path) -> PathBuf {
     path.with_extension("head.new")
 }
 
-/// Writes the end of the chain in one step. Returns whether it is kept; if not, nothing is left behind.
+/// Writes the head atomically. Returns whether it was written; if not, no file is left behind.
 async fn keep(path: PathBuf, head: Head) -> bool {
     let write = move || {
         let half = unfinished(&path);

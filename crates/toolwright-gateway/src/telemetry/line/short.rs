@@ -76,7 +76,7 @@ impl ShortLine<'_> {
         write!(out, "{}{:padding$}", Escaped(model), "")
     }
 
-    /// Writes what only some exchanges have.
+    /// Writes optional parts.
     fn write_rest(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let record = self.0;
         let mut separator = "  ";
@@ -121,7 +121,7 @@ fn painted(out: &mut fmt::Formatter<'_>, colour: &str, text: fmt::Arguments<'_>)
     write!(out, "{colour}{text}{RESET}")
 }
 
-/// A number, or `-` if it is not known.
+/// Displays a number, or `-` if it is unknown.
 struct Known<T>(Option<T>);
 
 impl<T: fmt::Display> fmt::Display for Known<T> {

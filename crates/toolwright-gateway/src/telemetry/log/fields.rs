@@ -22,7 +22,7 @@ impl<'w> FormatFields<'w> for Plainly {
     }
 }
 
-/// The fields of a line, as far as they are written.
+/// The fields of a line that were written so far.
 struct Line<'w> {
     writer: Writer<'w>,
     begun: bool,
@@ -74,7 +74,7 @@ impl Visit for Line<'_> {
     }
 }
 
-/// Escapes what would break the line or control a terminal.
+/// Escapes characters that would break the line or control a terminal.
 struct Plain<'w, 'l>(&'w mut Writer<'l>);
 
 impl fmt::Write for Plain<'_, '_> {

@@ -1,4 +1,4 @@
-//! Lines are whole, in either form, and hold no more than they may.
+//! Tests of the formats of log lines.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, mpsc};
@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::telemetry::record::{Attempt, Payloads};
 use crate::telemetry::{ExchangeRecord, Records, Telemetry};
 
-/// A place for bytes that can be read later.
+/// A buffer that can be read later.
 #[derive(Debug, Clone, Default)]
 struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -297,12 +297,12 @@ fn the_level_decides_what_is_written() {
     }
 }
 
-/// A sink that nobody reads until it is told to go on.
+/// A sink that blocks until it is released.
 struct Stuck(mpsc::Receiver<()>);
 
 impl Write for Stuck {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // It ends when the other side is gone.
+        // Returns when the sender is dropped.
         let _gone = self.0.recv();
         Ok(bytes.len())
     }

@@ -1,4 +1,5 @@
-//! Lines for people: an exchange is its short line, any other event a level, a message and its fields.
+//! The text format: an exchange is its short line, any other event a level, a message and its
+//! fields.
 
 use std::fmt;
 use std::time::{SystemTime as Clock, UNIX_EPOCH};
@@ -13,7 +14,7 @@ use tracing_subscriber::registry::LookupSpan;
 use super::OURS;
 use crate::telemetry::line;
 
-/// Formats events as lines for people, coloured if the writer is.
+/// Formats events as text, coloured if the writer is.
 pub(super) struct TextFormat;
 
 impl<S, N> FormatEvent<S, N> for TextFormat
@@ -56,7 +57,7 @@ fn write_time(writer: &mut Writer<'_>) -> fmt::Result {
     write!(writer, "\x1b[2m{hour:02}:{minute:02}:{second:02}.{millis:03}\x1b[0m  ")
 }
 
-/// Writes the level of an event that is no exchange.
+/// Writes the level of an event that is not an exchange.
 fn write_level(writer: &mut Writer<'_>, level: Level) -> fmt::Result {
     if !writer.has_ansi_escapes() {
         return write!(writer, "{level:<5}  ");

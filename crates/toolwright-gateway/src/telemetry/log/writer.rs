@@ -1,5 +1,5 @@
-//! The thread that writes lines. Lines of some milliseconds are written together, because waking the thread
-//! costs more than formatting a line.
+//! The writer thread. It writes the lines of several milliseconds together, because waking the
+//! thread costs more than formatting a line.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,17 +12,17 @@ use tracing_subscriber::fmt::MakeWriter;
 const MAX_QUEUED_BYTES: usize = 1 << 20;
 /// Time that the writer waits for more lines before it writes.
 const BATCH_DELAY: Duration = Duration::from_millis(20);
-/// Maximum time that the end waits for the last lines.
+/// Maximum time to wait for the last lines at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Lines on their way. Clones are the same.
+/// The queue of lines. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Lines {
     shared: Arc<Shared>,
     dropped: Counter,
 }
 
-/// The end of the lines: when it is dropped, what waits is written, and no more is taken.
+/// Writes the queued lines when it is dropped, and closes the queue.
 #[derive(Debug)]
 pub struct Rest(Arc<Shared>);
 
@@ -47,7 +47,8 @@ enum Phase {
 }
 
 impl Lines {
-    /// Lines to a sink, until the second is dropped. Those that find no room are counted.
+    /// Creates a queue to a sink, and the guard that closes it. Lines that exceed the queue are
+    /// counted.
     pub fn new(sink: impl Write + Send + 'static, dropped: Counter) -> (Lines, Rest) {
         let shared = Arc::new(Shared::default());
         let own = shared.clone();
@@ -74,7 +75,7 @@ impl Shared {
                 std::thread::sleep(BATCH_DELAY);
             }
             std::mem::swap(&mut batch, &mut self.lock().bytes);
-            // A log that nobody reads is no reason to stop.
+            // Failing to write the log must not stop the gateway.
             let _written = sink.write_all(&batch).and_then(|()| sink.flush());
             batch.clear();
             let mut state = self.lock();
@@ -101,7 +102,7 @@ impl Drop for Rest {
 }
 
 impl Write for &Lines {
-    /// Takes a line whole, or drops it.
+    /// Queues a whole line, or drops it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.shared.lock();
         if state.phase == Phase::Closed || state.bytes.len() + line.len() > MAX_QUEUED_BYTES {

@@ -1,11 +1,12 @@
-//! The header `toolwright-losses`: the number of losses, how many are major, and the path of the gravest.
+//! The header `toolwright-losses`: the number of losses, the number of major ones, and the path of
+//! the most severe.
 
 use http::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use toolwright_core::loss::Severity;
 use toolwright_core::translate::Report;
 
-/// The header's name.
+/// The name of the header.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-losses");
 
 /// Maximum length of the path in bytes; a longer one ends with `…`, percent-encoded.
@@ -15,11 +16,12 @@ const MORE: &str = "%E2%80%A6";
 /// The characters of a path that are percent-encoded, besides those that are not ASCII.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b',').add(b';');
 
-/// The value of the header, `3; major=1; first=/tools/0/strict`, if the request or the answer lost
-/// anything. `first` is the gravest loss, of the request if both lost something as grave. Characters that
-/// are illegal in a header, quotes, commas, semicolons and percent signs are percent-encoded in the path.
+/// Returns the value of the header, such as `3; major=1; first=/tools/0/strict`, if the request or
+/// the response has losses. `first` is the most severe loss; for equal severity, that of the
+/// request. Characters that are illegal in a header, quotes, commas, semicolons and percent signs
+/// are percent-encoded in the path.
 pub fn value(request: &Report, response: &Report) -> Option<HeaderValue> {
-    // Reports list their gravest losses first.
+    // Reports list their most severe losses first.
     let first = match (request.losses.first(), response.losses.first()) {
         (Some(asked), Some(answered)) if answered.loss.severity > asked.loss.severity => answered,
         (asked, answered) => asked.or(answered)?,
@@ -27,7 +29,7 @@ pub fn value(request: &Report, response: &Report) -> Option<HeaderValue> {
     let count = request.losses.len() + response.losses.len();
     let major = request.count_of(Severity::Major) + response.count_of(Severity::Major);
     let mut text = format!("{count}; major={major}; first=");
-    // The document as a whole has no name of its own.
+    // The document itself has an empty path.
     let path = if first.path.is_empty() { "/" } else { &first.path };
     encode(path, &mut text);
     HeaderValue::try_from(text).ok()

@@ -1,4 +1,4 @@
-//! Reports are kept for their client, within bounds, and led to by a legal header.
+//! Tests of isolation, limits and the header.
 
 use toolwright_core::dialect::WireRequest;
 use toolwright_core::dialect::lookup;
@@ -7,7 +7,7 @@ use toolwright_core::translate::{Options, Translator};
 
 use super::*;
 
-/// What a real translation reports for a request with so many tools that lose something.
+/// The report of a translated request with this many lossy tools.
 fn report(tools: usize, name: &str) -> Report {
     let tool = format!(
         r#"{{"name":"{name}","input_schema":{{"type":"object"}},"cache_control":{{"type":"ephemeral"}}}}"#
@@ -112,7 +112,7 @@ fn the_header_has_the_count_the_major_ones_and_the_gravest_path() {
         assert_eq!(value(&report, &none).unwrap().to_str().unwrap(), told);
         assert_eq!(value(&report, &report).unwrap().to_str().unwrap()[1..], told[1..]);
     }
-    // A major loss of the answer comes before a minor one of the request.
+    // A major loss of the response precedes a minor one of the request.
     let mut graver = report.clone();
     graver.losses[0].loss.severity = Severity::Major;
     graver.losses[0].path = "/choices/0".to_owned();

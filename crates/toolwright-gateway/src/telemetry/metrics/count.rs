@@ -1,4 +1,4 @@
-//! One exchange, added to the numbers.
+//! Adds an exchange to the metrics.
 
 use toolwright::CallErrorKind;
 use toolwright_core::loss::Severity;
@@ -17,7 +17,7 @@ impl Metrics {
         self.open.dec();
     }
 
-    /// Adds an exchange that is over.
+    /// Adds a finished exchange.
     pub fn count(&self, record: &ExchangeRecord) {
         let dialect = record.dialect.id();
         let upstream = record.upstream.as_ref().unwrap_or(&self.none);
@@ -71,11 +71,11 @@ impl Metrics {
     }
 }
 
-/// The most tokens that are counted of one answer. Counters do not saturate, so no upstream may add
-/// so much that they overflow.
+/// Maximum number of tokens that are counted for one reply. Counters do not saturate, so no
+/// upstream may make them overflow.
 const MAX_TOKENS: u64 = 1 << 40;
 
-/// A status by its first digit.
+/// Returns the class of a status.
 fn class(status: u16) -> &'static str {
     match status / 100 {
         1 => "1xx",
@@ -87,7 +87,7 @@ fn class(status: u16) -> &'static str {
     }
 }
 
-/// The counts that add up, without zeros.
+/// Returns the counts that add up, without zeros.
 fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
     let reasoning = usage.reasoning.unwrap_or(0);
     let counts = [

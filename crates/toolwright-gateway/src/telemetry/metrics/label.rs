@@ -1,11 +1,11 @@
-//! The labels of each metric. All are words of ours or names from the configuration, so that there
-//! are never more of them than it has.
+//! The labels of each metric. All values are constants or names from the configuration, so their
+//! number is bounded.
 
 use std::sync::Arc;
 
 use prometheus_client::encoding::EncodeLabelSet;
 
-/// Of an exchange.
+/// Labels of exchanges.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Requests {
     pub(super) dialect: &'static str,
@@ -14,13 +14,13 @@ pub(super) struct Requests {
     pub(super) status: &'static str,
 }
 
-/// Of an exchange that the client left.
+/// Labels of exchanges whose client disconnected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Left {
     pub(super) dialect: &'static str,
 }
 
-/// Of how long it took.
+/// Labels of durations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Times {
     pub(super) dialect: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Times {
     pub(super) stream: bool,
 }
 
-/// Of what the gateway added.
+/// Labels of the time spent in the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Ways {
     pub(super) dialect: &'static str,
@@ -36,14 +36,14 @@ pub(super) struct Ways {
     pub(super) way: &'static str,
 }
 
-/// Of an attempt at an upstream.
+/// Labels of attempts at upstreams.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Attempts {
     pub(super) upstream: Arc<str>,
     pub(super) outcome: &'static str,
 }
 
-/// Of tokens.
+/// Labels of tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Tokens {
     pub(super) upstream: Arc<str>,
@@ -52,7 +52,7 @@ pub(super) struct Tokens {
     pub(super) kind: &'static str,
 }
 
-/// Of losses.
+/// Labels of losses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Losses {
     pub(super) dialect: &'static str,
@@ -60,14 +60,14 @@ pub(super) struct Losses {
     pub(super) severity: &'static str,
 }
 
-/// Of calls.
+/// Labels of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Calls {
     pub(super) by: &'static str,
     pub(super) outcome: &'static str,
 }
 
-/// Of bodies.
+/// Labels of body sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Bytes {
     pub(super) direction: &'static str,

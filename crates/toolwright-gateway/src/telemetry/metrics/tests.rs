@@ -1,4 +1,4 @@
-//! What Prometheus reads after a few exchanges.
+//! Tests of the output for Prometheus.
 
 use std::time::Duration;
 

@@ -1,32 +1,32 @@
-//! Where traces go, by OpenTelemetry's own variables.
+//! Settings of traces, by OpenTelemetry's environment variables.
 //!
-//! | variable | what it says |
+//! | variable | meaning |
 //! |---|---|
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | the collector, as `http://127.0.0.1:4318`; without it there are no traces |
-//! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | the whole address for traces, before the other |
+//! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | the full URL for traces; takes precedence |
 //! | `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TRACES_HEADERS` | `name=value,…`, percent-encoded |
-//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | who we are; `toolwright` unless said otherwise |
-//! | `OTEL_SDK_DISABLED` | `true` for no traces |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | resource attributes; the service is `toolwright` by default |
+//! | `OTEL_SDK_DISABLED` | `true` disables traces |
 
 use http::Uri;
 use toolwright_core::percent;
 
 use crate::config::Env;
 
-/// Where traces go, and who sends them.
+/// Settings of the exporter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The collector
     pub base: String,
-    /// The path for traces there
+    /// The path for traces
     pub path: String,
     /// Headers, which may be credentials
     pub headers: Vec<(String, String)>,
-    /// Who we are, `service.name` among it
+    /// Resource attributes, including `service.name`
     pub resource: Vec<(String, String)>,
 }
 
-/// A variable says something that is not understood.
+/// The value of a variable is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} is not {wanted}")]
 pub struct SettingsError {
@@ -41,7 +41,7 @@ const TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
 const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 
 impl Settings {
-    /// What the environment says; none if it names no collector.
+    /// Reads the environment; `None` if it names no collector.
     pub fn of(env: Env<'_>) -> Result<Option<Settings>, SettingsError> {
         let said = |name| env(name).filter(|value| !value.trim().is_empty());
         if said("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {

@@ -1,5 +1,5 @@
-//! One exchange as spans, in OTLP's JSON. Names are those of OpenTelemetry's conventions for
-//! generative AI where they have one.
+//! Converts an exchange to spans in OTLP/JSON. Names follow OpenTelemetry's conventions for
+//! generative AI if there is one.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,14 +13,14 @@ use crate::telemetry::ExchangeRecord;
 use crate::telemetry::line::{operation, provider};
 use crate::telemetry::trace::{Trace, TraceParent};
 
-/// OTLP's numbers for kinds of span.
+/// OTLP's span kinds.
 const INTERNAL: u64 = 1;
 const SERVER: u64 = 2;
 const CLIENT: u64 = 3;
-/// OTLP's number for a span that failed.
+/// OTLP's status code of an error.
 const ERROR: u64 = 2;
 
-/// What is sent to a collector.
+/// Returns the document for the collector.
 pub(super) fn document(spans: Vec<Json>, settings: &Settings) -> Json {
     let mut resource = Attributes::default();
     for (name, value) in &settings.resource {
@@ -35,7 +35,7 @@ pub(super) fn document(spans: Vec<Json>, settings: &Settings) -> Json {
     Json::Object(object! {"resourceSpans": vec![Json::Object(resources)]})
 }
 
-/// The exchange, its attempts and its calls.
+/// Returns the spans of the exchange, its attempts and its calls.
 pub(super) fn spans(record: &ExchangeRecord, trace: &Trace) -> Vec<Json> {
     let mut spans = vec![exchange(record, trace)];
     let operation = operation(record.endpoint);
@@ -140,7 +140,7 @@ fn span(span: &Span) -> Json {
     }
     out.push("name", span.name.as_str());
     out.push("kind", span.kind);
-    // Numbers of 64 bits are text in protobuf's JSON.
+    // 64-bit integers are strings in protobuf's JSON.
     out.push("startTimeUnixNano", nanos(span.start));
     out.push("endTimeUnixNano", nanos(span.start + span.took));
     out.push("attributes", span.attributes.0.clone());
