@@ -1,6 +1,7 @@
-//! The interface of the dialects: the two codec traits, and the types that their methods take and give.
+//! The interface of the dialects: the two codec traits and their types.
 //!
-//! Encoding cannot fail: [`fit`](crate::fit) has removed and reported what a dialect cannot say.
+//! Encoding cannot fail: [`fit`](crate::fit) has removed and reported what a dialect cannot
+//! express.
 
 mod embed;
 mod error;
@@ -84,9 +85,9 @@ pub struct ReplyContext {
     pub conversation: Option<ConversationDigest>,
 }
 
-/// Paths of members, and the values that mean the same as absence, as compact JSON. Paths leave indices out:
-/// `/messages/tool_calls/index`. A path that ends with `/*` stands for a member and all below it. No values
-/// mean that every value says nothing.
+/// Paths of members, and the values that mean the same as absence, as compact JSON. Paths omit
+/// indices: `/messages/tool_calls/index`. A path that ends with `/*` stands for a member and all
+/// below it. An empty list means that every value can be dropped.
 pub type Defaults = &'static [(&'static str, &'static [&'static str])];
 
 /// Encodes and decodes tools, calls and outcomes. MCP has only these.

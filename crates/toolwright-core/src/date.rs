@@ -20,7 +20,7 @@ pub fn read(text: &str) -> Option<u64> {
         return None;
     }
     let seconds = day_of(year, month, day) * SECONDS_PER_DAY + hour * 3_600 + minute * 60 + second;
-    // Whatever is out of range (February 30th, hour 24) comes out as another text.
+    // A value out of range (February 30th, hour 24) formats as another text.
     (write(seconds) == text).then_some(seconds)
 }
 

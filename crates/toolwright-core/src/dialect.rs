@@ -1,8 +1,8 @@
 //! The dialects: a codec for each wire format, and the registry that finds a codec by id.
 //!
-//! A folder below this file holds one wire format: `wire.rs` (words and paths), `tool.rs`,
-//! `part.rs`, `request.rs`, `response.rs`, `stream.rs`, `fault.rs` and `quirks.rs` (profile and
-//! known oddities). No folder imports another.
+//! A folder below this file contains one wire format: `wire.rs` (names and paths), `tool.rs`,
+//! `part.rs`, `request.rs`, `response.rs`, `stream.rs`, `fault.rs` and `quirks.rs` (the profile).
+//! No folder imports another.
 
 pub mod anthropic;
 pub mod bedrock;
@@ -27,7 +27,7 @@ pub use crate::model::dialect::Dialect;
 pub use crate::model::digest::ConversationDigest;
 
 impl Dialect {
-    /// The codec, for a dialect that speaks whole conversations.
+    /// Returns the codec of a dialect for conversations; `None` for MCP.
     pub fn codec(self) -> Option<&'static dyn ChatCodec> {
         match self {
             Dialect::OpenaiChat => Some(&openai_chat::CODEC),
@@ -43,7 +43,8 @@ impl Dialect {
         }
     }
 
-    /// The codec for tools, calls and outcomes, which every dialect has; MCP's is of its latest era.
+    /// Returns the codec for tools, calls and outcomes, which every dialect has; MCP's is of the
+    /// latest era.
     pub fn tool_codec(self) -> &'static dyn ToolCodec {
         match self.codec() {
             Some(codec) => codec,

@@ -1,8 +1,8 @@
-//! JSON documents that are stored and read again: saved runs, approvals, policies, kept reasoning,
-//! entries of the ledger and the journal.
+//! Stored JSON documents: saved runs, approvals, policies, cached reasoning, entries of the ledger
+//! and the journal.
 //!
-//! [`Fields`] reads the members of an object and reports where something else was expected. Parts,
-//! calls and outcomes have one stored form, wherever they are stored.
+//! [`Fields`] reads the members of an object, with errors that have a path. Parts, calls and
+//! outcomes have the same form in all documents.
 
 mod fields;
 mod part;

@@ -1,4 +1,4 @@
-//! A response as it arrives: the whole stream grammar on one screen.
+//! A response as a stream of events, and the grammar of the stream.
 //!
 //! ```text
 //! stream = Start  part*  Stop  Usage*  End          Usage may also come before Stop
@@ -6,11 +6,10 @@
 //! part   = PartStart  PartDelta*  PartEnd           keyed by index; parts may interleave
 //! ```
 //!
-//! `Ping` may stand anywhere. Decoders keep the grammar, whatever a vendor sends; [`law`] checks it.
-//! [`join`] folds events into a [`Response`](crate::Response), [`split`] does the reverse,
-//! [`think`] separates thinking that a model wrote into its text,
-//! [`sequence`] puts interleaved parts one after another for dialects that need it, and [`gather`]
-//! holds calls back until they are whole.
+//! `Ping` may occur anywhere. Decoders emit this grammar for any input of a vendor; [`law`] checks
+//! it. [`join`] folds events into a [`Response`](crate::Response), [`split`] does the reverse,
+//! [`think`] separates thinking that a model wrote into its text, [`sequence`] reorders interleaved
+//! parts for dialects that need it, and [`gather`] buffers calls until they are complete.
 
 pub mod emit;
 pub mod gather;
@@ -26,47 +25,47 @@ use crate::model::part::{CacheMark, Part, SectionKind, Signature};
 use crate::model::response::Stop;
 use crate::model::usage::Usage;
 
-/// One step of a stream.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The answer begins
+    /// The response begins
     Start(Start),
     /// A part begins
     PartStart {
-        /// Its number in this stream: 0, 1, 2, … in order of appearance
+        /// The index in this stream: 0, 1, 2, … in order of appearance
         index: usize,
-        /// What it is
+        /// The kind of part
         head: Head,
         /// Extra fields known at this time
         extra: Extra,
     },
-    /// A part grows
+    /// Content of a part
     PartDelta {
-        /// Which part
+        /// The index of the part
         index: usize,
-        /// By what
+        /// The content
         delta: Delta,
     },
     /// A part is complete
     PartEnd {
-        /// Which part
+        /// The index of the part
         index: usize,
-        /// What was only known at its end
+        /// Values that are known only at the end
         tail: Tail,
     },
     /// The model stopped
     Stop(Stop),
-    /// Counts so far; later reports replace earlier ones, field by field
+    /// Usage so far; later reports replace earlier ones, field by field
     Usage(Usage),
-    /// The answer is complete
+    /// The response is complete
     End,
-    /// The answer will not be completed
+    /// The response failed
     Fault(Fault),
-    /// Still there
+    /// Keep-alive
     Ping,
 }
 
-/// What is known when an answer begins.
+/// Values that are known when a response begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Start {
     /// The vendor's id
@@ -77,7 +76,7 @@ pub struct Start {
     pub extra: Extra,
 }
 
-/// What is known when a part begins.
+/// The kind of a part that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     /// Text follows
@@ -88,37 +87,37 @@ pub enum Head {
     Reasoning,
     /// A call; its arguments follow
     Call {
-        /// Its id, if the vendor gives one
+        /// Its id, if the vendor sends one
         id: Option<String>,
         /// The tool
         name: String,
         /// Whether free text follows instead of JSON
         free: bool,
     },
-    /// A part that comes whole; no deltas follow
+    /// A complete part; no deltas follow
     Whole(Box<Part>),
 }
 
-/// What a part grows by.
+/// Content that is added to a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// Words of a text or refusal
+    /// Text of a text or refusal part
     Text(String),
     /// A fragment of a call's arguments
     Arguments(String),
-    /// Words of thinking
+    /// Text of reasoning
     Reasoning {
-        /// Which section, from 0
+        /// The index of the section
         section: usize,
-        /// Thinking or summary
+        /// Reasoning or summary
         kind: SectionKind,
-        /// The words
+        /// The text
         text: String,
     },
 }
 
 impl Event {
-    /// What a part grows by; empty for events that bring no words, arguments or thinking.
+    /// Returns the text of a delta; empty for other events.
     pub fn words(&self) -> &str {
         match self {
             Event::PartDelta { delta, .. } => match delta {
@@ -129,21 +128,21 @@ impl Event {
     }
 }
 
-/// What is known when a part is complete.
+/// Values that are known when a part is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tail {
-    /// The vendor's proof
+    /// The vendor's signature
     pub signature: Option<Signature>,
     /// A cache breakpoint
     pub cache: Option<CacheMark>,
-    /// Extra fields, replacing those of the start key by key
+    /// Extra fields, which replace those of the start key by key
     pub extra: Extra,
 }
 
-/// Which deltas a part takes.
+/// The kind of deltas that a part accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Words
+    /// Text
     Text,
     /// Thinking
     Reasoning,
@@ -154,7 +153,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a part that begins.
+    /// Returns the kind of a part that begins.
     pub(crate) fn of(head: &Head) -> Kind {
         match head {
             Head::Text | Head::Refusal => Kind::Text,
@@ -164,7 +163,7 @@ impl Kind {
         }
     }
 
-    /// Whether a part of this kind can grow by a delta.
+    /// Whether a part of this kind accepts a delta.
     pub(crate) fn takes(self, delta: &Delta) -> bool {
         match delta {
             Delta::Text(_) => self == Kind::Text,

@@ -1,8 +1,8 @@
-//! Legalization: a request is changed until its target's [`Profile`] can say it, and every change
-//! that takes something away is a [`Loss`]. After this, encoding cannot fail.
+//! Changes a request so that its target's [`Profile`] can express it. Every change that removes
+//! something is reported as a [`Loss`]. After this, encoding cannot fail.
 //!
-//! The passes run in the order in which they are listed in [`fit`]; each is a file. The way back,
-//! from the target's answer to the client, is [`restore`].
+//! The passes run in the order in which [`fit`] lists them; each is a file. [`restore`] is the
+//! reverse direction, from the target's reply to the client.
 
 pub mod alias;
 mod choice;
@@ -39,46 +39,46 @@ use crate::model::request::Request;
 use crate::model::tool::{Tool, ToolChoice};
 use crate::profile::Profile;
 
-/// A request that its target can say.
+/// A request that its target can express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fitted {
     /// The request
     pub request: Request,
-    /// What was renamed, and what must be undone or enforced on the way back
+    /// Renamed names and ids, and what restoring the reply must undo or enforce
     pub aliases: Aliases,
-    /// What the target is not told as it was said
+    /// What does not reach the target unchanged
     pub losses: Vec<Loss>,
-    /// What the target required and nobody had said
+    /// Values that the target requires and the source did not set
     pub additions: Vec<Addition>,
-    /// Why the request must not be sent, if it must not
+    /// Why the request must not be sent, if so
     pub refusal: Option<Refusal>,
 }
 
 /// Why a request cannot be fitted: it depends on something that the target lacks, or is malformed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where it stands
+    /// The place in the source
     pub site: Site,
-    /// What is wrong, and what to do
+    /// The problem and the remedy
     pub what: String,
 }
 
-/// Something that was added because the target requires it.
+/// A value that was added because the target requires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addition {
     /// The canonical field
     pub field: &'static str,
-    /// What was added, and why
+    /// The added value and the reason
     pub what: &'static str,
 }
 
-/// Fits a request that was said in one dialect to a target.
+/// Fits a request that was decoded from a dialect to a target.
 pub fn fit(request: Request, source: Dialect, profile: &Profile) -> Fitted {
     run(request, Some(source), profile)
 }
 
-/// Fits a request that was made and not read. Hosted tools and choices in a vendor's own words are
-/// taken to be meant for this target; all else is changed as if it came from elsewhere.
+/// Fits a request that was built and not decoded. Hosted tools and choices in a vendor's form are
+/// taken to be for this target; everything else is changed as if it came from another dialect.
 pub fn fit_made(request: Request, profile: &Profile) -> Fitted {
     run(request, None, profile)
 }
@@ -108,7 +108,7 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     content::pass(&mut work);
     system::single(&mut work);
     repeated::pass(&mut work);
-    // Media that leave their outcome are announced with the id of the call.
+    // Media that move out of their outcome are labelled with the call id.
     ids::pass(&mut work);
     outcome::pass(&mut work);
     repeated::pass(&mut work);
@@ -123,37 +123,37 @@ fn run(request: Request, source: Option<Dialect>, profile: &Profile) -> Fitted {
     Fitted { request, aliases, losses, additions, refusal }
 }
 
-/// A request under work, and what is noted about it.
+/// A request that is being fitted.
 struct Work<'p> {
     request: Request,
-    /// The dialect that it was said in; none if it was made
+    /// The dialect that it was decoded from; none if it was built
     source: Option<Dialect>,
     profile: &'p Profile,
     aliases: Aliases,
     losses: Vec<Loss>,
     additions: Vec<Addition>,
-    /// The places of changes that several causes may have
+    /// The places of changes that may have several causes
     noted: BTreeSet<(String, &'static str)>,
-    /// Whether the thinking budget stands for an effort that the client asked for
+    /// Whether the thinking budget was derived from an effort
     derived_budget: bool,
-    /// A choice of a hosted tool in the target's own words
+    /// A choice of a hosted tool in the target's form
     hosted_choice: Option<ToolChoice>,
     refusal: Option<Refusal>,
 }
 
 impl Work<'_> {
-    /// Whether it was said in the target's own words.
+    /// Whether the request was decoded from the target's dialect.
     fn is_native(&self) -> bool {
         self.source.is_some_and(|source| source.shares_wire(self.profile.dialect))
     }
 
-    /// Whether the request was written for the target's own interface, whose vendor judges its values.
-    /// Presets share a dialect, not their values.
+    /// Whether the request was written for the target's own API, whose vendor validates its values.
+    /// Presets share a dialect, but not their values.
     fn is_own_words(&self) -> bool {
         self.source == Some(self.profile.dialect) && self.profile.dialect != Dialect::OpenaiChat
     }
 
-    /// Whether hosted tools and choices in a vendor's own words mean something to the target.
+    /// Whether hosted tools and choices in a vendor's form are valid for the target.
     fn is_meant(&self) -> bool {
         self.source.is_none() || self.is_native()
     }
@@ -168,7 +168,7 @@ impl Work<'_> {
         self.losses.push(Loss::new(severity, site, what, why));
     }
 
-    /// Notes a change that several causes may have.
+    /// Records a loss that may have several causes once.
     fn lose_once(&mut self, severity: Severity, site: Site, what: &'static str, why: &'static str) {
         let place = site.origin.pointer().unwrap_or_default().to_owned();
         if self.noted.insert((place, what)) {
@@ -176,24 +176,24 @@ impl Work<'_> {
         }
     }
 
-    /// Takes the messages out, with space for as many to be put back.
+    /// Takes the messages out, and leaves a vector with the same capacity.
     fn take_messages(&mut self) -> Vec<Message> {
         let space = Vec::with_capacity(self.request.messages.len());
         std::mem::replace(&mut self.request.messages, space)
     }
 
-    /// Leaves out messages of which nothing is left.
+    /// Removes messages without parts.
     fn drop_empty(&mut self) {
         let is_empty = |message: &mut Message| message.parts.is_empty();
         let dropped: Vec<Message> = self.request.messages.extract_if(.., is_empty).collect();
         for message in dropped.iter().filter(|message| message.origin.pointer().is_some()) {
-            // What it said has losses of its own.
+            // The losses of its parts were reported.
             let why = "nothing that it said can be told";
             self.lose(Severity::Note, Site::of(&message.origin), "message dropped", why);
         }
     }
 
-    /// A tool is not offered, nor the breakpoint after it.
+    /// Removes a tool and the cache breakpoint after it.
     fn withhold(
         &mut self,
         severity: Severity,

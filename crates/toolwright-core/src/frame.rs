@@ -1,22 +1,23 @@
-//! Bytes of a stream to frames and back. Everything here works on any split of the bytes.
+//! Splits the bytes of a stream into frames, and writes frames. All readers accept any split of the
+//! bytes.
 //!
-//! The readers keep bytes, never text, until a line or a message is whole: a character that is cut
-//! in two by the network arrives undamaged. Each looks at a byte once, and holds no more than
-//! [`MAX_FRAME`] of them.
+//! The readers buffer bytes, not text, until a line or a message is complete, so that a character
+//! that is split across reads is not damaged. Each byte is examined once, and at most [`MAX_FRAME`]
+//! bytes are buffered.
 
 mod array;
 mod aws;
 mod ndjson;
 mod sse;
 
-/// How a dialect cuts its stream.
+/// The framing of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// Server-sent events
     Sse,
     /// AWS event stream: binary, with checksums
     Aws,
-    /// A JSON document a line
+    /// One JSON document per line
     Ndjson,
     /// JSON objects in one array
     Array,
@@ -26,7 +27,7 @@ impl Framing {
     /// All framings.
     pub const ALL: [Framing; 4] = [Framing::Sse, Framing::Aws, Framing::Ndjson, Framing::Array];
 
-    /// The value of `content-type` for a stream in this framing.
+    /// Returns the value of `content-type` for this framing.
     pub fn content_type(self) -> &'static str {
         match self {
             Framing::Sse => "text/event-stream",
@@ -37,10 +38,10 @@ impl Framing {
     }
 }
 
-/// One frame, in whichever framing.
+/// One frame, in any framing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
-    /// The event's name (`event:` in SSE, `:event-type` or `:exception-type` in AWS)
+    /// The name of the event (`event:` in SSE, `:event-type` or `:exception-type` in AWS)
     pub name: Option<String>,
     /// Whether this is an AWS exception
     pub exception: bool,
@@ -49,43 +50,43 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame with nothing but a payload.
+    /// Creates a frame with a payload only.
     pub fn data(data: impl Into<String>) -> Frame {
         Frame { data: data.into(), ..Frame::default() }
     }
 
-    /// A frame with a name.
+    /// Creates a frame with a name.
     pub fn named(name: impl Into<String>, data: impl Into<String>) -> Frame {
         Frame { name: Some(name.into()), exception: false, data: data.into() }
     }
 
-    /// Whether this is the mark with which OpenAI, and servers that follow it, end a stream.
+    /// Whether this is the end mark of OpenAI-compatible streams.
     pub fn is_done(&self) -> bool {
         self.data.trim() == DONE
     }
 
-    /// An AWS exception.
+    /// Creates an AWS exception.
     pub fn exception(name: impl Into<String>, data: impl Into<String>) -> Frame {
         Frame { name: Some(name.into()), exception: true, data: data.into() }
     }
 }
 
-/// The payload that ends a stream, where a vendor ends it so.
+/// The payload that ends OpenAI-compatible streams.
 pub const DONE: &str = "[DONE]";
 
-/// The largest frame that is read; what a vendor sends is far below it.
+/// Maximum size of a frame, in bytes. Frames of vendors are far below it.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 /// Why bytes are not frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A frame passes [`MAX_FRAME`]
+    /// A frame exceeds [`MAX_FRAME`]
     #[error("frame larger than {MAX_FRAME} bytes")]
     TooLarge,
-    /// A frame is not UTF-8 where it must be
+    /// A frame is not UTF-8
     #[error("frame is not UTF-8")]
     NotUtf8,
-    /// A checksum is wrong
+    /// A checksum does not match
     #[error("checksum mismatch")]
     Checksum,
     /// Lengths or headers contradict each other
@@ -96,10 +97,10 @@ pub enum FrameError {
     Truncated,
 }
 
-/// Cuts the bytes of one stream into frames, as they arrive.
+/// Splits the bytes of one stream into frames as they arrive.
 ///
-/// After an error there is no telling where the next frame starts, so the reader gives the same
-/// error for whatever follows. Frames that were whole before the error are delivered.
+/// After an error the start of the next frame is unknown, so the reader returns the same error for
+/// all further input. Complete frames before the error are delivered.
 #[derive(Debug)]
 pub struct FrameReader {
     cutter: Cutter,
@@ -115,7 +116,7 @@ enum Cutter {
 }
 
 impl FrameReader {
-    /// A reader at the start of a stream.
+    /// Creates a reader for a stream.
     pub fn new(framing: Framing) -> FrameReader {
         let cutter = match framing {
             Framing::Sse => Cutter::Sse(sse::Reader::default()),
@@ -126,7 +127,7 @@ impl FrameReader {
         FrameReader { cutter, failed: None }
     }
 
-    /// Takes the next bytes and appends the frames that they complete.
+    /// Reads bytes and appends the frames that they complete.
     pub fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
         self.guarded(|cutter| match cutter {
             Cutter::Sse(reader) => reader.push(bytes, frames),
@@ -136,7 +137,7 @@ impl FrameReader {
         })
     }
 
-    /// Takes the end of the bytes and appends a last frame that only lacked its terminator.
+    /// Ends the input and appends a last frame that lacks only its terminator.
     pub fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), FrameError> {
         self.guarded(|cutter| match cutter {
             Cutter::Sse(reader) => reader.finish(frames),
@@ -146,7 +147,7 @@ impl FrameReader {
         })
     }
 
-    /// Whether the bytes so far end where a frame ends, so that a frame of somebody else may follow.
+    /// Whether the input so far ends at the end of a frame, so that another writer may continue.
     pub fn is_between(&self) -> bool {
         self.failed.is_none()
             && match &self.cutter {
@@ -170,22 +171,22 @@ impl FrameReader {
     }
 }
 
-/// Writes the frames of one stream. What a framing has no place for is left out: names in NDJSON and
-/// arrays, the mark of an exception in all but AWS's.
+/// Writes the frames of one stream. Fields that a framing lacks are left out: names in NDJSON and
+/// arrays, the exception flag in all but AWS.
 #[derive(Debug, Clone)]
 pub struct FrameWriter {
     framing: Framing,
-    /// Where an array is
+    /// The position in an array
     position: array::Position,
 }
 
 impl FrameWriter {
-    /// A writer at the start of a stream.
+    /// Creates a writer for a stream.
     pub fn new(framing: Framing) -> FrameWriter {
         FrameWriter { framing, position: array::Position::default() }
     }
 
-    /// A writer that goes on where the frames of somebody else have been read so far.
+    /// Creates a writer that continues a stream after the frames that were read.
     pub fn after(reader: &FrameReader) -> FrameWriter {
         let (framing, position) = match &reader.cutter {
             Cutter::Sse(_) => (Framing::Sse, array::Position::default()),
@@ -196,7 +197,7 @@ impl FrameWriter {
         FrameWriter { framing, position }
     }
 
-    /// Appends a frame's bytes.
+    /// Appends the bytes of a frame.
     pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match self.framing {
             Framing::Sse => sse::write(frame, out),
@@ -206,7 +207,7 @@ impl FrameWriter {
         }
     }
 
-    /// Appends what a stream ends with, once.
+    /// Appends the end of the stream, once.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         if self.framing == Framing::Array {
             self.position = array::end(self.position, out);
@@ -214,13 +215,13 @@ impl FrameWriter {
     }
 }
 
-/// The text of a whole line or payload.
+/// Returns the text of a complete line or payload.
 fn text(bytes: &[u8]) -> Result<&str, FrameError> {
     std::str::from_utf8(bytes).map_err(|_| FrameError::NotUtf8)
 }
 
-/// The error of a last line that has no terminator: bytes that stop inside a character were cut
-/// off, they are not wrong.
+/// Returns the error of a last line without a terminator: bytes that end within a character are
+/// truncated, not invalid.
 fn cut_off(line: &[u8], error: FrameError) -> FrameError {
     match std::str::from_utf8(line) {
         Err(fault) if fault.error_len().is_none() => FrameError::Truncated,

@@ -15,7 +15,7 @@ pub(crate) fn fnv_extend(hash: u64, bytes: &[u8]) -> u64 {
         .fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The hash in `length` letters and digits.
+/// Returns the hash in `length` letters and digits.
 pub(crate) fn alphanumeric(text: &str, length: usize) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut state = fnv(text);
@@ -24,7 +24,7 @@ pub(crate) fn alphanumeric(text: &str, length: usize) -> String {
         let digit = usize::try_from(state % 62).unwrap_or_default();
         out.push(char::from(DIGITS[digit]));
         state /= 62;
-        // Ten digits exhaust 64 bits; a longer text mixes the hash once more.
+        // Ten digits exhaust 64 bits; a longer text rehashes.
         if round % 10 == 9 {
             state = fnv(&out) ^ fnv(text);
         }

@@ -1,7 +1,7 @@
-//! Exact JSON: keys keep their order (and their repetitions), numbers keep their digits.
+//! Exact JSON: keys keep their order and repetitions, numbers keep their digits.
 //!
-//! Every codec reads and writes through this module, so that a nineteen-digit id, `1e400` or
-//! `0.10` leaves as it came. [`Json::parse`] turns text into a tree, its `Display` turns it back.
+//! Every codec reads and writes through this module, so that a nineteen-digit id, `1e400` or `0.10`
+//! is written as it was read. [`Json::parse`] parses text to a tree, and `Display` writes it.
 
 mod decimal;
 mod index;
@@ -34,12 +34,12 @@ pub use skim::{Value, skim};
 pub use text::JsonText;
 pub use weigh::{weigh, weigh_at_most};
 
-/// A key by its text, which is copied only if no wire is known to use it.
+/// Returns the key of a text, which is copied only if no dialect is known to use it.
 pub(crate) fn key(text: &str) -> Key {
     word::known(text).map_or_else(|| Key::Owned(text.to_owned()), Key::Borrowed)
 }
 
-/// A JSON value that can be written back exactly as it was read, but for white space and escapes.
+/// A JSON value that is written exactly as it was read, except for white space and escapes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Json {
     /// `null`
@@ -58,17 +58,17 @@ pub enum Json {
 }
 
 impl Json {
-    /// Reads one JSON document.
+    /// Parses a JSON document.
     pub fn parse(text: &str) -> Result<Json, JsonError> {
         parse::document(text)
     }
 
-    /// Reads one JSON document from bytes that may not be UTF-8.
+    /// Parses a JSON document from bytes that may not be UTF-8.
     pub fn parse_bytes(bytes: &[u8]) -> Result<Json, JsonError> {
         parse::document(parse::utf8(bytes)?)
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
@@ -76,7 +76,7 @@ impl Json {
         }
     }
 
-    /// The value of a boolean.
+    /// Returns the value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Json::Bool(value) => Some(*value),
@@ -84,7 +84,7 @@ impl Json {
         }
     }
 
-    /// The value of a number that is a whole, non-negative 64-bit one.
+    /// Returns the value of a number that is a `u64`.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Json::Number(number) => number.as_u64(),
@@ -92,7 +92,7 @@ impl Json {
         }
     }
 
-    /// The items of an array.
+    /// Returns the items of an array.
     pub fn as_array(&self) -> Option<&[Json]> {
         match self {
             Json::Array(items) => Some(items),
@@ -100,7 +100,7 @@ impl Json {
         }
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Json::Object(object) => Some(object),
@@ -108,7 +108,7 @@ impl Json {
         }
     }
 
-    /// The members of an object, to change.
+    /// Returns the members of an object for modification.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         match self {
             Json::Object(object) => Some(object),
@@ -121,22 +121,22 @@ impl Json {
         matches!(self, Json::Null)
     }
 
-    /// The member of an object by key; of repeated keys the last, as other readers take it.
+    /// Returns the member of an object by key; the last one of repeated keys, as in other readers.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_object().and_then(|object| object.get(key))
     }
 
-    /// The value at a JSON Pointer (RFC 6901).
+    /// Returns the value at a JSON Pointer (RFC 6901).
     pub fn pointer(&self, pointer: &str) -> Option<&Json> {
         pointer::find(self, pointer)
     }
 
-    /// The value at a JSON Pointer (RFC 6901), to change it.
+    /// Returns the value at a JSON Pointer (RFC 6901) for modification.
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Json> {
         pointer::find_mut(self, pointer)
     }
 
-    /// What this is, in one word for messages.
+    /// Returns the name of the type, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -148,7 +148,7 @@ impl Json {
         }
     }
 
-    /// Equality that ignores the order of keys, as JSON itself does.
+    /// Compares values without regard to the order of keys.
     pub fn same(&self, other: &Json) -> bool {
         match (self, other) {
             (Json::Array(a), Json::Array(b)) => {
@@ -159,7 +159,7 @@ impl Json {
         }
     }
 
-    /// Equality of values: that of [`Json::same`], and numbers count by value (`1` is `1.0`).
+    /// Compares values like [`Json::same`], and numbers by value (`1` equals `1.0`).
     pub fn equals(&self, other: &Json) -> bool {
         match (self, other) {
             (Json::Number(a), Json::Number(b)) => a == b || a.compare(b).is_eq(),
@@ -171,14 +171,14 @@ impl Json {
         }
     }
 
-    /// The text with line breaks and two-space indentation, for people.
+    /// Returns the text with line breaks and two-space indentation.
     pub fn pretty(&self) -> String {
         let mut out = String::new();
         write::pretty(self, 0, &mut out);
         out
     }
 
-    /// The text without white space, for wires.
+    /// Returns the text without white space.
     pub fn compact(&self) -> String {
         write::text(self)
     }
@@ -208,7 +208,7 @@ macro_rules! integers {
 integers!(u64: u32 u64);
 integers!(i64: i32 i64);
 
-/// What JSON has no word for (`NaN`, infinity) becomes `null`.
+/// Values that JSON cannot express (`NaN`, infinity) become `null`.
 impl From<f64> for Json {
     fn from(value: f64) -> Json {
         let number = serde_json::Number::from_f64(value);

@@ -1,4 +1,4 @@
-//! One canonical model of LLM tool calling, spoken in every vendor's wire format.
+//! A canonical model of LLM tool calling, with codecs for the wire formats of the vendors.
 //!
 //! ```text
 //! wire bytes → frame → decode → canonical → fit(profile) → encode → frame → wire bytes
@@ -8,11 +8,12 @@
 //! - [`Request`], [`Response`], [`Message`], [`Part`], [`Tool`], [`Call`] and [`Outcome`] are the
 //!   canonical model; [`Event`] is a response as it arrives.
 //! - [`dialect`] holds a codec for each wire format.
-//! - [`fit`] changes a request until its target can say it, and reports each [`Loss`](loss::Loss).
+//! - [`fit`] changes a request so that its target can express it, and reports each
+//!   [`Loss`](loss::Loss).
 //! - [`reasoning_cache`] reinjects reasoning that a client's dialect cannot return to its vendor.
-//! - [`translate`] is the whole way, for one pair of dialects.
-//! - [`embed`] is texts to vectors, at the vendors that do that.
-//! - [`frame`] cuts bytes into frames and the reverse.
+//! - [`translate`] combines these steps for one pair of dialects.
+//! - [`embed`] encodes and decodes embeddings.
+//! - [`frame`] splits bytes into frames, and writes frames.
 //!
 //! ```
 //! use toolwright_core::Json;

@@ -1,4 +1,4 @@
-//! Losses: what a translation could not carry to its target, with place, reason and severity.
+//! Losses of a translation, with place, reason and severity.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,27 +8,27 @@ use crate::json::{Json, Object};
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
 
-/// Something that does not reach the target as the source had it.
+/// A part of the source that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// Its place in the source
     pub site: Site,
     /// What happened to it
     pub what: Cow<'static, str>,
-    /// Why the target cannot have it
+    /// Why the target cannot express it
     pub why: Cow<'static, str>,
-    /// How much it matters
+    /// Its severity
     pub severity: Severity,
 }
 
-/// How much a loss matters.
+/// The severity of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Expressed in another way; the model sees the same
+    /// Expressed in another way; equivalent for the model
     Note,
     /// A hint is gone (a cache breakpoint, a title)
     Minor,
-    /// The model sees less, or a guarantee is enforced by other means
+    /// The model receives less, or a guarantee is enforced by other means
     Major,
 }
 
@@ -43,9 +43,9 @@ pub struct Site {
     pub below: String,
 }
 
-/// Fields that only some dialects have as fields of their own: token counts without cached or reasoning
-/// tokens, schema and kind of a response format, the cause of a stop or a failure, the tool kind of an
-/// outcome. A dialect whose field paths do not list one does not have it.
+/// Fields that only some dialects have: token counts without cached or reasoning tokens, schema and
+/// kind of a response format, the cause of a stop or a failure, the tool kind of an outcome. A
+/// dialect whose field paths do not list one does not have it.
 const OPTIONAL_FIELDS: [&str; 8] = [
     "uncached_input",
     "uncached_total",
@@ -61,22 +61,22 @@ const OPTIONAL_FIELDS: [&str; 8] = [
 const EXTRA_PREFIX: &str = "+";
 
 impl Site {
-    /// An extra field of a value.
+    /// Creates the site of an extra field of a value.
     pub fn extra(origin: &Origin, key: &str) -> Site {
         Site::field(origin, [EXTRA_PREFIX, key].concat())
     }
 
-    /// A value as a whole.
+    /// Creates the site of a value as a whole.
     pub fn of(origin: &Origin) -> Site {
         Site { origin: origin.clone(), field: Cow::Borrowed(""), below: String::new() }
     }
 
-    /// A field of a value.
+    /// Creates the site of a field of a value.
     pub fn field(origin: &Origin, field: impl Into<Cow<'static, str>>) -> Site {
         Site { origin: origin.clone(), field: field.into(), below: String::new() }
     }
 
-    /// A cache breakpoint on a value.
+    /// Creates the site of a cache breakpoint on a value.
     pub fn cache(holder: &Origin, mark: &CacheMark) -> Site {
         match mark.origin.pointer() {
             Some(_) => Site::of(&mark.origin),
@@ -84,24 +84,24 @@ impl Site {
         }
     }
 
-    /// A place inside the field, by a pointer from there.
+    /// Extends the site with a pointer into the field.
     #[must_use]
     pub fn below(mut self, pointer: impl Into<String>) -> Site {
         self.below = pointer.into();
         self
     }
 
-    /// Whether a dialect with these field paths has such a field.
+    /// Whether a dialect with these field paths has the field.
     pub fn exists(&self, field_paths: &[(&str, &str)]) -> bool {
         let field = self.field.as_ref();
         !OPTIONAL_FIELDS.contains(&field) || field_paths.iter().any(|(own, _)| *own == field)
     }
 
-    /// The JSON Pointer in the source document, by the field paths of the source dialect.
+    /// Returns the JSON Pointer in the source document, by the field paths of the source dialect.
     pub fn pointer(&self, field_paths: &[(&str, &str)]) -> String {
         let (base, below) = (self.origin.pointer().unwrap_or_default(), self.below.as_str());
-        // A name with a slash is a field of the document itself, for names that values inside it have as
-        // well: a response's `id` and a call's.
+        // A name with a slash is a field of the document itself, for names that nested values have
+        // as well: `id` of a response and of a call.
         let is_own = |name: &str| base.is_empty() && name.strip_prefix('/') == Some(&self.field);
         let own = field_paths.iter().find(|(canonical, _)| is_own(canonical));
         let listed =
@@ -120,7 +120,8 @@ impl Site {
     }
 }
 
-/// Resolves each `..`, because a field may be beside the object that is the origin of its value.
+/// Resolves each `..`, because a field may be a sibling of the object that is the origin of its
+/// value.
 fn resolve_parents(pointer: String) -> String {
     if !pointer.contains("/../") {
         return pointer;
@@ -147,15 +148,15 @@ impl PartialEq for Site {
 impl Eq for Site {}
 
 impl Severity {
-    /// Every severity, the least first.
+    /// All severities, least severe first.
     pub const ALL: [Severity; 3] = [Severity::Note, Severity::Minor, Severity::Major];
 
-    /// The severity by its word.
+    /// Parses a severity.
     pub fn from_word(word: &str) -> Option<Severity> {
         Severity::ALL.into_iter().find(|severity| severity.word() == word)
     }
 
-    /// The word for reports.
+    /// Returns the name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -166,7 +167,7 @@ impl Severity {
 }
 
 impl Loss {
-    /// A loss at a place.
+    /// Creates a loss.
     pub fn new(
         severity: Severity,
         site: Site,
@@ -176,7 +177,7 @@ impl Loss {
         Loss { site, what: what.into(), why: why.into(), severity }
     }
 
-    /// The loss as JSON, with its path by the field paths of the source dialect.
+    /// Returns the JSON form, with its path by the field paths of the source dialect.
     pub fn to_json(&self, field_paths: &[(&str, &str)]) -> Object {
         crate::object! {
             "path": self.site.pointer(field_paths),
@@ -193,7 +194,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// A list of losses as JSON.
+/// Returns a list of losses as JSON.
 pub fn report(losses: &[Loss], field_paths: &[(&str, &str)]) -> Json {
     Json::Array(losses.iter().map(|loss| Json::Object(loss.to_json(field_paths))).collect())
 }

@@ -1,4 +1,4 @@
-//! The canonical model: requests, responses and what they consist of, in no vendor's format.
+//! The canonical model: requests, responses and their components, independent of any vendor.
 
 pub mod call;
 pub(crate) mod dialect;

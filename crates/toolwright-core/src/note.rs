@@ -1,7 +1,8 @@
-//! Keys of notes: what a codec stores beside a value for itself (how items were grouped, say).
+//! Keys of notes, in which a codec stores data for itself beside a value, such as the grouping of
+//! items.
 //!
-//! Notes are never written to a wire, and their absence is no loss. No wire key can be taken for one,
-//! because [`Fields`](crate::codec::Fields) refuses keys of this form.
+//! Notes are never written to the wire, and dropping one is not a loss.
+//! [`Fields`](crate::codec::Fields) refuses keys of this form, so that input cannot contain notes.
 
 /// The key of a note.
 macro_rules! note {

@@ -10,7 +10,7 @@ pub fn encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// Reverses escapes. A `%` that begins none stays as it is; bytes that are not UTF-8 become U+FFFD.
+/// Decodes escapes. An invalid `%` stays as it is; bytes that are not UTF-8 become U+FFFD.
 pub fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -1,7 +1,8 @@
-//! What a target can say, as data. Each dialect fills one in; [`fit`](crate::fit) reads it.
+//! Capabilities and limits of a target, as data. Each dialect defines its profile;
+//! [`fit`](crate::fit) applies it.
 //!
-//! Every rule has a baseline, which stands for a target that takes text and has nothing special. A
-//! dialect states only in what it differs. The rules stand in one file a subject.
+//! Every rule has a baseline for a target that accepts text and has no special features. A dialect
+//! states only its differences. There is one file for each group of rules.
 
 mod content;
 pub mod family;
@@ -45,49 +46,49 @@ pub struct KnownFields {
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Whose rules these are
+    /// The dialect
     pub dialect: Dialect,
-    /// The extra fields that exist, where the vendor refuses all others
+    /// The accepted extra fields, if the vendor refuses all others
     pub known_fields: Option<KnownFields>,
-    /// Whether the vendor refuses tools and blocks of content of a type that is not canonical, although
-    /// its format leaves room for them
+    /// Whether the vendor refuses tools and content blocks of a type that is not canonical,
+    /// although its format allows them
     pub known_types_only: bool,
     /// Legal tool names
     pub names: NameRule,
     /// Legal call ids
     pub ids: IdRule,
-    /// What a tool definition can say
+    /// Fields of a tool definition
     pub tools: ToolRule,
-    /// Which schemas are accepted
+    /// Accepted schemas
     pub schema: SchemaRule,
-    /// Which tool choices exist
+    /// Supported tool choices
     pub choice: ChoiceRule,
-    /// Whether there is a switch against parallel calls
+    /// Whether parallel calls can be disabled
     pub parallel_switch: bool,
-    /// Where instructions go
+    /// Placement of instructions
     pub system: SystemRule,
-    /// How turns follow each other
+    /// Order of turns
     pub turns: TurnRule,
-    /// What messages may contain
+    /// Content of messages
     pub content: ContentRule,
-    /// What outcomes may contain
+    /// Content of outcomes
     pub outcome: OutcomeRule,
-    /// What becomes of thinking in the history
+    /// Reasoning in the history
     pub reasoning: ReasoningRule,
-    /// Which limits and sampling fields exist
+    /// Supported limits and sampling fields
     pub sampling: SamplingRule,
-    /// Which settings for thinking exist
+    /// Supported settings of reasoning
     pub thinking: ThinkingRule,
-    /// Which answer formats exist
+    /// Supported response formats
     pub format: FormatRule,
-    /// What a reply in this dialect can say
+    /// Fields of a reply
     pub reply: ReplyRule,
-    /// What is configured for this upstream
+    /// Overrides configured for this upstream
     pub overrides: Overrides,
 }
 
 impl Profile {
-    /// All baselines: any name and any schema, text in and text out.
+    /// Creates a profile of baselines: any name and any schema, text only.
     pub const fn plain(dialect: Dialect) -> Profile {
         Profile {
             dialect,
@@ -112,8 +113,8 @@ impl Profile {
         }
     }
 
-    /// Of a client that takes the canonical model itself: whatever a vendor of this dialect answers
-    /// reaches it. Every call has an id there, so that each outcome finds its call.
+    /// Creates the profile of a client that receives the canonical model itself, so that nothing of
+    /// the vendor's reply is dropped. Every call has an id there.
     pub fn canonical(dialect: Dialect) -> Profile {
         Profile {
             ids: IdRule { required: true, ..IdRule::ANY },

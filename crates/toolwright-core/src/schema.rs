@@ -1,10 +1,11 @@
-//! JSON Schemas of parameters: lowering them to what a vendor accepts, and undoing on the way back
-//! what a rewritten schema made the model say.
+//! JSON Schemas of parameters: lowers them to the subset that a vendor accepts, and undoes the
+//! effects of a rewritten schema on the model's arguments.
 //!
-//! [`lower`] normalizes the root first (`root`, `flatten`), then rewrites node by node: a node is
-//! gathered from the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written out
-//! again by the rules of a subset (`subset`, `lower`, `kind`, `object`, `union`, `keep`). What could not be kept is a
-//! [`SchemaChange`], keyword by keyword. The original schema stays the one to check arguments with.
+//! [`lower`] normalizes the root first (`root`, `flatten`), then rewrites each node: the node is
+//! merged from the schema itself, its `$ref` and its `allOf` (`inline`, `shape`) and written by the
+//! rules of a subset (`subset`, `lower`, `kind`, `object`, `union`, `keep`). Each keyword that
+//! could not be kept is a [`SchemaChange`]. Arguments are still checked against the original
+//! schema.
 
 mod ceiling;
 mod change;
@@ -38,41 +39,41 @@ use crate::json::Json;
 use crate::profile::SchemaRule;
 use change::Changes;
 
-/// How many schemas may be written out in place of references, over a whole schema.
+/// Maximum number of schemas that are inlined in place of references, for one root schema.
 pub const BUDGET: usize = 10_000;
 
-/// A schema within a target's subset, and what it took.
+/// A lowered schema, and its differences from the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lowered {
-    /// What to send
+    /// The schema to send
     pub schema: Json,
-    /// What differs from the original, in the order of discovery, at most one for each pointer
+    /// The differences, in the order of discovery, at most one for each pointer
     pub changes: Vec<SchemaChange>,
-    /// The nulls that the model may now send in place of leaving a property out
+    /// The nulls that the model may send in place of omitting a property
     pub nulls: Nulls,
 }
 
-/// Rewrites a schema until the target accepts it.
+/// Rewrites a schema so that the target accepts it.
 ///
-/// A schema that is within the subset already comes back equal and without changes.
+/// A schema within the subset is returned unchanged.
 pub fn lower(schema: &Json, rule: &SchemaRule, strict: bool) -> Lowered {
     let Rewritten { schema: rewritten, changes, nulls } = rewrite(schema, *rule, strict);
     Lowered { schema: rewritten.unwrap_or_else(|| schema.clone()), changes, nulls }
 }
 
-/// What lowering made of a schema.
+/// The result of lowering a schema.
 pub(crate) struct Rewritten {
-    /// What to send; none if that is the schema itself
+    /// The schema to send; none if it is unchanged
     pub(crate) schema: Option<Json>,
     pub(crate) changes: Vec<SchemaChange>,
     pub(crate) nulls: Nulls,
 }
 
-/// As [`lower`], without a copy of a schema that needs nothing.
+/// Like [`lower`], without copying a schema that needs no change.
 pub(crate) fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritten {
     let rules = subset::rules(if strict { rule.strict } else { rule.subset });
     let mut changes = Changes::default();
-    // No subset has unions at the root: an object there must have its type.
+    // No subset allows a union at the root: an object there must have its type.
     let flatten = !rule.root_union || rules.is_some();
     let root::NormalizedRoot { schema: mut root_schema, is_object } =
         root::normalize(schema, flatten, &mut changes);

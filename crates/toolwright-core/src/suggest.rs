@@ -1,11 +1,12 @@
 //! Names that are similar to a misspelled one, for "did you mean" hints.
 
-/// The number of characters of a name that are compared.
+/// Number of characters of a name that are compared.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Suggests the name that was probably meant, if one is similar enough.
+/// Suggests the most similar name, if one is similar enough.
 ///
-/// A name that differs only in case and separators is the best; else one that few edits lead to.
+/// A name that differs only in case and separators is preferred; otherwise the one with the fewest
+/// edits.
 pub fn suggest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let folded = fold(name);
     let allowed = (folded.chars().count() / 3).max(1);
@@ -22,7 +23,7 @@ pub fn suggest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// A name without case and separators.
+/// Removes case and separators.
 fn fold(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-' | '.' | ' '));
     letters.flat_map(char::to_lowercase).take(MAX_COMPARED_CHARS).collect()

@@ -1,6 +1,6 @@
-//! Counts work in tests, so that they can tell linear from quadratic without a clock.
+//! Counts work in tests, to distinguish linear from quadratic algorithms without a clock.
 //!
-//! A step is a key that is compared, a look of a validator at a value, or a byte that a repair reads.
+//! A step is a compared key, a value that a validator visits, or a byte that a repair reads.
 
 use std::cell::Cell;
 
@@ -8,12 +8,12 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts some steps.
+/// Counts steps.
 pub(crate) fn count(steps: usize) {
     STEPS.set(STEPS.get() + steps);
 }
 
-/// How many steps a task takes on this thread.
+/// Returns the number of steps that a task takes on this thread.
 pub(crate) fn steps(task: impl FnOnce()) -> usize {
     let before = STEPS.get();
     task();

@@ -1,31 +1,30 @@
-//! What was changed between a model's words and the arguments that run.
+//! Changes between the text of a model and the arguments that a tool receives.
 
 use crate::json::{Json, Object};
 use crate::object;
 
-/// One change. Nothing is changed without one.
+/// One change of the arguments. Every difference is reported as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// JSON Pointer into the arguments; empty for the text or the arguments as a whole
     pub path: String,
-    /// What was done
+    /// The kind of change
     pub op: Op,
-    /// What was there, where it is a value or a piece of text worth showing
+    /// The previous value or text, if it is worth showing
     pub from: Option<Json>,
-    /// What is there now
+    /// The new value
     pub to: Option<Json>,
-    /// How far it goes: as far as its kind, less if it is one more of the same habit, more where
-    /// doubt is due
+    /// The cost: that of its kind, less for a repeated habit, more for a doubtful change
     pub cost: u32,
 }
 
 impl Change {
-    /// A change at a place.
+    /// Creates a change at a path.
     pub fn new(path: impl Into<String>, op: Op) -> Change {
         Change { path: path.into(), op, from: None, to: None, cost: op.cost() }
     }
 
-    /// With what was there and what is there now.
+    /// Sets the previous and the new value.
     #[must_use]
     pub fn with_values(mut self, from: impl Into<Json>, to: impl Into<Json>) -> Change {
         self.from = Some(from.into());
@@ -33,14 +32,14 @@ impl Change {
         self
     }
 
-    /// With another cost than its kind has.
+    /// Sets a cost other than that of its kind.
     #[must_use]
     pub fn with_cost(mut self, cost: u32) -> Change {
         self.cost = cost;
         self
     }
 
-    /// For reports: `{path, op, from, to}`.
+    /// Returns the JSON form: `{path, op, from, to}`.
     pub fn to_json(&self) -> Object {
         let mut out = object! {"path": self.path.as_str(), "op": self.op.as_str()};
         out.insert_some("from", self.from.clone());
@@ -59,12 +58,12 @@ macro_rules! ops {
             /// Every kind.
             pub const ALL: &[Op] = &[$(Op::$name),*];
 
-            /// The word in reports.
+            /// Returns the name in reports.
             pub fn as_str(self) -> &'static str {
                 match self { $(Op::$name => $word,)* }
             }
 
-            /// How far it goes: the cheapest reading that validates wins.
+            /// Returns the cost. The cheapest valid reading is chosen.
             pub fn cost(self) -> u32 {
                 match self { $(Op::$name => $cost,)* }
             }

@@ -1,4 +1,4 @@
-//! A call that passed every step: the only thing that can be executed.
+//! A call that passed every check. Only such a call can be executed.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::{Change, Op, ResolvedArguments};
 use crate::json::Object;
 use crate::model::call::Call;
 
-/// A call with arguments that its tool accepts. There is no other way to make one than to resolve
-/// arguments without an error.
+/// A call with arguments that its tool accepts. It can be created only from arguments that were
+/// resolved without an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedCall {
     id: Option<String>,
@@ -18,7 +18,7 @@ pub struct CheckedCall {
 }
 
 impl CheckedCall {
-    /// The call of a tool with resolved arguments; returns them if they are not valid.
+    /// Creates the call of a tool with resolved arguments; returns them if they are invalid.
     pub fn new(
         call: &Call,
         resolved: ResolvedArguments,
@@ -30,38 +30,38 @@ impl CheckedCall {
         Ok(CheckedCall { id: call.id.clone(), name: tool, arguments, changes, defaulted })
     }
 
-    /// The call's id, as the dialect sent it.
+    /// Returns the id of the call, as the dialect sent it.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The tool's name.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The arguments, completed.
+    /// Returns the completed arguments.
     pub fn arguments(&self) -> &Object {
         &self.arguments
     }
 
-    /// The arguments, for the tool.
+    /// Converts into the arguments.
     pub fn into_arguments(self) -> Object {
         self.arguments
     }
 
-    /// What differs from what the model wrote.
+    /// Returns the differences from the model's text.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// The parameters that were given their default.
+    /// Returns the parameters that were set to their default.
     pub fn defaulted(&self) -> &[Arc<str>] {
         &self.defaulted
     }
 
-    /// Whether the text was cut off and had to be closed. Such a call runs only if the model is
-    /// known to have been done (case 27).
+    /// Whether the text was truncated and had to be closed. Such a call runs only if the model is
+    /// known to have finished (case 27).
     pub fn is_closed(&self) -> bool {
         self.changes.iter().any(|change| change.op == Op::Close)
     }

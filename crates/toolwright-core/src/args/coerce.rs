@@ -1,22 +1,22 @@
-//! Arguments that a schema rejects on their way to the nearest ones that it accepts.
+//! Changes arguments that a schema rejects to the nearest ones that it accepts.
 //!
-//! Only places that break the schema are touched (`mend`), so a string that is valid in its place
-//! stays what it is. Each rule proposes what a value may have meant, in its own file:
+//! Only places that violate the schema are changed (`mend`), so a valid string is never touched.
+//! Each rule proposes what a value may have meant, in its own file:
 //!
 //! | rule | from → to | |
 //! |---|---|---|
-//! | `number` | `"12"` → `12` | `"1,234"` if asked for |
+//! | `number` | `"12"` → `12` | `"1,234"` if enabled |
 //! | `boolean` | `"True"` → `true` | |
 //! | `text` | `12` → `"12"` | |
 //! | `choice` | `" Red "` → `"red"` | where the schema lists values |
 //! | `parse` | `"[1]"` → `[1]` | |
-//! | `list` | `"a"` → `["a"]` | `"a, b"` → `["a", "b"]` if asked for |
-//! | `absent` | `null` → nothing | where the schema does not ask for a value |
+//! | `list` | `"a"` → `["a"]` | `"a, b"` → `["a", "b"]` if enabled |
+//! | `absent` | `null` → nothing | if the value is not required |
 //! | `unwrap` | `{"arguments": {…}}` → `{…}` | |
-//! | `rename` | `userName` → `user_name` | if asked for |
+//! | `rename` | `userName` → `user_name` | if enabled |
 //!
-//! The cheapest set of changes that the schema accepts wins. Two that cost the same and differ, or
-//! one that goes too far, are no answer: then the violations of what came are.
+//! The cheapest set of changes that the schema accepts is applied. If two different sets cost the
+//! same, or the cost is too high, none is, and the violations of the original value are reported.
 
 mod absent;
 mod boolean;
@@ -39,7 +39,7 @@ use crate::schema::{Check, Violation};
 /// Maximum bytes of a value shown in a report.
 const MAX_SHOWN_BYTES: usize = 4096;
 
-/// What arguments are coerced by: the check of a schema, and what was asked for.
+/// A coercion: the check of a schema, and the enabled options.
 #[derive(Debug, Clone, Copy)]
 pub struct Coercion<'s> {
     check: &'s Check,
@@ -48,27 +48,27 @@ pub struct Coercion<'s> {
 }
 
 impl<'s> Coercion<'s> {
-    /// By the check of a schema, without the coercions that must be asked for.
+    /// Creates a coercion without options.
     pub fn new(check: &'s Check) -> Coercion<'s> {
         Coercion { check, options: CoercionOptions::default(), tool: "" }
     }
 
-    /// With the coercions that must be asked for.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(mut self, options: CoercionOptions) -> Coercion<'s> {
         self.options = options;
         self
     }
 
-    /// For a tool by its name, which models like to wrap its arguments in.
+    /// Sets the name of the tool, in which models sometimes wrap the arguments.
     #[must_use]
     pub fn for_tool(mut self, name: &'s str) -> Coercion<'s> {
         self.tool = name;
         self
     }
 
-    /// The nearest value that the schema accepts, and how it differs; or what could be mended, and
-    /// what is wrong with it.
+    /// Returns the nearest value that the schema accepts, and the changes; or the value with those
+    /// changes that were possible, and the remaining violations.
     pub fn apply(&self, value: Json) -> Result<Reading, Unmended> {
         match self.check.try_accepts(&value) {
             Ok(true) => Ok(Reading { value, changes: Vec::new() }),
@@ -81,9 +81,9 @@ impl<'s> Coercion<'s> {
 /// Arguments that the schema does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmended {
-    /// The arguments, with the places mended that could be
+    /// The arguments, with the changes that were possible
     pub reading: Reading,
-    /// What is still wrong
+    /// The remaining violations
     pub errors: Vec<Violation>,
 }
 
@@ -93,26 +93,26 @@ impl Unmended {
     }
 }
 
-/// A value that may have been meant, and what leads to it.
+/// A proposed value, and the changes that lead to it.
 struct Proposal {
     value: Json,
     changes: Vec<Change>,
 }
 
 impl Proposal {
-    /// One change of a value as a whole.
+    /// Creates a proposal with one change of the whole value.
     fn new(at: &str, op: Op, from: &Json, to: Json) -> Proposal {
         let change = Change::new(at, op).with_values(shown(from), shown(&to));
         Proposal { value: to, changes: vec![change] }
     }
 
-    /// How far it goes.
+    /// Returns its cost.
     fn cost(&self) -> u32 {
         self.changes.iter().map(|change| change.cost).sum()
     }
 }
 
-/// A value for a report: itself, or the beginning of its text if it is long.
+/// Returns a value for a report: itself, or the beginning of its text if it is long.
 fn shown(value: &Json) -> Json {
     let text = match value {
         Json::String(text) if text.len() > MAX_SHOWN_BYTES => text.clone(),

@@ -1,13 +1,14 @@
-//! Completion: what was not given is filled from the schema's defaults, and what has none is listed.
+//! Completion: absent parameters are filled from the defaults of the schema, and those without a
+//! default are listed.
 //!
-//! - A given value stays, whatever the default is.
-//! - Hidden parameters are skipped; they never come from the model or from a default.
-//! - Defaults are added behind the given values, in the order of the schema.
-//! - What has neither value nor default is missing, required and optional alike, in the order of
-//!   the schema; a parameter that an edge of a plan feeds is not missing.
+//! - A given value is not changed.
+//! - Hidden parameters are skipped; they come neither from the model nor from a default.
+//! - Defaults are added after the given values, in the order of the schema.
+//! - A parameter with neither value nor default is missing, whether required or optional, in the
+//!   order of the schema; a parameter that an edge of a plan feeds is not missing.
 //!
-//! Only the parameters themselves are completed. An object that was given is a given value: the
-//! defaults within it are left to the tool, which knows what an absent member means to it.
+//! Only top-level parameters are completed: the tool applies the defaults within a given object
+//! itself.
 
 use std::sync::Arc;
 
@@ -20,23 +21,23 @@ use crate::object;
 pub struct Missing {
     /// Its name, shared with the parameter's
     pub name: Arc<str>,
-    /// Whether the tool cannot run without it
+    /// Whether it is required
     pub required: bool,
 }
 
 impl Missing {
-    /// For reports: `{name, required}`.
+    /// Returns the JSON form: `{name, required}`.
     pub fn to_json(&self) -> Object {
         object! {"name": &*self.name, "required": self.required}
     }
 }
 
-/// What completion did.
+/// The result of completion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Completed {
     /// The parameters that have neither value nor default
     pub missing: Vec<Missing>,
-    /// The parameters that were given their default
+    /// The parameters that were set to their default
     pub defaulted: Vec<Arc<str>>,
 }
 
@@ -46,8 +47,8 @@ impl Parameters {
         self.complete_where(arguments, fed, |_, _| true)
     }
 
-    /// As [`Parameters::complete`], for arguments that are accepted as they are: a default that
-    /// would spoil them is left out, and its parameter is missing.
+    /// Like [`Parameters::complete`], for valid arguments: a default that would make them invalid
+    /// is left out, and its parameter is missing.
     pub(super) fn complete_accepted(&self, arguments: &mut Object) -> Completed {
         let given = self.has_interplay().then(|| arguments.clone());
         let completed = self.complete(arguments, &[]);

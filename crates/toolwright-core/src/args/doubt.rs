@@ -1,5 +1,5 @@
-//! Repairs that are not likely enough to run: text that looks like a member was taken into a string,
-//! or a member came about that the schema does not declare.
+//! Rejects unlikely repairs: a string that swallowed text that looks like a member, or a new member
+//! that the schema does not declare.
 
 use super::coerce::node;
 use super::parameters::Parameters;
@@ -10,7 +10,7 @@ use crate::schema::Violation;
 /// Minimum cost of undoing a slip.
 const MIN_SLIP_COST: u32 = 4;
 
-/// Whether a string with quotes that were not escaped has a parameter's name before a colon.
+/// Whether a string with unescaped quotes contains the name of a parameter before a colon.
 pub(super) fn swallowed(parameters: &Parameters, reading: &Reading) -> Option<Violation> {
     let is_quote = |change: &&Change| {
         change.op == Op::Escape
@@ -26,7 +26,7 @@ pub(super) fn swallowed(parameters: &Parameters, reading: &Reading) -> Option<Vi
     Some(Violation::new(path, "repair", "holds what looks like another parameter"))
 }
 
-/// Whether a name in a text is in quotes, or half in quotes, and before a colon.
+/// Whether a text contains a name in quotes, or with one quote, before a colon.
 fn names_parameter(parameters: &Parameters, text: &str) -> bool {
     let quotes = ['"', '\''];
     text.match_indices(':').any(|(colon, _)| {
@@ -41,7 +41,7 @@ fn names_parameter(parameters: &Parameters, text: &str) -> bool {
     })
 }
 
-/// Whether brackets were guessed and a member came about that the schema does not declare.
+/// Whether brackets were guessed and the result has a member that the schema does not declare.
 pub(super) fn invented(parameters: &Parameters, reading: &Reading) -> Option<Violation> {
     let is_guess = |change: &Change| match change.op {
         Op::Mark | Op::Close => true,

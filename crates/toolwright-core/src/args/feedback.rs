@@ -1,5 +1,5 @@
-//! What to tell a model whose arguments were not accepted: what is wrong and where, what would be
-//! right, and that only this is to be sent again. Bounded, and the same for the same arguments.
+//! The message to a model whose arguments were rejected: the problems with their paths, the
+//! accepted values, and the request to send only these again. It is bounded and deterministic.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const MAX_LISTED: usize = 30;
 /// Maximum bytes of accepted values shown for one problem.
 const MAX_SHOWN_BYTES: usize = 800;
 
-/// The text for the model.
+/// Writes the message.
 pub(super) fn write(resolved: &ResolvedArguments) -> String {
     let mut out = String::new();
     if resolved.is_understood() {
@@ -58,11 +58,11 @@ pub(super) fn write(resolved: &ResolvedArguments) -> String {
 
 fn problem(error: &Violation, out: &mut String) {
     let place = if error.path.is_empty() { "the arguments" } else { error.path.as_str() };
-    // Keys are a model's own words, and stay on the line of their problem.
+    // Keys come from the model and must stay on one line.
     let one_line = |letter: char| if letter.is_control() { ' ' } else { letter };
     let place: String = place.chars().map(one_line).take(200).collect();
     let _ = write!(out, "\n- {place} ({}): {}", error.keyword, error.message);
-    // The names in the message say what came.
+    // The names are in the message.
     let named = matches!(error.keyword.as_str(), "additionalProperties" | "unevaluatedProperties");
     if let (Some(got), false) = (&error.got, named) {
         let _ = write!(out, "; got {}", cut(&got.compact()));

@@ -1,40 +1,40 @@
 //! Arguments as they arrive: a view that grows with each fragment of a stream.
 //!
-//! Every byte is looked at once and the tree is never copied, so that the whole takes linear time.
-//! Only what is sure is shown: a string may still grow, but there is never half a number, half a
-//! literal, half an escape or half a key. JSON is read strictly; what is not JSON stops the view,
-//! and the whole text is a matter for [`parse`](super::parse()).
+//! Every byte is examined once and the tree is never copied, so the total time is linear. Only
+//! certain content is shown: a string may still grow, but the view never contains a partial number,
+//! literal, escape or key. Parsing is strict; at invalid JSON the view stops, and the complete text
+//! is left to [`parse`](super::parse()).
 
 use crate::json::pointer::escape;
 use crate::json::{Json, MAX_DEPTH, Number, Object, key};
 
-/// How far a growing document is.
+/// The state of a growing document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// More is to come
+    /// More input is expected
     Growing,
-    /// The document is complete; a number outside of everything never is, for it may go on
+    /// The document is complete; a top-level number never is, because more digits may follow
     Complete,
-    /// This is not JSON; the view shows what came before
+    /// The input is not JSON; the view shows what came before
     Broken,
 }
 
-/// A document that is read while it arrives.
+/// A document that is parsed while it arrives.
 #[derive(Debug, Clone)]
 pub struct Growing {
     root: Option<Json>,
-    /// How many arrays and objects are open
+    /// Number of open arrays and objects
     open: usize,
     expect: Expect,
-    /// What is not yet sure: a key or a number
+    /// An incomplete key or number
     token: String,
     key: Option<String>,
-    /// The first half of a character that is written as two escapes
+    /// The first half of a surrogate pair
     half: Option<u32>,
     work: usize,
 }
 
-/// What must come next.
+/// The next expected token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -46,12 +46,12 @@ enum Expect {
     Colon,
     /// A comma or an end
     After,
-    /// The rest of a key or of a string
+    /// The remainder of a key or a string
     Text(Text),
     Escape(Text),
-    /// The digits of an escape: how many came, and their value
+    /// The digits of an escape: their number, and their value
     Hex(Text, u8, u32),
-    /// A literal, and how much of it came
+    /// A literal, and the length that has arrived
     Word(&'static str, usize),
     Number,
     Nothing,
@@ -65,7 +65,7 @@ enum Text {
 }
 
 impl Growing {
-    /// Nothing yet.
+    /// Creates an empty document.
     pub fn new() -> Growing {
         Growing {
             root: None,
@@ -78,7 +78,7 @@ impl Growing {
         }
     }
 
-    /// Reads the next fragment.
+    /// Parses the next fragment.
     pub fn push(&mut self, fragment: &str) {
         let mut rest = fragment;
         while let Some(first) = rest.chars().next() {
@@ -101,12 +101,12 @@ impl Growing {
         }
     }
 
-    /// What is sure so far.
+    /// Returns the certain part of the document.
     pub fn view(&self) -> Option<&Json> {
         self.root.as_ref()
     }
 
-    /// How far it is.
+    /// Returns the state.
     pub fn progress(&self) -> Progress {
         match self.expect {
             Expect::Broken => Progress::Broken,
@@ -115,8 +115,7 @@ impl Growing {
         }
     }
 
-    /// The place that grows: the innermost string, array or object that has not ended, as a JSON
-    /// Pointer into the view.
+    /// Returns the JSON Pointer to the innermost open string, array or object in the view.
     pub fn path(&self) -> String {
         let mut pointer = String::new();
         let mut here = self.root.as_ref();
@@ -138,7 +137,7 @@ impl Growing {
         pointer
     }
 
-    /// The document, if the text ends here and was one.
+    /// Ends the input and returns the document, if it is complete.
     pub fn finish(mut self) -> Option<Json> {
         if self.expect == Expect::Number && self.open == 0 {
             self.number();
@@ -146,12 +145,12 @@ impl Growing {
         self.root.filter(|_| self.expect == Expect::Nothing)
     }
 
-    /// Bytes looked at and levels gone down, for whoever wants to know that it is linear.
+    /// Returns the number of examined bytes and visited levels, to verify linear time.
     pub fn work(&self) -> usize {
         self.work
     }
 
-    /// How deep what grows is.
+    /// Returns the depth of the open value.
     fn levels(&self) -> usize {
         let in_text = matches!(
             self.expect,
@@ -160,7 +159,7 @@ impl Growing {
         if in_text { self.open } else { self.open.saturating_sub(1) }
     }
 
-    /// What grows.
+    /// Returns the open value.
     fn place(&mut self, levels: usize) -> Option<&mut Json> {
         self.work += levels;
         let mut here = self.root.as_mut()?;
@@ -174,7 +173,7 @@ impl Growing {
         Some(here)
     }
 
-    /// Takes one character; false if it must be looked at again.
+    /// Processes one character; returns false if it must be processed again.
     fn step(&mut self, letter: char) -> bool {
         let is_space = matches!(letter, ' ' | '\t' | '\n' | '\r');
         match self.expect {
@@ -230,7 +229,7 @@ impl Growing {
         self.expect = expect;
     }
 
-    /// Adds a value to what is open.
+    /// Adds a value to the open container.
     fn add(&mut self, value: Json) {
         self.expect = Expect::After;
         if self.open == 0 {
@@ -283,7 +282,7 @@ impl Growing {
         }
     }
 
-    /// Adds to a key or a string.
+    /// Appends to a key or a string.
     fn append(&mut self, text: Text, words: &str) {
         let lone = self.half.take().map(|_| char::REPLACEMENT_CHARACTER);
         let target = match text {
@@ -362,7 +361,7 @@ impl Growing {
             Some(whole) => self.append(text, whole.encode_utf8(&mut buffer)),
             None if is_second => self.append(text, "\u{fffd}"),
             None => {
-                // A first half; one that came before it stays alone.
+                // A first half; a previous one without a second half stays alone.
                 if self.half.is_some() {
                     self.append(text, "");
                 }

@@ -1,11 +1,11 @@
-//! Parameters that a model need not know: their names, and a schema without them.
+//! Hides parameters from the model: their names, and a schema without them.
 
 use std::borrow::Cow;
 
 use crate::json::{Json, Object};
 use crate::schema::{SchemaError, measure};
 
-/// What the preset `@system` hides.
+/// The parameters that the preset `@system` hides.
 pub const SYSTEM: [&str; 2] = ["executor", "storage"];
 
 /// Maximum depth of references and branches followed to find parameters.
@@ -17,7 +17,7 @@ const MAX_COPIED: usize = 200_000;
 const TOO_LARGE: &str =
     "is too large to hide parameters in it: it refers to large definitions too often";
 
-/// Reads a list of names with commas between them; `@system` stands for [`SYSTEM`].
+/// Parses a comma-separated list of names; `@system` stands for [`SYSTEM`].
 pub fn hidden_names(list: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -34,9 +34,9 @@ pub fn hidden_names(list: &str) -> Vec<String> {
     names
 }
 
-/// A schema without some of its parameters, wherever it names them.
+/// Removes parameters from a schema, wherever it names them.
 ///
-/// A reference at the root is followed; its target is copied, because others may refer to it.
+/// A reference at the root is followed; its target is copied, because other references may use it.
 pub(super) fn strip<'s>(schema: &'s Json, hidden: &[String]) -> Result<Cow<'s, Json>, SchemaError> {
     if hidden.is_empty() {
         return Ok(Cow::Borrowed(schema));
@@ -52,7 +52,7 @@ pub(super) fn strip<'s>(schema: &'s Json, hidden: &[String]) -> Result<Cow<'s, J
 struct Hiding<'s> {
     root: &'s Json,
     hidden: &'s [String],
-    /// How many values may still be copied in place of references
+    /// Number of values that may still be copied in place of references
     left: usize,
 }
 
@@ -61,7 +61,7 @@ impl<'s> Hiding<'s> {
         self.hidden.iter().any(|hidden| hidden == name)
     }
 
-    /// A list of names without hidden ones.
+    /// Removes hidden names from a list.
     fn shown(&self, names: &Json) -> Json {
         let is_shown = |name: &&Json| !name.as_str().is_some_and(|name| self.hides(name));
         match names {
@@ -70,7 +70,7 @@ impl<'s> Hiding<'s> {
         }
     }
 
-    /// The schema without hidden parameters; none if too much would be copied.
+    /// Returns the schema without hidden parameters; none if too much would be copied.
     fn without(&mut self, schema: &'s Json, depth: usize) -> Option<Json> {
         let (Json::Object(object), Some(deeper)) = (schema, depth.checked_sub(1)) else {
             return Some(schema.clone());
@@ -110,7 +110,7 @@ impl<'s> Hiding<'s> {
         Some(Json::Object(out))
     }
 
-    /// What a keyword says by parameter, without the hidden ones.
+    /// Removes hidden parameters from a keyword that is an object by parameter.
     fn members(&mut self, keyword: &str, named: &'s Object, depth: usize) -> Option<Json> {
         let mut out = Object::with_capacity(named.len());
         for (name, value) in named.iter() {
@@ -128,7 +128,7 @@ impl<'s> Hiding<'s> {
     }
 }
 
-/// How many JSON values a value holds, itself included.
+/// Returns the number of JSON values in a value, including itself.
 fn values(value: &Json) -> usize {
     match value {
         Json::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
@@ -137,13 +137,13 @@ fn values(value: &Json) -> usize {
     }
 }
 
-/// The schema that a reference within the document means.
+/// Resolves a reference within the document.
 fn local<'s>(reference: &Json, root: &'s Json) -> Option<&'s Json> {
     root.pointer(reference.as_str()?.strip_prefix('#')?)
 }
 
-/// Shows the schemas that speak of the same value as this one and always hold: itself, what it
-/// refers to, what it is composed of.
+/// Returns the schemas that apply to the same value as this one: itself, its reference, its
+/// `allOf`.
 pub(super) fn composed<'s>(schema: &'s Json, root: &'s Json) -> Vec<&'s Object> {
     let mut found = Vec::new();
     gather(schema, root, MAX_DEPTH, &mut found);

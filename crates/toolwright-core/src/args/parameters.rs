@@ -1,5 +1,4 @@
-//! What a tool takes, compiled once and kept: the check, the parameters with their defaults, and
-//! which of them are hidden.
+//! The parameters of a tool, compiled once: the check, the defaults, and the hidden names.
 
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use crate::schema::{Check, SchemaError, Violation};
 pub struct Parameter {
     /// Its name
     pub name: Arc<str>,
-    /// Whether the tool cannot run without it
+    /// Whether it is required
     pub required: bool,
-    /// The value if none is given; only if it is valid
+    /// The default, if it is valid
     pub default: Option<Json>,
 }
 
@@ -43,18 +42,18 @@ pub struct Parameters {
     check: Check,
     list: Vec<Parameter>,
     hidden: Vec<String>,
-    /// Whether a default can spoil arguments that are accepted without it
+    /// Whether a default can make valid arguments invalid
     interplay: bool,
     bad_defaults: Vec<Violation>,
-    /// Whether the tool takes free text, under `input`
+    /// Whether the tool takes free text, as `input`
     free: bool,
 }
 
 impl Parameters {
-    /// Compiles the parameters of a tool, some of them hidden from the model.
+    /// Compiles the parameters of a tool, of which some are hidden from the model.
     ///
     /// A tool without a schema takes any object. A custom tool takes free text, which becomes the
-    /// one parameter `input`. A tool that its vendor runs has no parameters to check.
+    /// single parameter `input`. A hosted tool has no parameters to check.
     pub fn compile(tool: &Tool, hidden: &[String]) -> Result<Parameters, SchemaError> {
         let anything = Json::Object(object! {"type": "object"});
         let free = Json::Object(object! {
@@ -86,7 +85,7 @@ impl Parameters {
         })
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn tool(&self) -> &str {
         &self.tool
     }
@@ -95,22 +94,23 @@ impl Parameters {
         Arc::clone(&self.tool)
     }
 
-    /// The check of arguments, without hidden parameters.
+    /// Returns the check of arguments, without hidden parameters.
     pub fn check(&self) -> &Check {
         &self.check
     }
 
-    /// The parameters in the order of the schema, without hidden ones.
+    /// Returns the parameters in the order of the schema, without hidden ones.
     pub fn iter(&self) -> impl Iterator<Item = &Parameter> {
         self.list.iter()
     }
 
-    /// The names that are hidden.
+    /// Returns the hidden names.
     pub fn hidden(&self) -> &[String] {
         &self.hidden
     }
 
-    /// The defaults that their own schema does not accept. They count as absent.
+    /// Returns the violations of defaults that their own schema rejects. These defaults are
+    /// ignored.
     pub fn bad_defaults(&self) -> &[Violation] {
         &self.bad_defaults
     }
@@ -128,7 +128,7 @@ impl Parameters {
     }
 }
 
-/// The parameters that a schema names, each once.
+/// Returns the parameters that a schema names, each once.
 fn collect(schema: &Json) -> Vec<Parameter> {
     let mut list: Vec<Parameter> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -162,7 +162,7 @@ fn collect(schema: &Json) -> Vec<Parameter> {
     list
 }
 
-/// Takes away the defaults that are not accepted, and says which they were.
+/// Removes invalid defaults and returns their violations.
 fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     let defaults: Object = list
         .iter()
@@ -189,7 +189,7 @@ fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     violations
 }
 
-/// Whether the schema says of the object as a whole what one more member could break.
+/// Whether the schema constrains the object as a whole, so that an added member can violate it.
 fn has_interplay(schema: &Json) -> bool {
     let plain = [
         "type",

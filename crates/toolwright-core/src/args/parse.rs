@@ -1,10 +1,10 @@
-//! The first step: the text of a call's arguments to every way of understanding it.
+//! Parses the text of arguments into readings. First step.
 
 use super::{Parsed, Reading, repair};
 use crate::json::Json;
 use crate::model::call::Arguments;
 
-/// Reads arguments. What is JSON is read as it is, and nothing is looked for beyond that.
+/// Parses arguments. Valid JSON has one reading and is not repaired.
 pub fn parse(arguments: &Arguments) -> Parsed {
     let readings = match arguments {
         Arguments::Json(text) => document(text.to_json()),
@@ -14,12 +14,12 @@ pub fn parse(arguments: &Arguments) -> Parsed {
     Parsed { readings }
 }
 
-/// A reading in which nothing was changed.
+/// Creates a reading without changes.
 fn plain(value: Json) -> Reading {
     Reading { value, changes: Vec::new() }
 }
 
-/// A document as it is; a string may hold the arguments.
+/// Returns the readings of a document; a string may contain the arguments.
 fn document(value: Json) -> Vec<Reading> {
     let decoded = match &value {
         Json::String(text) => repair::decoded(text),

@@ -1,8 +1,8 @@
-//! The second step: text that is not JSON to every way of understanding it.
+//! Repairs text that is not JSON. Second step.
 //!
-//! What stands around the arguments is taken off, a search follows every way through what remains,
-//! and several documents become one if that cannot be wrong. The schema is not known here: what is
-//! plausible is offered with its cost, and what is not is left out.
+//! Surrounding text is removed, a search finds every reading of the remaining text, and several
+//! documents are joined if that is unambiguous. The schema is not known here: plausible readings
+//! are returned with their costs, implausible ones are dropped.
 
 mod build;
 mod grammar;
@@ -26,12 +26,12 @@ const MAX_ROUNDS: usize = 4;
 /// Maximum number of readings returned.
 const MAX_READINGS: usize = 16;
 
-/// Every way to understand text that is not JSON, cheapest first.
+/// Returns every reading of text that is not JSON, cheapest first.
 pub(super) fn readings(text: &str) -> Vec<Reading> {
     offer(repaired(text, MAX_ROUNDS))
 }
 
-/// Every way to understand the text that a string holds, if it holds arguments.
+/// Returns every reading of the text in a string, if it contains arguments.
 pub(super) fn decoded(text: &str) -> Vec<Reading> {
     offer(encoded(text, MAX_ROUNDS))
 }
@@ -77,14 +77,14 @@ fn repaired(text: &str, rounds: usize) -> Vec<Reading> {
     readings
 }
 
-/// Reports what stood around the arguments, once.
+/// Reports that surrounding text was removed, once.
 fn dress(reading: &mut Reading) {
     if reading.changes.iter().all(|change| change.op != Op::Unfence) {
         reading.changes.insert(0, Change::new("", Op::Unfence));
     }
 }
 
-/// The text of a document whose quotes are all escaped: the inside of a string.
+/// Removes the backslashes of a document whose quotes are all escaped, as inside a string.
 fn without_backslashes(text: &str) -> Option<String> {
     let mut rest = text.trim_start_matches(['{', '[']);
     loop {
@@ -104,7 +104,7 @@ fn without_backslashes(text: &str) -> Option<String> {
     }
 }
 
-/// The text of a document whose quotes are all written as entities of HTML.
+/// Decodes a document whose quotes are all HTML entities.
 fn without_entities(text: &str) -> Option<String> {
     const ENTITIES: [(&str, &str); 5] =
         [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
@@ -113,7 +113,8 @@ fn without_entities(text: &str) -> Option<String> {
     is_escaped.then(|| ENTITIES.iter().fold(text.to_owned(), unescape))
 }
 
-/// A call in Python's form, as the call that it is: its tool is checked with the arguments.
+/// Returns the readings of a call in Python syntax; its tool is checked together with the
+/// arguments.
 fn called(name: &str, arguments: &str, rounds: usize) -> Vec<Reading> {
     let mut readings = searched(&format!("{{{arguments}}}"), rounds);
     for reading in &mut readings {
@@ -157,8 +158,8 @@ fn searched(text: &str, rounds: usize) -> Vec<Reading> {
     readings
 }
 
-/// Whether a text was cut and has quotes or backslashes that were not escaped: there is no telling
-/// where its strings end.
+/// Whether a text was truncated and has unescaped quotes or backslashes, so that the ends of its
+/// strings are uncertain.
 fn is_doubtful_cut(reading: &Reading) -> bool {
     let is_line = |change: &Change| {
         let from = change.from.as_ref().and_then(Json::as_str);
@@ -169,8 +170,8 @@ fn is_doubtful_cut(reading: &Reading) -> bool {
         && reading.changes.iter().any(|change| change.op == Op::Close)
 }
 
-/// One reading for two documents, if they say the same or one says nothing. Of two that differ
-/// either may be meant, or both, as two calls.
+/// Joins two documents if they are equal or one is empty. If they differ, either or both may be
+/// meant.
 fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
     let Some(rounds) = rounds.checked_sub(1) else { return Vec::new() };
     let others = match Json::parse(rest) {
@@ -184,7 +185,7 @@ fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
     let is_guessed = first.changes.iter().any(is_guess);
     let says_nothing = |value: &Json| match value {
         Json::Object(object) => object.is_empty(),
-        // An array is no call, but where brackets were guessed it may be a part of one.
+        // An array is not a call, but if brackets were guessed it may be a part of one.
         Json::Array(items) => items.is_empty() || !is_guessed,
         _ => true,
     };
@@ -209,7 +210,7 @@ fn joined(first: &Reading, rest: &str, rounds: usize) -> Vec<Reading> {
         .collect()
 }
 
-/// The cheapest readings, each value once.
+/// Returns the cheapest readings, each value once.
 fn offer(mut readings: Vec<Reading>) -> Vec<Reading> {
     readings.sort_by_key(Reading::cost);
     let mut offered: Vec<Reading> = Vec::new();
@@ -218,7 +219,7 @@ fn offer(mut readings: Vec<Reading>) -> Vec<Reading> {
             continue;
         }
         if offered.len() == MAX_READINGS {
-            // Of those that cost the same, all are offered or none.
+            // Readings of equal cost are all returned or none.
             let limit = reading.cost();
             offered.retain(|other| other.cost() < limit);
             break;

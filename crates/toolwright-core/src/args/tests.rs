@@ -1,4 +1,4 @@
-//! The work on arguments grows in proportion to their length, whatever is wrong with them.
+//! Tests that the work on arguments is linear in their length, whatever is wrong with them.
 
 use super::{CoercionOptions, Parameters, ResolvedArguments, parse};
 use crate::json::Json;
@@ -15,7 +15,7 @@ fn resolve(parameters: &Parameters, text: &str) -> ResolvedArguments {
 }
 
 /// Resolves a text of some size and one of twice the size, which may take about twice the steps.
-/// Gives the larger one.
+/// Returns the larger result.
 #[track_caller]
 fn assert_linear(schema: &str, text: &dyn Fn(usize) -> String, size: usize) -> ResolvedArguments {
     let parameters = parameters(schema);
@@ -47,7 +47,7 @@ fn repeated_keys_take_linear_work() {
 
 #[test]
 fn wrong_members_take_linear_work() {
-    // As many as are mended, among more that are right.
+    // As many violations as are mended, among more valid values.
     let some = |count: usize| {
         let every = count / 1000;
         members(count, move |index| match index % every {
@@ -71,13 +71,13 @@ fn keys_without_quotes_take_linear_work() {
     assert!(assert_linear(NUMBERS, &keys, 2_000).is_runnable());
 }
 
-/// A union of objects that hold unions of objects, and so on.
+/// A union of objects with nested unions of objects.
 fn union(levels: usize) -> String {
     let Some(levels) = levels.checked_sub(1) else {
         return r#"{"type":"object","properties":{"v":{"type":"string"}},"required":["v"]}"#.into();
     };
     let items = union(levels);
-    // What tells the branches apart comes last.
+    // The member that distinguishes the branches comes last.
     let branch = |length: usize| {
         format!(
             r#"{{"type":"object","properties":{{"items":{{"type":"array","items":{items}}},"kind":{{"type":"string","maxLength":{length}}}}}}}"#
@@ -86,7 +86,7 @@ fn union(levels: usize) -> String {
     format!(r#"{{"anyOf":[{},{},{}]}}"#, branch(1), branch(2), branch(3))
 }
 
-/// A value for the last branch of each of such unions.
+/// A value for the last branch of each of these unions.
 fn nested(levels: usize, leaf: &str) -> String {
     match levels.checked_sub(1) {
         None => leaf.to_owned(),
@@ -122,7 +122,7 @@ fn nested_unions_take_linear_work() {
     }
 }
 
-/// What cannot be checked within bounds is looked at no more often than the bounds say.
+/// A check that exceeds its limits is abandoned.
 #[test]
 fn what_is_too_much_is_given_up_once() {
     let schema = format!(

@@ -29,7 +29,7 @@ impl EmbedFormat {
         limits: EmbedLimits::texts(2048).with_bytes(300_000),
     };
 
-    /// The limits of one request. The page on vendors has the evidence.
+    /// Returns the limits of one request. `docs/dialects/vendors.md` has the evidence.
     pub fn limits(self) -> EmbedLimits {
         match self {
             EmbedFormat::Openai { limits, .. } => limits,
@@ -37,7 +37,7 @@ impl EmbedFormat {
             EmbedFormat::Gemini => EmbedLimits::texts(100),
             // "Maximum number of texts per call is 96", says the SDK.
             EmbedFormat::Cohere => EmbedLimits::texts(96),
-            // Ollama has no bound of its own; ours keeps one request from running for hours.
+            // Ollama has no limit; this one bounds the duration of a request.
             EmbedFormat::Ollama => EmbedLimits::texts(512),
         }
     }
@@ -65,8 +65,8 @@ impl EmbedLimits {
         EmbedLimits { bytes, ..self }
     }
 
-    /// Splits texts into requests, in order. A text that exceeds the limit by itself is a request of its
-    /// own, which the vendor may refuse.
+    /// Splits texts into requests, in order. A text that exceeds the limit alone is a separate
+    /// request, which the vendor may refuse.
     pub fn split(self, mut texts: &[String]) -> impl Iterator<Item = &[String]> {
         std::iter::from_fn(move || {
             let mut bytes = 0usize;

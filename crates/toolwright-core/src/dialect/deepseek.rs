@@ -1,4 +1,4 @@
-//! DeepSeek: the Chat Completions format with quirks of its own. Sources and dates are in
+//! DeepSeek: the Chat Completions format with its own quirks. Sources and dates are in
 //! `docs/dialects/deepseek.md`.
 
 use crate::codec::Target;
@@ -34,8 +34,8 @@ fn rules(profile: &mut Profile, target: &Target<'_>) {
     profile.turns.single_text = true;
     profile.content.media = MediaRule::NONE;
     profile.outcome.many_texts = false;
-    // Once tools are involved, every turn's thinking must come back (case 8); the reasoner models
-    // before V4 refused it.
+    // Once tools are involved, the thinking of every turn must be returned (case 8); the reasoner
+    // models before V4 refused it.
     let echo = target.model != Some("deepseek-reasoner");
     profile.reasoning.replay = echo;
     profile.reasoning.must_echo = echo;

@@ -1,15 +1,16 @@
-//! Members that say nothing: explicit defaults and the bookkeeping of a wire format.
+//! Members without information: explicit defaults and bookkeeping of a wire format.
 //!
-//! A format has many of them (`n: 1`, the index of a call, the state of an item). A target that does not
-//! get one behaves the same, so dropping it is no [`Loss`](crate::loss::Loss). Each dialect lists its own in
-//! its `wire.rs`. Canonical fields are not listed: the passes of [`fit`](crate::fit) know their defaults.
+//! A format has many of them (`n: 1`, the index of a call, the state of an item). A target behaves
+//! the same without them, so dropping one is not a [`Loss`](crate::loss::Loss). Each dialect lists
+//! its own in its `wire.rs`. Canonical fields are not listed: the passes of [`fit`](crate::fit)
+//! know their defaults.
 
 use super::Dialect;
 use crate::json::Json;
 
 impl Dialect {
-    /// Whether a member of a document in this dialect says no more than its absence. The path is a JSON
-    /// Pointer.
+    /// Whether a member of a document in this dialect means the same as its absence. The path is a
+    /// JSON Pointer.
     pub fn is_default(self, path: &str, value: &Json) -> bool {
         if value.is_null() {
             return true;

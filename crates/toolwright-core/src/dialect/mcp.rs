@@ -17,7 +17,7 @@ use crate::profile::Profile;
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mcp {
-    /// Which rules it writes by; it reads both where they do not contradict each other
+    /// The era whose rules are used for writing; both are read if they do not contradict each other
     pub era: Era,
 }
 
@@ -27,14 +27,14 @@ pub enum Era {
     /// Up to 2025-11-25: `initialize` and a session; structured results and their schemas are
     /// objects
     Handshake,
-    /// Since 2026-07-28: each request for itself; structured results are any JSON, and a result
-    /// says its type
+    /// Since 2026-07-28: stateless requests; structured results are any JSON, and a result has a
+    /// type
     #[default]
     Stateless,
 }
 
 impl Era {
-    /// The era of a protocol version.
+    /// Returns the era of a protocol version.
     pub fn of(version: &str) -> Era {
         // Versions are dates, so they compare as text.
         if version < wire::STATELESS_SINCE { Era::Handshake } else { Era::Stateless }

@@ -1,7 +1,7 @@
 //! Mistral, `POST /v1/chat/completions`.
 //!
-//! Not a preset of `OpenAI` Chat: content is chunks with thinking at its place, calls stream whole,
-//! errors and required fields differ.
+//! Not a preset of `OpenAI` Chat: content is a list of chunks that includes thinking, calls are
+//! streamed whole, errors and required fields differ.
 
 mod fault;
 mod part;

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, `POST /v1/chat/completions`, and the vendors who speak it their way.
+//! OpenAI Chat Completions, `POST /v1/chat/completions`, also of vendors with quirks.
 
 mod fault;
 mod part;
@@ -31,16 +31,16 @@ pub struct OpenaiChat {
     quirks: &'static Quirks,
 }
 
-/// OpenAI's own.
+/// The codec of OpenAI.
 pub static CODEC: OpenaiChat = OpenaiChat::new(&OPENAI);
 
 impl OpenaiChat {
-    /// The codec of a vendor.
+    /// Creates the codec of a vendor.
     pub const fn new(quirks: &'static Quirks) -> OpenaiChat {
         OpenaiChat { quirks }
     }
 
-    /// In what the vendor differs.
+    /// Returns the quirks of the vendor.
     pub fn quirks(&self) -> &'static Quirks {
         self.quirks
     }

@@ -1,7 +1,8 @@
-//! Tool definitions in any shape, told apart element by element (case 11).
+//! Decodes tool definitions in any form, detected for each element (case 11).
 //!
-//! Clients send flat tools where nested ones belong and the reverse, and small projects write their
-//! own. Each codec reads its own shape in full and leaves every other shape to this file.
+//! Clients send flat tools where nested ones are expected and the reverse, and small projects use
+//! their own forms. Each codec decodes its own form completely and leaves all others to this
+//! module.
 
 use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Object, Path};
@@ -9,7 +10,7 @@ use crate::model::dialect::Dialect;
 use crate::model::extra::{BESIDE, Extra};
 use crate::model::tool::{Tool, ToolKind};
 
-/// The keys under which a schema may stand, ours and everybody's.
+/// The keys of schemas in all forms.
 const SCHEMA_KEYS: [&str; 6] = [
     "parameters",
     "input_schema",
@@ -19,15 +20,15 @@ const SCHEMA_KEYS: [&str; 6] = [
     "schema",
 ];
 
-/// The wrappers around a definition.
+/// The wrappers of definitions.
 const WRAPPERS: [&str; 2] = ["function", "toolSpec"];
 
-/// Whether a definition has a schema, or is wrapped, in any of the known ways.
+/// Whether a definition has a schema or a wrapper in any known form.
 pub fn has_schema(wire: &Json) -> bool {
     SCHEMA_KEYS.iter().chain(&WRAPPERS).any(|key| wire.get(key).is_some())
 }
 
-/// Reads a function tool in whichever shape it is.
+/// Decodes a function tool in any form.
 pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
     let mut outer = Fields::new(wire, path, dialect)?;
     for wrapper in WRAPPERS {
@@ -40,8 +41,8 @@ pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, Deco
     function(outer)
 }
 
-/// Reads a tool for a dialect whose own shape is `{"type":"function","function":{…}}`: in that
-/// shape with what stands beside the definition, else in whichever it is.
+/// Decodes a tool for a dialect whose form is `{"type":"function","function":{…}}`: in that form
+/// with its additional fields, or else in any form.
 pub fn decode_nested(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
     if wire.get("function").is_none_or(|inner| inner.as_object().is_none()) {
         return decode(wire, path, dialect);
@@ -56,7 +57,8 @@ pub fn decode_nested(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Too
     Ok(tool)
 }
 
-/// Wraps a definition as `{"type":"function","function":{…}}`, extra fields inside and beside it.
+/// Wraps a definition as `{"type":"function","function":{…}}`, with extra fields inside and
+/// outside.
 pub fn encode_nested(mut function: Object, extra: &Extra, dialect: Dialect) -> Json {
     extra.write_into(dialect, &mut function);
     let beside = function.remove(BESIDE);
@@ -67,8 +69,8 @@ pub fn encode_nested(mut function: Object, extra: &Extra, dialect: Dialect) -> J
     Json::Object(tool)
 }
 
-/// Takes the format of a tool that takes free text: plain text, or a grammar in a syntax that
-/// `OpenAI` knows. A grammar stands in an object of its own or beside its `type`; anything else is refused.
+/// Takes the format of a tool with free text: plain text, or a grammar in a syntax that `OpenAI`
+/// supports. A grammar is nested or beside its `type`; anything else is refused.
 pub fn take_format(fields: &mut Fields<'_>, dialect: Dialect) -> Result<Option<Json>, DecodeError> {
     let Some(format) = fields.take("format") else { return Ok(None) };
     let holder = fields.path();
@@ -92,7 +94,7 @@ fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
     let description = fields.string("description")?;
     let strict = fields.boolean("strict")?;
     let schema = SCHEMA_KEYS.into_iter().find_map(|key| fields.take(key)).map(unwrap_schema);
-    // What is left would be read as another definition when it is written again.
+    // Remaining keys would be decoded as another definition after encoding.
     for key in SCHEMA_KEYS.into_iter().chain(WRAPPERS) {
         if fields.peek(key).is_some() {
             return Err(fields.expected(key, "one definition with one schema"));
@@ -110,7 +112,8 @@ fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
     })
 }
 
-/// Bedrock's `{"json": schema}`, the simple definition, or a schema as it is.
+/// Unwraps Bedrock's `{"json": schema}` and converts a simple definition; returns a schema
+/// unchanged.
 fn unwrap_schema(schema: Json) -> Json {
     let Json::Object(mut object) = schema else { return schema };
     if object.len() == 1 && object.get("json").is_some_and(|json| json.as_object().is_some()) {
@@ -121,8 +124,8 @@ fn unwrap_schema(schema: Json) -> Json {
 
 /// Whether parameters are a plain map `{"<name>": {"type", "description", "required": bool}}`.
 ///
-/// A schema has a `type` that is a string or a list; in a simple definition a key `type` can only
-/// be a parameter of that name, and its value is an object.
+/// The `type` of a schema is a string or a list; in a simple definition the key `type` can only be
+/// a parameter of that name, whose value is an object.
 pub fn is_simple(parameters: &Object) -> bool {
     let is_parameter = |value: &Json| {
         value.as_object().is_some_and(|parameter| {
@@ -132,7 +135,7 @@ pub fn is_simple(parameters: &Object) -> bool {
     !parameters.is_empty() && parameters.iter().all(|(_, value)| is_parameter(value))
 }
 
-/// The schema of a simple definition; `required` is always an array.
+/// Returns the schema of a simple definition; `required` is always an array.
 pub fn simple(parameters: Object) -> Json {
     let mut required = Vec::new();
     let mut properties = Object::new();

@@ -1,7 +1,7 @@
-//! Presets for vendors that speak OpenAI's Chat Completions.
+//! Presets for vendors with OpenAI's Chat Completions format.
 //!
-//! A preset has the address of the vendor, the variable of its key, and its differences from OpenAI.
-//! What a vendor does not document is as OpenAI has it.
+//! A preset has the address of the vendor, the variable of its key, and its differences from
+//! OpenAI. Undocumented behaviour is assumed to be OpenAI's.
 
 use crate::codec::{EmbedFormat, EmbedLimits, Target};
 use crate::dialect::openai_chat::{
@@ -10,12 +10,12 @@ use crate::dialect::openai_chat::{
 use crate::model::part::MediaKind;
 use crate::profile::{LateSystem, Profile};
 
-/// A vendor that speaks OpenAI's Chat Completions, with its quirks.
+/// A vendor with OpenAI's Chat Completions format and its quirks.
 #[derive(Debug, Clone, Copy)]
 pub struct VendorPreset {
-    /// The id used wherever a dialect's id is
+    /// The id, which can be used like that of a dialect
     pub id: &'static str,
-    /// The address before the codec's path; `None` if every installation has its own
+    /// The base URL; `None` if every installation has its own
     pub base_url: Option<&'static str>,
     /// The environment variable that holds the key; `None` if no key is needed
     pub key_env: Option<&'static str>,
@@ -220,7 +220,7 @@ pub static PRESETS: &[VendorPreset] = &[
             ..OPENAI
         }),
     },
-    // Small projects put flat tools beside chat messages, and know no integers.
+    // Small projects use flat tools with chat messages, and no integers.
     VendorPreset {
         id: "openai-flat",
         base_url: None,
@@ -244,10 +244,10 @@ pub fn find(id: &str) -> Option<&'static VendorPreset> {
     PRESETS.iter().find(|vendor| vendor.id == id)
 }
 
-/// Kimi, which thinks unless told otherwise; the evidence is in the page on vendors.
+/// Kimi, which thinks by default; the evidence is in `docs/dialects/vendors.md`.
 fn moonshot(profile: &mut Profile, target: &Target<'_>) {
     thinks_in_text(profile, target);
-    // The family before Kimi does not think, and lets one sample.
+    // The family before Kimi does not think, and accepts sampling settings.
     let kimi = target.model.is_none_or(|model| !model.starts_with("moonshot-v1"));
     // The third generation has an effort where the second has a switch.
     let third = target.model.is_some_and(|model| model.contains("kimi-k3"));
@@ -272,7 +272,7 @@ fn takes_videos(profile: &mut Profile) {
     profile.content.media.url = &[MediaKind::Image, MediaKind::Video];
 }
 
-/// Open models behind a server: text for thinking, more ways to sample, no bound on tools.
+/// Open models behind a server: thinking in the text, more sampling settings, no limit on tools.
 fn served_here(profile: &mut Profile, target: &Target<'_>) {
     thinks_in_text(profile, target);
     profile.system.late = LateSystem::Never;

@@ -1,19 +1,19 @@
-//! A null for a parameter that need not be given: taken away.
+//! Removes a null for a parameter that is not required.
 
 use crate::args::{Change, Op};
 use crate::json::{Json, at_mut};
 
-/// A null taken away.
+/// Creates the change for a removed null.
 pub(super) fn change(at: String) -> Change {
     let mut change = Change::new(at, Op::Absent);
     change.from = Some(Json::Null);
     change
 }
 
-/// Takes members away by their positions. Whether the objects may go without them is for their
-/// schemas to say. A key that is repeated stays: its other value would go too.
+/// Removes members by their positions. Their schemas decide whether they may be absent. A repeated
+/// key stays, because its other value would be removed too.
 pub(super) fn take_away(value: &mut Json, mut places: Vec<Vec<usize>>) -> Option<()> {
-    // The innermost first, since what stands behind a member moves when it leaves.
+    // Innermost first, because removing a member moves those after it.
     places.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
     for neighbours in places.chunk_by(|one, other| around(one) == around(other)) {
         let positions: Vec<usize> =

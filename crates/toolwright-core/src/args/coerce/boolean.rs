@@ -3,7 +3,7 @@
 use super::{Op, Proposal};
 use crate::json::Json;
 
-/// The words for it, in any case.
+/// The accepted words, in any case.
 const WORDS: [(&str, bool); 4] = [("true", true), ("false", false), ("yes", true), ("no", false)];
 
 /// `"True"`, `"no"` and the like.

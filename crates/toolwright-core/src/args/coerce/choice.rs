@@ -1,12 +1,12 @@
-//! A string that is one of the values a schema lists but for case, spaces or separators.
+//! A string that equals a listed value except for case, spaces or separators.
 
 use super::{Op, Proposal};
 use crate::json::Json;
 
-/// How two spellings can be one, the closest first.
+/// The normalizations under which two spellings are equal, closest first.
 const FOLDS: [fn(&str) -> String; 4] = [trimmed, lowered, spaced, joined];
 
-/// The one listed string that is closest; none if two are.
+/// Returns the closest listed string; none if two are equally close.
 pub(super) fn propose(at: &str, value: &Json, choices: &[&Json]) -> Option<Proposal> {
     let text = value.as_str()?;
     let choices: Vec<&str> = choices.iter().filter_map(|choice| choice.as_str()).collect();
@@ -32,17 +32,17 @@ fn lowered(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Every separator is a space.
+/// Replaces separators by spaces.
 fn spaced(text: &str) -> String {
     separated(text, |_, _| Some(' '))
 }
 
-/// Separators are left out, but for those between digits: `1-0` is not `10`.
+/// Removes separators, except between digits: `1-0` is not `10`.
 fn joined(text: &str) -> String {
     separated(text, |before, after| (before.is_numeric() && after.is_numeric()).then_some(' '))
 }
 
-/// Rewrites separators. One stands between letters or digits; the `-` of `-1` or `A-` is none.
+/// Rewrites separators, which are between letters or digits; the `-` of `-1` or `A-` is not one.
 fn separated(text: &str, rewrite: fn(char, char) -> Option<char>) -> String {
     let text: Vec<char> = lowered(text).chars().collect();
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What is known while mending: the schema, its check at any place, and how much more may be tried.
+//! The context of a search: the schema, its check at any place, and the remaining budget.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -29,8 +29,8 @@ const MAX_UNION_DEPTH: usize = 4;
 /// Maximum number of subschemas compiled for one call.
 const MAX_COMPILED_PARTS: usize = 256;
 
-/// A schema to try values against. What it is asked is counted, so that no schema and no value
-/// can make the search long.
+/// A schema to check values against. Checks are counted, so that no schema and no value can make
+/// the search long.
 pub(super) struct Ground<'s> {
     pub(super) by: &'s Coercion<'s>,
     pub(super) schema: &'s Json,
@@ -42,7 +42,7 @@ pub(super) struct Ground<'s> {
 }
 
 impl<'s> Ground<'s> {
-    /// For a value that is to be mended.
+    /// Creates the context for a value.
     pub(super) fn new(by: &'s Coercion<'s>, parts: &'s Parts<'s>, value: &Json) -> Ground<'s> {
         let weight = weight(value);
         let left = Cell::new(MIN_VISITS + VISITS_PER_VALUE * weight);
@@ -58,13 +58,13 @@ impl<'s> Ground<'s> {
         }
     }
 
-    /// Whether the search was cut short. Then it knows no cheapest value.
+    /// Whether the search was cut short, so that the cheapest value is unknown.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent.get()
     }
 
-    /// Counts one branch of a union that stands within others; none if there were too many. Branches
-    /// that have unions within them multiply, and a look at each can be long.
+    /// Counts one branch of a nested union; none if there were too many. Branches with nested
+    /// unions multiply, and each check can be expensive.
     pub(super) fn try_branch(&self, unions: usize) -> Option<()> {
         if unions > MAX_UNION_DEPTH {
             self.is_spent.set(true);
@@ -72,7 +72,7 @@ impl<'s> Ground<'s> {
         self.count(&self.tries, 1)
     }
 
-    /// Where a value breaks some of the schemas within the schema; none if that cannot be known.
+    /// Returns where a value violates some subschemas; none if the budget is spent.
     pub(super) fn violations(&self, value: &Json, schemas: &[String]) -> Option<Vec<Violation>> {
         let mut all = Vec::new();
         for schema in schemas {
@@ -89,7 +89,7 @@ impl<'s> Ground<'s> {
         Some(all)
     }
 
-    /// Whether a value keeps all of some schemas within the schema.
+    /// Whether a value satisfies all of some subschemas.
     pub(super) fn accepts(&self, value: &Json, schemas: &[String]) -> bool {
         let accepts = |schema: &String| {
             self.spend(value)?;
@@ -101,7 +101,7 @@ impl<'s> Ground<'s> {
         schemas.iter().all(|schema| accepts(schema) == Some(true))
     }
 
-    /// A schema within the schema, compiled once.
+    /// Returns a subschema, compiled once.
     fn part(&self, pointer: &str) -> Option<Rc<Part<'s>>> {
         let mut compiled = self.compiled.borrow_mut();
         if let Some(part) = compiled.get(pointer) {
@@ -116,7 +116,7 @@ impl<'s> Ground<'s> {
         part
     }
 
-    /// Counts one look at a value; none if there were too many.
+    /// Counts one check of a value; none if there were too many.
     fn spend(&self, value: &Json) -> Option<()> {
         self.count(&self.left, weight(value))
     }
@@ -129,7 +129,7 @@ impl<'s> Ground<'s> {
     }
 }
 
-/// How much there is to look at in a value.
+/// Returns the cost of checking a value.
 fn weight(value: &Json) -> usize {
     match value {
         Json::String(text) => 1 + text.len() / 64,

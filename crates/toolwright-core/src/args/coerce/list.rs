@@ -3,11 +3,11 @@
 use super::{Op, Proposal};
 use crate::json::Json;
 
-/// What separates the items of a list in words.
+/// Separators of items in text.
 const COMMAS: [char; 3] = [',', '，', '、'];
 
-/// An array of the one value. A string that begins like JSON is left alone: it may be an array
-/// that was not written to the end.
+/// Proposes an array with the single value. A string that begins like JSON is left alone: it may be
+/// a truncated array.
 pub(super) fn one(at: &str, value: &Json) -> Option<Proposal> {
     let is_single = match value {
         Json::Null | Json::Array(_) => false,
@@ -17,7 +17,7 @@ pub(super) fn one(at: &str, value: &Json) -> Option<Proposal> {
     is_single.then(|| Proposal::new(at, Op::List, value, Json::Array(vec![value.clone()])))
 }
 
-/// An array of what stands between commas, none of it empty.
+/// Proposes an array of the texts between commas, none of which may be empty.
 pub(super) fn several(at: &str, value: &Json) -> Option<Proposal> {
     let text = value.as_str()?;
     if !text.contains(COMMAS) || text.trim_start().starts_with(['[', '{']) {

@@ -1,8 +1,8 @@
-//! The search: place by place, from the outside in, the cheapest mend that its schemas accept.
+//! The search for the cheapest changes that the schema accepts, from the outermost place inwards.
 //!
-//! A place that is wrong in itself is mended by a rule, or by one branch of a union; what a rule
-//! makes may be wrong within and is mended in turn. A place that is only wrong within is mended
-//! there, each inner place by itself (`within`). Nothing counts before the schemas around it have accepted it.
+//! A value that violates its own schema is changed by a rule, or to fit one branch of a union; the
+//! result may need further changes inside. A value with violations only inside is changed there,
+//! each place separately (`within`). A change counts only if the enclosing schemas accept it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -17,27 +17,27 @@ use crate::schema::Violation;
 /// Maximum cost of the changes to one value.
 const MAX_VALUE_COST: u32 = 8;
 
-/// A place in the arguments, and what it has to be.
+/// A place in the arguments, and its requirements.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     /// JSON Pointer into the arguments
     pub(super) at: String,
-    /// The schemas that it breaks, by JSON Pointer into the schema
+    /// The violated schemas, by JSON Pointer into the schema
     pub(super) schemas: Vec<String>,
-    /// The schemas around those: the ones whose union's branch is being tried
+    /// The enclosing schemas: those whose union branch is being tried
     pub(super) around: Vec<String>,
     /// Whether it is an item of an array
     pub(super) is_item: bool,
-    /// How far its changes may still go
+    /// Maximum cost of further changes
     pub(super) reach: u32,
 }
 
-/// A value that its schemas accept, and how it came about.
+/// A value that its schemas accept, and its changes.
 #[derive(Debug)]
 pub(super) struct Mended {
     pub(super) value: Json,
     pub(super) changes: Vec<Change>,
-    /// Whether another value is as near
+    /// Whether another value has the same cost
     pub(super) is_tied: bool,
 }
 
@@ -51,8 +51,8 @@ impl Mended {
     }
 }
 
-/// The nearest value that the whole schema accepts. If there is none, or not one, the value with
-/// the places mended that could be.
+/// Returns the nearest value that the whole schema accepts. If there is none, or it is ambiguous,
+/// returns the value with the changes that were possible.
 pub(super) fn mend_value(value: Json, by: &Coercion<'_>) -> Result<Reading, Unmended> {
     let errors = by.check.violations(&value);
     let document = by.check.document();
@@ -85,7 +85,7 @@ pub(super) fn mend_value(value: Json, by: &Coercion<'_>) -> Result<Reading, Unme
     Err(Unmended { reading: Reading { value: partly, changes }, errors })
 }
 
-/// The nearest value that a place's schemas accept.
+/// Returns the nearest value that the schemas of a place accept.
 pub(super) fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mended> {
     let violations = ground.violations(&value, &spot.schemas)?;
     if violations.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn mend(ground: &Ground<'_>, value: Json, spot: &Spot) -> Option<Mend
     rejected(ground, value, violations, spot)
 }
 
-/// The nearest value that a place's schemas accept, for one with violations.
+/// Returns the nearest value that the schemas of a place accept, for a value with violations.
 fn rejected(
     ground: &Ground<'_>,
     value: Json,
@@ -107,7 +107,7 @@ fn rejected(
     within::mend(ground, value, violations, spot)
 }
 
-/// Mends a value that is wrong in itself.
+/// Changes a value that violates its own schema.
 fn itself(
     ground: &Ground<'_>,
     value: &Json,
@@ -135,12 +135,12 @@ fn itself(
     best
 }
 
-/// What a proposal comes to, if the place's schemas accept it in the end.
+/// Returns the result of a proposal, if the schemas of the place accept it.
 fn attempt(ground: &Ground<'_>, proposal: Proposal, spot: &Spot) -> Option<Mended> {
     let spot = Spot { reach: spot.reach.checked_sub(proposal.cost())?, ..spot.clone() };
     let mut mended = match proposal.value {
         container @ (Json::Array(_) | Json::Object(_)) => mend(ground, container, &spot)?,
-        // A scalar is what was meant or it is not: no rule reads it further.
+        // No rule is applied to the scalar that a rule produced.
         scalar if ground.accepts(&scalar, &spot.schemas) => Mended::untouched(scalar),
         _ => return None,
     };
@@ -148,8 +148,8 @@ fn attempt(ground: &Ground<'_>, proposal: Proposal, spot: &Spot) -> Option<Mende
     Some(mended)
 }
 
-/// A single value as an array. Text with commas can be one item or several: which of the two is a
-/// matter of what was asked for, not of cost.
+/// Proposes an array for a single value. Text with commas can be one item or several: the options
+/// decide, not the cost.
 fn listed(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) -> Option<Mended> {
     if spot.is_item || !own.iter().any(|violation| violation.keyword == "type") {
         return None;
@@ -168,7 +168,7 @@ fn listed(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) ->
     }
 }
 
-/// What a value that is wrong in itself may have meant.
+/// Returns the proposals for a value that violates its own schema.
 fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot) -> Vec<Proposal> {
     let has =
         |words: &[&str]| own.iter().any(|violation| words.contains(&violation.keyword.as_str()));
@@ -195,7 +195,7 @@ fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot)
     out
 }
 
-/// The keywords that an object breaks if its members have other names or are elsewhere.
+/// The keywords that an object violates if its members are misnamed or misplaced.
 const OF_OBJECTS: &[&str] = &[
     "required",
     "additionalProperties",
@@ -206,8 +206,8 @@ const OF_OBJECTS: &[&str] = &[
     "maxProperties",
 ];
 
-/// A place for each branch of a union that no branch was right for. What else the place has to be
-/// is asked when the branch is done.
+/// Returns a place for each branch of a union that no branch matched. The other requirements of the
+/// place are checked when the branch is done.
 fn branches(ground: &Ground<'_>, violation: &Violation, spot: &Spot) -> Vec<Spot> {
     if !matches!(violation.keyword.as_str(), "anyOf" | "oneOf") {
         return Vec::new();
@@ -225,7 +225,7 @@ fn branches(ground: &Ground<'_>, violation: &Violation, spot: &Spot) -> Vec<Spot
     branches.into_iter().map(place).collect()
 }
 
-/// The cheaper of two; if they cost the same and differ, there is no telling which was meant.
+/// Returns the cheaper of two; if they cost the same and differ, the result is ambiguous.
 fn nearer(best: Option<Mended>, other: Mended) -> Mended {
     let Some(mut best) = best else { return other };
     match other.cost().cmp(&best.cost()) {

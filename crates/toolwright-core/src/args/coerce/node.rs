@@ -1,4 +1,4 @@
-//! What a schema says at a place: which names it declares, which values it lists.
+//! Looks up what a schema declares at a place: names and listed values.
 
 use super::ground::Ground;
 use super::mend::Spot;
@@ -8,12 +8,12 @@ use crate::schema::Violation;
 /// Maximum number of schemas visited for one lookup.
 const MAX_SCHEMAS: usize = 256;
 
-/// The pointer of the schema that a broken keyword stands in.
+/// Returns the pointer of the schema that contains a violated keyword.
 pub(super) fn of_keyword(violation: &Violation) -> &str {
     violation.schema_path.rsplit_once('/').map_or("", |(schema, _)| schema)
 }
 
-/// Where a schema that is nothing but a reference leads; else the schema itself.
+/// Follows a schema that is only a reference; otherwise returns the schema itself.
 pub(super) fn target(ground: &Ground<'_>, mut pointer: String) -> String {
     for _ in 0..MAX_SCHEMAS {
         let Some(Json::Object(schema)) = ground.schema.pointer(&pointer) else { break };
@@ -27,7 +27,7 @@ pub(super) fn target(ground: &Ground<'_>, mut pointer: String) -> String {
     pointer
 }
 
-/// The values that broken `enum` and `const` keywords list.
+/// Returns the values that violated `enum` and `const` keywords list.
 pub(super) fn choices<'s>(ground: &Ground<'s>, violations: &[&Violation]) -> Vec<&'s Json> {
     let mut out = Vec::new();
     for violation in violations {
@@ -41,7 +41,7 @@ pub(super) fn choices<'s>(ground: &Ground<'s>, violations: &[&Violation]) -> Vec
     out
 }
 
-/// The names that schemas declare as properties.
+/// Returns the names that schemas declare as properties.
 pub(super) fn properties<'s, 'p>(
     ground: &Ground<'s>,
     schemas: impl Iterator<Item = &'p String>,
@@ -55,7 +55,7 @@ pub(super) fn properties<'s, 'p>(
     out
 }
 
-/// The names that schemas ask for.
+/// Returns the names that schemas require.
 pub(super) fn required<'s, 'p>(
     ground: &Ground<'s>,
     schemas: impl Iterator<Item = &'p String>,
@@ -69,7 +69,7 @@ pub(super) fn required<'s, 'p>(
     out
 }
 
-/// Whether a member of some value is a property by its name, and not one of any name.
+/// Whether a member is declared as a property by name.
 pub(super) fn declares(ground: &Ground<'_>, spot: &Spot, path: &str) -> bool {
     let Some((parent, name)) = pointer::split_last(path) else { return false };
     let mut here = parts(ground.schema, spot.around.iter().chain(&spot.schemas));
@@ -82,7 +82,7 @@ pub(super) fn declares(ground: &Ground<'_>, spot: &Spot, path: &str) -> bool {
     here.iter().any(|node| node.get("properties").is_some_and(|own| own.get(&name).is_some()))
 }
 
-/// Whether an object has a member that its schema, which lists others, does not declare.
+/// Whether an object has a member that its schema, which declares others, does not declare.
 pub(in crate::args) fn has_undeclared(schema: &Json, value: &Json) -> bool {
     is_undeclared_within(schema, &with_applied_schemas(schema, vec![schema]), value)
 }
@@ -111,7 +111,7 @@ fn is_undeclared_within(root: &Json, here: &[&Json], value: &Json) -> bool {
     }
 }
 
-/// The schemas for a member or an item.
+/// Returns the schemas of a member or an item.
 fn below<'s>(schema: &'s Json, step: &str) -> impl Iterator<Item = &'s Json> {
     let named = schema.get("properties").and_then(|own| own.get(step));
     let patterned = schema.get("patternProperties").and_then(Json::as_object);
@@ -123,12 +123,12 @@ fn below<'s>(schema: &'s Json, step: &str) -> impl Iterator<Item = &'s Json> {
     named.into_iter().chain(listed).chain(others).chain(patterned)
 }
 
-/// Schemas by their pointers, together with those they are made of.
+/// Returns schemas by their pointers, together with those that they combine.
 fn parts<'s, 'p>(root: &'s Json, schemas: impl Iterator<Item = &'p String>) -> Vec<&'s Json> {
     with_applied_schemas(root, schemas.filter_map(|schema| root.pointer(schema)).collect())
 }
 
-/// Schemas together with the schemas that they reference or combine.
+/// Adds the schemas that these reference or combine.
 fn with_applied_schemas<'s>(root: &'s Json, mut out: Vec<&'s Json>) -> Vec<&'s Json> {
     let mut next = 0;
     while next < out.len() && out.len() < MAX_SCHEMAS {

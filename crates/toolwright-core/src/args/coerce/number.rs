@@ -3,14 +3,14 @@
 use super::{Op, Proposal};
 use crate::json::{Json, Number};
 
-/// By JSON's own grammar, so neither `"12abc"`, `"0x10"`, `"007"` nor `"１２"`; spaces around do not
-/// matter.
+/// Uses the grammar of JSON, so `"12abc"`, `"0x10"`, `"007"` and `"１２"` are not numbers;
+/// surrounding spaces are ignored.
 pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {
     let number = Number::parse(value.as_str()?.trim())?;
     Some(Proposal::new(at, Op::Number, value, number.into()))
 }
 
-/// With a comma before every three digits.
+/// Proposes a number with thousands separators.
 pub(super) fn propose_grouped(at: &str, value: &Json) -> Option<Proposal> {
     let text = value.as_str()?.trim();
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));

@@ -1,4 +1,4 @@
-//! A string that holds an array or an object as JSON.
+//! A string that contains an array or an object as JSON.
 
 use super::{Op, Proposal};
 use crate::args::repair;
@@ -7,24 +7,24 @@ use crate::json::Json;
 /// Maximum depth of JSON encoded in strings of JSON.
 const MAX_ENCODED_DEPTH: usize = 3;
 
-/// What may have to be repaired in it. Text that was cut off, or that stands among other text, is
-/// not an array or object by itself.
+/// Accepted repairs. Text that was truncated, or that is surrounded by other text, is not an array
+/// or object.
 const REPAIRED: [Op; 4] = [Op::Quote, Op::Comma, Op::Comment, Op::Literal];
 
-/// What the string holds. Whether it may be that is for the schema to say: where text belongs,
-/// nobody asks.
+/// Proposes the content of the string. The rule is applied only where the schema rejects the
+/// string.
 pub(super) fn propose(at: &str, value: &Json) -> Vec<Proposal> {
     let Some(text) = value.as_str() else { return Vec::new() };
     let op = if at.is_empty() { Op::Decode } else { Op::Parse };
     match held(text) {
         Some(held) => vec![Proposal::new(at, op, value, held)],
-        // The arguments as a whole were repaired before they came here.
+        // The arguments as a whole were repaired before.
         None if at.is_empty() => Vec::new(),
         None => repaired(at, op, value, text.trim()),
     }
 }
 
-/// The array or object that a text is. One that repeats a key is none: a value would be lost.
+/// Returns the array or object in a text; none if it repeats a key, because a value would be lost.
 pub(super) fn held(text: &str) -> Option<Json> {
     let mut text = text.to_owned();
     for _ in 0..MAX_ENCODED_DEPTH {
@@ -39,7 +39,7 @@ pub(super) fn held(text: &str) -> Option<Json> {
     None
 }
 
-/// What the text is in another language's spelling.
+/// Returns the content in another language's notation.
 fn repaired(at: &str, op: Op, value: &Json, text: &str) -> Vec<Proposal> {
     let is_whole = (text.starts_with('[') && text.ends_with(']'))
         || (text.starts_with('{') && text.ends_with('}'));

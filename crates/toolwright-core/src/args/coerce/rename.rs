@@ -1,4 +1,4 @@
-//! Names that are a parameter's own but for case and separators: `userName` for `user_name`.
+//! Names that differ from a parameter only in case and separators: `userName` for `user_name`.
 
 use super::ground::Ground;
 use super::mend::Spot;
@@ -8,8 +8,8 @@ use crate::json::pointer::escape;
 use crate::json::{Json, Key, Object};
 use crate::schema::Violation;
 
-/// The object with every name that had to be folded. A name is folded only if the schema refuses it
-/// or asks for the other one, and if the two are alike in nothing else's way.
+/// Proposes the object with renamed members. A name is changed only if the schema rejects it or
+/// requires the other one, and if the match is unambiguous.
 pub(super) fn propose(
     ground: &Ground<'_>,
     value: &Json,
@@ -49,7 +49,7 @@ pub(super) fn propose(
     (!changes.is_empty()).then_some(Proposal { value: renamed.into(), changes })
 }
 
-/// A name without case and separators.
+/// Removes case and separators.
 fn fold(name: &str) -> String {
     let kept = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' '));
     kept.flat_map(char::to_lowercase).collect()

@@ -1,9 +1,9 @@
-//! A number or boolean where text belongs: the text is what was written.
+//! A number or boolean where a string is required: its JSON text.
 
 use super::{Op, Proposal};
 use crate::json::Json;
 
-/// The digits of a number, or the word for a boolean. What has parts of its own is never text.
+/// Proposes the digits of a number, or the word of a boolean. Arrays and objects never become text.
 pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {
     let text = match value {
         Json::Number(number) => number.as_str().to_owned(),

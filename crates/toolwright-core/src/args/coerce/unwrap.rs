@@ -1,21 +1,22 @@
-//! Arguments that came inside another object, as in `{"arguments": {…}}`.
+//! Arguments inside another object, as in `{"arguments": {…}}`.
 
 use super::ground::Ground;
 use super::mend::Spot;
 use super::{Op, Proposal, node, parse};
 use crate::json::{Json, Object};
 
-/// What models call the object around the arguments.
+/// Names of the enclosing object.
 const WRAPPERS: [&str; 8] =
     ["arguments", "parameters", "input", "args", "params", "tool_input", "function", "kwargs"];
 
-/// What may stand beside the arguments in a whole call.
+/// Members that may accompany the arguments in a call.
 const BESIDE: [&str; 6] = ["name", "tool", "tool_name", "type", "id", "call_id"];
 
-/// What a whole call says of itself.
+/// Members with the name of the tool.
 const NAMES: [&str; 3] = ["name", "tool", "tool_name"];
 
-/// The object inside. Only what belongs to a call may stand beside it: nothing else is lost.
+/// Proposes the inner object. Only members of a call may accompany it, so that nothing else is
+/// lost.
 pub(super) fn propose(ground: &Ground<'_>, value: &Json, spot: &Spot) -> Option<Proposal> {
     let object = value.as_object()?;
     let declared = node::properties(ground, spot.around.iter().chain(&spot.schemas));
@@ -40,9 +41,9 @@ pub(super) fn propose(ground: &Ground<'_>, value: &Json, spot: &Spot) -> Option<
     inner.as_object().is_some().then(|| Proposal::new(&spot.at, Op::Unwrap, value, inner))
 }
 
-/// The object inside, where there can be no doubt though the schema accepts the whole, because it is
-/// open and nothing is required: a call that names its tool, alone or as the one item of an array,
-/// or a wrapper alone around parameters that the tool has.
+/// Returns the inner object if that is unambiguous although the schema accepts the outer one,
+/// because it is open and requires nothing: a call that names its tool, alone or as the single item
+/// of an array, or a wrapper with nothing but parameters of the tool.
 pub(in crate::args) fn evident(
     value: &Json,
     tool: &str,
@@ -71,7 +72,7 @@ pub(in crate::args) fn evident(
     }
 }
 
-/// The other tool that a whole call names.
+/// Returns the other tool that a call names.
 pub(in crate::args) fn other_tool<'v>(
     value: &'v Json,
     tool: &str,
@@ -83,7 +84,7 @@ pub(in crate::args) fn other_tool<'v>(
     name.as_str().filter(|name| !tool.is_empty() && *name != tool)
 }
 
-/// The member of a call that holds its arguments.
+/// Returns the member of a call that contains its arguments.
 fn wrapper<'v>(
     object: &'v Object,
     is_declared: &impl Fn(&str) -> bool,
@@ -93,7 +94,7 @@ fn wrapper<'v>(
     object.iter().find(|(key, _)| is_call && is_wrapper(key))
 }
 
-/// Whether a member says which call this is, and not that it is a call of another tool.
+/// Whether a member identifies this call, and not a call of another tool.
 fn belongs(key: &str, value: &Json, tool: &str) -> bool {
     let Some(text) = value.as_str() else { return false };
     BESIDE.contains(&key) && (!NAMES.contains(&key) || tool.is_empty() || text == tool)

@@ -1,4 +1,4 @@
-//! A value that is right in itself and wrong within: its outermost wrong places, one by one.
+//! Changes a value with violations only inside, at its outermost invalid places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use crate::args::Change;
 use crate::json::{Index, Json, at_mut};
 use crate::schema::Violation;
 
-/// A place that is wrong within a value.
+/// An invalid place in a value.
 struct Wrong {
     /// JSON Pointer to it
     path: String,
     /// Position of each key and index of the pointer
     steps: Vec<usize>,
-    /// The schemas that it breaks, by JSON Pointer into the schema
+    /// The violated schemas, by JSON Pointer into the schema
     schemas: Vec<String>,
 }
 
-/// Mends a value that is only wrong within, each place by itself.
+/// Changes each invalid place separately.
 pub(super) fn mend(
     ground: &Ground<'_>,
     mut value: Json,
@@ -28,7 +28,7 @@ pub(super) fn mend(
 ) -> Option<Mended> {
     let (mut changes, mut is_tied) = (Vec::new(), false);
     let mut done = BTreeSet::new();
-    // A mended place can bring others to light, but none is mended twice.
+    // A change can reveal further violations, but no place is changed twice.
     while !violations.is_empty() {
         let mut absent = Vec::new();
         for Wrong { path, steps, schemas } in outermost(&value, &violations)? {
@@ -55,8 +55,8 @@ pub(super) fn mend(
     Some(Mended { value, changes, is_tied })
 }
 
-/// Mends the places within a value that can be mended and leaves the others as they are: what is
-/// wrong elsewhere is no reason to ask again for what was understood.
+/// Changes the places that can be corrected and leaves the others, so that the model is asked only
+/// for the latter.
 pub(super) fn mend_some(
     ground: &Ground<'_>,
     value: &mut Json,
@@ -74,7 +74,7 @@ pub(super) fn mend_some(
         if place.is_null() {
             if let Some(change) = leave_out(ground, value, &path, steps, inner.at, spot) {
                 changes.push(change);
-                // What stood behind the null has moved.
+                // Members after the removed null have moved.
                 locate(value, &mut places);
             }
         } else if let Some(mended) = mend::mend(ground, place.clone(), &inner)
@@ -87,7 +87,7 @@ pub(super) fn mend_some(
     changes
 }
 
-/// Takes a null away, unless that is wrong as well: the parameter may be required.
+/// Removes a null, unless that is invalid as well: the parameter may be required.
 fn leave_out(
     ground: &Ground<'_>,
     value: &mut Json,
@@ -96,7 +96,7 @@ fn leave_out(
     at: String,
     spot: &Spot,
 ) -> Option<Change> {
-    // A null often breaks several keywords at once, so that the number of violations tells nothing.
+    // A null often violates several keywords, so the number of violations is no measure.
     let wanting = |value: &Json| {
         let violations = ground.violations(value, &spot.schemas)?;
         Some(violations.iter().filter(|violation| violation.keyword == "required").count())
@@ -110,8 +110,8 @@ fn leave_out(
     })
 }
 
-/// The violated places that no other one is around, with the schemas that they break; none if the
-/// value itself is among them.
+/// Returns the violated places that no other one encloses, with the schemas that they violate; none
+/// if the value itself is among them.
 fn outermost(value: &Json, violations: &[Violation]) -> Option<Vec<Wrong>> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for violation in violations {
@@ -134,7 +134,7 @@ fn outermost(value: &Json, violations: &[Violation]) -> Option<Vec<Wrong>> {
     Some(wrong)
 }
 
-/// Notes where places are by now.
+/// Updates the positions of places.
 fn locate(value: &Json, places: &mut [Wrong]) {
     let mut index = Index::new(value);
     for place in places {
@@ -142,14 +142,14 @@ fn locate(value: &Json, places: &mut [Wrong]) {
     }
 }
 
-/// The pointers around a pointer, the nearest first.
+/// Returns the ancestors of a pointer, nearest first.
 fn ancestors(pointer: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(pointer.rsplit_once('/'), |(around, _)| around.rsplit_once('/'))
         .map(|(around, _)| around)
 }
 
 impl Spot {
-    /// A place within this one.
+    /// Creates a place within this one.
     fn inner(
         &self,
         path: &str,

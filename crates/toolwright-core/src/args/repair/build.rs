@@ -1,4 +1,4 @@
-//! The steps of a reading become a value and the changes that led to it.
+//! Builds the value and the changes from the events of a reading.
 
 use super::search::{Bracket, Event};
 use super::token::{self, Quote, Word};
@@ -10,7 +10,7 @@ use crate::json::{Json, Key, Object};
 /// Maximum bytes of a text shown in a report.
 const MAX_SHOWN_BYTES: usize = 80;
 
-/// The reading of some steps; every one if backslashes can be taken in several ways.
+/// Returns the reading of some events; several if backslashes are ambiguous.
 pub(super) fn readings(text: &str, events: &[Event]) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for manner in Manner::ALL {
@@ -36,7 +36,7 @@ pub(super) fn readings(text: &str, events: &[Event]) -> Vec<Reading> {
     readings
 }
 
-/// The beginning of a text, for reports.
+/// Returns the beginning of a text, for reports.
 pub(super) fn shown(text: &str) -> Json {
     match text.char_indices().nth(MAX_SHOWN_BYTES) {
         Some((end, _)) => Json::String(format!("{}…", &text[..end])),
@@ -53,10 +53,10 @@ struct Builder<'t> {
     text: &'t str,
     manner: Manner,
     open: Vec<Open>,
-    /// Changes to the key or value that comes next
+    /// Changes to the next key or value
     waiting: Vec<(Op, u32, usize, usize)>,
     changes: Vec<Change>,
-    /// Where the last value is
+    /// The path of the last value
     place: String,
     value: Option<Json>,
     repaired: bool,
@@ -149,7 +149,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// The innermost open bracket, or the next value in it.
+    /// Returns the pointer of the innermost open bracket, or of the next value in it.
     fn pointer(&self, next: bool) -> String {
         let mut pointer = String::new();
         let inner = self.open.len().saturating_sub(usize::from(!next));

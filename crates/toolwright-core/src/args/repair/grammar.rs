@@ -1,11 +1,11 @@
-//! The grammar: JSON, and what models write instead. Each rule says what one state can become.
+//! The grammar: JSON, and common deviations. Each rule lists the successors of one state.
 
 use super::search::{Before, Bracket, Event, Frame, Habit, Last, Mode, Search, State};
 use super::token::{self, Quote, Word};
 use crate::args::Op;
 
 impl Search<'_> {
-    /// Lets a state take its next step in every possible way.
+    /// Advances a state in every possible way.
     pub(super) fn step(&mut self, at: usize, state: State) {
         match state.mode {
             Mode::Text { .. } => self.text(at, state),
@@ -13,7 +13,7 @@ impl Search<'_> {
         }
     }
 
-    /// Between tokens: white space and comments go first.
+    /// Between tokens: skips white space and comments.
     fn between(&mut self, at: usize, state: State) {
         let here = at + token::space(&self.text[at..]);
         if !self.spend(here - at) {
@@ -26,7 +26,7 @@ impl Search<'_> {
             self.by_habit(state, Habit::Marks, at, here)
         };
         let rest = &self.text[here..];
-        // What touches the quote before it is rather part of the string.
+        // Text that touches the preceding quote more likely belongs to the string.
         let touches = here == at && state.mode == Mode::After(Last::Text);
         if !touches && ["//", "/*", "#"].iter().any(|start| rest.starts_with(start)) {
             let comment = token::comment(rest);
@@ -83,7 +83,7 @@ impl Search<'_> {
         }
     }
 
-    /// A closing bracket where another value or key may stand.
+    /// Closes a bracket where another value or key may follow.
     fn close_early(&mut self, at: usize, first: char, before: Before, state: State) {
         match before {
             Before::Bracket => self.close(at, first, state),
@@ -116,7 +116,7 @@ impl Search<'_> {
         self.go(next, State { mode, ..inner });
     }
 
-    /// A value is read.
+    /// Completes a value.
     pub(super) fn done(&mut self, at: usize, last: Last, state: State) {
         if state.frame.is_none() {
             self.end(at, state);
@@ -125,7 +125,7 @@ impl Search<'_> {
         }
     }
 
-    /// A number, a literal, or a string without quotes.
+    /// Reads a number, a literal, or a string without quotes.
     fn word(&mut self, at: usize, state: State) {
         let rest = &self.text[at..];
         let run = rest[..token::run(rest)].trim_end();
@@ -203,7 +203,7 @@ impl Search<'_> {
             }
             '=' if rest.starts_with("=>") => 2,
             '：' | '=' => first.len_utf8(),
-            // Between a key that is surely one and a value that is surely one.
+            // Only between an unambiguous key and an unambiguous value.
             _ if !quoted || before == Before::Gap || self.is_swapped(at, ':') => return,
             '"' if rest.starts_with("\":") => return,
             '"' | '0'..='9' | '{' | '[' if gap => 0,
@@ -252,7 +252,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a mark that is missing here stands just inside the string before.
+    /// Whether a mark that is missing here is at the end of the preceding string.
     pub(super) fn is_swapped(&self, at: usize, mark: char) -> bool {
         let before = self.text[..at].trim_end().strip_suffix('"');
         before.is_some_and(|before| before.ends_with(mark))
@@ -273,11 +273,11 @@ impl Search<'_> {
         }
         let is_bracket = matches!(first, '{' | '[' | '｛' | '［' | '(');
         let spaced = !gap.is_empty() || (last == Last::Bracket && is_bracket);
-        // A word between two strings might as well be quoted inside one.
+        // A word between two strings might be a quotation inside one.
         spaced && (last != Last::Text || is_quote || is_bracket)
     }
 
-    /// Numbers side by side may be one, in groups of three digits; commas elsewhere say so.
+    /// Adjacent numbers may be one number in groups of three digits; commas elsewhere suggest so.
     fn gap(&mut self, here: usize, frame: Frame, last: Last, state: State) -> Option<State> {
         if frame.bracket.is_object() || last != Last::Word {
             return Some(state);
@@ -299,7 +299,7 @@ impl Search<'_> {
         })
     }
 
-    /// A closing bracket: the right one, one that closes others too, or a wrong one.
+    /// Closes a bracket: the matching one, one that closes others too, or a wrong one.
     fn close(&mut self, at: usize, first: char, state: State) {
         let Some(frame) = self.top(&state) else { return };
         let next = at + first.len_utf8();
@@ -353,7 +353,7 @@ impl Search<'_> {
         self.done(next, Last::Bracket, State { frame: frame.around, ..state });
     }
 
-    /// The text ended after a value.
+    /// Ends the text after a value.
     pub(super) fn cut(&mut self, state: State) {
         let end = self.text.len();
         let is_sure = !state.slipped && !self.is_swapped(end, '}') && !self.is_swapped(end, ']');

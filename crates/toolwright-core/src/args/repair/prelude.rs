@@ -1,25 +1,25 @@
-//! What stands around the arguments: fences, tags and prose, before them and after.
+//! Text around the arguments: fences, tags and prose.
 
-/// What follows a document.
+/// The text after a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Tail {
     Blank,
-    /// Closing brackets that close nothing
+    /// Unmatched closing brackets
     Closers(usize),
-    /// Words, fences, tags
+    /// Prose, fences, tags
     Prose,
-    /// Another document, so many bytes on
+    /// Another document, at this offset
     More(usize),
-    /// Something that may belong to the document
+    /// Text that may belong to the document
     Garbage,
 }
 
-/// Where the arguments are.
+/// The location of the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Body<'t> {
     /// From the first bracket to the closing fence or tag, or to the end
     pub(super) text: &'t str,
-    /// Something was around it
+    /// Whether there was surrounding text
     pub(super) dressed: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Body<'t> {
 pub(super) fn body(text: &str) -> Option<Body<'_>> {
     let spaced = text.trim_matches([' ', '\t', '\n', '\r']);
     let text = spaced.trim_matches(is_blank);
-    // A byte order mark, or a space that JSON does not know.
+    // A byte order mark, or white space that JSON does not allow.
     let dressed = text.len() < spaced.len();
     if text.starts_with(['"', '\'']) {
         return Some(Body { text, dressed });
@@ -43,8 +43,8 @@ pub(super) fn body(text: &str) -> Option<Body<'_>> {
     is_head(head).then(|| Body { text: undress(head, rest), dressed: true })
 }
 
-/// The name and the arguments of a call in Python's form, alone or as the one item of a list:
-/// `[tool(a='x')]`.
+/// Returns the name and the arguments of a call in Python syntax, alone or as the single item of a
+/// list: `[tool(a='x')]`.
 pub(super) fn python_call(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -60,7 +60,7 @@ pub(super) fn python_call(text: &str) -> Option<(&str, &str)> {
     (is_name(name) && is_name(first.trim_end())).then_some((name, arguments))
 }
 
-/// A string that is all there is between a fence's or tag's two ends.
+/// Returns a string that is the only content of a fence or tag.
 fn quoted(text: &str) -> Option<&str> {
     let inner = if text.starts_with("```") {
         text.split_once('\n')?.1.trim_end().strip_suffix("```")?
@@ -79,7 +79,7 @@ fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{feff}'
 }
 
-/// Where a document begins; a name in brackets is part of the prose.
+/// Returns the start of a document; a name in brackets is part of the prose.
 fn document(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -91,7 +91,7 @@ fn document(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of a short name, note or number in brackets.
+/// Returns the length of a short name, note or number in brackets.
 fn placeholder(text: &str) -> Option<usize> {
     let close = if text.starts_with('{') { '}' } else { ']' };
     let inner = text.get(1..)?;
@@ -99,16 +99,16 @@ fn placeholder(text: &str) -> Option<usize> {
         |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | ' ' | '-' | '.' | '/');
     let length: usize = inner.chars().take(64).take_while(is_part).map(char::len_utf8).sum();
     let closes = inner[length..].starts_with(close) && !inner[..length].trim().is_empty();
-    // A list of one number is a citation in prose, but alone it is a list.
+    // A list of one number in prose is a citation; alone it is a list.
     closes.then_some(length + 2).filter(|end| !text[*end..].trim().is_empty() || close == '}')
 }
 
-/// Whether what stands before a document says nothing that could be part of it.
+/// Whether the text before a document cannot be part of it.
 fn is_head(head: &str) -> bool {
     is_prose(head) && !head.trim_end().ends_with([',', '"', '\'', '[', '{', '\\'])
 }
 
-/// A quote before a colon is a key, and whatever has a key is no prose.
+/// Whether a text is prose: it has no key, that is, no quote before a colon.
 fn is_prose(text: &str) -> bool {
     let mut before = ' ';
     for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
@@ -120,7 +120,7 @@ fn is_prose(text: &str) -> bool {
     true
 }
 
-/// Whether quotes and brackets come in pairs. Where they do not, some belong to the document.
+/// Whether quotes and brackets are balanced. If not, some belong to the document.
 fn is_balanced(text: &str) -> bool {
     let mut open = Vec::new();
     for letter in text.chars() {
@@ -134,7 +134,7 @@ fn is_balanced(text: &str) -> bool {
     open.is_empty() && text.matches('"').count().is_multiple_of(2)
 }
 
-/// Takes off the fence or tag that closes what the head opened.
+/// Removes the fence or tag that closes what the head opened.
 fn undress<'t>(head: &str, rest: &'t str) -> &'t str {
     let opened = head.trim_end();
     let line = opened.rsplit('\n').next().unwrap_or_default();
@@ -158,7 +158,7 @@ fn is_tail(text: &str) -> bool {
     matches!(tail(text), Tail::Blank | Tail::Prose)
 }
 
-/// What follows a document.
+/// Classifies the text after a document.
 pub(super) fn tail(text: &str) -> Tail {
     let rest = text.trim_matches(is_blank);
     let closers = rest.bytes().take_while(|byte| matches!(byte, b'}' | b']')).count();

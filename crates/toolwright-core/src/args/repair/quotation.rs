@@ -1,9 +1,9 @@
-//! Quotes inside a string that should have been escaped: they must make quotations.
+//! Unescaped quotes inside a string: they must form quotations.
 //!
-//! Where a quote was lost, the strings after it are inside out: what looks like the end of one is
-//! taken for the start of a quotation. Such a string is never read.
+//! After a lost quote, the strings are inverted: the end of one looks like the start of a
+//! quotation. Such a reading is rejected.
 
-/// How far the quotations of a string are.
+/// The state of the quotations in a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quotation {
     /// There are none
@@ -12,12 +12,13 @@ pub(super) enum Quotation {
     Open,
     /// Each one is closed
     Closed,
-    /// Each quote so far stands after a digit, for inches or minutes
+    /// Each quote so far follows a digit, as for inches or minutes
     Measure,
 }
 
 impl Quotation {
-    /// After another quote, by what stands around it; `None` if it cannot be part of the string.
+    /// Returns the state after another quote, by its neighbours; `None` if it cannot be part of the
+    /// string.
     pub(super) fn next(self, before: Option<char>, after: Option<char>) -> Option<Quotation> {
         let is_word_end = before.is_some_and(|before| !starts_quotation(before));
         let closes = is_word_end && after.is_none_or(ends_quotation);

@@ -1,10 +1,9 @@
-//! The search: every way through a damaged text is followed at once, from left to right.
+//! A beam search that follows every reading of a damaged text at once, from left to right.
 //!
-//! A state is a place in the grammar and what it cost to come there. Where the text can be
-//! understood in two ways, a state becomes two. States in the same place that expect the same are
-//! compared, and only the cheapest go on, so that the work is linear in the text. What a state has
-//! read is a list that shares its beginning with others; a tree is built only for those that reach
-//! the end.
+//! A state is a position in the grammar with its cost. An ambiguity splits a state in two. Among
+//! states at the same position with the same expectation only the cheapest continue, so the work is
+//! linear in the text. The events of a state are a list that shares its prefix with others; a tree
+//! is built only for states that reach the end.
 
 use std::collections::BTreeMap;
 
@@ -29,22 +28,22 @@ const MAX_FOUND: (usize, usize) = (32, 1 << 20);
 /// Maximum number of steps: for any text, for each byte of it, and in total.
 const MAX_STEPS: (usize, usize, usize) = (50_000, 16, 16_000_000);
 
-/// What stands before a value or a key.
+/// The token before a value or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
-    /// Nothing: this is the document
+    /// None: this is the document
     Root,
-    /// The bracket
+    /// The opening bracket
     Bracket,
     /// A comma
     Comma,
-    /// Nothing where a comma belongs
+    /// A missing comma
     Gap,
     /// The colon after a key
     Colon,
 }
 
-/// What a value ended with.
+/// The end of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Text,
@@ -53,19 +52,19 @@ pub(super) enum Last {
     Bracket,
 }
 
-/// What a state expects.
+/// The next expected token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Value(Before),
     Key(Before),
-    /// The rest of a string
+    /// The remainder of a string
     Text {
         quote: Quote,
         is_key: bool,
         before: Before,
-        /// Has a line's end or the like that should have been escaped
+        /// Contains a control character that should have been escaped
         raw: bool,
-        /// The quotes that should have been escaped
+        /// The unescaped quotes
         inner: Quotation,
     },
     /// A colon
@@ -93,24 +92,24 @@ impl Bracket {
     }
 }
 
-/// An open bracket, and those around it.
+/// An open bracket, and the enclosing ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) bracket: Bracket,
     pub(super) around: Option<usize>,
     pub(super) depth: usize,
-    /// Alike for brackets that are alike, all the way out
+    /// Equal for equal stacks of brackets
     pub(super) digest: u64,
-    /// Has items with commas between them
+    /// Whether commas separate its items
     pub(super) commas: bool,
-    /// Has numbers with nothing between them that look like one in groups of three
+    /// Whether it has adjacent numbers that look like one number in groups of three digits
     pub(super) groups: bool,
 }
 
-/// A step of a reading.
+/// An event of a reading.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// What was done, at what cost, to which text
+    /// A change: kind, cost, start and end in the text
     Change(Op, u32, usize, usize),
     Open(Bracket),
     End,
@@ -119,7 +118,7 @@ pub(super) enum Event {
     Word(usize, usize),
 }
 
-/// A way of writing that a text keeps to.
+/// A systematic deviation from JSON in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Habit {
     Quotes,
@@ -133,8 +132,7 @@ pub(super) enum Habit {
 }
 
 impl Habit {
-    /// Those of a text that is whole all the same: nothing is missing in it, and every string ends
-    /// where its quote is.
+    /// Habits of a complete text: nothing is missing, and every string ends at its quote.
     const WHOLE: [Habit; 6] = [
         Habit::Quotes,
         Habit::Keys,
@@ -162,17 +160,17 @@ pub(super) struct State {
     pub(super) frame: Option<usize>,
     pub(super) log: Option<usize>,
     pub(super) cost: u32,
-    /// Where the string began
+    /// The start of the string
     pub(super) start: usize,
-    /// The habits that were paid for
+    /// The habits whose cost was counted
     pub(super) habits: u16,
-    /// A slip was undone
+    /// Whether a slip was undone
     pub(super) slipped: bool,
-    /// Others that cost the same were left behind
+    /// Whether others of equal cost were dropped
     pub(super) crowded: bool,
 }
 
-/// A way to the end of a document.
+/// A complete reading of a document.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) events: Vec<Event>,
@@ -188,17 +186,17 @@ pub(super) struct Search<'t> {
     ends: Vec<(State, usize, Tail)>,
     tails: BTreeMap<usize, Tail>,
     steps: usize,
-    /// A place, and the first boundary from there on: see [`Search::next_boundary`]
+    /// A position, and the first boundary after it: see [`Search::next_boundary`]
     boundary: (usize, usize),
-    /// The cheapest state that was left behind for want of room
+    /// The cost of the cheapest state that was dropped because the beam was full
     floor: u32,
     best: u32,
-    /// Where the first document ended of which nothing is missing: what follows is not part of it
+    /// The end of the first complete document: text after it does not belong to it
     whole: usize,
 }
 
 impl<'t> Search<'t> {
-    /// Every way to read a document at the start of a text, the cheapest first.
+    /// Returns every reading of a document at the start of a text, cheapest first.
     pub(super) fn run(text: &'t str) -> Vec<Found> {
         let mut search = Search::new(text);
         if search.walk() { search.finish() } else { Vec::new() }
@@ -220,7 +218,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Follows every way to its end; false if there are too many.
+    /// Follows every state to its end; returns false if there are too many.
     fn walk(&mut self) -> bool {
         let start = State {
             mode: Mode::Value(Before::Root),
@@ -246,7 +244,7 @@ impl<'t> Search<'t> {
         true
     }
 
-    /// Counts work; there is an end to it.
+    /// Counts work; returns false if the limit is reached.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         #[cfg(test)]
         crate::work::count(steps);
@@ -254,8 +252,8 @@ impl<'t> Search<'t> {
         self.steps > 0
     }
 
-    /// The first quote, bracket, line end or backslash from a place on; the end of the text if there
-    /// is none. The result is cached for all places up to it, so that the text is scanned once.
+    /// Returns the first quote, bracket, newline or backslash after a position, or the end of the
+    /// text. The result is cached for all positions up to it, so that the text is scanned once.
     pub(super) fn next_boundary(&mut self, at: usize) -> usize {
         let is_boundary =
             |letter: char| matches!(letter, '"' | '{' | '}' | '[' | ']' | '\n' | '\\');
@@ -271,7 +269,7 @@ impl<'t> Search<'t> {
         self.boundary.1
     }
 
-    /// Lets a state go on from a place.
+    /// Continues a state at a position.
     pub(super) fn go(&mut self, at: usize, mut state: State) {
         let digest =
             |frames: &[Frame], state: &State| state.frame.map(|frame| frames[frame].digest);
@@ -311,7 +309,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// The document ended, but for what follows it.
+    /// Ends the document; text may follow.
     pub(super) fn end(&mut self, at: usize, mut state: State) {
         let rest = &self.text[at..];
         let known = self.tails.get(&at).cloned();
@@ -333,7 +331,7 @@ impl<'t> Search<'t> {
         self.ends.push((state, at, tail));
     }
 
-    /// The state after an event.
+    /// Returns the state after an event.
     pub(super) fn with(&mut self, mut state: State, event: Event) -> State {
         if let Event::Change(_, cost, ..) = event {
             state.cost += cost;
@@ -343,12 +341,12 @@ impl<'t> Search<'t> {
         state
     }
 
-    /// The state after a change.
+    /// Returns the state after a change.
     pub(super) fn changed(&mut self, state: State, op: Op, start: usize, end: usize) -> State {
         self.with(state, Event::Change(op, op.cost(), start, end))
     }
 
-    /// The state after a change that, once made, is made everywhere: it is paid for once.
+    /// Returns the state after a change by habit, whose cost counts once.
     pub(super) fn by_habit(
         &mut self,
         mut state: State,
@@ -362,12 +360,12 @@ impl<'t> Search<'t> {
         self.with(state, Event::Change(op, cost, start, end))
     }
 
-    /// The innermost open bracket.
+    /// Returns the innermost open bracket.
     pub(super) fn top(&self, state: &State) -> Option<Frame> {
         state.frame.map(|frame| self.frames[frame])
     }
 
-    /// The state inside a bracket; `None` if that is too deep.
+    /// Returns the state inside a bracket; `None` if the nesting is too deep.
     pub(super) fn open(&mut self, state: State, bracket: Bracket) -> Option<State> {
         let (depth, outer) = self.top(&state).map_or((0, 7), |frame| (frame.depth, frame.digest));
         if depth == MAX_DEPTH {
@@ -387,7 +385,7 @@ impl<'t> Search<'t> {
         Some(state)
     }
 
-    /// The state with another innermost bracket.
+    /// Replaces the innermost bracket.
     pub(super) fn reframe(&mut self, mut state: State, frame: Frame) -> State {
         let outer = frame.around.map_or(7, |around| self.frames[around].digest);
         let marks = u64::from(frame.commas) << 8 | u64::from(frame.groups) << 9;
@@ -397,9 +395,9 @@ impl<'t> Search<'t> {
     }
 
     fn finish(mut self) -> Vec<Found> {
-        // A string that runs on over the end of a document would swallow another call.
+        // A string that extends beyond the end of a document would swallow another call.
         self.ends.retain(|(_, end, _)| *end <= self.whole);
-        // Where a reading was left behind, there is no telling about those that cost as much.
+        // If a reading was dropped, those of equal cost are ambiguous.
         let crowded = self.ends.iter().filter(|(state, ..)| state.crowded);
         let floor = crowded.map(|(state, ..)| state.cost).min().unwrap_or(u32::MAX);
         let floor = floor.min(self.floor);
@@ -427,13 +425,13 @@ impl<'t> Search<'t> {
     }
 }
 
-/// Whether nothing but habits was paid for, and none that leaves something out.
+/// Whether only habits of complete texts were used.
 fn is_whole(state: &State) -> bool {
     let paid = Habit::WHOLE.into_iter().filter(|habit| state.habits & (1 << *habit as u16) != 0);
     state.cost == paid.map(|habit| habit.op().cost()).sum::<u32>()
 }
 
-/// How many steps a text may take.
+/// Returns the maximum number of steps for a text.
 fn most_steps(text: &str) -> usize {
     text.len().saturating_mul(MAX_STEPS.1).saturating_add(MAX_STEPS.0).min(MAX_STEPS.2)
 }

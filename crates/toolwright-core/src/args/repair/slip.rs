@@ -1,4 +1,4 @@
-//! Slips: one structural character that was lost or written twice. Undoing a slip costs more than
+//! Slips: a single structural character that was lost or doubled. Undoing a slip costs more than
 //! any habit, and a reading undoes at most one.
 
 use super::search::{Before, Bracket, Event, Last, Mode, SLIP_COST, Search, State};
@@ -6,7 +6,7 @@ use super::token::Quote;
 use crate::args::Op;
 
 impl Search<'_> {
-    /// The state after undoing a slip; `None` if another one was undone before.
+    /// Returns the state after undoing a slip; `None` if another one was undone before.
     fn undo(&mut self, state: State, op: Op, start: usize, end: usize) -> Option<State> {
         if state.slipped {
             return None;
@@ -15,7 +15,7 @@ impl Search<'_> {
         Some(State { slipped: true, ..state })
     }
 
-    /// `""text"`: the quote that opens a string was written twice.
+    /// `""text"`: the opening quote of a string was doubled.
     pub(super) fn doubled_open(&mut self, at: usize, mode: Mode, state: State) {
         let rest = &self.text[at..];
         let Some(inner) = rest.strip_prefix("\"\"") else { return };
@@ -27,7 +27,7 @@ impl Search<'_> {
         }
     }
 
-    /// `"text""`: the quote that ends a string was written twice.
+    /// `"text""`: the closing quote of a string was doubled.
     pub(super) fn doubled_close(&mut self, at: usize, is_key: bool, before: Before, state: State) {
         let Some(rest) = self.text[at..].strip_prefix("\"\"") else { return };
         if !rest.trim_start().starts_with(if is_key { is_colon } else { is_after }) {
@@ -38,7 +38,7 @@ impl Search<'_> {
         }
     }
 
-    /// `"text, "next"`: the quote that ends a string was lost, and the next one opens another.
+    /// `"text, "next"`: the closing quote of a string was lost, and the next one opens another.
     pub(super) fn lost_close(&mut self, at: usize, state: State) {
         let after = self.text[at + 1..].chars().next();
         if after.is_none_or(|after| after.is_whitespace() || is_mark(after)) {
@@ -54,7 +54,7 @@ impl Search<'_> {
         }
     }
 
-    /// `"text}`: the quote that ends the last string was lost.
+    /// `"text}`: the closing quote of the last string was lost.
     pub(super) fn lost_last_close(&mut self, state: State) {
         let raw = &self.text[state.start..];
         let inner = raw.trim_end_matches(|last: char| is_closer(last) || last.is_whitespace());
@@ -72,7 +72,7 @@ impl Search<'_> {
         }
     }
 
-    /// `"key: 1`: the quote that ends a key was lost.
+    /// `"key: 1`: the closing quote of a key was lost.
     pub(super) fn lost_key_close(&mut self, at: usize, before: Before, state: State) {
         let key = &self.text[state.start..at];
         if key.trim().is_empty() || key.contains(is_structure) {
@@ -83,7 +83,7 @@ impl Search<'_> {
         }
     }
 
-    /// `key": 1`: the quote that opens a key was lost.
+    /// `key": 1`: the opening quote of a key was lost.
     pub(super) fn lost_key_open(&mut self, at: usize, length: usize, before: Before, state: State) {
         let end = at + length;
         let Some(rest) = self.text[end..].strip_prefix('"') else { return };
@@ -96,7 +96,7 @@ impl Search<'_> {
         }
     }
 
-    /// `text", `: the quote that opens a string was lost.
+    /// `text", `: the opening quote of a string was lost.
     pub(super) fn lost_open(&mut self, at: usize, state: State) {
         if state.slipped || !self.text[at..].starts_with(|first| !is_seam(first)) {
             return;
@@ -127,14 +127,14 @@ impl Search<'_> {
         }
     }
 
-    /// `"key""text"`: a colon was lost, and no space is left in its place.
+    /// `"key""text"`: a colon was lost, without a space in its place.
     pub(super) fn lost_colon(&mut self, at: usize, state: State) {
         if let Some(state) = self.undo(state, Op::Mark, at, at) {
             self.go(at, State { mode: Mode::Value(Before::Colon), ..state });
         }
     }
 
-    /// `["text", "key": 1`: the bracket that closes an array was lost before the next member.
+    /// `["text", "key": 1`: the closing bracket of an array was lost before the next member.
     pub(super) fn lost_closer(&mut self, at: usize, before: Before, state: State) {
         let Some(array) = self.top(&state).filter(|_| before == Before::Comma) else { return };
         let outer = State { frame: array.around, ..state };
@@ -155,7 +155,7 @@ impl Search<'_> {
         }
     }
 
-    /// `{{` or `[[`: a bracket that opens was written twice.
+    /// `{{` or `[[`: an opening bracket was doubled.
     pub(super) fn doubled_bracket(&mut self, at: usize, first: char, before: Before, state: State) {
         if !matches!(first, '{' | '[') || !self.text[at + 1..].starts_with(first) {
             return;
@@ -165,7 +165,7 @@ impl Search<'_> {
         }
     }
 
-    /// `]]` or `}}`: a bracket that closes was written twice.
+    /// `]]` or `}}`: a closing bracket was doubled.
     pub(super) fn doubled_closer(&mut self, at: usize, first: char, state: State) {
         if !is_closer(first) || !self.text[..at].trim_end().ends_with(first) {
             return;
@@ -184,7 +184,7 @@ fn is_colon(letter: char) -> bool {
     letter == ':'
 }
 
-/// What may follow a value.
+/// Whether a character may follow a value.
 fn is_after(letter: char) -> bool {
     matches!(letter, ',' | '}' | ']')
 }
@@ -193,7 +193,7 @@ fn is_structure(letter: char) -> bool {
     matches!(letter, '{' | '}' | '[' | ']' | ',' | ':' | '"')
 }
 
-/// What was rather written instead of a quote than beside it.
+/// Whether a character more likely replaces a quote than accompanies it.
 fn is_seam(letter: char) -> bool {
     is_structure(letter) || Quote::open(letter.encode_utf8(&mut [0; 4])).is_some()
 }

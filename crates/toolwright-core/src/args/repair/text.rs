@@ -1,4 +1,4 @@
-//! The strings of the grammar: where they start, which quotes are part of them, where they end.
+//! Strings: where they start, which quotes belong to them, where they end.
 
 use super::quotation::Quotation;
 use super::search::{Before, Event, Habit, Last, Mode, Search, State};
@@ -17,7 +17,7 @@ impl Search<'_> {
                 Quote::Double => state,
                 _ => self.by_habit(state, Habit::Quotes, at, start),
             };
-            // Python's long strings may have lines.
+            // Python's triple-quoted strings may contain newlines.
             let raw = matches!(quote, Quote::Triple(_) | Quote::Backtick);
             let mode = Mode::Text { quote, is_key, before, raw, inner: Quotation::None };
             self.go(start, State { mode, start, ..state });
@@ -74,14 +74,14 @@ impl Search<'_> {
             if let Some(escaped) = rest.strip_prefix('\\') {
                 let Some(second) = escaped.chars().next() else { return };
                 if let Some(length) = quote.close(escaped).filter(|_| inner != Quotation::Open) {
-                    // A path of Windows may end so.
+                    // A Windows path may end like this.
                     let end = here + 1;
                     let state = self.changed(state, Op::Escape, here, end);
                     self.end_text(end, end + length, quote, is_key, before, state);
                 }
                 here += 1 + second.len_utf8();
             } else if quote.may_close(rest.chars().next().unwrap_or(' ')) {
-                // One or two of three.
+                // One or two of three quotes.
                 here += 1;
             } else if is_key {
                 return;
@@ -93,8 +93,8 @@ impl Search<'_> {
         }
     }
 
-    /// What it costs to take a quote for a part of the string: more if it looks as if it ended or
-    /// began one. In a key it must be an apostrophe.
+    /// Returns the cost of taking a quote as part of the string: higher if it looks like the start
+    /// or the end of one. In a key it must be an apostrophe.
     fn inside(
         &self,
         at: usize,
@@ -110,7 +110,7 @@ impl Search<'_> {
             let is_apostrophe = quote != Quote::Double && is_letter(before) && is_letter(after);
             return is_apostrophe.then_some((Op::Escape.cost(), inner));
         }
-        // An apostrophe needs no other.
+        // An apostrophe has no counterpart.
         let inner_next = match quote {
             Quote::Double => inner.next(before, after)?,
             _ => Quotation::Closed,
@@ -118,7 +118,7 @@ impl Search<'_> {
         let before = self.text[..at].trim_end().chars().next_back();
         let rest = self.text[at + length..].trim_start();
         let after = rest.chars().next();
-        // Two strings side by side, or a sum of them, are one to other languages.
+        // Adjacent strings, or a sum of strings, are one string in other languages.
         let sum = rest.strip_prefix('+').map(str::trim_start);
         let is_first = inner == Quotation::None;
         let side = (is_first && self.text[at + length..].len() > rest.len()).then_some(rest);
@@ -131,7 +131,7 @@ impl Search<'_> {
         Some((cost, inner_next))
     }
 
-    /// Where a quote ends a string, a slip may be the reason.
+    /// Undoes a slip at a quote that ends a string.
     fn undo_quote(
         &mut self,
         at: usize,
@@ -173,10 +173,10 @@ impl Search<'_> {
         self.done(next, Last::Text, state);
     }
 
-    /// The text ended inside a string.
+    /// Ends the text inside a string.
     fn cut_text(&mut self, quote: Quote, state: State) {
         let (end, raw) = (self.text.len(), &self.text[state.start..]);
-        // In another language's quotes, what looks like JSON is rather a sign that they do not pair.
+        // With other quotes, text that looks like JSON suggests that they do not pair.
         let strays =
             quote != Quote::Double && ["\":", "\",", "\"}"].iter().any(|sign| raw.contains(sign));
         if quote == Quote::Double && raw.trim_end().ends_with(['}', ']']) {

@@ -1,30 +1,30 @@
-//! The smallest pieces of a damaged document: quotes, gaps, words.
+//! Tokens of a damaged document: quotes, gaps, words.
 
 use crate::json::{Json, Number};
 
-/// What opened a string, and so what may end it.
+/// The opening quote of a string, which determines the closing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Quote {
-    /// `"`, as it should be
+    /// `"`, the valid one
     Double,
-    /// `'`, of Python and JavaScript
+    /// `'`, as in Python and JavaScript
     Single,
-    /// `` ` ``, of JavaScript
+    /// `` ` ``, as in JavaScript
     Backtick,
-    /// Three of `"` or `'`, of Python
+    /// Three of `"` or `'`, as in Python
     Triple(char),
-    /// A pair of other scripts, by what ends it
+    /// A pair of another script: the opening and the closing one
     Pair(char, char),
 }
 
 impl Quote {
-    /// The quote that a text begins with, and its length.
+    /// Returns the quote at the beginning of a text, and its length.
     pub(super) fn open(text: &str) -> Option<(Quote, usize)> {
         let first = text.chars().next()?;
         let quote = match first {
             '"' => Quote::Double,
             '\'' => Quote::Single,
-            // A fence is no string.
+            // A fence is not a string.
             '`' if !text.starts_with("``") => Quote::Backtick,
             '“' | '”' | '„' => Quote::Pair('”', '“'),
             '‘' | '’' => Quote::Pair('’', '‘'),
@@ -37,13 +37,13 @@ impl Quote {
         Some((quote, first.len_utf8()))
     }
 
-    /// The three quotes that a text begins with.
+    /// Returns the triple quote at the beginning of a text.
     pub(super) fn open_triple(text: &str) -> Option<Quote> {
         let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
         text.chars().take(3).eq([quote; 3]).then_some(Quote::Triple(quote))
     }
 
-    /// The length of what ends the string, if a text begins with that.
+    /// Returns the length of the closing quote, if a text begins with it.
     pub(super) fn close(self, text: &str) -> Option<usize> {
         let first = text.chars().next()?;
         let ends = match self {
@@ -58,7 +58,7 @@ impl Quote {
         ends.then(|| first.len_utf8())
     }
 
-    /// Whether a character can be the start of what ends the string.
+    /// Whether a character can begin the closing quote.
     pub(super) fn may_close(self, first: char) -> bool {
         match self {
             Quote::Double => first == '"',
@@ -70,8 +70,8 @@ impl Quote {
     }
 }
 
-/// A comment at the start of a text: its length, and whether a line's end closed it. `None` if
-/// there is none, or if it never ends: what follows it might belong to the document.
+/// Returns the length of a comment at the beginning of a text; `None` if there is none, or if it is
+/// not closed: the text after it might belong to the document.
 pub(super) fn comment(text: &str) -> Option<usize> {
     let length = if let Some(rest) = text.strip_prefix("/*") {
         rest.find("*/")? + 4
@@ -80,17 +80,17 @@ pub(super) fn comment(text: &str) -> Option<usize> {
     } else {
         return None;
     };
-    // An odd quote was rather part of a string.
+    // An odd number of quotes suggests a part of a string.
     text[..length].matches('"').count().is_multiple_of(2).then_some(length)
 }
 
-/// The length of the white space that a text starts with.
+/// Returns the length of the leading white space.
 pub(super) fn space(text: &str) -> usize {
     let is_space = |letter: char| letter.is_whitespace() || letter == '\u{feff}';
     text.find(|letter| !is_space(letter)).unwrap_or(text.len())
 }
 
-/// Whether a key can stand without quotes.
+/// Returns the length of a key without quotes.
 pub(super) fn bare_key(text: &str) -> usize {
     let is_start = |letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$');
     let is_part = |letter: char| {
@@ -107,20 +107,20 @@ pub(super) fn bare_key(text: &str) -> usize {
     }
 }
 
-/// What a word without quotes says.
+/// The meaning of a word without quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
-    /// A number or literal as JSON has it
+    /// A number or literal of JSON
     Plain(Json),
-    /// Another language's number or literal
+    /// A number or literal of another language
     Foreign(Json),
-    /// Text that somebody forgot to quote
+    /// Text without quotes
     Text,
-    /// Nothing that can be said in JSON
+    /// A value that JSON cannot express
     Nothing,
 }
 
-/// What a single word means; it must have no white space in it.
+/// Classifies a word without white space.
 pub(super) fn word(text: &str) -> Word {
     match text {
         "true" => return Word::Plain(Json::Bool(true)),
@@ -149,7 +149,7 @@ pub(super) fn word(text: &str) -> Word {
     if text.contains("...") || text.contains('…') { Word::Nothing } else { Word::Text }
 }
 
-/// `+1`, `.5`, `5.`, `1_000` and `0x1F`.
+/// Parses `+1`, `.5`, `5.`, `1_000` and `0x1F`.
 fn foreign_number(text: &str) -> Option<Number> {
     let (minus, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -178,8 +178,8 @@ fn foreign_number(text: &str) -> Option<Number> {
     Number::parse(&format!("{minus}{plain}"))
 }
 
-/// Whether text without quotes is sure to be a string: words, names, dates, addresses of the web.
-/// Whatever could be an expression, a placeholder, a comment or a piece of structure is not.
+/// Whether text without quotes is certainly a string: words, names, dates, URLs. Text that could be
+/// an expression, a placeholder, a comment or a piece of structure is not.
 pub(super) fn is_sure_text(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
     if !(first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '@' | '-' | '+')) {
@@ -205,7 +205,7 @@ pub(super) fn is_sure_text(text: &str) -> bool {
     !text.contains("...")
 }
 
-/// The length of a run without quotes: up to a line's end or whatever has a meaning in JSON.
+/// Returns the length of text without quotes: up to a newline or a structural character.
 pub(super) fn run(text: &str) -> usize {
     let stops = |letter: char| {
         matches!(

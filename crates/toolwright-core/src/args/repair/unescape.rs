@@ -1,16 +1,16 @@
-//! What a string says whose escapes may be wrong.
+//! Decodes a string whose escapes may be invalid.
 
 use super::token::Quote;
 use crate::json::Json;
 
-/// How to take backslashes in a string where some cannot be escapes.
+/// How backslashes in a string with invalid escapes are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// Only those are plain text
+    /// Only the invalid ones are literal
     Minimal,
-    /// All are plain text: a path, a pattern, a formula
+    /// All are literal: a path, a pattern, a formula
     Plain,
-    /// An underscore was escaped for the sake of Markdown
+    /// Underscores were escaped for Markdown
     Markdown,
 }
 
@@ -18,15 +18,15 @@ impl Manner {
     pub(super) const ALL: [Manner; 3] = [Manner::Minimal, Manner::Plain, Manner::Markdown];
 }
 
-/// A string and how it was understood.
+/// A decoded string.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unescaped {
     pub(super) text: String,
-    /// Has backslashes that cannot be escapes
+    /// Whether it had invalid escapes
     pub(super) repaired: bool,
 }
 
-/// Reads the inside of a string; `None` if it cannot be understood.
+/// Decodes the content of a string; `None` if it cannot be decoded.
 pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unescaped> {
     if !raw.contains('\\') {
         return Some(Unescaped { text: raw.to_owned(), repaired: false });
@@ -53,8 +53,8 @@ pub(super) fn unescape(raw: &str, quote: Quote, manner: Manner) -> Option<Unesca
     Some(Unescaped { text, repaired })
 }
 
-/// Whether a string is a path of Windows whose backslashes were never escaped: `C:\new` or
-/// `\\host\share`, with no backslash doubled after that.
+/// Whether a string is a Windows path with unescaped backslashes: `C:
+/// ew` or `\\host\share`, without doubled backslashes after that.
 fn is_path(raw: &str) -> bool {
     let mut letters = raw.chars();
     let is_drive = letters.next().is_some_and(|drive| drive.is_ascii_alphabetic())
@@ -73,7 +73,7 @@ pub(super) fn is_half(raw: &str) -> bool {
     last.is_some_and(|(_, rest)| rest.is_empty() || (rest.len() < 5 && rest.starts_with('u')))
 }
 
-/// Each backslash that is not itself escaped, and what follows it.
+/// Returns each backslash that is not itself escaped, and the text after it.
 fn escapes(raw: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -84,7 +84,7 @@ fn escapes(raw: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a backslash before this is an escape of JSON, or of the language of the quote.
+/// Whether a backslash before this text is an escape of JSON, or of the language of the quote.
 fn is_escape(rest: &str, quote: Quote) -> bool {
     match rest.chars().next() {
         Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => true,
@@ -95,14 +95,14 @@ fn is_escape(rest: &str, quote: Quote) -> bool {
     }
 }
 
-/// The character of an escape, or none for a backslash that is plain text, and the length of what
-/// follows the backslash.
+/// Returns the character of an escape, or none for a literal backslash, and the length of the text
+/// after the backslash.
 fn escape(rest: &str, quote: Quote, manner: Option<Manner>) -> Option<(Option<char>, usize)> {
     let plain = manner == Some(Manner::Plain);
     let known = |letter| Some((Some(letter), 1));
-    // The string ended here all the same, as paths of Windows do.
+    // The string ends here nevertheless, as Windows paths do.
     let Some(letter) = rest.chars().next() else { return Some((None, 0)) };
-    // The end of a line, to a formula.
+    // A line break in a formula.
     if manner.is_some() && rest.starts_with("\\ ") {
         return Some((None, 1));
     }
@@ -112,11 +112,11 @@ fn escape(rest: &str, quote: Quote, manner: Option<Manner>) -> Option<(Option<ch
         'r' if !plain => known('\r'),
         't' if !plain => known('\t'),
         'u' if !plain && hex(rest, 4).is_some() => unicode(rest),
-        // Nobody writes a backspace or a form feed; a pattern or a formula has many `\b`.
+        // Models do not write backspaces or form feeds; patterns and formulas contain `\b`.
         'b' if manner.is_none() => known('\u{8}'),
         'f' if manner.is_none() => known('\u{c}'),
         'x' if hex(rest, 2).is_some() => match quote {
-            // Other languages have this escape, so it is not sure to be text.
+            // Other languages have this escape, so it may not be literal.
             Quote::Double => None,
             _ => Some((char::from_u32(hex(rest, 2)?), 3)),
         },
@@ -136,7 +136,7 @@ fn hex(rest: &str, digits: usize) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// A character by its number, or two numbers; the strict reader knows the rules.
+/// Decodes one or two Unicode escapes with the strict parser.
 fn unicode(rest: &str) -> Option<(Option<char>, usize)> {
     let pair =
         rest.get(5..11).filter(|pair| pair.starts_with("\\u") && hex(&pair[1..], 4).is_some());

@@ -20,7 +20,7 @@ const TYPES: &[(FaultClass, &str, u16)] = &[
     (FaultClass::Overloaded, "overloaded_error", 529),
 ];
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let mut fault = decode_body(wire.body.clone(), class).unwrap_or_else(|_| {
@@ -34,7 +34,7 @@ pub(super) fn decode(wire: WireReply) -> Fault {
     fault
 }
 
-/// Reads an error object, from a reply or a stream.
+/// Decodes an error object, from a reply or a stream.
 pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut outer = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut inner = Fields::new(outer.need("error")?, Path::ROOT.key("error"), DIALECT)?;
@@ -56,7 +56,7 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
     Ok(fault)
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
@@ -66,7 +66,7 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
         headers.push(("request-id".to_owned(), id.clone()));
     }
     let known = TYPES.iter().find(|(class, _, _)| *class == fault.class).map(|row| row.2);
-    // A type of the vendor's that is not in the table came with a status of its own.
+    // A type that is not in the table has its own status.
     let own = fault.status.filter(|_| own_type(fault).is_some());
     WireReply {
         status: own.or(known).unwrap_or(500),
@@ -75,12 +75,12 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     }
 }
 
-/// The vendor's type, where it is not in the table.
+/// Returns the vendor's type, if it is not in the table.
 fn own_type(fault: &Fault) -> Option<&str> {
     fault.extra.get(DIALECT, "error")?.get("type")?.as_str()
 }
 
-/// Writes an error object.
+/// Encodes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let known = TYPES.iter().find(|(class, _, _)| *class == fault.class).map(|(_, word, _)| *word);
     let error = object! {

@@ -1,4 +1,4 @@
-//! Content blocks, one at a time, for requests, responses and streams alike.
+//! Content blocks, for requests, responses and streams.
 
 use super::wire::{self, DIALECT};
 use crate::codec::{DecodeError, Fields, elements};
@@ -9,7 +9,7 @@ use crate::model::outcome::Outcome;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
 use crate::object;
 
-/// Reads content: a string, or blocks.
+/// Decodes content: a string, or blocks.
 pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     match content {
         Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
@@ -18,7 +18,7 @@ pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>,
     }
 }
 
-/// Writes content, as a string where that says it all.
+/// Encodes content, as a string if possible.
 pub(super) fn encode_content(mut parts: Vec<Part>) -> Json {
     match parts.as_mut_slice() {
         [Part { body: Body::Text(text), signature: None, cache: None, extra, .. }]
@@ -30,12 +30,12 @@ pub(super) fn encode_content(mut parts: Vec<Part>) -> Json {
     }
 }
 
-/// Writes blocks.
+/// Encodes blocks.
 pub(super) fn encode_all(parts: Vec<Part>) -> Vec<Json> {
     parts.into_iter().filter_map(encode).collect()
 }
 
-/// Reads a block.
+/// Decodes a block.
 pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let known = matches!(
         block.get("type").and_then(Json::as_str),
@@ -80,12 +80,12 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part { body, signature, cache, origin, extra: fields.into_extra() })
 }
 
-/// A signature of ours; an empty one is none.
+/// Creates an Anthropic signature; an empty one is none.
 pub(super) fn sign(value: Option<String>) -> Option<Signature> {
     value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
 }
 
-/// Documents made of blocks, and sources yet unknown, stay as they are.
+/// Documents made of blocks, and unknown sources, stay as they are.
 fn has_foreign_source(block: &Json) -> bool {
     block.get("source").is_some_and(|source| {
         !matches!(
@@ -130,7 +130,7 @@ fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media, Decod
     Ok(Media { kind, mime, source, name: fields.string("title")? })
 }
 
-/// Writes a block; `None` for what [`fit`](crate::fit) would have removed.
+/// Encodes a block; `None` for parts that [`fit`](crate::fit) removes.
 pub(super) fn encode(part: Part) -> Option<Json> {
     let own_signature = part.signature.filter(|own| own.dialect.shares_signatures(DIALECT));
     let signature = own_signature.map_or(String::new(), |own| own.value);

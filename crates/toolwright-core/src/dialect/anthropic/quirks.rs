@@ -1,5 +1,5 @@
-//! What Anthropic accepts, by API version. `docs/dialects/anthropic.md` has a section for each group of
-//! rules, with the source and date of every fact.
+//! The profile of Anthropic, by API version. `docs/dialects/anthropic.md` has a section for each
+//! group of rules, with the source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::codec::Target;
@@ -20,7 +20,7 @@ const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document],
-    // The SDK's type of a source in base64 has no other; text goes as `type: "text"`.
+    // The SDK's type of a base64 source has no other; text is sent as `type: "text"`.
     documents: &["application/pdf"],
     url: &[Image, Document],
     text_document: true,
@@ -29,8 +29,8 @@ const MEDIA: MediaRule = MediaRule {
     ..MediaRule::NONE
 };
 
-/// Where `role: "system"` may stand in `messages`, by the page on mid-conversation system messages. Older
-/// models refuse it, and so does Vertex, whose ids of models have an `@`.
+/// Whether `role: "system"` is allowed in `messages`, by the page on mid-conversation system
+/// messages. Older models refuse it, and so does Vertex, whose model ids contain an `@`.
 fn late_system(target: &Target<'_>) -> LateSystem {
     let model = target.model.filter(|model| !model.contains('@'));
     if !model.and_then(family::claude).is_some_and(|family| family.late_system) {
@@ -84,7 +84,7 @@ const STRICT_LIMITS: StrictLimits = StrictLimits { tools: 20, unions: 16, option
 /// Lifetimes of cache breakpoints.
 const TTLS: &[&str] = &["5m", "1h"];
 
-/// The rules for a target.
+/// Returns the rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     // Versions are dates, so they compare as text.
     let sampling = target.version.is_none_or(|version| version < NO_SAMPLING_SINCE);
@@ -115,7 +115,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         },
         parallel_switch: true,
         system: SystemRule { late: late_system(target), ..SystemRule::PLAIN },
-        // Neighbours of one role may stay apart: the server merges them by itself.
+        // Consecutive messages of one role are allowed: the server merges them.
         turns: TurnRule {
             outcomes: OutcomeCarrier::UserTurn,
             user_first: true,

@@ -1,4 +1,4 @@
-//! Requests.
+//! Request bodies.
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
@@ -9,7 +9,7 @@ use crate::model::origin::Origin;
 use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -55,7 +55,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
-/// `thinking`: the switch and the budget are canonical, the mode and the rest are ours.
+/// Decodes `thinking`: switch and budget are canonical, the mode and other fields are extra.
 fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = fields.take("thinking") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
@@ -78,7 +78,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
     Ok(())
 }
 
-/// `output_config`: effort and format are canonical.
+/// Decodes `output_config`: effort and format are canonical.
 fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = fields.take("output_config") else { return Ok(()) };
     let path = Path::ROOT.key("output_config");
@@ -104,7 +104,7 @@ fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Resul
     Ok(())
 }
 
-/// The mode that says a switch and a budget.
+/// Returns the mode for a switch and a budget.
 fn thinking_mode(enabled: bool, budget: Option<&Number>) -> &'static str {
     match (enabled, budget) {
         (false, _) => "disabled",
@@ -113,7 +113,7 @@ fn thinking_mode(enabled: bool, budget: Option<&Number>) -> &'static str {
     }
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model);

@@ -1,4 +1,4 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Response bodies, and the parts of them that streams repeat.
 
 mod summary;
 
@@ -13,11 +13,11 @@ use crate::model::response::{Response, Stop, StopReason};
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Where the vendor's own tools ran; a stream says it with the stop (the SDK's
-/// `RawMessageDeltaEvent`), so it goes with the stop of a whole reply, too.
+/// The container of hosted tools. A stream sends it with the stop (the SDK's
+/// `RawMessageDeltaEvent`), so it belongs to the stop of a complete reply, too.
 const CONTAINER: &str = "container";
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["content"])?;
@@ -29,12 +29,12 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 
-/// Reads what a response says of itself; takes the fields that a stream's first event shares.
+/// Decodes the fields that a response shares with the first event of a stream.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     for key in ["type", "role", "content", "stop_reason", "stop_sequence"] {
         fields.take(key);
     }
-    // What a stream says of these at its start, it says again at its end.
+    // A stream sends these again at its end.
     for key in ["stop_details", CONTAINER] {
         if fields.peek(key).is_none() {
             fields.take(key);
@@ -47,7 +47,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     })
 }
 
-/// Reads why the model stopped, from a response or a `message_delta`.
+/// Decodes the stop reason, of a response or a `message_delta`.
 pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, DecodeError> {
     let Some(word) = fields.string("stop_reason")? else { return Ok(None) };
     let mut stop = Stop::default();
@@ -63,7 +63,7 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, Decod
     Ok(Some(stop))
 }
 
-/// Reads counts; input is already without what caches gave.
+/// Decodes usage; input already excludes cached tokens.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
     path: Path<'_>,
@@ -90,7 +90,7 @@ pub(super) fn decode_usage(
     Ok(Some(usage))
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let content = part::encode_all(response.parts);
     let start = Start { id: response.id, model: response.model, extra: response.extra };
@@ -103,7 +103,7 @@ pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     Json::Object(object)
 }
 
-/// Writes what a response says of itself.
+/// Encodes the fields that a response shares with the first event of a stream.
 pub(super) fn encode_start(
     start: &Start,
     reply_context: &ReplyContext,
@@ -118,7 +118,7 @@ pub(super) fn encode_start(
     }
 }
 
-/// Writes why the model stopped.
+/// Encodes the stop reason.
 pub(super) fn encode_stop(stop: &Stop) -> Object {
     let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
     let own = stop.extra.get(DIALECT, "stop_reason").and_then(Json::as_str);
@@ -132,7 +132,7 @@ pub(super) fn encode_stop(stop: &Stop) -> Object {
     object
 }
 
-/// Writes counts; the two that the SDK's type requires are always there.
+/// Encodes usage; the two counts that the SDK's type requires are always present.
 pub(super) fn encode_usage(usage: &Usage) -> Object {
     let mut object = object! {"input_tokens": usage.input.unwrap_or(0)};
     object.insert_some("cache_creation_input_tokens", usage.cache_write);

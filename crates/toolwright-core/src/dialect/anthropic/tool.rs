@@ -10,7 +10,7 @@ use crate::model::request::Request;
 use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
 
-/// Reads an element of `tools`.
+/// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     let own = wire.get("input_schema").is_some();
@@ -28,7 +28,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     function(fields, description, schema)
 }
 
-/// A tool that the client runs, with what its definition says besides the description and the schema.
+/// Decodes a tool that the client runs, with its other fields.
 fn function(
     mut fields: Fields<'_>,
     description: Option<String>,
@@ -47,7 +47,7 @@ fn function(
     })
 }
 
-/// A tool that the vendor runs, by its dated type.
+/// Decodes a hosted tool, by its dated type.
 fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let kind = fields.string("type")?;
@@ -55,7 +55,7 @@ fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: Tool) -> Json {
     let parameters = match tool.kind {
         ToolKind::Hosted(wire) => return wire,
@@ -65,7 +65,7 @@ pub(super) fn encode(tool: Tool) -> Json {
         }
     };
     let mut object = object! {"name": tool.name};
-    // The type of a tool that the client runs says the rest.
+    // For a tool that the client runs, the type implies the rest.
     if tool.extra.get(DIALECT, CLIENT).is_none() {
         object.insert_some("description", tool.description);
         object.insert("input_schema", parameters);
@@ -79,7 +79,8 @@ pub(super) fn encode(tool: Tool) -> Json {
     Json::Object(object)
 }
 
-/// Reads `tool_choice`, which also holds the switch against parallel calls. Gives what else it says.
+/// Decodes `tool_choice`, which also contains the switch for parallel calls. Returns its remaining
+/// fields.
 pub(super) fn decode_choice(
     wire: Json,
     path: Path<'_>,
@@ -105,7 +106,7 @@ pub(super) fn decode_choice(
     Ok(rest)
 }
 
-/// Writes `tool_choice`; nothing if nothing was said.
+/// Encodes `tool_choice`; none if nothing was set.
 pub(super) fn encode_choice(choice: Option<ToolChoice>, parallel: Option<bool>) -> Option<Json> {
     let mut object = match choice {
         None if parallel.is_none() => return None,
@@ -115,7 +116,7 @@ pub(super) fn encode_choice(choice: Option<ToolChoice>, parallel: Option<bool>) 
         Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => {
             object! {"type": "any"}
         }
-        // The switch has no place beside `none`.
+        // The switch is not allowed with `none`.
         Some(ToolChoice::None) => return Some(Json::Object(object! {"type": "none"})),
         Some(ToolChoice::Tool(name)) => object! {"type": "tool", "name": name},
         Some(ToolChoice::Other(wire)) => return Some(wire),

@@ -1,4 +1,4 @@
-//! Words and paths of Anthropic's format, each in one place.
+//! Names and paths of Anthropic's format.
 
 use crate::codec::{Defaults, Fields};
 use crate::json::{Json, Object};
@@ -8,7 +8,7 @@ use crate::model::response::StopReason;
 use crate::note::note;
 use crate::object;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Anthropic;
 
 /// The path of every request.
@@ -17,7 +17,7 @@ pub(super) const PATH: &str = "/v1/messages";
 /// A note on a tool: it is defined by its type, and the client runs it.
 pub(super) const CLIENT: &str = note!("client");
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("user", "metadata/user_id"),
     ("parameters", "input_schema"),
@@ -60,7 +60,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/content/citations", &["[]", "{}"]),
     ("/messages/content/citations/enabled", &["false"]),
     ("/messages/content/caller/type", &["\"direct\""]),
-    // Replies: how the vendor served and billed them.
+    // In replies: how the vendor served and billed them.
     ("/content/caller/type", &["\"direct\""]),
     ("/content/citations", &["[]"]),
     ("/context_management/applied_edits", &["[]"]),
@@ -72,7 +72,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/usage/cache_creation/ephemeral_1h_input_tokens", &[]),
 ];
 
-/// The stop reasons, a word each.
+/// The stop reasons.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "end_turn"),
     (StopReason::ToolUse, "tool_use"),
@@ -81,13 +81,13 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::StopSequence, "stop_sequence"),
     (StopReason::Refusal, "refusal"),
     (StopReason::Pause, "pause_turn"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::Filtered, "refusal"),
     (StopReason::MalformedCall, "end_turn"),
     (StopReason::Failed, "end_turn"),
 ];
 
-/// Takes a breakpoint; one of an unknown kind stays where it is.
+/// Takes a cache breakpoint; one of an unknown kind stays extra.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     let mark = fields.peek("cache_control")?.as_object()?;
     let known = mark.keys().all(|key| matches!(key, "type" | "ttl"));
@@ -99,7 +99,7 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
-/// Writes a breakpoint.
+/// Adds a cache breakpoint.
 pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
     if let Some(cache) = cache {
         let mut mark = object! {"type": "ephemeral"};

@@ -7,10 +7,10 @@ use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// The header that names the type; without it, and without `__type`, SDKs know only the status.
+/// The header with the error type; without it and `__type`, SDKs only use the status.
 const ERROR_TYPE: &str = "x-amzn-errortype";
 
-/// The error types, with the status that each comes with. The first of a class is its own.
+/// The error types, with their statuses. The first type of a class is its default.
 const TYPES: &[(FaultClass, &str, u16)] = &[
     (FaultClass::Invalid, "ValidationException", 400),
     (FaultClass::Invalid, "ConflictException", 400),
@@ -24,10 +24,10 @@ const TYPES: &[(FaultClass, &str, u16)] = &[
     (FaultClass::Internal, "ModelStreamErrorException", 424),
     (FaultClass::Overloaded, "ServiceUnavailableException", 503),
     (FaultClass::Overloaded, "ModelNotReadyException", 429),
-    // What AWS says of credentials that it does not know, before any service is asked.
+    // Errors of AWS for unknown credentials, which precede the service.
     (FaultClass::Unauthenticated, "UnrecognizedClientException", 403),
     (FaultClass::Unauthenticated, "ExpiredTokenException", 403),
-    // Written only: these classes have no type of their own here.
+    // Encoded only: these classes have no own type here.
     (FaultClass::Billing, "AccessDeniedException", 403),
     (FaultClass::TooLarge, "ValidationException", 400),
 ];
@@ -41,7 +41,7 @@ const STREAMED: &[&str] = &[
     "ServiceUnavailableException",
 ];
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
     let in_body = ["__type", "code"].iter().find_map(|key| wire.body.get(key)?.as_str());
@@ -60,7 +60,7 @@ pub(super) fn decode(wire: WireReply) -> Fault {
     fault
 }
 
-/// Reads an exception frame, whose name is the type with a small first letter.
+/// Decodes an exception frame, whose name is the type in lower camel case.
 pub(super) fn decode_frame(frame: &Frame) -> Fault {
     let mut fault = Fault::new(FaultClass::Internal, "the upstream's stream failed");
     classify(&mut fault, frame.name.as_deref().map(|name| recase(name, char::to_ascii_uppercase)));
@@ -68,13 +68,13 @@ pub(super) fn decode_frame(frame: &Frame) -> Fault {
     fault
 }
 
-/// The type without the namespace before it and the address after it.
+/// Removes the namespace before the type and the URL after it.
 fn bare(word: &str) -> String {
     let word = word.split(':').next().unwrap_or_default();
     word.rsplit('#').next().unwrap_or_default().to_owned()
 }
 
-/// Takes the class from a type, and keeps the type where the class does not say it.
+/// Sets the class by a type, and keeps the type if the class does not imply it.
 fn classify(fault: &mut Fault, word: Option<String>) {
     let Some(word) = word.filter(|word| !word.is_empty()) else { return };
     if let Some((class, _, _)) = TYPES.iter().find(|(_, own, _)| *own == word) {
@@ -103,7 +103,8 @@ fn row_of(class: FaultClass) -> (FaultClass, &'static str, u16) {
     TYPES.iter().find(|(own, _, _)| *own == class).copied().unwrap_or(internal)
 }
 
-/// The type and status of a fault: its own code if that is a type of AWS, else its class's.
+/// Returns the type and status of a fault: its code if that is a type of AWS, or else those of its
+/// class.
 fn type_of(fault: &Fault) -> (&str, u16) {
     let (_, known, status) = row_of(fault.class);
     match fault.code.as_deref().filter(|code| code.ends_with("Exception")) {
@@ -115,7 +116,7 @@ fn type_of(fault: &Fault) -> (&str, u16) {
     }
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let (word, status) = type_of(fault);
     let mut headers = vec![(ERROR_TYPE.to_owned(), word.to_owned())];
@@ -128,7 +129,7 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     WireReply { status, headers, body: Json::Object(encode_body(fault)) }
 }
 
-/// Writes an exception frame.
+/// Encodes an exception frame.
 pub(super) fn encode_frame(fault: &Fault) -> Frame {
     let (word, _) = type_of(fault);
     let word = STREAMED.iter().find(|own| **own == word).copied().unwrap_or(match fault.class {
@@ -147,7 +148,7 @@ fn encode_body(fault: &Fault) -> Object {
     object
 }
 
-/// A word with another first letter.
+/// Changes the case of the first letter.
 fn recase(word: &str, case: impl Fn(&char) -> char) -> String {
     word.chars().enumerate().map(|(at, own)| if at == 0 { case(&own) } else { own }).collect()
 }

@@ -1,7 +1,7 @@
-//! Content blocks, one at a time, for requests, responses and streams alike.
+//! Content blocks, for requests, responses and streams.
 //!
-//! A block is a union: one member, and inside that member everything there is to say. Extra fields
-//! and origins are those of the member; only a text, whose member is a string, has its block's.
+//! A block is a union with one member, which contains all fields. Extra fields and origins are
+//! those of the member, except for a text, whose member is a string.
 
 use super::wire::{self, DIALECT};
 use crate::codec::{DecodeError, Fields};
@@ -14,14 +14,14 @@ use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, S
 use crate::note::note;
 use crate::object;
 
-/// Note: the `type` of a call or a result that says no more than its union's member.
+/// A note: the `type` of a call or a result that only repeats its union's member.
 const TYPE: &str = note!("type");
 
-/// Note: the content of `citationsContent`, where it is not one text with sources.
+/// A note: the content of `citationsContent`, if it is not a single text with sources.
 const CITED: &str = note!("cited");
 
-/// Reads a list of blocks. A breakpoint belongs to the block before it; one that has none before it,
-/// or a second one, stays what it is.
+/// Decodes a list of blocks. A cache breakpoint belongs to the block before it; one without such a
+/// block, or a second one, stays as it is.
 pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     let mut parts: Vec<Part> = Vec::new();
     for (index, block) in blocks.into_iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>,
     Ok(parts)
 }
 
-/// Writes a list of blocks, each breakpoint after its block.
+/// Encodes a list of blocks, each cache breakpoint after its block.
 pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
     let mut blocks = Vec::new();
     for part in parts {
@@ -45,7 +45,7 @@ pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
     blocks
 }
 
-/// Reads a block.
+/// Decodes a block.
 pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let (kind, own) = wire::member(block.clone(), path)?;
     let inner = path.key(&kind);
@@ -98,7 +98,7 @@ pub(super) fn note_type(fields: &mut Fields<'_>, kind: &str) {
     }
 }
 
-/// Writes the `type` that [`note_type`] noted.
+/// Encodes the `type` that [`note_type`] noted.
 pub(super) fn encode_type(extra: &Extra, object: &mut Object) {
     object.insert_some("type", extra.get(DIALECT, TYPE).cloned());
 }
@@ -124,7 +124,7 @@ fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let error = match fields.tag("status") {
         Some("success") => Some(false),
         Some("error") => Some(true),
-        // A word that is yet unknown stays extra.
+        // An unknown word stays extra.
         _ => None,
     };
     if error.is_some() {
@@ -140,7 +140,7 @@ fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(part.with_extra(fields.into_extra()))
 }
 
-/// Reads a block of an outcome, which may also be JSON.
+/// Decodes a block of an outcome, which may also be JSON.
 fn decode_result(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     match wire::member(block.clone(), path) {
         Ok((kind, value)) if kind == "json" => {
@@ -171,13 +171,13 @@ pub(super) fn redacted(blob: String, path: &Path<'_>) -> Part {
     part.with_origin(Origin::at(path))
 }
 
-/// A signature of ours; an empty one is none.
+/// Creates a Bedrock signature; an empty one is none.
 pub(super) fn sign(value: Option<String>) -> Option<Signature> {
     value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
 }
 
-/// A text with its sources: the same text that a stream sends plainly, with `citation` deltas.
-/// Content in another form than one text, or without a source, is kept in a note.
+/// Decodes a text with its sources: a stream sends the same text with `citation` deltas. Other
+/// content is stored in a note.
 fn decode_cited(own: Json, path: &Path<'_>) -> Option<Part> {
     let Json::Object(mut own) = own else { return None };
     let content = own.remove("content")?;
@@ -191,12 +191,12 @@ fn decode_cited(own: Json, path: &Path<'_>) -> Option<Part> {
     Some(Part::text(text).with_origin(Origin::at(path)).with_extra(Extra::new(DIALECT, own)))
 }
 
-/// The content of a text with sources.
+/// Returns the content of a text with sources.
 fn content_of(text: &str) -> Json {
     Json::Array(vec![wire::union("text", text)])
 }
 
-/// Whether a medium is here itself. What lies in S3, or consists of blocks, stays as it is.
+/// Whether media are inline. Media in S3, or made of blocks, stay as they are.
 fn has_own_bytes(kind: MediaKind, own: &Json) -> bool {
     own.get("source").and_then(Json::as_object).is_some_and(|source| {
         source.contains_key("bytes") || kind == MediaKind::Document && source.contains_key("text")
@@ -212,7 +212,7 @@ fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part, Deco
     };
     let format = fields.string("format")?;
     let mime = format.as_deref().and_then(|format| wire::mime_of(kind, format));
-    // A format that its media type does not lead back to is kept beside it.
+    // A format that its media type does not map back to is stored as well.
     if let Some(format) =
         format.filter(|own| mime.map(|mime| wire::format_of(kind, mime)) != Some(own))
     {
@@ -224,7 +224,7 @@ fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part, Deco
     Ok(part.with_extra(fields.into_extra()))
 }
 
-/// Writes a block; `None` for what [`fit`](crate::fit) would have removed.
+/// Encodes a block; `None` for parts that [`fit`](crate::fit) removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let own_signature =
         part.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
@@ -268,7 +268,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     Some(wire::union(member, object))
 }
 
-/// `content` must be there, be it empty. It holds JSON, and no breakpoints.
+/// `content` is required, even if empty. It contains no cache breakpoints.
 fn encode_outcome(outcome: &Outcome) -> Object {
     let content = outcome.content.iter().filter_map(|part| match &part.body {
         Body::Json(value) => Some(wire::union("json", value.clone())),
@@ -293,7 +293,7 @@ fn encode_media(media: &Media, extra: &Extra) -> Option<(&'static str, Object)> 
     let mime = media.mime.as_deref();
     let own = extra.get(DIALECT, "format").and_then(Json::as_str);
     let own = own.filter(|own| wire::mime_of(media.kind, own) == mime);
-    // Only a document may leave its format unsaid.
+    // Only a document may omit its format.
     let fallback = match media.kind {
         MediaKind::Image => Some("png"),
         MediaKind::Audio => Some("mp3"),

@@ -1,5 +1,5 @@
-//! What Bedrock accepts. `docs/dialects/bedrock.md` has a section for each group of rules, with the
-//! source and date of every fact.
+//! The profile of Bedrock. `docs/dialects/bedrock.md` has a section for each group of rules, with
+//! the source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::codec::Target;
@@ -11,7 +11,7 @@ use crate::profile::{
     SchemaRule, Strictness, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
 
-/// The words that the service's model lists for `outputConfig.effort`.
+/// The values of `outputConfig.effort` in the service's model.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
 const MEDIA: MediaRule = MediaRule {
@@ -21,10 +21,10 @@ const MEDIA: MediaRule = MediaRule {
     ..MediaRule::NONE
 };
 
-/// The rules for a target.
+/// Returns the rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
-    // `thinking` and `top_k` pass through `additionalModelRequestFields`, where they are Claude's
-    // words; another model refuses them.
+    // `thinking` and `top_k` are sent in `additionalModelRequestFields`, where only Claude accepts
+    // them.
     let claude = target.model.is_none_or(|model| model.contains("claude"));
     let any = if claude { &family::ANY_CLAUDE } else { &Family::UNKNOWN };
     let family = target.model.and_then(family::claude).unwrap_or(any);
@@ -99,7 +99,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         } else {
             ThinkingRule { effort: true, efforts: EFFORTS, ..ThinkingRule::NONE }
         },
-        // A name and a description can be said, but not whether the schema binds.
+        // A name and a description can be set, but not strictness.
         format: FormatRule { schema: true, ..FormatRule::NONE },
         // The id is in a header; there is no model.
         reply: ReplyRule {

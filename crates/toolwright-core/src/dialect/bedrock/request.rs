@@ -1,4 +1,4 @@
-//! Requests: the model and the wish for a stream are in the path, all else in the body.
+//! Requests: model and stream flag are in the path, everything else in the body.
 
 use super::wire::{self, DIALECT};
 use super::{part, tool};
@@ -10,10 +10,10 @@ use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::note::note;
 use crate::object;
 
-/// Where the text of an answer's schema is kept, if it is not the one that we would write.
+/// A note: the text of a response schema that we would write differently.
 const SCHEMA_TEXT: &str = note!("schema");
 
-/// Reads a request.
+/// Decodes a request.
 pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request::default();
@@ -22,7 +22,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
         request.stream = Some(stream);
     }
     if request.model.is_none() {
-        // As the SDK's caller writes it.
+        // As callers of the SDK write it.
         request.model = fields.string("modelId")?;
     }
     if let Some(system) = fields.take("system") {
@@ -73,8 +73,8 @@ fn decode_inference_config(
     Ok(())
 }
 
-/// `additionalModelRequestFields` is whatever a model takes. What Claude takes and the canonical
-/// model has a name for is read; nothing here is ever wrong.
+/// Decodes `additionalModelRequestFields`, which may contain any fields of a model. Claude's fields
+/// with a canonical name are decoded; others stay extra.
 fn decode_additional(fields: &mut Fields<'_>, request: &mut Request) {
     let Some(wire) = fields.take("additionalModelRequestFields") else { return };
     let Json::Object(mut own) = wire else {
@@ -91,7 +91,7 @@ fn decode_additional(fields: &mut Fields<'_>, request: &mut Request) {
     fields.put_back_rest("additionalModelRequestFields", own);
 }
 
-/// Claude's `thinking`, if it is what [`encode_thinking`] would write.
+/// Decodes Claude's `thinking`, if [`encode_thinking`] would write it.
 fn decode_thinking(wire: &Json) -> Option<Thinking> {
     let budget = match wire.get("budget_tokens") {
         Some(Json::Number(number)) => Some(number.clone()),
@@ -107,7 +107,7 @@ fn decode_thinking(wire: &Json) -> Option<Thinking> {
     encode_thinking(&thinking).filter(|again| again.same(wire)).map(|_| thinking)
 }
 
-/// `outputConfig`: effort and format are canonical. The schema is text there.
+/// Decodes `outputConfig`: effort and format are canonical. The schema is text there.
 fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = fields.take("outputConfig") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("outputConfig"), DIALECT)?;
@@ -125,7 +125,7 @@ fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Resul
     Ok(())
 }
 
-/// A format that is what [`encode_format`] would write, with the text of its schema.
+/// Decodes a format that [`encode_format`] would write, with the text of its schema.
 fn decode_format(wire: &Json) -> Option<(SchemaFormat, String)> {
     let definition = wire.pointer("/structure/jsonSchema")?;
     let word = |key| definition.get(key).and_then(Json::as_str).map(str::to_owned);
@@ -139,12 +139,12 @@ fn decode_format(wire: &Json) -> Option<(SchemaFormat, String)> {
     encode_format(&format, &text).same(wire).then_some((format, text))
 }
 
-/// Writes a request.
+/// Encodes a request.
 pub(super) fn encode(request: Request) -> WireRequest {
     let path = wire::encode_path(request.model.as_deref(), request.stream == Some(true));
     let mut body = Object::new();
     body.insert_some("system", request.instructions.map(|own| part::encode_all(&own.parts)));
-    // A prompt that the vendor keeps needs none.
+    // A stored prompt needs no messages.
     if !request.messages.is_empty() {
         let messages = request.messages.iter().map(encode_message).collect();
         body.insert("messages", Json::Array(messages));

@@ -1,7 +1,7 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 //!
-//! A body has no id and no model: the id is a header. What a reply says beside its message
-//! (`metrics`, `trace`, …) a stream says after it has stopped, so in both it goes with the stop.
+//! A body has no id and no model: the id is a header. A stream sends the fields beside the message
+//! (`metrics`, `trace`, …) after the stop, so they belong to the stop in both.
 
 use super::part;
 use super::wire::{self, DIALECT, REQUEST_ID, STOPS};
@@ -11,10 +11,10 @@ use crate::model::response::{Response, Stop, StopReason};
 use crate::model::usage::Usage;
 use crate::object;
 
-/// The one extra field of a reply that a stream says with `messageStop`, before all others.
+/// The only extra field of a reply that a stream sends with `messageStop`.
 pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";
 
-/// Reads a reply.
+/// Decodes a reply.
 pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
     let id = wire.header(REQUEST_ID).map(str::to_owned);
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
@@ -38,7 +38,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
     Ok(Response { id, parts, stop, usage, ..Response::default() })
 }
 
-/// Reads why the model stopped, from a reply or `messageStop`.
+/// Decodes the stop reason, of a reply or `messageStop`.
 pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
     let mut stop = Stop::default();
     if let Some(word) = fields.string("stopReason")? {
@@ -54,8 +54,8 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     Ok(stop)
 }
 
-/// Reads what stands beside message, stop and usage, in a reply or `metadata`. Metrics that say
-/// nothing are those that [`encode_metrics`] makes up.
+/// Decodes the fields beside message, stop and usage, of a reply or `metadata`. Drops metrics that
+/// [`encode_metrics`] would add.
 pub(super) fn decode_details(mut fields: Fields<'_>, stop: &mut Stop) {
     if fields.peek("metrics").is_some_and(|metrics| metrics.same(&no_metrics())) {
         fields.take("metrics");
@@ -71,8 +71,8 @@ fn word_of(reason: StopReason) -> &'static str {
     STOPS.iter().find(|(own, _)| *own == reason).map_or("end_turn", |(_, word)| *word)
 }
 
-/// Reads counts. Input is taken to exclude cached input, and the total to be the sum of input and
-/// output (`docs/dialects/bedrock.md#usage`).
+/// Decodes usage. Input is assumed to exclude cached input, and the total to be the sum of input
+/// and output (`docs/dialects/bedrock.md#usage`).
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let mut own = Fields::new(wire, Path::ROOT.key("usage"), DIALECT)?;
@@ -94,7 +94,7 @@ fn total(usage: &Usage) -> u64 {
     usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0))
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(response: Response) -> WireReply {
     let content = part::encode_all(&response.parts);
     let message = object! {"role": "assistant", "content": content};
@@ -110,8 +110,8 @@ pub(super) fn encode(response: Response) -> WireReply {
     reply
 }
 
-/// The word for why the model stopped: the vendor's own if it means the same. A word that we do not
-/// know was read as a plain end, which calls may have settled since.
+/// Returns the word of the stop reason: the vendor's own if it means the same. An unknown word was
+/// decoded as a plain end, which calls may have changed since.
 pub(super) fn stop_word(stop: &Stop) -> &str {
     let own = stop.extra.get(DIALECT, "stopReason").and_then(Json::as_str);
     let own = own.filter(|own| match reason_of(own) {
@@ -121,7 +121,7 @@ pub(super) fn stop_word(stop: &Stop) -> &str {
     own.unwrap_or(word_of(stop.reason))
 }
 
-/// Writes the metrics that SDKs' types require, if none were told.
+/// Adds the metrics that the SDKs' types require, if there are none.
 pub(super) fn encode_metrics(object: &mut Object) {
     if !object.contains_key("metrics") {
         object.insert("metrics", no_metrics());
@@ -132,7 +132,7 @@ fn no_metrics() -> Json {
     Json::Object(object! {"latencyMs": 0_u64})
 }
 
-/// Writes counts; the three that SDKs' types require are always there.
+/// Encodes usage; the three counts that the SDKs' types require are always present.
 pub(super) fn encode_usage(usage: &Usage) -> Object {
     let own_total = usage.extra.get(DIALECT, "totalTokens").cloned();
     let mut object = object! {

@@ -9,7 +9,7 @@ use crate::model::request::Request;
 use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
 
-/// Reads `toolConfig`.
+/// Decodes `toolConfig`.
 pub(super) fn decode_config(
     fields: &mut Fields<'_>,
     request: &mut Request,
@@ -25,7 +25,7 @@ pub(super) fn decode_config(
     Ok(())
 }
 
-/// Reads `tools`. A breakpoint belongs to the definition before it.
+/// Decodes `tools`. A cache breakpoint belongs to the definition before it.
 pub(super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, DecodeError> {
     let mut tools: Vec<Tool> = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
@@ -38,14 +38,14 @@ pub(super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, 
     Ok(tools)
 }
 
-/// Reads an element of `tools`.
+/// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     if wire.get("toolSpec").is_none() && (wire.get("name").or(wire.get("function"))).is_some() {
         return shape::decode(wire, path, DIALECT);
     }
     let (kind, own) = wire::member(wire.clone(), path)?;
     if kind != "toolSpec" {
-        // A system tool by its name; a kind that is yet unknown by its own.
+        // A system tool by its name; an unknown kind by the kind.
         let name = own.get("name").and_then(Json::as_str).unwrap_or(&kind).to_owned();
         let origin = Origin::at(&path);
         return Ok(Tool { name, kind: ToolKind::Hosted(wire), origin, ..Tool::default() });
@@ -66,7 +66,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     })
 }
 
-/// Writes `tools`, each breakpoint after its definition.
+/// Encodes `tools`, each cache breakpoint after its definition.
 pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     let mut items = Vec::new();
     for tool in tools {
@@ -76,7 +76,7 @@ pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     items
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: &Tool) -> Json {
     let parameters = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
@@ -86,7 +86,7 @@ pub(super) fn encode(tool: &Tool) -> Json {
         }
     };
     let mut object = object! {"name": tool.name.as_str()};
-    // An empty one is refused by the SDK.
+    // The SDK refuses an empty one.
     object.insert_some("description", tool.description.as_deref().filter(|own| !own.is_empty()));
     object.insert("inputSchema", object! {"json": parameters});
     object.insert_some("strict", tool.strict);
@@ -108,8 +108,8 @@ fn decode_choice(wire: Json, path: Path<'_>) -> Result<ToolChoice, DecodeError> 
     })
 }
 
-/// Writes `toolConfig`; nothing if nothing may be called. There is no choice that forbids calls, so
-/// without this [`fit`](crate::fit) would have to be trusted not to widen one.
+/// Encodes `toolConfig`; none if no tool may be called. There is no choice that forbids calls, so
+/// omitting it enforces the restriction independently of [`fit`](crate::fit).
 pub(super) fn encode_config(tools: &[Tool], choice: Option<ToolChoice>) -> Option<Object> {
     if tools.is_empty() || choice == Some(ToolChoice::None) {
         return None;

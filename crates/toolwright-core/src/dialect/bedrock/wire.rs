@@ -1,4 +1,4 @@
-//! Words and paths of Bedrock's format, each in one place.
+//! Names and paths of Bedrock's format.
 
 use crate::codec::{DecodeError, Defaults};
 use crate::json::{Json, Key, Object, Path};
@@ -9,13 +9,13 @@ use crate::model::response::StopReason;
 use crate::object;
 use crate::percent;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Bedrock;
 
-/// The header that carries the id of a reply, which no body has.
+/// The header with the id of a reply.
 pub(super) const REQUEST_ID: &str = "x-amzn-requestid";
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("ending", ""),
     ("uncached_input", "usage/inputTokens"),
@@ -58,7 +58,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/content/toolResult/type", &["\"tool_result\""]),
     ("/messages/content/citationsConfig/enabled", &["false"]),
     ("/messages/content/document/citations/enabled", &["false"]),
-    // Replies: how the vendor served them, and counts under a second name.
+    // In replies: how the vendor served them, and counts under a second name.
     ("/ResponseMetadata/*", &[]),
     ("/metrics/*", &[]),
     ("/additionalModelResponseFields", &["{}"]),
@@ -68,7 +68,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/usage/cacheWriteInputTokenCount", &[]),
 ];
 
-/// The stop reasons. The first word of a reason is its own; others that share it are kept beside.
+/// The stop reasons. The first word of a reason is its default; others are stored as well.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "end_turn"),
     (StopReason::ToolUse, "tool_use"),
@@ -79,13 +79,13 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::Filtered, "guardrail_intervened"),
     (StopReason::MalformedCall, "malformed_tool_use"),
     (StopReason::MalformedCall, "malformed_model_output"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::Refusal, "content_filtered"),
     (StopReason::Pause, "end_turn"),
     (StopReason::Failed, "end_turn"),
 ];
 
-/// The members of the content union that hold media.
+/// The members of the content union with media.
 pub(super) const MEDIA: &[(MediaKind, &str)] = &[
     (MediaKind::Image, "image"),
     (MediaKind::Document, "document"),
@@ -93,7 +93,7 @@ pub(super) const MEDIA: &[(MediaKind, &str)] = &[
     (MediaKind::Video, "video"),
 ];
 
-/// Every `format` with its media type. Where several formats share a type the first is its own.
+/// The formats with their media types. If several formats share a type, the first is its default.
 const FORMATS: &[(MediaKind, &str, &str)] = &[
     (MediaKind::Image, "png", "image/png"),
     (MediaKind::Image, "jpeg", "image/jpeg"),
@@ -142,14 +142,14 @@ const FORMATS: &[(MediaKind, &str, &str)] = &[
     (MediaKind::Video, "three_gp", "video/3gpp"),
 ];
 
-/// The media type of a format.
+/// Returns the media type of a format.
 pub(super) fn mime_of(kind: MediaKind, format: &str) -> Option<&'static str> {
     let rows = FORMATS.iter().filter(|(own, _, _)| *own == kind);
     rows.into_iter().find(|(_, own, _)| *own == format).map(|(_, _, mime)| *mime)
 }
 
-/// The format of a media type. For a type that is not in the table it is what the type calls
-/// itself, so that the vendor's answer names it.
+/// Returns the format of a media type. For an unknown type it is the subtype, so that the vendor's
+/// error names it.
 pub(super) fn format_of(kind: MediaKind, mime: &str) -> &str {
     let mime = mime.split(';').next().unwrap_or_default().trim();
     let mut rows = FORMATS.iter().filter(|(own, _, _)| *own == kind);
@@ -163,8 +163,8 @@ pub(super) fn format_of(kind: MediaKind, mime: &str) -> &str {
     }
 }
 
-/// Reads `/model/{modelId}/converse[-stream]`: the model, which may hold `/` escaped or not, and
-/// whether a stream is wanted. Nothing if there is no path.
+/// Decodes `/model/{modelId}/converse[-stream]`: the model, in which `/` may be escaped or not, and
+/// the stream flag. None if there is no path.
 pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>, DecodeError> {
     if path.is_empty() {
         return Ok(None);
@@ -181,8 +181,8 @@ pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>, DecodeEr
     }
 }
 
-/// Writes the path; none if there is nothing to say in it. All of the model is escaped, as boto3
-/// does it (`bedrock_arn_modelid.json`).
+/// Encodes the path; empty if there is no model. The model is escaped completely, as in boto3
+/// (`bedrock_arn_modelid.json`).
 pub(super) fn encode_path(model: Option<&str>, stream: bool) -> String {
     let verb = if stream { "converse-stream" } else { "converse" };
     match model {
@@ -191,7 +191,7 @@ pub(super) fn encode_path(model: Option<&str>, stream: bool) -> String {
     }
 }
 
-/// The members of the format's unions that we read.
+/// The known members of the format's unions.
 const MEMBERS: &[&str] = &[
     "text",
     "image",
@@ -215,8 +215,8 @@ const MEMBERS: &[&str] = &[
     "tool",
 ];
 
-/// Opens a union, which is an object with exactly one member. SDKs refuse any other, so nothing may
-/// ever stand beside a member; fields that we do not know are ignored there.
+/// Opens a union, which is an object with exactly one member. SDKs refuse any other, so no field
+/// may be added beside the member; unknown fields are ignored.
 pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json), DecodeError> {
     let wrong = || DecodeError::expected(DIALECT, &path, "an object with exactly one member");
     let Json::Object(object) = wire else { return Err(wrong()) };
@@ -231,12 +231,12 @@ pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json), DecodeEr
     only(set.into_iter().filter(|(key, _)| MEMBERS.contains(&key.as_ref())).collect())
 }
 
-/// Writes a union.
+/// Encodes a union.
 pub(super) fn union(member: &'static str, value: impl Into<Json>) -> Json {
     Json::Object(Object::from_iter([(Key::Borrowed(member), value.into())]))
 }
 
-/// Reads `cachePoint`, an element of its own after what it marks; `None` for one of another kind.
+/// Decodes `cachePoint`, an element after the marked one; `None` for another kind.
 pub(super) fn decode_cache(element: &Json, path: Path<'_>) -> Option<CacheMark> {
     let mark = element.get("cachePoint")?.as_object()?;
     let known = mark.iter().all(|(key, value)| match key {
@@ -249,7 +249,7 @@ pub(super) fn decode_cache(element: &Json, path: Path<'_>) -> Option<CacheMark> 
     (known && mark.contains_key("type")).then_some(CacheMark { ttl, origin })
 }
 
-/// Writes `cachePoint`.
+/// Encodes `cachePoint`.
 pub(super) fn encode_cache(cache: &CacheMark) -> Json {
     let mut mark = object! {"type": "default"};
     mark.insert_some("ttl", cache.ttl.as_deref());

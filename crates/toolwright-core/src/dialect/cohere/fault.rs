@@ -6,11 +6,11 @@ use crate::json::{Json, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// The statuses that the SDK has a class for. Several share one of our classes, so a status that
-/// the fault came with goes out again.
+/// The statuses that the SDK has a class for. Several share one canonical class, so the status of a
+/// decoded fault is encoded again.
 const STATUSES: &[u16] = &[400, 401, 403, 404, 422, 429, 498, 499, 500, 501, 503, 504];
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
@@ -30,7 +30,7 @@ fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     Ok(fault)
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {

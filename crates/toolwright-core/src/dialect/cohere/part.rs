@@ -1,5 +1,4 @@
-//! Content blocks, calls and outcomes, each way; requests, responses and streams all come through
-//! here.
+//! Content blocks, calls and outcomes, for requests, responses and streams.
 
 use super::wire::{DIALECT, PLAN, TOOL_PLAN};
 use crate::codec::{DecodeError, Fields, elements};
@@ -15,7 +14,7 @@ use crate::object;
 /// A note on a text in an outcome: it was the data of a document.
 const DOCUMENT: &str = note!("document");
 
-/// Reads content: a string, or blocks.
+/// Decodes content: a string, or blocks.
 pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     match content {
         Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
@@ -24,7 +23,7 @@ pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>,
     }
 }
 
-/// Reads what an assistant says: its plan, its words and its calls.
+/// Decodes an assistant message: plan, text and calls.
 pub(super) fn decode_assistant(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     let path = fields.path();
     let mut parts = Vec::new();
@@ -38,14 +37,14 @@ pub(super) fn decode_assistant(fields: &mut Fields<'_>) -> Result<Vec<Part>, Dec
     Ok(parts)
 }
 
-/// The plan as a part.
+/// Creates the part of a plan.
 pub(super) fn plan_part(plan: String) -> Part {
     let mut part = Part::text(plan);
     part.extra.insert(DIALECT, PLAN, true);
     part
 }
 
-/// Reads a block.
+/// Decodes a block.
 pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let whole = block.clone();
     let mut fields = Fields::new(block, path, DIALECT)?;
@@ -84,7 +83,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part::new(body).with_origin(origin).with_extra(extra))
 }
 
-/// An image at an address, or in it.
+/// Decodes an image by its URL, which may contain the data.
 fn decode_url(url: String) -> Media {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (mime, source) = match inline {
@@ -94,7 +93,7 @@ fn decode_url(url: String) -> Media {
     Media { kind: MediaKind::Image, mime, source, name: None }
 }
 
-/// Reads a call.
+/// Decodes a call.
 pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut outer = Fields::new(wire, path, DIALECT)?;
     let mut function = Fields::new(outer.need("function")?, path.key("function"), DIALECT)?;
@@ -110,7 +109,7 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeErro
     Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.into_extra()))
 }
 
-/// Reads a message of role `tool`.
+/// Decodes a message of role `tool`.
 pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
@@ -123,12 +122,12 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
     Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.into_extra()))
 }
 
-/// Writes content, as a string where that says it all.
+/// Encodes content, as a string if possible.
 pub(super) fn encode_content(parts: &[Part]) -> Json {
     shortest(parts.iter().filter_map(encode).collect())
 }
 
-/// One plain text as a string, anything else as blocks.
+/// Returns a single plain text as a string, anything else as blocks.
 pub(super) fn shortest(blocks: Vec<Json>) -> Json {
     match blocks.as_slice() {
         [Json::Object(block)]
@@ -140,7 +139,7 @@ pub(super) fn shortest(blocks: Vec<Json>) -> Json {
     }
 }
 
-/// Writes what an assistant says, its blocks of content by `content`.
+/// Encodes an assistant message; `content` encodes its blocks.
 pub(super) fn encode_assistant(parts: &[Part], content: fn(Vec<Json>) -> Json) -> Object {
     let mut object = object! {"role": "assistant"};
     let plans: Vec<&str> = parts.iter().filter_map(plan).collect();
@@ -160,13 +159,13 @@ pub(super) fn encode_assistant(parts: &[Part], content: fn(Vec<Json>) -> Json) -
     object
 }
 
-/// The words of a plan, if this is one.
+/// Returns the text of a plan, if the part is one.
 fn plan(part: &Part) -> Option<&str> {
     part.extra.get(DIALECT, PLAN).and_then(|_| part.as_text())
 }
 
-/// Writes a block; `None` for calls and outcomes, which are no content, and for what
-/// [`fit`](crate::fit) would have removed.
+/// Encodes a block; `None` for calls and outcomes, which are not content, and for parts that
+/// [`fit`](crate::fit) removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) if part.extra.get(DIALECT, DOCUMENT).is_some() => {
@@ -202,14 +201,14 @@ fn encode_media(media: &Media) -> Option<Object> {
     Some(object! {"type": "image_url", "image_url": object! {"url": url}})
 }
 
-/// Writes a call; `null` for what is none.
+/// Encodes a call; `null` for any other part.
 pub(super) fn encode_call(part: &Part) -> Json {
     let Some(call) = part.as_call() else { return Json::Null };
     let arguments = call.arguments.as_str();
     Json::Object(encode_call_head(call.id.as_deref(), &call.name, arguments, &part.extra))
 }
 
-/// Writes a call from its pieces, of which a stream's start has no arguments yet.
+/// Encodes a call from its fields; the start event of a stream has no arguments yet.
 pub(super) fn encode_call_head(
     id: Option<&str>,
     name: &str,
@@ -225,7 +224,7 @@ pub(super) fn encode_call_head(
     object
 }
 
-/// Writes a message of role `tool`; `null` for what is no outcome.
+/// Encodes a message of role `tool`; `null` for a part that is not an outcome.
 pub(super) fn encode_outcome(part: &Part) -> Json {
     let Some(outcome) = part.as_outcome() else { return Json::Null };
     let mut object = object! {

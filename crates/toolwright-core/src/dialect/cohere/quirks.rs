@@ -1,4 +1,4 @@
-//! What Cohere accepts. `docs/dialects/cohere.md` has a section for each group of rules, with the
+//! The profile of Cohere. `docs/dialects/cohere.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
 use super::wire::DIALECT;
@@ -9,7 +9,7 @@ use crate::profile::{
     ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
 };
 
-/// The rules, for any model: what only some models know is refused by the vendor itself.
+/// Returns the rules for any model: the vendor itself refuses what a model does not support.
 pub(super) fn profile() -> Profile {
     Profile {
         ids: IdRule { required: true, ..IdRule::ANY },
@@ -18,7 +18,7 @@ pub(super) fn profile() -> Profile {
             parameters_required: true,
             ..ToolRule::PLAIN
         },
-        // `NONE` and `REQUIRED` are all there is; what is not said is auto.
+        // Only `NONE` and `REQUIRED` exist; auto is the default.
         choice: ChoiceRule { none: true, required: true, ..ChoiceRule::NONE },
         content: ContentRule {
             media: MediaRule { base64: &[Image], url: &[Image], ..MediaRule::NONE },
@@ -45,7 +45,7 @@ pub(super) fn profile() -> Profile {
         },
         format: FormatRule { json: true, schema: true, text: true, ..FormatRule::NONE },
         reply: ReplyRule {
-            // There is none in the body.
+            // The body has no model.
             model: false,
             stops: &[
                 StopReason::End,

@@ -1,4 +1,4 @@
-//! Requests.
+//! Request bodies.
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
@@ -9,7 +9,7 @@ use crate::model::part::Part;
 use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -58,7 +58,7 @@ fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     part::decode_content(fields.need("content")?, path.key("content"))
 }
 
-/// `thinking`: the switch and the budget are canonical.
+/// Decodes `thinking`: switch and budget are canonical.
 fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = fields.take("thinking") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
@@ -67,7 +67,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
     let enabled = match enabled.as_str() {
         "disabled" => false,
         "enabled" => true,
-        // A mode yet unknown is some way of thinking.
+        // An unknown mode counts as enabled.
         _ => {
             own.put_back("type", enabled);
             true
@@ -78,7 +78,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
     Ok(())
 }
 
-/// `response_format`: a format yet unknown stays as it is.
+/// Decodes `response_format`: an unknown format stays as it is.
 fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let kind = fields.peek("response_format").and_then(|format| format.get("type"));
     let json = match kind.and_then(Json::as_str) {
@@ -102,7 +102,7 @@ fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), D
     Ok(())
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model);
@@ -132,7 +132,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-/// Writes a message, and one before it for each outcome in it.
+/// Encodes a message, preceded by one message for each outcome in it.
 fn encode_message(message: &Message) -> Vec<Json> {
     let is_outcome = |part: &&Part| part.as_outcome().is_some();
     let mut wire: Vec<Json> =

@@ -1,7 +1,7 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 //!
-//! A stream tells citations and all else that has no canonical name after it has begun. So that a
-//! whole reply and its stream give the same value, these are extra of the stop in both.
+//! A stream sends citations and other fields without a canonical name after its start. They are
+//! extra fields of the stop in both, so that a complete reply and its stream give the same value.
 
 use super::part;
 use super::wire::{DIALECT, STOPS, TIMEOUT};
@@ -12,10 +12,10 @@ use crate::model::response::{Response, Stop, StopReason};
 use crate::model::usage::Usage;
 use crate::object;
 
-/// The id of a reply that comes from a vendor without ids.
+/// The id of a reply from a vendor without ids.
 const NO_ID: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
@@ -32,7 +32,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model: None, parts, stop, usage, extra: Extra::NONE })
 }
 
-/// Reads why the model stopped, from a response or a `message-end`; what is left is its extra.
+/// Decodes the stop reason, of a response or a `message-end`; remaining fields are its extra.
 pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
     let word = fields.string("finish_reason")?.unwrap_or_default();
     let mut stop = Stop { extra: fields.into_extra(), ..Stop::default() };
@@ -49,11 +49,12 @@ pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
     Ok(stop)
 }
 
-/// Reads counts: `tokens` are what the model read and wrote, `billed_units` stay aside where they
-/// differ from what a writer says.
+/// Decodes usage: `tokens` are the model's counts; `billed_units` are stored separately if they
+/// differ from what the encoder would write.
 ///
-/// Cohere calls `cached_tokens` prompt tokens that hit a cache, so they are taken to be among
-/// `input_tokens`, as with OpenAI; where that cannot be, they stay aside, too.
+/// Cohere defines `cached_tokens` as prompt tokens that hit a cache, so they are taken to be
+/// included in `input_tokens`, as with OpenAI; if that is impossible, they are stored separately,
+/// too.
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let path = fields.path();
     let path = path.key("usage");
@@ -86,18 +87,18 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
     if billed {
         own.take(BILLED);
     } else if zeros && usage == Usage::default() && own.is_sole(BILLED) {
-        // What is written for a reply without counts.
+        // The value that is encoded for a reply without usage.
         return Ok(None);
     }
     usage.extra = own.into_extra();
     Ok(Some(usage))
 }
 
-/// What a customer pays for. The field is in every reply, because langchain-cohere reads it
+/// The billed units. The field is in every reply, because langchain-cohere reads it
 /// unconditionally.
 const BILLED: &str = "billed_units";
 
-/// The units of a reply whose vendor does not bill in them: all tokens.
+/// Returns the units of a reply whose vendor does not bill in them: all tokens.
 fn billed_units(usage: Option<&Usage>) -> (Option<u64>, Option<u64>) {
     match usage {
         Some(usage) => (usage.input.map(|_| usage.input_total()), usage.output),
@@ -113,7 +114,7 @@ fn encode_billed(usage: Option<&Usage>) -> Object {
     object
 }
 
-/// Takes a count. All counts are floats here; one that is not whole is none of ours and stays.
+/// Takes a count. All counts are floats here; a fraction is not a canonical count and stays extra.
 fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>, DecodeError> {
     match fields.peek(key) {
         None => Ok(None),
@@ -123,7 +124,7 @@ fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>, DecodeError>
     }
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response) -> Json {
     let mut object = object! {
         "id": encode_id(response.id.as_deref()),
@@ -136,12 +137,12 @@ pub(super) fn encode(response: Response) -> Json {
     Json::Object(object)
 }
 
-/// Writes the id that every reply has.
+/// Encodes the id, which every reply has.
 pub(super) fn encode_id(id: Option<&str>) -> &str {
     id.unwrap_or(NO_ID)
 }
 
-/// Writes why the model stopped.
+/// Encodes the stop reason.
 pub(super) fn encode_stop(stop: &Stop) -> Json {
     if let Some(own) = stop.extra.get(DIALECT, "finish_reason") {
         return own.clone();
@@ -150,7 +151,7 @@ pub(super) fn encode_stop(stop: &Stop) -> Json {
     word.unwrap_or("COMPLETE").into()
 }
 
-/// Writes counts.
+/// Encodes usage.
 pub(super) fn encode_usage(usage: Option<&Usage>) -> Object {
     let mut object = Object::new();
     if usage.is_none_or(|usage| usage.extra.get(DIALECT, BILLED).is_none()) {

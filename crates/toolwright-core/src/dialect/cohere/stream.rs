@@ -1,5 +1,5 @@
-//! Streams: the plan, then content blocks and calls, each by its own index, then citations, then
-//! the reason and the counts.
+//! Streams: the plan, then content blocks and calls, each by its own index, then citations, stop
+//! reason and usage.
 
 mod decode;
 mod encode;

@@ -1,4 +1,4 @@
-//! Tool definitions and tool choice. Strictness is said once, on the request.
+//! Tool definitions and tool choice. Strictness is set once, on the request.
 
 use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields};
@@ -7,12 +7,12 @@ use crate::json::{Json, Object, Path};
 use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
 
-/// Reads an element of `tools`.
+/// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
         let mut tool = shape::decode_nested(wire, path, DIALECT)?;
-        // On a tool it means nothing to this vendor, so it must not become the request's.
+        // On a tool it has no meaning for this vendor, so it must not become that of the request.
         if let Some(strict) = tool.strict.take() {
             tool.extra.insert(DIALECT, "strict", strict);
         }
@@ -23,7 +23,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool { name, origin: fields.origin(), kind: ToolKind::Hosted(wire), ..Tool::default() })
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: &Tool) -> Json {
     let parameters = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
@@ -35,12 +35,12 @@ pub(super) fn encode(tool: &Tool) -> Json {
     let mut function = object! {"name": tool.name.as_str()};
     function.insert_some("description", tool.description.as_deref());
     function.insert("parameters", parameters);
-    // The vendor ignores it; a client that said it gets it back.
+    // The vendor ignores it; it is returned to clients that sent it.
     function.insert_some("output_schema", tool.output.clone());
     shape::encode_nested(function, &tool.extra, DIALECT)
 }
 
-/// Reads `tool_choice`.
+/// Decodes `tool_choice`.
 pub(super) fn decode_choice(wire: Json) -> ToolChoice {
     match wire.as_str() {
         Some("REQUIRED") => ToolChoice::Required,
@@ -49,8 +49,8 @@ pub(super) fn decode_choice(wire: Json) -> ToolChoice {
     }
 }
 
-/// Writes `tool_choice`; what is left to the model is not said. A choice of one tool is a list of
-/// one tool, which [`fit`](crate::fit) has seen to.
+/// Encodes `tool_choice`; auto is omitted. For a choice of one tool, [`fit`](crate::fit) has
+/// reduced the list to that tool.
 pub(super) fn encode_choice(choice: ToolChoice) -> Option<Json> {
     match choice {
         ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => None,
@@ -62,7 +62,7 @@ pub(super) fn encode_choice(choice: ToolChoice) -> Option<Json> {
     }
 }
 
-/// Reads `strict_tools`, which is said of all tools at once; without tools it stays what it is.
+/// Decodes `strict_tools`, which applies to all tools; without tools it stays extra.
 pub(super) fn decode_strict(
     fields: &mut Fields<'_>,
     tools: &mut [Tool],
@@ -77,7 +77,7 @@ pub(super) fn decode_strict(
     Ok(())
 }
 
-/// Writes `strict_tools`: strict if all tools are.
+/// Encodes `strict_tools`: true if all tools are strict.
 pub(super) fn encode_strict(tools: &[Tool]) -> Option<bool> {
     tools.iter().find_map(|tool| tool.strict)?;
     Some(tools.iter().all(|tool| tool.strict == Some(true)))

@@ -1,17 +1,17 @@
-//! Words and paths of Cohere's format, each in one place.
+//! Names and paths of Cohere's format.
 
 use crate::codec::Defaults;
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 use crate::note::note;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Cohere;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/v2/chat";
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("strict", "../../../strict_tools"),
     ("arguments", "function/arguments"),
@@ -36,30 +36,30 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/safety_mode", &["\"CONTEXTUAL\""]),
     ("/raw_prompting", &["false"]),
     ("/priority", &["0"]),
-    // Replies: how the vendor billed them.
+    // In replies: how the vendor billed them.
     ("/usage/billed_units/*", &[]),
     ("/usage/tokens/image_tokens", &["0"]),
 ];
 
-/// The field of a text that says that it is the plan.
+/// The field of a text that marks it as the plan.
 ///
-/// `tool_plan` is what the model says before it calls: words for the user, which other vendors put
-/// beside the calls as plain text. As reasoning they would never reach a client whose dialect has
-/// none (OpenAI Chat), or come back as a `thinking` block. So the plan is a text, marked by this
-/// field, and goes back to its place; elsewhere the words stay and losing the mark is a loss.
+/// `tool_plan` is the model's text before its calls, which other vendors put beside the calls as
+/// plain text. As reasoning it would not reach a client whose dialect has none (OpenAI Chat), or
+/// return as a `thinking` block. So the plan is a text with this field, and is encoded as
+/// `tool_plan` again; elsewhere the text stays, and losing the field is a loss.
 pub(super) const TOOL_PLAN: &str = "tool_plan";
 
-/// Note on a text: it came as `tool_plan`.
+/// A note on a text: it came as `tool_plan`.
 pub(super) const PLAN: &str = note!("tool_plan");
 
-/// The stop reasons, a word each.
+/// The stop reasons.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "COMPLETE"),
     (StopReason::ToolUse, "TOOL_CALL"),
     (StopReason::MaxTokens, "MAX_TOKENS"),
     (StopReason::StopSequence, "STOP_SEQUENCE"),
     (StopReason::Failed, "ERROR"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::ContextWindow, "MAX_TOKENS"),
     (StopReason::Refusal, "COMPLETE"),
     (StopReason::Filtered, "ERROR"),

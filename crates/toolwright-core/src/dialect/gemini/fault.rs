@@ -16,15 +16,15 @@ const WORDS: &[(FaultClass, &str)] = &[
     (FaultClass::Timeout, "DEADLINE_EXCEEDED"),
     (FaultClass::Overloaded, "UNAVAILABLE"),
     (FaultClass::Internal, "INTERNAL"),
-    // Written only: these classes have no word of their own here.
+    // Encoded only: these classes have no own word here.
     (FaultClass::Billing, "FAILED_PRECONDITION"),
     (FaultClass::TooLarge, "INVALID_ARGUMENT"),
 ];
 
-/// The detail that says when to try again.
+/// The detail with the retry delay.
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
@@ -37,7 +37,7 @@ pub(super) fn decode(wire: WireReply) -> Fault {
     fault
 }
 
-/// Takes off the array that some errors come in.
+/// Removes the array around some errors.
 pub(super) fn unwrap(body: Json) -> Json {
     match body {
         Json::Array(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
@@ -45,8 +45,8 @@ pub(super) fn unwrap(body: Json) -> Json {
     }
 }
 
-/// Reads an error object, from a reply or a stream. Its code counts more than its word, which
-/// several codes share.
+/// Decodes an error object, from a reply or a stream. Its code takes precedence over its word,
+/// which several codes share.
 pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut outer = wire::open(body, Path::ROOT)?;
     let mut inner = wire::open(outer.need("error")?, Path::ROOT.key("error"))?;
@@ -81,7 +81,7 @@ fn retry_after(details: &Json) -> Option<u64> {
     details.as_array()?.iter().filter(is_info).find_map(delay)
 }
 
-/// Reads a duration: seconds with up to nine decimals and an `s`.
+/// Decodes a duration: seconds with up to nine decimals and an `s`.
 fn millis(text: &str) -> Option<u64> {
     let text = text.strip_suffix('s')?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -92,7 +92,7 @@ fn millis(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
 }
 
-/// Writes a duration.
+/// Encodes a duration.
 fn duration(millis: u64) -> String {
     match millis % 1000 {
         0 => format!("{}s", millis / 1000),
@@ -100,7 +100,7 @@ fn duration(millis: u64) -> String {
     }
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
@@ -111,12 +111,12 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     WireReply { status, headers, body: Json::Object(encode_body(fault)) }
 }
 
-/// The code that the vendor gave, where its class has another.
+/// Returns the vendor's code, if its class has another.
 fn own_code(fault: &Fault) -> Option<u64> {
     fault.extra.get(DIALECT, "error").and_then(|own| own.get("code")).and_then(Json::as_u64)
 }
 
-/// Writes an error object.
+/// Encodes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let own = fault.extra.get(DIALECT, "error").and_then(|own| own.get("status")?.as_str());
     let mut error = object! {

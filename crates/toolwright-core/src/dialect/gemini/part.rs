@@ -1,4 +1,4 @@
-//! Content parts, one at a time, for requests, responses and streams alike.
+//! Content parts, for requests, responses and streams.
 
 mod base64;
 mod partial;
@@ -15,39 +15,39 @@ use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, S
 use crate::note::note;
 use crate::object;
 
-/// The members of the union that have a canonical form. Code, its result and the vendor's own
-/// tools stay as they are.
+/// The members of the union that have a canonical form. Code, its result and hosted tools stay as
+/// they are.
 const KINDS: [&str; 5] = ["text", "inlineData", "fileData", "functionCall", "functionResponse"];
 
-/// The note on a result that is the whole `response`, not a member of it.
+/// A note on a result: it is the whole `response`, not a member of it.
 const WHOLE: &str = note!("whole");
 
-/// Addresses that only this vendor can read.
+/// Addresses that only this vendor can access.
 const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "gs://"];
 
-/// Reads parts. Calls that come in several are one.
+/// Decodes parts. A call that spans several parts is joined.
 pub(super) fn decode_all(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     Ok(assemble(decode_each(parts, path)?))
 }
 
-/// Reads parts, one by one.
+/// Decodes parts, one by one.
 pub(super) fn decode_each(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
     elements(parts, &path, decode)
 }
 
-/// Writes parts.
+/// Encodes parts.
 pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
     parts.iter().filter_map(encode).collect()
 }
 
-/// Reads a part.
+/// Decodes a part.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let origin = Origin::at(&path);
     let Some(kind) = kind(&wire) else { return opaque(wire, path) };
     let mut fields = wire::open(wire, path)?;
     let signature = fields.string("thoughtSignature")?.filter(|value| !value.is_empty());
     let signature = signature.map(|value| Signature { dialect: DIALECT, value });
-    // No thought and not said to be one are the same.
+    // An explicit `false` is the default.
     if fields.peek("thought") == Some(&Json::Bool(false)) {
         fields.take("thought");
     }
@@ -86,7 +86,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part { signature, origin, extra: fields.into_extra(), ..Part::new(body) })
 }
 
-/// A part that stays as it is.
+/// Decodes a part that stays as it is.
 fn opaque(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     if wire.as_object().is_none() {
         return Err(DecodeError::expected(DIALECT, &path, "an object"));
@@ -94,8 +94,8 @@ fn opaque(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part::opaque(DIALECT, wire).with_origin(Origin::at(&path)))
 }
 
-/// Which member of the union is set, if it is one that we know and the only one. An empty text
-/// beside another member says nothing.
+/// Returns the member of the union that is set, if it is a known one and the only one. An empty
+/// text beside another member is ignored.
 fn kind(wire: &Json) -> Option<&'static str> {
     let object = wire.as_object()?;
     let set = |kind: &&str| wire::member(object, kind).is_some_and(|value| !value.is_null());
@@ -118,7 +118,7 @@ fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
 fn decode_call(fields: &mut Fields<'_>) -> Result<Call, DecodeError> {
     Ok(Call {
         id: fields.string("id")?,
-        // Of a call that comes in several parts only the first has its name.
+        // Only the first of several parts of a call has its name.
         name: match fields.string("name")? {
             None if fields.peek("args").is_some() => return Err(fields.missing("name")),
             name => name.unwrap_or_default(),
@@ -144,7 +144,7 @@ fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
     })
 }
 
-/// Reads a part of a result, where only media have a meaning.
+/// Decodes a part of a result, of which only media have a meaning.
 fn decode_aside(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     if matches!(kind(&wire), Some("inlineData" | "fileData")) {
         return decode(wire, path);
@@ -152,8 +152,8 @@ fn decode_aside(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     opaque(wire, path)
 }
 
-/// Reads a `response`: a result under `output`, a failure under `error`, else all of it is the
-/// result. Nothing at all is no result; `""` under `error` is a failure without words.
+/// Decodes a `response`: a result under `output`, a failure under `error`, otherwise all of it is
+/// the result. An empty object is no result; `""` under `error` is a failure without text.
 fn decode_result(mut response: Object, path: Path<'_>) -> (Option<bool>, Option<Part>) {
     let alone = |key: &str| response.len() == 1 && response.contains_key(key);
     if response.is_empty() {
@@ -199,7 +199,7 @@ fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(Media { kind, mime, source, name: None })
 }
 
-/// Writes a part; `None` for what [`fit`](crate::fit) would have removed.
+/// Encodes a part; `None` for parts that [`fit`](crate::fit) removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"text": text.as_str()},
@@ -215,7 +215,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
         Body::Opaque(_) => return None,
     };
-    // The SDK refuses a whole reply for a signature that is not base64; ours was the vendor's.
+    // The SDK refuses a whole reply for a signature that is not base64; the vendor's own is.
     let own = part.signature.as_ref().filter(|own| own.dialect == DIALECT);
     object.insert_some("thoughtSignature", own.map(|own| own.value.as_str()));
     part.extra.write_into(DIALECT, &mut object);
@@ -243,7 +243,7 @@ fn encode_outcome(outcome: &Outcome) -> Object {
     object
 }
 
-/// Writes a `response`. Several values, which [`fit`](crate::fit) leaves to nobody, make a list.
+/// Encodes a `response`. Several values, which [`fit`](crate::fit) prevents, become a list.
 fn encode_result(outcome: &Outcome) -> Json {
     let mut values = Vec::new();
     for part in &outcome.content {
@@ -269,7 +269,7 @@ fn encode_result(outcome: &Outcome) -> Json {
     Json::Object(Object::from_iter([(key.into(), value)]))
 }
 
-/// Writes a medium; `url_safe` says that its data came in the alphabet for URLs, padded or not.
+/// Encodes media; `url_safe` is set if the data came in the URL-safe alphabet, padded or not.
 fn encode_media(media: &Media, url_safe: Option<bool>) -> Option<Object> {
     let fallback = match media.kind {
         MediaKind::Image => "image/png",
@@ -293,7 +293,7 @@ fn encode_media(media: &Media, url_safe: Option<bool>) -> Option<Object> {
         }
         MediaSource::File(..) => return None,
     };
-    // A document is what an address without a type is read as.
+    // An address without a type is decoded as a document.
     let mime = mime.or(Some(fallback).filter(|_| media.kind != MediaKind::Document));
     object.insert_some("mimeType", mime);
     Some(object! {"fileData": object})

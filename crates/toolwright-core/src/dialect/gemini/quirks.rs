@@ -1,4 +1,4 @@
-//! What Gemini accepts. `docs/dialects/gemini.md` has a section for each group of rules, with the
+//! The profile of Gemini. `docs/dialects/gemini.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
 use super::wire::DIALECT;
@@ -12,12 +12,12 @@ use crate::profile::{
     ThinkingRule, ToolRule, TurnRule, family,
 };
 
-/// What stands in for a signature on calls of foreign history. Not in the SDK, but used by others
-/// against the real server (case 6). It happens to be valid base64 in the alphabet for URLs, as
-/// proto-JSON demands of a field of bytes.
+/// The stand-in for a signature on calls from other vendors. Not in the SDK, but used by other
+/// projects with the real server (case 6). It is valid URL-safe base64, as proto-JSON requires for
+/// bytes.
 const STAND_IN: &str = "skip_thought_signature_validator";
 
-/// Families older than those that check signatures and know levels of thinking.
+/// Families that do not verify signatures and have no thinking levels.
 const OLD: [&str; 2] = ["gemini-1", "gemini-2"];
 
 const KINDS: &[MediaKind] = &[Image, Document, Audio, Video];
@@ -25,7 +25,7 @@ const KINDS: &[MediaKind] = &[Image, Document, Audio, Video];
 const MEDIA: MediaRule =
     MediaRule { base64: KINDS, url: KINDS, file: true, url_mime: true, ..MediaRule::NONE };
 
-/// Search, pages and code, each a member of an entry of `tools`.
+/// Search, URL context and code execution, each a member of an entry of `tools`.
 const HOSTED: &[HostedRule] = &[
     HostedRule {
         kind: HostedKind::WebSearch,
@@ -50,14 +50,14 @@ const HOSTED: &[HostedRule] = &[
     },
 ];
 
-/// The rules for a target.
+/// Returns the rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::gemini).unwrap_or(&family::ANY_GEMINI);
     let is_recent = |model: &str| !OLD.iter().any(|family| model.contains(family));
     Profile {
         names: NameRule { charset: Charset::WordDotColon, letter_first: true, max: 128 },
         ids: IdRule { max: 256, ..IdRule::ANY },
-        // Modes `VALIDATED` and `ANY` hold the model to its schemas; there is no flag for strictness.
+        // The modes `VALIDATED` and `ANY` enforce schemas; there is no strict flag.
         tools: ToolRule {
             output: true,
             max: Some(512),
@@ -80,7 +80,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         content: ContentRule {
             media: MEDIA,
             arguments_object: true,
-            // A signature may come on a text without words, and must return there.
+            // A signature may be on an empty text, and must be returned there.
             empty_text: true,
             ..ContentRule::PLAIN
         },
@@ -131,8 +131,8 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
     }
 }
 
-/// `thinkingConfig`: no family takes a level and a budget together (400), and one that does not think
-/// takes neither.
+/// Returns the rule of `thinkingConfig`: no family accepts a level and a budget together (400), and
+/// one that does not think accepts neither.
 fn thinking(family: &Family) -> ThinkingRule {
     ThinkingRule {
         switch: family.thinks(),

@@ -1,4 +1,4 @@
-//! Requests: the model and the wish for a stream stand in the path, the rest in the body.
+//! Requests: model and stream flag are in the path, everything else in the body.
 
 use super::tool::openapi::{self, Pair};
 use super::wire::{self, Address, DIALECT};
@@ -14,12 +14,12 @@ use crate::object;
 
 const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", note!("responseSchema"));
 
-/// Reads a path and a body. What was spelled in an unusual way is kept in notes: `path`, `model`
-/// (in the body), `mode`, `thinkingLevel`, `responseSchema`, and `role` on a message.
+/// Decodes a path and a body. Unusual spellings are stored in notes: `path`, `model` (in the body),
+/// `mode`, `thinkingLevel`, `responseSchema`, and `role` on a message.
 pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     let mut fields = wire::open(wire.body, Path::ROOT)?;
     let mut request = Request::default();
-    // The query may hold a key, and says nothing else that we need.
+    // The query may contain a key, and nothing else that is needed.
     let path = wire.path.split('?').next().unwrap_or_default();
     if !path.is_empty() {
         let what = "a path /v1beta/models/{model}:generateContent or :streamGenerateContent";
@@ -52,7 +52,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-/// A model's name without the collection that the body may put before it.
+/// Removes the collection prefix of a model's name.
 fn bare(name: &str) -> &str {
     name.strip_prefix("models/").unwrap_or(name)
 }
@@ -74,7 +74,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     let word = fields.string("role")?;
     let role = match word.as_deref() {
         Some("model") => Role::Assistant,
-        // Old clients send outcomes in a role of their own.
+        // Old clients send outcomes with a separate role.
         None | Some("user" | "function" | "tool") => Role::User,
         _ => return Err(fields.expected("role", "user or model")),
     };
@@ -85,7 +85,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
-/// `generationConfig`: limits, thinking and format are canonical, the rest stays extra in place.
+/// Decodes `generationConfig`: limits, thinking and format are canonical, other fields stay extra.
 fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = root.take("generationConfig") else { return Ok(()) };
     let mut own = wire::open(wire, Path::ROOT.key("generationConfig"))?;
@@ -108,8 +108,8 @@ fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), Dec
     Ok(())
 }
 
-/// `thinkingConfig`: a budget of 0 switches thinking off, a negative one is the default, and
-/// showing thoughts is how one says that there shall be some.
+/// Decodes `thinkingConfig`: a budget of 0 disables thinking, a negative one is the default, and
+/// including thoughts enables it.
 fn decode_thinking(
     config: &mut Fields<'_>,
     root: &mut Fields<'_>,
@@ -165,14 +165,14 @@ fn decode_format(
         (None, Some("text/plain")) => return Ok(Some(Format::Text)),
         (None, _) => None,
     };
-    // A type of the vendor's own, such as `text/x.enum`.
+    // A vendor-specific type, such as `text/x.enum`.
     if let Some(mime) = mime {
         config.put_back("responseMimeType", mime);
     }
     Ok(format)
 }
 
-/// Writes a path and a body.
+/// Encodes a path and a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let note = |name: &str| request.extra.get(DIALECT, name).and_then(Json::as_str);
     let path = encode_path(&request, note(note!("path")));
@@ -199,7 +199,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path, headers: vec![], body: Json::Object(body) }
 }
 
-/// The path; empty if nobody has said which model.
+/// Returns the path; empty without a model.
 fn encode_path(request: &Request, kept: Option<&str>) -> String {
     let stream = request.stream == Some(true);
     request.model.as_deref().map(|model| Address::write(model, stream, kept)).unwrap_or_default()

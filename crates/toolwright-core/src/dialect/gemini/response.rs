@@ -1,4 +1,4 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
@@ -11,14 +11,14 @@ use crate::model::response::{Response, Stop, StopReason};
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Counts that are computed from canonical ones, and kept as they came where that differs.
+/// Counts that are computed from canonical ones, and stored if they differ.
 const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];
 
-/// What a reply, and each chunk of a stream, has at least one of.
+/// Fields of which a reply, and each chunk of a stream, has at least one.
 pub(super) const FIELDS: [&str; 5] =
     ["candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"];
 
-/// Reads a body. The first candidate is the answer; others stay extra under `candidates`.
+/// Decodes a body. The first candidate is the response; others stay extra under `candidates`.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = wire::open(body, Path::ROOT)?;
     fields.require_reply(&FIELDS)?;
@@ -40,17 +40,17 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 
-/// A candidate, whole or as much of it as a chunk brings.
+/// A candidate, complete or the part of it in a chunk.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) parts: Vec<Part>,
     /// The finish reason
     pub(super) word: Option<String>,
-    /// Ratings, citations and the like
+    /// Ratings, citations and similar fields
     pub(super) extra: Extra,
 }
 
-/// Reads a candidate.
+/// Decodes a candidate.
 pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, DecodeError> {
     let mut fields = wire::open(wire, path)?;
     let mut parts = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, 
     Ok(Candidate { parts, word, extra: fields.into_extra() })
 }
 
-/// Why the model stopped, by a finish reason and what the candidate says beside it.
+/// Returns the stop for a finish reason and the other fields of the candidate.
 pub(super) fn decode_stop(word: Option<String>, extra: Extra) -> Stop {
     let Some(word) = word else { return Stop { extra, ..Stop::default() } };
     let mut stop = Stop { reason: reason(&word), extra, ..Stop::default() };
@@ -86,7 +86,7 @@ fn usual(reason: StopReason) -> &'static str {
     STOPS.iter().find(|(own, _)| *own == reason).map_or("STOP", |(_, word)| *word)
 }
 
-/// A prompt that was blocked has no candidates, only this.
+/// Decodes a blocked prompt, which has no candidates.
 pub(super) fn decode_block(fields: &Fields<'_>) -> Option<Stop> {
     fields
         .peek("promptFeedback")
@@ -94,7 +94,7 @@ pub(super) fn decode_block(fields: &Fields<'_>) -> Option<Stop> {
         .map(|_| Stop::new(StopReason::Filtered).without_reason_field(DIALECT))
 }
 
-/// Whether extra fields say that the prompt was blocked.
+/// Whether extra fields mean that the prompt was blocked.
 pub(super) fn is_blocked(extra: &Extra) -> bool {
     extra.get(DIALECT, "promptFeedback").is_some_and(blocks)
 }
@@ -103,7 +103,7 @@ fn blocks(feedback: &Json) -> bool {
     feedback.as_object().is_some_and(|own| wire::member(own, "blockReason").is_some())
 }
 
-/// Reads what a response says of itself, which each chunk of a stream repeats.
+/// Decodes the fields that a response shares with each chunk of a stream.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     Ok(Start {
         id: fields.string("responseId")?,
@@ -112,13 +112,12 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     })
 }
 
-/// The tokens that the vendor's own tools gave to the model. They are input, though the prompt's
-/// count excludes them.
+/// Returns the tokens of hosted tools. They are input, although the prompt's count excludes them.
 fn tool_use(usage: &Usage) -> u64 {
     usage.extra.get(DIALECT, "toolUsePromptTokenCount").and_then(Json::as_u64).unwrap_or(0)
 }
 
-/// Reads counts. The prompt includes what a cache gave; candidates exclude thoughts.
+/// Decodes usage. The prompt includes cached tokens; candidates exclude thoughts.
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let Some(wire) = fields.take("usageMetadata") else { return Ok(None) };
     let mut own = wire::open(wire, Path::ROOT.key("usageMetadata"))?;
@@ -148,7 +147,7 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
     Ok(Some(usage))
 }
 
-/// The canonical counts in the vendor's words.
+/// Returns the canonical counts in the vendor's fields.
 fn counts(usage: &Usage) -> Object {
     let thoughts = usage.reasoning;
     let said = usage.input.or(usage.cache_read).or(usage.cache_write);
@@ -163,7 +162,7 @@ fn counts(usage: &Usage) -> Object {
     object
 }
 
-/// Writes counts.
+/// Encodes usage.
 pub(super) fn encode_usage(usage: &Usage) -> Object {
     let mut object = counts(usage);
     for key in COMPUTED {
@@ -173,7 +172,7 @@ pub(super) fn encode_usage(usage: &Usage) -> Object {
     object
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let mut object = Object::new();
     if !(response.parts.is_empty() && is_blocked(&response.extra)) {
@@ -191,18 +190,18 @@ pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     Json::Object(object)
 }
 
-/// Writes what a response says of itself.
+/// Encodes the fields that a response shares with each chunk of a stream.
 pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext, object: &mut Object) {
     object.insert_some("modelVersion", start.model.as_deref().or(reply_context.model.as_deref()));
     object.insert_some("responseId", start.id.as_deref());
 }
 
-/// Writes a candidate; one without a stop is a chunk.
+/// Encodes a candidate; one without a stop is a chunk.
 pub(super) fn encode_candidate(parts: Vec<Json>, stop: Option<&Stop>) -> Object {
     let mut object = object! {"content": object! {"parts": parts, "role": "model"}};
     if let Some(stop) = stop {
         let own = stop.extra.get(DIALECT, "finishReason").and_then(Json::as_str);
-        // A word that is unknown means an end, which calls make a tool turn.
+        // An unknown word means an end, or tool use if there are calls.
         let plain = matches!(stop.reason, StopReason::End | StopReason::ToolUse);
         let means =
             |word: &&str| reason(word) == stop.reason || plain && reason(word) == StopReason::End;

@@ -1,4 +1,4 @@
-//! Streams: each chunk is a response whose parts go on from the last; calls come whole.
+//! Streams: each chunk is a response whose parts continue the last one; calls are complete.
 
 use super::wire::{self, DIALECT};
 use super::{fault, part, response};
@@ -16,21 +16,21 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     emit: Emitter,
     words: Option<Words>,
     calls: part::Assembler,
-    /// What chunks said of the candidate so far
+    /// The fields of the candidate so far
     candidate: Extra,
-    /// The stop, held until the bytes end: more text may follow the first finish reason
+    /// The stop, held until the end: more text may follow the first finish reason
     stop: Option<Stop>,
-    /// The last counts
+    /// The last usage
     usage: Option<Usage>,
 }
 
-/// A text or a thought that may go on.
+/// A text or a thought that may continue.
 #[derive(Debug)]
 struct Words {
     index: usize,
@@ -60,14 +60,13 @@ impl StreamDecoder for Decoder {
         let block = response::decode_block(&fields).filter(|_| candidates.is_empty());
         self.emit.start(response::decode_start(fields)?, out);
         if let Some(usage) = usage {
-            // Only the last report is a whole one: totals and details of earlier ones must not
-            // remain beside it.
+            // Only the last report is complete: totals and details of earlier ones must not remain.
             self.emit.usage(Usage { extra: Extra::NONE, ..usage.clone() }, out);
             self.usage = Some(usage);
         }
         let path = Path::ROOT.key("candidates");
         for (index, wire) in candidates.into_iter().enumerate() {
-            // Of several answers to one request the first is read.
+            // Of several candidates only the first is decoded.
             if wire.get("index").is_none_or(|own| own.as_u64() == Some(0)) {
                 self.candidate(wire, path.index(index), out)?;
             }
@@ -127,8 +126,8 @@ impl Decoder {
         }
     }
 
-    /// Words go on while their kind is the same. A signature, which may come with no words at
-    /// all, ends them; nothing at all, as at the end of an answer, is no part.
+    /// Text continues while its kind is the same. A signature, which may come without text, ends
+    /// it; an empty text without one, as at the end of a response, is skipped.
     fn words(&mut self, part: Part, out: &mut Vec<Event>) {
         let (thought, text) = match part.body {
             Body::Reasoning(reasoning) => (true, reasoning.joined()),
@@ -166,18 +165,18 @@ impl Decoder {
     }
 }
 
-/// Writes a stream: bare payloads, because the SDK fails on names, comments and `[DONE]`.
+/// The encoder of a stream: bare payloads, because the SDK fails on names, comments and `[DONE]`.
 #[derive(Debug)]
 pub(super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
     gatherer: Gatherer,
     start: Start,
-    /// Whether a chunk has gone out; extra fields of the response go with the first
+    /// Whether a chunk was sent; extra fields of the response are in the first
     begun: bool,
     stop: Stop,
     usage: Option<Usage>,
-    /// The text or thought that is being written, as a part without words, and its section
+    /// The open text or thought, as an empty part, and its section
     words: Option<(Part, usize)>,
 }
 
@@ -238,7 +237,7 @@ impl Encoder {
         self.part(&Part::new(body).with_extra(extra), frames);
     }
 
-    /// What is known only now goes out with no words.
+    /// Values that are known only at the end are sent without text.
     fn part_end(&mut self, tail: Tail, frames: &mut Vec<Frame>) {
         let Some((mut words, _)) = self.words.take() else { return };
         words.extra.update(tail.extra);

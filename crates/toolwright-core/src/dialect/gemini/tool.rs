@@ -16,11 +16,11 @@ use crate::object;
 const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", note!("parameters"));
 const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));
 
-/// The note on a tool that does not stand where it would by itself: a function that begins an
-/// entry of its own, or a vendor's tool in the entry of the functions before it.
+/// A note on a tool with an unusual position: a function that begins a separate entry, or a hosted
+/// tool in the entry of the functions before it.
 const ENTRY: &str = note!("entry");
 
-/// Reads `tools`, whose entries hold many functions, tools of the vendor, or both.
+/// Decodes `tools`, whose entries contain several functions, hosted tools, or both.
 pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, DecodeError> {
     let mut tools = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>
     Ok(tools)
 }
 
-/// Reads one tool: a declaration, or an entry that holds one.
+/// Decodes one tool: a declaration, or an entry with one.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut tools = Vec::new();
     decode_entry(wire, path, &mut tools)?;
@@ -58,7 +58,7 @@ fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()
     if let (Some(first), true) = (own.first_mut(), earlier.last().is_some_and(follows)) {
         first.extra.insert(DIALECT, ENTRY, "new");
     }
-    // A tool of the vendor's that is null is absent.
+    // A hosted tool that is null is absent.
     let rest: Object = fields.into_object().into_iter().filter(|(_, own)| !own.is_null()).collect();
     if !rest.is_empty() {
         let mut tool = hosted(Json::Object(rest), path);
@@ -70,7 +70,7 @@ fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()
     Ok(())
 }
 
-/// Reads a declaration, in this shape or a neighbour's.
+/// Decodes a declaration, in this form or another's.
 fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if !matches!(kind, None | Some("function" | "custom")) {
@@ -102,7 +102,7 @@ fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(tool)
 }
 
-/// A tool that the vendor runs, by the first of its members.
+/// Decodes a hosted tool, by the first of its members.
 fn hosted(wire: Json, path: Path<'_>) -> Tool {
     let name = wire.get("name").or(wire.get("type")).and_then(Json::as_str).map(str::to_owned);
     let first = wire.as_object().and_then(|object| object.keys().next()).map(str::to_owned);
@@ -114,7 +114,7 @@ fn hosted(wire: Json, path: Path<'_>) -> Tool {
     }
 }
 
-/// Writes a declaration, or the entry of a tool that the vendor runs.
+/// Encodes a declaration, or the entry of a hosted tool.
 pub(super) fn encode(tool: &Tool) -> Json {
     if let ToolKind::Hosted(wire) = &tool.kind {
         return wire.clone();
@@ -131,7 +131,7 @@ pub(super) fn encode(tool: &Tool) -> Json {
     Json::Object(object)
 }
 
-/// Writes `tools`: functions that follow each other share an entry.
+/// Encodes `tools`: consecutive functions share an entry.
 pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     let mut entries: Vec<Json> = Vec::new();
     for tool in tools {
@@ -154,7 +154,7 @@ pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     entries
 }
 
-/// Reads `toolConfig`. A mode that shares its meaning with another is kept in the note `mode`.
+/// Decodes `toolConfig`. A mode that is equivalent to another is stored in the note `mode`.
 pub(super) fn decode_config(
     root: &mut Fields<'_>,
     request: &mut Request,
@@ -170,7 +170,7 @@ pub(super) fn decode_config(
     Ok(())
 }
 
-/// Reads the choice and gives what else was said beside it.
+/// Decodes the choice and returns the other fields.
 fn decode_calling(
     wire: Json,
     path: Path<'_>,
@@ -195,7 +195,7 @@ fn decode_calling(
     Ok(own.into_object())
 }
 
-/// What a mode and names mean; `None` if nothing was said or the mode is unknown.
+/// Returns the choice for a mode and names; `None` if the mode is absent or unknown.
 fn choice(mode: Option<&str>, names: &[String]) -> Option<ToolChoice> {
     let mode = mode.map(str::to_ascii_uppercase);
     let required = match (mode.as_deref(), names) {
@@ -211,7 +211,7 @@ fn choice(mode: Option<&str>, names: &[String]) -> Option<ToolChoice> {
     Some(ToolChoice::Allowed { names: names.to_vec(), required })
 }
 
-/// The usual mode of a choice, and the names that go with it.
+/// Returns the default mode of a choice, and its names.
 fn words(choice: &ToolChoice) -> (&'static str, &[String]) {
     match choice {
         ToolChoice::Auto | ToolChoice::Other(_) => ("AUTO", &[]),
@@ -223,7 +223,7 @@ fn words(choice: &ToolChoice) -> (&'static str, &[String]) {
     }
 }
 
-/// Writes `toolConfig`; nothing if nothing was said.
+/// Encodes `toolConfig`; none if nothing was set.
 pub(super) fn encode_config(said: Option<&ToolChoice>, kept: Option<&str>) -> Option<Object> {
     let said = said?;
     if let ToolChoice::Other(wire) = said {

@@ -1,4 +1,4 @@
-//! Words and paths of Gemini's format, each in one place.
+//! Names and paths of Gemini's format.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 use crate::percent;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Gemini;
 
-/// What stands before the model in a path, if the client did not say otherwise.
+/// The default prefix of the model in a path.
 const PREFIX: &str = "/v1beta/models/";
 
-/// Where canonical fields stand on the wire. A part's origin is the whole part, because its
-/// signature stands beside the call. What a candidate and the counts add is found by its own name.
+/// The paths of canonical fields. The origin of a part is the whole part, because its signature is
+/// beside the call. Fields of a candidate and of usage are found by their own name.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("frequency_penalty", "generationConfig/frequencyPenalty"),
     ("presence_penalty", "generationConfig/presencePenalty"),
@@ -83,7 +83,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/contents/parts/thought", &["false"]),
     ("/contents/parts/functionResponse/willContinue", &["false"]),
     ("/contents/parts/functionCall/willContinue", &["false"]),
-    // Replies: how the vendor served and counted them.
+    // In replies: how the vendor served and counted them.
     ("/createTime", &[]),
     ("/candidates/avgLogprobs", &[]),
     ("/candidates/finishMessage", &["\"Model generated function call(s).\""]),
@@ -95,7 +95,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/usageMetadata/toolUsePromptTokensDetails", &[]),
 ];
 
-/// The stop reasons with their words, the usual word of each first. A tool turn says `STOP`.
+/// The stop reasons with their words, the default word of each first. Tool use is `STOP`.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "STOP"),
     (StopReason::MaxTokens, "MAX_TOKENS"),
@@ -117,14 +117,14 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::Failed, "LANGUAGE"),
     (StopReason::Failed, "IMAGE_OTHER"),
     (StopReason::Failed, "NO_IMAGE"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::ToolUse, "STOP"),
     (StopReason::StopSequence, "STOP"),
     (StopReason::ContextWindow, "MAX_TOKENS"),
     (StopReason::Refusal, "SAFETY"),
 ];
 
-/// The finish reasons by their numbers at Vertex AI.
+/// The finish reasons by their numbers on Vertex AI.
 pub(super) const STOP_NUMBERS: &[&str] = &[
     "FINISH_REASON_UNSPECIFIED",
     "STOP",
@@ -145,8 +145,8 @@ pub(super) const MODE_NUMBERS: &[&str] = &["MODE_UNSPECIFIED", "AUTO", "ANY", "N
 pub(super) const TYPE_NUMBERS: &[&str] =
     &["TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
 
-/// Opens an object of the format itself. It is proto-JSON: each key may be in snake or camel case,
-/// and the official SDK mixes them. Schemas, arguments and results never come here.
+/// Opens an object of the format. It is proto-JSON: each key may be in snake or camel case, and the
+/// official SDK mixes them. Not used for schemas, arguments and results.
 pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeError> {
     let value = match value {
         Json::Object(object) => Json::Object(
@@ -163,7 +163,7 @@ pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeErro
     Fields::new(value, path, DIALECT)
 }
 
-/// Takes a list. Where it has one element the service also takes the element itself.
+/// Takes a list. The service also accepts a single element without the list.
 pub(super) fn list(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Json>, DecodeError> {
     match fields.take(key) {
         Some(only @ Json::Object(_)) => Ok(vec![only]),
@@ -173,7 +173,7 @@ pub(super) fn list(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Json>, Deco
     }
 }
 
-/// Takes a word, which Vertex AI may give by its number in the enumeration.
+/// Takes a word, which Vertex AI may send as its enumeration number.
 pub(super) fn word(
     fields: &mut Fields<'_>,
     key: &str,
@@ -182,7 +182,7 @@ pub(super) fn word(
     let number = fields.peek(key).and_then(Json::as_u64);
     if let Some(number) = number.and_then(|number| usize::try_from(number).ok()) {
         fields.take(key);
-        // A number beyond the table is a word that we do not know.
+        // A number beyond the table is an unknown word.
         let word =
             numbered.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned());
         return Ok(Some(word));
@@ -190,7 +190,7 @@ pub(super) fn word(
     fields.string(key)
 }
 
-/// A key in camel case.
+/// Converts a key to camel case.
 pub(super) fn camel(key: &str) -> Cow<'_, str> {
     let snake = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     if !key.contains('_') || key.starts_with('_') || !key.bytes().all(snake) {
@@ -206,12 +206,12 @@ pub(super) fn camel(key: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A member of an object that was not opened, in either case.
+/// Returns a member of an object that was not opened, in either case.
 pub(super) fn member<'o>(object: &'o Object, name: &str) -> Option<&'o Json> {
     object.iter().rev().find(|(key, _)| camel(key) == name).map(|(_, value)| value)
 }
 
-/// What a path says: what stands before the model, the model, and whether a stream is wanted.
+/// A parsed path: prefix, model and stream flag.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address<'p> {
     prefix: &'p str,
@@ -220,7 +220,7 @@ pub(super) struct Address<'p> {
 }
 
 impl<'p> Address<'p> {
-    /// Reads a path without its query; `None` if it is not one of this vendor's.
+    /// Parses a path without its query; `None` if it is not one of this vendor.
     pub(super) fn read(path: &'p str) -> Option<Address<'p>> {
         let (front, verb) = path.rsplit_once(':')?;
         let stream = match verb {
@@ -234,8 +234,8 @@ impl<'p> Address<'p> {
         Some(Address { prefix, model: percent::decode(model), stream })
     }
 
-    /// The path of a request. A path that the client used is kept: in full if it says the same,
-    /// else in what stands before the model, which is one segment without a `:` of its own.
+    /// Returns the path of a request. The client's path is kept: completely if it is equivalent,
+    /// otherwise its prefix before the model.
     pub(super) fn write(model: &str, stream: bool, kept: Option<&str>) -> String {
         let own = kept.and_then(|path| Some((path, Address::read(path)?)));
         let mut path = match own {
@@ -246,7 +246,7 @@ impl<'p> Address<'p> {
                 format!("{prefix}{}:{verb}", percent::encode(model))
             }
         };
-        // Without it a stream comes as one JSON array.
+        // Without it a stream is one JSON array.
         if stream {
             path.push_str("?alt=sse");
         }

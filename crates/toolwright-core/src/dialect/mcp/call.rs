@@ -1,7 +1,7 @@
 //! Calls and their results: `tools/call`.
 //!
-//! A result says structured content twice, as a value and as the text of it (a server should do so
-//! for older clients). Here that is one JSON part, and it leaves as both again.
+//! A result contains structured content twice, as a value and as its text (recommended for older
+//! clients). Here it is one JSON part, which is encoded as both.
 
 mod block;
 
@@ -16,16 +16,16 @@ use crate::model::part::{Body, Part};
 use crate::note::note;
 use crate::object;
 
-/// Note: a call came without arguments.
+/// A note: a call came without arguments.
 const ARGUMENTS: &str = note!("arguments");
 
-/// Note: the text that stands for structured content, if not its compact form; null if none does.
+/// A note: the text of structured content, if it is not its compact form; null if there is none.
 const TEXT: &str = note!("text");
 
-/// What a result says of itself when nothing is left to ask.
+/// The type of a complete result.
 const COMPLETE: &str = "complete";
 
-/// Reads the parameters of a call. JSON-RPC's id is no call id: the protocol has none.
+/// Decodes the parameters of a call. The id of JSON-RPC is not a call id: the protocol has none.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let name = fields.need_string("name")?;
@@ -41,7 +41,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(part.with_extra(fields.into_extra()))
 }
 
-/// Writes the parameters of a call.
+/// Encodes the parameters of a call.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let call = part.as_call()?;
     let mut object = object! {"name": call.name.as_str()};
@@ -53,7 +53,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-/// Reads a result. One that asks for input is no outcome yet and stays as it is.
+/// Decodes a result. One that asks for input is not an outcome and stays as it is.
 pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let origin = fields.origin();
@@ -74,13 +74,13 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Par
     Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-/// Whether an era takes a value as structured content: only objects before 2026-07-28
+/// Whether an era accepts a value as structured content: only objects before 2026-07-28
 /// (`docs/dialects/mcp.md#outcomes`).
 fn admits(era: Era, value: &Json) -> bool {
     era == Era::Stateless || value.as_object().is_some()
 }
 
-/// Puts structured content in the place of the text that repeats it, else at the end.
+/// Puts structured content in place of the text that repeats it, or at the end.
 fn place(value: Json, content: &mut Vec<Part>, path: &Path<'_>) {
     let repeats = |part: &&mut Part| {
         let text = part.as_text().filter(|_| part.extra.get(DIALECT, "resource").is_none());
@@ -100,7 +100,7 @@ fn place(value: Json, content: &mut Vec<Part>, path: &Path<'_>) {
     }
 }
 
-/// Writes a result. There is one place for structured content; further JSON is text.
+/// Encodes a result. There is one field for structured content; further JSON becomes text.
 pub(super) fn encode_outcome(part: &Part, era: Era) -> Option<Json> {
     let outcome = match &part.body {
         Body::Outcome(outcome) => outcome,

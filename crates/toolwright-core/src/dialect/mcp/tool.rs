@@ -8,7 +8,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::tool::{Tool, ToolKind};
 use crate::object;
 
-/// Reads a definition. Icons, execution hints and `_meta` stay extra.
+/// Decodes a definition. Icons, execution hints and `_meta` stay extra.
 pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     let own = wire.get("inputSchema").is_some();
@@ -33,13 +33,13 @@ pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, Decod
     })
 }
 
-/// Whether an era takes a schema for results: only objects before 2026-07-28
+/// Whether an era accepts a schema for results: only objects before 2026-07-28
 /// (`docs/dialects/mcp.md#known-quirks`).
 fn admits(era: Era, schema: &Json) -> bool {
     era == Era::Stateless || schema.get("type").and_then(Json::as_str) == Some("object")
 }
 
-/// Writes a definition.
+/// Encodes a definition.
 pub(super) fn encode(tool: &Tool, era: Era) -> Json {
     let parameters = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),

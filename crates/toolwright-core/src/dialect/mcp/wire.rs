@@ -1,5 +1,5 @@
-//! Words of the protocol, and what it can say of tools in each era, from the
-//! types of the SDK (`docs/dialects/mcp.md`). MCP has no conversations, so every rule about them is off.
+//! Names of the protocol, and its profile in each era, from the types of the SDK
+//! (`docs/dialects/mcp.md`). MCP has no conversations, so their rules are disabled.
 
 use super::Era;
 use crate::model::dialect::Dialect;
@@ -9,13 +9,13 @@ use crate::profile::{
     ReplyRule, SamplingRule, SystemRule, ToolRule,
 };
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Mcp;
 
 /// The first version without a handshake.
 pub(super) const STATELESS_SINCE: &str = "2026-07-28";
 
-/// The rules of an era.
+/// Returns the rules of an era.
 pub(super) fn profile(era: Era) -> Profile {
     Profile {
         names: NameRule { charset: Charset::WordDot, letter_first: false, max: 128 },
@@ -49,7 +49,7 @@ pub(super) fn profile(era: Era) -> Profile {
     }
 }
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("parameters", "inputSchema"),
     ("output", "outputSchema"),

@@ -1,5 +1,5 @@
-//! Faults: `{"object":"error","message","type","param","code"}`, or the `{"detail":[…]}` of the
-//! framework in front, which returns as it came.
+//! Faults: `{"object":"error","message","type","param","code"}`, or the `{"detail":[…]}` of the web
+//! framework, which is encoded unchanged.
 
 use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields, WireReply};
@@ -7,7 +7,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// The types that we write; those that we read are open, and the status decides.
+/// The types for encoding; other types are accepted, and the status decides.
 const TYPES: &[(FaultClass, &str)] = &[
     (FaultClass::Invalid, "invalid_request_error"),
     (FaultClass::Unauthenticated, "unauthorized"),
@@ -28,7 +28,7 @@ pub(super) fn is_fault(value: &Json) -> bool {
             && ["error", "detail"].iter().any(|key| value.get(key).is_some())
 }
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let mut fault = decode_body(wire.body.clone(), Some(class)).unwrap_or_else(|_| {
@@ -40,8 +40,8 @@ pub(super) fn decode(wire: WireReply) -> Fault {
     fault
 }
 
-/// Reads an error object, from a reply or from a stream, where the type must tell the class. What
-/// is not said in a plain string stays as it was.
+/// Decodes an error object, from a reply or from a stream, where the type determines the class.
+/// Values that are not strings stay extra.
 pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let message = ["message", "detail", "error"].iter().find_map(|key| fields.peek(key));
@@ -72,7 +72,7 @@ pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault
     Ok(fault)
 }
 
-/// The words of a message: its own, or those of the fields at fault.
+/// Returns the text of a message: its own, or those of the invalid fields.
 fn words(message: &Json) -> String {
     match message {
         Json::String(text) => text.clone(),
@@ -95,20 +95,20 @@ fn words(message: &Json) -> String {
     }
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
         headers.push(("retry-after".to_owned(), wait.div_ceil(1000).to_string()));
     }
-    // Above 511 stand other vendors' inventions.
+    // Statuses above 511 are those of other vendors.
     let own = fault.status.filter(|status| *status <= 511);
     let own = own.filter(|status| FaultClass::from_status(*status) == fault.class);
     let status = own.unwrap_or_else(|| fault.class.status());
     WireReply { status, headers, body: Json::Object(encode_body(fault)) }
 }
 
-/// Writes an error object.
+/// Encodes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let own = |key| fault.extra.get(DIALECT, key).cloned();
     let mut object = Object::new();

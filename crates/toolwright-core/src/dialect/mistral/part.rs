@@ -1,5 +1,4 @@
-//! A message's parts: a chunk of content, a call and an outcome, each way. Serves requests,
-//! responses and streams.
+//! The parts of a message: content chunks, calls and outcomes, for requests, responses and streams.
 
 mod media;
 
@@ -14,13 +13,13 @@ use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature}
 use crate::note::note;
 use crate::object;
 
-/// Note: how an empty content was said, if not as an empty string.
+/// A note: the form of an empty content, if not an empty string.
 pub(super) const CONTENT: &str = note!("content");
 
-/// Note: arguments came as an object.
+/// A note: arguments came as an object.
 const ARGUMENTS: &str = note!("arguments");
 
-/// Note: a call came without its index.
+/// A note: a call came without its index.
 const INDEX: &str = note!("index");
 
 /// Takes `content` and `tool_calls` of an assistant's message.
@@ -36,7 +35,7 @@ pub(super) fn take_turn(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeErro
     Ok(parts)
 }
 
-/// Writes an assistant's message.
+/// Encodes an assistant's message.
 pub(super) fn encode_turn(parts: &[Part], extra: &Extra) -> Object {
     let mut object = object! {"role": "assistant", "content": encode_content(parts, extra)};
     let calls = parts.iter().filter(|part| part.as_call().is_some()).enumerate();
@@ -64,12 +63,12 @@ pub(super) fn take_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeE
     }
 }
 
-/// Writes content, as a string where that says it all. Calls have their own place.
+/// Encodes content, as a string if possible. Calls are separate.
 pub(super) fn encode_content(parts: &[Part], extra: &Extra) -> Json {
     let mut content = parts.iter().filter(|part| part.as_call().is_none());
     match (content.next(), content.next()) {
         (None, _) => extra.get(DIALECT, CONTENT).cloned().unwrap_or_else(|| "".into()),
-        // An empty string would be read as no part at all.
+        // An empty string would be decoded as no part.
         (Some(part), None) if part.is_plain_text() && part.as_text() != Some("") => {
             part.as_text().unwrap_or_default().into()
         }
@@ -77,7 +76,7 @@ pub(super) fn encode_content(parts: &[Part], extra: &Extra) -> Json {
     }
 }
 
-/// Reads a chunk.
+/// Decodes a chunk.
 pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let origin = Origin::at(&path);
     if !is_known(&chunk) {
@@ -101,8 +100,8 @@ pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part { body, signature, cache: None, origin, extra: fields.into_extra() })
 }
 
-/// Whether a chunk has a canonical form: references and resources have none, nor has thinking
-/// that quotes them.
+/// Whether a chunk has a canonical form: references and resources have none, nor has thinking that
+/// quotes them.
 fn is_known(chunk: &Json) -> bool {
     let plain = |item: &Json| section(item.clone()).is_some();
     match chunk.get("type").and_then(Json::as_str) {
@@ -115,7 +114,7 @@ fn is_known(chunk: &Json) -> bool {
     }
 }
 
-/// A piece of thinking, if it is text and nothing else.
+/// Returns a section of thinking, if it is only text.
 fn section(item: Json) -> Option<Section> {
     let Json::Object(mut item) = item else { return None };
     let plain = item.get("type").and_then(Json::as_str) == Some("text");
@@ -125,7 +124,8 @@ fn section(item: Json) -> Option<Section> {
     }
 }
 
-/// Writes a chunk; `None` for what has another place or what [`fit`](crate::fit) has removed.
+/// Encodes a chunk; `None` for parts with another position and parts that [`fit`](crate::fit)
+/// removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
@@ -148,7 +148,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-/// A call as it stands on the wire, or a fragment of one.
+/// A call on the wire, or a fragment of one.
 #[derive(Debug)]
 pub(super) struct Fragment {
     pub id: Option<String>,
@@ -158,7 +158,7 @@ pub(super) struct Fragment {
     pub extra: Extra,
 }
 
-/// Reads a call or a fragment. Arguments may be a string or an object
+/// Decodes a call or a fragment. Arguments may be a string or an object
 /// (`docs/dialects/mistral.md#messages`).
 pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
@@ -183,7 +183,8 @@ pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, De
 }
 
 impl Fragment {
-    /// The extra fields of the call that begins here; its index is one if it is not its position.
+    /// Returns the extra fields of the call that begins here, including its index if it is not its
+    /// position.
     pub(super) fn extra(&mut self, position: u64) -> Extra {
         let mut extra = std::mem::take(&mut self.extra);
         match self.index {
@@ -195,7 +196,7 @@ impl Fragment {
     }
 }
 
-/// Reads a whole call, the `position`th of its message.
+/// Decodes a complete call, at `position` in its message.
 pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<Part, DecodeError> {
     let mut own = decode_fragment(wire, path)?;
     let extra = own.extra(position);
@@ -207,7 +208,7 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<P
     Ok(Part::call(call).with_extra(extra).with_origin(Origin::at(&path)))
 }
 
-/// Writes a call, the `position`th of its message.
+/// Encodes a call, at `position` in its message.
 pub(super) fn encode_call(part: &Part, position: usize) -> Option<Json> {
     let call = part.as_call()?;
     let noted = |note| part.extra.get(DIALECT, note).is_some();
@@ -228,7 +229,7 @@ pub(super) fn encode_call(part: &Part, position: usize) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-/// Reads a message with role `tool`.
+/// Decodes a message with role `tool`.
 pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
@@ -242,7 +243,7 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
     Ok(part.with_extra(fields.into_extra()))
 }
 
-/// Writes a message with role `tool`.
+/// Encodes a message with role `tool`.
 pub(super) fn encode_outcome(part: &Part) -> Option<Json> {
     let outcome = part.as_outcome()?;
     let mut object = object! {

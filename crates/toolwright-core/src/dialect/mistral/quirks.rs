@@ -1,4 +1,4 @@
-//! What Mistral accepts. `docs/dialects/mistral.md` has a section for each group of rules, with the
+//! The profile of Mistral. `docs/dialects/mistral.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
 use super::wire::DIALECT;
@@ -21,8 +21,9 @@ const MEDIA: MediaRule = MediaRule {
     ..MediaRule::NONE
 };
 
-/// "Unexpected role 'system' after role 'tool'", and "Expected last role User or Tool (or Assistant with
-/// prefix True) for serving but got system", both with code 3230. Behind the user it is accepted.
+/// "Unexpected role 'system' after role 'tool'", and "Expected last role User or Tool (or Assistant
+/// with prefix True) for serving but got system", both with code 3230. After a user message it is
+/// accepted.
 const LATE_SYSTEM: LateSystem = LateSystem::AfterUser(LatePlace {
     after_outcomes: false,
     after_hosted: false,
@@ -30,7 +31,7 @@ const LATE_SYSTEM: LateSystem = LateSystem::AfterUser(LatePlace {
     last: false,
 });
 
-/// The rules, which are the same for all models.
+/// Returns the rules, which are the same for all models.
 pub(super) fn profile() -> Profile {
     Profile {
         names: NameRule::USUAL,
@@ -56,7 +57,7 @@ pub(super) fn profile() -> Profile {
         reasoning: ReasoningRule {
             replay: true,
             signature: true,
-            // Sections would stay apart, but a summary could not be told from thinking.
+            // Sections would stay separate, but a summary could not be distinguished from thinking.
             sections: false,
             ..ReasoningRule::NONE
         },
@@ -82,7 +83,7 @@ pub(super) fn profile() -> Profile {
                 StopReason::ContextWindow,
                 StopReason::Failed,
             ],
-            // Pydantic AI and langchain-mistralai send a hash of any other id back.
+            // Pydantic AI and langchain-mistralai return a hash of any other id.
             legal_call_ids: true,
             reasoning: true,
             cache_read: true,

@@ -1,4 +1,4 @@
-//! Requests.
+//! Request bodies.
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
@@ -11,13 +11,13 @@ use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::note::note;
 use crate::object;
 
-/// Note: the word for a required call, where it was not `any`.
+/// A note: the word for a required call, if it was not `any`.
 const REQUIRED: &str = note!("required");
 
-/// Note: the one stop text came as a string, not in a list.
+/// A note: the single stop sequence came as a string, not in a list.
 const STOP: &str = note!("stop");
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -69,7 +69,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
-/// Content of somebody who must have said something: an empty string is an empty text.
+/// Decodes content that must not be absent: an empty string is an empty text.
 fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     if fields.tag("content") == Some("") {
         fields.take("content");
@@ -79,7 +79,7 @@ fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
     part::take_content(fields)
 }
 
-/// `prompt_mode` switches on; "off" is an effort, `none`.
+/// Decodes `prompt_mode`, which enables thinking; the effort `none` disables it.
 fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let mut thinking = Thinking::default();
     if fields.tag("prompt_mode") == Some("reasoning") {
@@ -119,7 +119,7 @@ fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), D
     Ok(())
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let noted = |note| request.extra.get(DIALECT, note);
     let mut body = Object::new();
@@ -155,7 +155,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-/// A message for each outcome, else one.
+/// Returns a message for each outcome, or else one message.
 fn encode_message(message: &Message) -> Vec<Json> {
     let mut object = match message.role {
         Role::Tool => return message.parts.iter().filter_map(part::encode_outcome).collect(),

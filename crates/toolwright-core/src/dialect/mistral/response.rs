@@ -1,7 +1,7 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 //!
-//! Extra fields of the choice and of its message go along with the stop: both are known when the
-//! model stops, whole or streaming.
+//! Extra fields of the choice and of its message belong to the stop, because both are known when
+//! the model stops, in a complete reply or a stream.
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
@@ -14,7 +14,7 @@ use crate::model::usage::Usage;
 use crate::note::note;
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["choices"])?;
@@ -44,7 +44,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 
-/// Reads what a response says of itself; takes the fields that each chunk of a stream shares.
+/// Decodes the fields that a response shares with each chunk of a stream.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     fields.take("object");
     Ok(Start {
@@ -54,7 +54,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     })
 }
 
-/// Reads why the model stopped, with what else the choice says.
+/// Decodes the stop reason, with the other fields of the choice.
 pub(super) fn decode_stop(word: Option<String>, rest: Object) -> Stop {
     let mut stop = Stop { extra: Extra::new(DIALECT, rest), ..Stop::default() };
     let Some(word) = word else { return stop };
@@ -65,13 +65,13 @@ pub(super) fn decode_stop(word: Option<String>, rest: Object) -> Stop {
     stop
 }
 
-/// What the cache gave, in the spelling of some models.
+/// Cached tokens, in the spelling of some models.
 const NUM_CACHED: &str = "num_cached_tokens";
 
-/// The note of counts that used [`NUM_CACHED`].
+/// A note on usage that used [`NUM_CACHED`].
 const COUNTED: &str = note!("num_cached_tokens");
 
-/// Reads counts; `prompt_tokens` includes what the cache gave.
+/// Decodes usage; `prompt_tokens` includes cached tokens.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
     path: Path<'_>,
@@ -112,13 +112,13 @@ pub(super) fn decode_usage(
     Ok(Some(usage))
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let Response { id, model, parts, stop, usage, extra } = response;
     let start = Start { id, model, extra };
     let mut choices =
         vec![Json::Object(encode_choice(&stop, part::encode_turn(&parts, &stop.extra)))];
-    // Further choices went along as they were.
+    // Further choices were stored unchanged.
     if let Some(Json::Array(rest)) = start.extra.get(DIALECT, "choices") {
         choices.extend(rest.iter().cloned());
     }
@@ -127,8 +127,8 @@ pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     Json::Object(object)
 }
 
-/// Writes what a response, or a chunk of it, says of itself. The SDK refuses a response without
-/// any of these (`fixtures/negative.json`).
+/// Encodes the fields that a response shares with each chunk of a stream. The SDK refuses a
+/// response without any of these (`fixtures/negative.json`).
 pub(super) fn encode_start(
     start: &Start,
     reply_context: &ReplyContext,
@@ -147,7 +147,7 @@ pub(super) fn encode_start(
     object
 }
 
-/// Writes a choice with its message and why the model stopped.
+/// Encodes a choice with its message and the stop reason.
 pub(super) fn encode_choice(stop: &Stop, message: Object) -> Object {
     let word = STOPS.iter().find(|(reason, _)| *reason == stop.reason).map(|(_, word)| *word);
     let own = stop.extra.get(DIALECT, "finish_reason").and_then(Json::as_str);
@@ -161,7 +161,7 @@ pub(super) fn encode_choice(stop: &Stop, message: Object) -> Object {
     choice
 }
 
-/// Writes counts.
+/// Encodes usage.
 pub(super) fn encode_usage(usage: &Usage) -> Object {
     let total = usage.extra.get(DIALECT, "total_tokens").cloned();
     let mut object = object! {

@@ -1,4 +1,4 @@
-//! Streams: content in strings or chunks, each call whole and once, counts with the last chunk.
+//! Streams: content in strings or chunks, complete calls, usage in the last chunk.
 
 mod decode;
 mod encode;

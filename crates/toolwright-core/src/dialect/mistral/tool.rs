@@ -7,7 +7,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
 
-/// Reads an element of `tools`.
+/// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if !matches!(kind, None | Some("function" | "custom")) {
@@ -16,14 +16,14 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     shape::decode_nested(wire, path, DIALECT)
 }
 
-/// A tool that Mistral runs: `image_generation`, `document_library`, `connector`, …
+/// Decodes a hosted tool: `image_generation`, `document_library`, `connector`, …
 fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let name = fields.need_string("type")?;
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: &Tool) -> Json {
     let parameters = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
@@ -36,12 +36,12 @@ pub(super) fn encode(tool: &Tool) -> Json {
     function.insert_some("description", tool.description.as_deref());
     function.insert("parameters", parameters);
     function.insert_some("strict", tool.strict);
-    // The vendor ignores it; a client that said it gets it back.
+    // The vendor ignores it; it is returned to clients that sent it.
     function.insert_some("output_schema", tool.output.clone());
     shape::encode_nested(function, &tool.extra, DIALECT)
 }
 
-/// Reads `tool_choice`.
+/// Decodes `tool_choice`.
 pub(super) fn decode_choice(wire: Json) -> ToolChoice {
     match wire.as_str() {
         Some("auto") => return ToolChoice::Auto,
@@ -57,7 +57,7 @@ pub(super) fn decode_choice(wire: Json) -> ToolChoice {
     }
 }
 
-/// Writes `tool_choice`; `required` is the word that the client used where `any` is the usual one.
+/// Encodes `tool_choice`; `required` is the client's word if it was not `any`.
 pub(super) fn encode_choice(choice: ToolChoice, required: Option<&Json>) -> Json {
     match choice {
         ToolChoice::Auto | ToolChoice::Allowed { required: false, .. } => "auto".into(),

@@ -1,24 +1,24 @@
-//! Words and paths of Mistral's format, each in one place.
+//! Names and paths of Mistral's format.
 
 use crate::codec::{DecodeError, Defaults, EmbedFormat, EmbedLimits, Fields};
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Mistral;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/chat/completions";
 
-/// Texts to vectors. 400 "Too many inputs in request, split into more batches" from 257 texts on, and
-/// "Too many tokens in batch. Max is 16384", which leaves some for what is put around each text.
+/// Embeddings. 400 "Too many inputs in request, split into more batches" from 257 texts on, and
+/// "Too many tokens in batch. Max is 16384", which leaves some for the text that is added to each.
 pub(super) const EMBED_FORMAT: EmbedFormat = EmbedFormat::Openai {
     path: "/v1/embeddings",
     dimensions: "output_dimension",
     limits: EmbedLimits::texts(128).with_bytes(16_000),
 };
 
-/// Where canonical fields, and extra ones that are not at the origin, stand on the wire.
+/// The paths of canonical fields, and of extra fields that are not at the origin.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("answers", "n"),
     ("instructions", "messages/0"),
@@ -46,19 +46,19 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/prediction/content", &["\"\""]),
     ("/messages/prefix", &["false"]),
     ("/messages/tool_calls/index", &[]),
-    // Replies: how the vendor served them.
+    // In replies: how the vendor served them.
     ("/created", &[]),
     ("/choices/message/content/closed", &["true"]),
 ];
 
-/// The stop reasons, a word each.
+/// The stop reasons.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "stop"),
     (StopReason::ToolUse, "tool_calls"),
     (StopReason::MaxTokens, "length"),
     (StopReason::ContextWindow, "model_length"),
     (StopReason::Failed, "error"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::StopSequence, "stop"),
     (StopReason::Refusal, "stop"),
     (StopReason::Pause, "stop"),
@@ -66,7 +66,7 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::MalformedCall, "error"),
 ];
 
-/// What stands for an id where there is none: the default of the SDK's `ToolCall` type.
+/// The placeholder of an absent id: the default of the SDK's `ToolCall` type.
 pub(super) const NO_ID: &str = "null";
 
 /// Takes an id; the word `null` is none.

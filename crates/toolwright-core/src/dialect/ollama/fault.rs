@@ -6,7 +6,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
@@ -18,14 +18,14 @@ pub(super) fn decode(wire: WireReply) -> Fault {
     fault
 }
 
-/// Reads an error object, from a reply or a stream.
+/// Decodes an error object, from a reply or a stream.
 pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let message = fields.need_string("error")?;
     Ok(Fault { extra: fields.into_extra(), ..Fault::new(class, message) })
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
@@ -34,7 +34,7 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     WireReply { status: fault.class.status(), headers, body: Json::Object(encode_body(fault)) }
 }
 
-/// Writes an error object.
+/// Encodes an error object.
 pub(super) fn encode_body(fault: &Fault) -> Object {
     let mut object = object! {"error": fault.message.as_str()};
     fault.extra.write_into(DIALECT, &mut object);

@@ -1,4 +1,4 @@
-//! What a message says: thinking, one text, pictures and whole calls, each under its own key.
+//! The parts of a message: thinking, one text, images and complete calls, each under its own key.
 
 use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields, elements};
@@ -9,8 +9,8 @@ use crate::model::outcome::Outcome;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
 use crate::object;
 
-/// How base64 begins in the picture formats that models read. The wire says no media type, and
-/// other vendors refuse a picture without one.
+/// Prefixes of base64 for the supported image formats. The wire has no media type, and other
+/// vendors refuse an image without one.
 const PICTURES: &[(&str, &str)] = &[
     ("iVBORw0KGgo", "image/png"),
     ("/9j/", "image/jpeg"),
@@ -18,8 +18,8 @@ const PICTURES: &[(&str, &str)] = &[
     ("UklGR", "image/webp"),
 ];
 
-/// Reads what a message says, in the order in which the server writes it. An empty text says
-/// nothing. `calls` is how many calls of the turn came before.
+/// Decodes the parts of a message, in the order in which the server writes them. An empty text is
+/// skipped. `calls` is the number of earlier calls of the turn.
 pub(super) fn decode_all(
     fields: &mut Fields<'_>,
     mut calls: usize,
@@ -61,8 +61,8 @@ fn decode_image(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part::new(Body::Media(media)).with_origin(Origin::at(&path)))
 }
 
-/// Reads a call. An `index` that is its position among the turn's calls says nothing new; any
-/// other (servers repeat or omit it, case 5) is carried along.
+/// Decodes a call. An `index` that equals its position among the calls of the turn is dropped; any
+/// other (servers repeat or omit it, case 5) is stored.
 pub(super) fn decode_call(
     wire: Json,
     path: Path<'_>,
@@ -89,7 +89,7 @@ pub(super) fn decode_call(
     Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.into_extra()))
 }
 
-/// Reads a message of role `tool`.
+/// Decodes a message of role `tool`.
 pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
@@ -102,9 +102,9 @@ pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeE
     Ok(Part::outcome(outcome).with_origin(fields.origin()).with_extra(fields.into_extra()))
 }
 
-/// Writes what a message says.
+/// Encodes the parts of a message.
 pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
-    // A model's texts go on where the last one ended; in its stream nothing stands between them.
+    // Consecutive texts of a model are joined without a separator, as in a stream.
     let gap = if role == "assistant" { "" } else { "\n\n" };
     let mut object = object! {"role": role, "content": words(parts, gap)};
     let thinking: Vec<String> = parts.iter().filter_map(thinking).collect();
@@ -123,7 +123,7 @@ pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
     object
 }
 
-/// The one text that there is place for.
+/// Joins the texts, because there is only one field.
 fn words(parts: &[Part], gap: &str) -> String {
     let texts = parts.iter().filter_map(|part| match &part.body {
         Body::Text(text) | Body::Refusal(text) => Some(text.clone()),
@@ -149,7 +149,7 @@ fn image(part: &Part) -> Option<&str> {
     }
 }
 
-/// Writes a call; `null` for what is none.
+/// Encodes a call; `null` for any other part.
 pub(super) fn encode_call(part: &Part, position: usize) -> Json {
     let Some(call) = part.as_call() else { return Json::Null };
     let index = part.extra.get(DIALECT, "function").and_then(|function| function.get("index"));
@@ -167,7 +167,7 @@ pub(super) fn encode_call(part: &Part, position: usize) -> Json {
     Json::Object(object)
 }
 
-/// Writes a message of role `tool`; `null` for what is no outcome.
+/// Encodes a message of role `tool`; `null` for a part that is not an outcome.
 pub(super) fn encode_outcome(part: &Part) -> Json {
     let Some(outcome) = part.as_outcome() else { return Json::Null };
     let mut object = object! {"role": "tool", "content": words(&outcome.content, "\n\n")};

@@ -1,4 +1,4 @@
-//! What Ollama accepts. `docs/dialects/ollama.md` has a section for each group of rules, with the
+//! The profile of Ollama. `docs/dialects/ollama.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
 use super::wire::DIALECT;
@@ -8,28 +8,29 @@ use crate::profile::{
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Subset, SystemRule, ThinkingRule, TurnRule,
 };
 
-/// The rules, for any model: the server has the same for all.
+/// Returns the rules for any model: the server has the same for all.
 pub(super) fn profile() -> Profile {
     Profile {
-        // Ids are new on the server; calls and outcomes pair by name and order without them.
+        // Ids are a recent addition; calls and outcomes are paired by name and order without them.
         ids: IdRule { required: false, ..IdRule::ANY },
-        // The server parses a schema into a fixed struct and drops the rest in silence.
+        // The server parses a schema into a fixed struct and ignores other keywords.
         schema: SchemaRule {
             subset: Subset::Ollama,
             strict: Subset::Ollama,
             root_union: false,
             ..SchemaRule::FULL
         },
-        // There is no such field at all.
+        // The field does not exist.
         choice: ChoiceRule { forced_by_format: true, ..ChoiceRule::NONE },
-        // Templates of Qwen, Llama and Gemma refuse a system message after the first turn, or drop it.
+        // Templates of Qwen, Llama and Gemma refuse or ignore a system message after the first
+        // turn.
         system: SystemRule { late: LateSystem::Never, single_text: true, ..SystemRule::PLAIN },
         turns: TurnRule { single_text: true, ..TurnRule::PLAIN },
         content: ContentRule {
             media: MediaRule { base64: &[Image], ..MediaRule::NONE },
             // A string fails the SDK's validation (`fixtures/negative.json`, "ollama: arguments as string").
             arguments_object: true,
-            // An empty text is what a message without text says.
+            // A message without text has an empty text.
             empty_text: false,
             ..ContentRule::PLAIN
         },

@@ -1,5 +1,5 @@
-//! Requests. A request that does not say `stream` is answered with a stream; the model keeps
-//! `None`, as it does for every dialect's default.
+//! Requests. Without `stream` the reply is a stream; the canonical request keeps `None`, as for
+//! every dialect's default.
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
@@ -9,7 +9,7 @@ use crate::model::message::{Message, Role};
 use crate::model::part::Part;
 use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -28,7 +28,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
         Some(Json::Bool(enabled)) => {
             request.thinking = Some(Thinking { enabled: Some(enabled), ..Thinking::default() });
         }
-        // A level is said in place of `true`.
+        // A level replaces `true`.
         Some(Json::String(effort)) => {
             request.thinking = Some(Thinking { effort: Some(effort), ..Thinking::default() });
         }
@@ -54,7 +54,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
 fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let origin = fields.origin();
-    // The server, too, lowers the case of roles.
+    // The server lowers the case of roles, too.
     let role = match fields.need_string("role")?.to_ascii_lowercase().as_str() {
         "system" => Role::System,
         "user" => Role::User,
@@ -69,13 +69,13 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
-/// `options`: limits and sampling are canonical, the rest is ours.
+/// Decodes `options`: limits and sampling are canonical, other fields stay extra.
 fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
     let Some(wire) = fields.take("options") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("options"), DIALECT)?;
     let sampling = &mut request.sampling;
     sampling.max_tokens = own.number("num_predict")?;
-    // Below zero it means "no limit" or "to the end of the context": no limit of tokens.
+    // A negative value means no limit, or the end of the context.
     if let Some(limit) = sampling.max_tokens.take_if(|limit| limit.as_f64() < 0.0) {
         own.put_back("num_predict", limit);
     }
@@ -93,7 +93,7 @@ fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), 
     Ok(())
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model.as_deref());
@@ -119,7 +119,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-/// Writes a message, and one before it for each outcome in it.
+/// Encodes a message, preceded by one message for each outcome in it.
 fn encode_message(message: &Message) -> Vec<Json> {
     let role = match message.role {
         Role::System | Role::Developer => "system",

@@ -1,7 +1,7 @@
-//! Responses, and the pieces of them that each line of a stream repeats.
+//! Responses, and the parts of them that each line of a stream repeats.
 //!
-//! A stream's last line tells all that is told once. So that a whole reply and its stream give the
-//! same value, whatever has no canonical name (durations, say) is extra of the stop in both.
+//! Fields without a canonical name, such as durations, are in the last line of a stream. They are
+//! extra fields of the stop in both, so that a complete reply and its stream give the same value.
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
@@ -18,14 +18,14 @@ use crate::object;
 /// A note on a stop: the server gave no reason.
 const NO_REASON: &str = note!("no_reason");
 
-/// How long things took, in nanoseconds. Clients divide by these, so that every reply has them.
+/// Durations in nanoseconds. Clients divide by them, so every reply has them.
 const DURATIONS: [&str; 4] =
     ["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"];
 
-/// The duration of what nobody measured, the least that can be divided by.
+/// The value of an unknown duration, which must not be zero.
 const UNMEASURED: u64 = 1;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
@@ -40,7 +40,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 
-/// Reads what `message` says; what is left of it stays.
+/// Decodes `message`; its remaining fields stay extra.
 pub(super) fn decode_message(
     fields: &mut Fields<'_>,
     calls: usize,
@@ -56,7 +56,7 @@ pub(super) fn decode_message(
     Ok(parts)
 }
 
-/// Reads what a response says of itself.
+/// Decodes the fields that a response shares with each line of a stream.
 pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError> {
     let mut start = Start { model: fields.string("model")?, ..Start::default() };
     if let Some(created) = fields.string("created_at")? {
@@ -65,7 +65,7 @@ pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError
     Ok(start)
 }
 
-/// Reads why the model stopped; no reason is as good as an end.
+/// Decodes the stop reason; an absent one means an end.
 pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
     for key in DURATIONS {
         if fields.peek(key).and_then(Json::as_u64) == Some(UNMEASURED) {
@@ -82,21 +82,21 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     Ok(stop)
 }
 
-/// Reads counts, which the server omits when they are zero.
+/// Decodes usage, which the server omits if it is zero.
 pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
     let (input, output) = (fields.u64("prompt_eval_count")?, fields.u64("eval_count")?);
     let said = input.is_some() || output.is_some();
     Ok(said.then(|| Usage { input, output, ..Usage::default() }))
 }
 
-/// The extra of a stop: what the lines had left, and what the stop has of its own.
+/// Merges the remaining fields of the lines with the extra fields of the stop.
 pub(super) fn merged(rest: Object, own: Extra) -> Extra {
     let mut extra = Extra::new(DIALECT, rest);
     extra.update(own);
     extra
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let message = part::encode_all("assistant", &response.parts);
     let start = Start { id: None, model: response.model, extra: response.extra };
@@ -109,7 +109,7 @@ pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     ))
 }
 
-/// Writes what every line of a stream says of the reply.
+/// Encodes the fields that every line of a stream repeats.
 pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Object {
     let created = start.extra.get(DIALECT, "created_at").cloned();
     object! {
@@ -118,7 +118,7 @@ pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Objec
     }
 }
 
-/// Writes the last line, which a whole reply also is.
+/// Encodes the last line, which is also the form of a complete reply.
 pub(super) fn encode_last(
     start: &Start,
     reply_context: &ReplyContext,

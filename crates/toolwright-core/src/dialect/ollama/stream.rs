@@ -1,5 +1,5 @@
-//! Streams: a reply a line, each with a fragment of text or thinking or with whole calls; the last
-//! line has the reason and the counts.
+//! Streams: each line is a reply with a fragment of text or thinking, or with complete calls; the
+//! last line has the stop reason and usage.
 
 use super::wire::DIALECT;
 use super::{fault, part, response};
@@ -16,14 +16,14 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     emit: Emitter,
     /// The part that the next fragment of its kind continues
     open: Option<(Kind, usize)>,
     calls: usize,
-    /// What no line's canonical fields took
+    /// Fields without a canonical name
     rest: Object,
 }
 
@@ -99,8 +99,8 @@ impl Decoder {
         }
     }
 
-    /// Keeps what has no canonical name: lists (`logprobs`) grow line by line, all else is last
-    /// come, last kept.
+    /// Stores fields without a canonical name: lists (`logprobs`) are extended line by line, other
+    /// values are replaced.
     fn remember(&mut self, rest: Object) {
         for (key, value) in rest {
             match (self.rest.get_mut(&key), value) {
@@ -111,16 +111,16 @@ impl Decoder {
     }
 }
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug)]
 pub(super) struct Encoder {
     reply_context: ReplyContext,
     gatherer: Gatherer,
     start: Start,
-    /// What every line says of the reply, as it is written
+    /// The fields that every line repeats, encoded
     opening: Line,
     calls: usize,
-    /// The section of thinking that is being written
+    /// The index of the current section of thinking
     section: usize,
     stop: Stop,
     usage: Option<Usage>,
@@ -180,7 +180,7 @@ impl Encoder {
         frames.push(Frame::data(self.opening.fork().members(&own).end()));
     }
 
-    /// A part that is sent at once.
+    /// Encodes a complete part.
     fn encode_complete(&mut self, part: &Part) -> Object {
         let mut message = part::encode_all("assistant", std::slice::from_ref(part));
         if part.as_call().is_some() {
@@ -190,7 +190,8 @@ impl Encoder {
         message
     }
 
-    /// A piece of text or thinking; sections of thinking stand apart as in a whole reply.
+    /// Encodes a piece of text or thinking; sections of thinking are separated as in a complete
+    /// reply.
     fn fragment(&mut self, delta: Delta) -> Object {
         match delta {
             Delta::Text(text) | Delta::Arguments(text) => {

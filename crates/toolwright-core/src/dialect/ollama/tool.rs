@@ -1,4 +1,4 @@
-//! Tool definitions: nested, as everywhere in this family. There is no tool choice here.
+//! Tool definitions, nested as in OpenAI Chat. There is no tool choice.
 
 use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields};
@@ -7,7 +7,7 @@ use crate::json::{Json, Path};
 use crate::model::tool::{Tool, ToolKind};
 use crate::object;
 
-/// Reads an element of `tools`.
+/// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
@@ -18,7 +18,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool { name, origin: fields.origin(), kind: ToolKind::Hosted(wire), ..Tool::default() })
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: &Tool) -> Json {
     let parameters = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
@@ -28,7 +28,7 @@ pub(super) fn encode(tool: &Tool) -> Json {
     let mut function = object! {"name": tool.name.as_str()};
     function.insert_some("description", tool.description.as_deref());
     function.insert_some("parameters", parameters.cloned());
-    // The server ignores these; a client that said them gets them back.
+    // The server ignores these; they are returned to clients that sent them.
     function.insert_some("strict", tool.strict);
     function.insert_some("output_schema", tool.output.clone());
     shape::encode_nested(function, &tool.extra, DIALECT)

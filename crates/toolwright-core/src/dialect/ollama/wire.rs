@@ -1,28 +1,28 @@
-//! Words and paths of Ollama's format, each in one place.
+//! Names and paths of Ollama's format.
 
 use crate::codec::Defaults;
 use crate::date;
 use crate::model::dialect::Dialect;
 use crate::model::response::StopReason;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Ollama;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/api/chat";
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("frequency_penalty", "options/frequency_penalty"),
     ("presence_penalty", "options/presence_penalty"),
     ("usage", ""),
     ("ending", ""),
-    // Texts and pictures are plain strings: the value is its own origin.
+    // Texts and images are plain strings, which are their own origin.
     ("text", ""),
     ("media", ""),
     ("arguments", "function/arguments"),
     ("call_id", "tool_call_id"),
-    // Of all names only an outcome's can be missing elsewhere.
+    // Only the name of an outcome can be missing elsewhere.
     ("name", "tool_name"),
     ("instructions", "messages/0"),
     ("max_tokens", "options/num_predict"),
@@ -47,7 +47,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/options/num_predict", &["-1"]),
     ("/messages/images", &["[]"]),
     ("/messages/tool_calls/function/index", &[]),
-    // Replies: how long the server took.
+    // In replies: how long the server took.
     ("/created_at", &[]),
     ("/total_duration", &[]),
     ("/load_duration", &[]),
@@ -55,11 +55,11 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/eval_duration", &[]),
 ];
 
-/// The stop reasons, a word each. There is none for calls: what was said decides.
+/// The stop reasons. Calls have none: the content decides.
 pub(super) const STOPS: &[(StopReason, &str)] =
     &[(StopReason::End, "stop"), (StopReason::MaxTokens, "length")];
 
-/// The word for a reason.
+/// Returns the word of a stop reason.
 pub(super) fn stop_word(reason: StopReason) -> &'static str {
     match reason {
         StopReason::MaxTokens | StopReason::ContextWindow => "length",
@@ -67,7 +67,7 @@ pub(super) fn stop_word(reason: StopReason) -> &'static str {
     }
 }
 
-/// A time in seconds since 1970 by RFC 3339, as `created_at` says it.
+/// Formats a time in seconds since 1970 as RFC 3339, for `created_at`.
 pub(super) fn timestamp(seconds: u64) -> String {
     format!("{}Z", date::write(seconds))
 }

@@ -6,7 +6,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// The word of each class.
+/// The type of each class.
 const TYPES: &[(FaultClass, &str)] = &[
     (FaultClass::Invalid, "invalid_request_error"),
     (FaultClass::Unauthenticated, "authentication_error"),
@@ -20,14 +20,14 @@ const TYPES: &[(FaultClass, &str)] = &[
     (FaultClass::Internal, "server_error"),
 ];
 
-/// Codes that tell the class where no status does: within a stream.
+/// Codes that determine the class within a stream, where there is no status.
 const CODES: &[(FaultClass, &str)] = &[
     (FaultClass::Unauthenticated, "invalid_api_key"),
     (FaultClass::NotFound, "model_not_found"),
     (FaultClass::RateLimited, "rate_limit_exceeded"),
 ];
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply, quirks: &Quirks) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
@@ -42,13 +42,14 @@ pub(super) fn decode(wire: WireReply, quirks: &Quirks) -> Fault {
     fault
 }
 
-/// Reads an error within a stream.
+/// Decodes an error within a stream.
 pub(super) fn decode_stream(body: Json, quirks: &Quirks) -> Fault {
     decode_body(body, None, quirks)
         .unwrap_or_else(|_| Fault::new(FaultClass::Internal, "the upstream reported an error"))
 }
 
-/// Reads an error object. LM Studio writes a text in its place; vLLM once wrote it without one.
+/// Decodes an error object. LM Studio sends a string instead; vLLM once sent the fields without the
+/// object.
 fn decode_body(
     body: Json,
     class: Option<FaultClass>,
@@ -65,7 +66,7 @@ fn decode_body(
         }
     };
     let message = inner.need_string("message")?;
-    // A code that is a number stays extra.
+    // A numeric code stays extra.
     let code = match inner.tag("code") {
         Some(_) => inner.string("code")?,
         None => None,
@@ -90,7 +91,7 @@ fn type_of(class: FaultClass) -> Option<&'static str> {
     TYPES.iter().find(|(own, _)| *own == class).map(|(_, word)| *word)
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault, quirks: &Quirks) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
@@ -105,7 +106,7 @@ pub(super) fn encode(fault: &Fault, quirks: &Quirks) -> WireReply {
     WireReply { status, headers, body: Json::Object(encode_body(fault, quirks)) }
 }
 
-/// Writes an error object; all four keys are always there.
+/// Encodes an error object; all four keys are always present.
 pub(super) fn encode_body(fault: &Fault, quirks: &Quirks) -> Object {
     let own = fault.extra.get(quirks.dialect, "error");
     let said = |key| own.and_then(|own| own.get(key)).cloned();

@@ -1,6 +1,6 @@
-//! An assistant's turn, its calls and their outcomes, for requests, responses and streams alike.
+//! An assistant message, its calls and their outcomes, for requests, responses and streams.
 //!
-//! A turn is one content beside a list of calls; which came first cannot be said here.
+//! A message has one content beside a list of calls; their relative order cannot be expressed.
 
 mod content;
 
@@ -17,16 +17,16 @@ use crate::model::outcome::Outcome;
 use crate::model::part::{Body, Part, Reasoning};
 use crate::object;
 
-/// For whom an assistant's turn is written.
+/// The recipient of an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
-    /// A vendor, who takes several texts
+    /// A vendor, which accepts several texts
     Vendor,
-    /// A client, who takes one
+    /// A client, which accepts one
     Client,
 }
 
-/// Takes thinking, by whichever name it has.
+/// Takes thinking, from any of its field names.
 pub(super) fn take_reasoning(
     fields: &mut Fields<'_>,
     quirks: &Quirks,
@@ -39,7 +39,7 @@ pub(super) fn take_reasoning(
     }
 }
 
-/// Notes the name of the field that thinking was read from, if it is not the preset's own.
+/// Stores the name of the field that thinking was read from, if it is not the preset's default.
 pub(super) fn reasoning_extra(key: &'static str, quirks: &Quirks) -> Extra {
     let mut extra = Extra::NONE;
     if key != quirks.reasoning {
@@ -48,7 +48,7 @@ pub(super) fn reasoning_extra(key: &'static str, quirks: &Quirks) -> Extra {
     extra
 }
 
-/// The field that thinking goes to. How one dialect was told it says nothing to another.
+/// Returns the field for thinking. The name in another dialect is irrelevant.
 pub(super) fn reasoning_key(extra: &Extra, quirks: &Quirks) -> &'static str {
     let noted = extra.get(quirks.dialect, KEY).filter(|_| extra.dialect() == Some(quirks.dialect));
     match noted.and_then(Json::as_str) {
@@ -58,7 +58,7 @@ pub(super) fn reasoning_key(extra: &Extra, quirks: &Quirks) -> &'static str {
     }
 }
 
-/// Takes what an assistant said: thinking, content, refusal and calls, in this order.
+/// Takes the content of an assistant message: thinking, content, refusal and calls, in this order.
 pub(super) fn decode_turn(
     fields: &mut Fields<'_>,
     quirks: &Quirks,
@@ -88,7 +88,7 @@ pub(super) fn decode_turn(
     Ok(parts)
 }
 
-/// Writes what an assistant said. `note` is the empty content that it was read with.
+/// Encodes an assistant message. `note` is the empty content that it was decoded with.
 pub(super) fn encode_turn(
     parts: &[Part],
     note: Option<&Json>,
@@ -139,21 +139,21 @@ pub(super) fn encode_turn(
     object
 }
 
-/// Whether this is what a server writes that has the field but no call, as Snowflake Cortex does.
+/// Whether this is the placeholder of servers that always send the field, such as Snowflake Cortex.
 fn is_zero_call(function: &Json) -> bool {
     let is_empty = |own: &Json| own.is_null() || own.as_str() == Some("");
     function.get("name").and_then(Json::as_str) == Some("")
         && function.get("arguments").is_none_or(is_empty)
 }
 
-/// Whether this is a call that the vendor answers itself; it stays among the calls as it is.
+/// Whether this is a call of a hosted tool, which stays among the calls.
 pub(super) fn is_hosted_call(wire: &Json) -> bool {
     let kind = wire.get("type").and_then(Json::as_str);
     kind.is_some_and(|kind| !matches!(kind, "function" | "custom"))
         && wire.get("function").is_none()
 }
 
-/// Reads an element of `tool_calls`.
+/// Decodes an element of `tool_calls`.
 pub(super) fn decode_call(
     wire: Json,
     path: Path<'_>,
@@ -168,7 +168,7 @@ pub(super) fn decode_call(
         extra.insert(quirks.dialect, PLACE, "tool_calls");
         return Ok(part.with_origin(origin).with_extra(extra));
     }
-    // Some servers write an empty form of the other kind beside the call's own.
+    // Some servers send an empty object of the other kind beside the call.
     let key = match outer.tag("type") {
         Some("function") if outer.peek("function").is_some() => "function",
         _ if outer.peek("custom").is_some() => "custom",
@@ -197,7 +197,7 @@ fn decode_legacy_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Par
     Ok(Part::call(call).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-/// Arguments are text; some vendors send the value itself, which the SDK lets pass.
+/// Arguments are text; some vendors send the value itself, which the SDK accepts.
 fn decode_arguments(fields: &mut Fields<'_>) -> Arguments {
     match fields.take("arguments") {
         None => Arguments::none(),
@@ -206,7 +206,7 @@ fn decode_arguments(fields: &mut Fields<'_>) -> Arguments {
     }
 }
 
-/// Writes an element of `tool_calls`.
+/// Encodes an element of `tool_calls`.
 pub(super) fn encode_call(part: &Part, quirks: &Quirks) -> Json {
     let call = match &part.body {
         Body::Call(call) => call,
@@ -227,7 +227,7 @@ fn function(part: &Part, call: &Call, quirks: &Quirks) -> Object {
     object
 }
 
-/// Reads a message with the role `tool`, or the legacy `function`.
+/// Decodes a message with the role `tool`, or the legacy `function`.
 pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
     fields.take("role");
     let outcome = Outcome {
@@ -240,7 +240,7 @@ pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<
     Ok(Part::outcome(outcome).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-/// Writes an outcome as a message of its own.
+/// Encodes an outcome as a separate message.
 pub(super) fn encode_outcome(part: &Part, quirks: &Quirks) -> Json {
     let Some(outcome) = part.as_outcome() else { return Json::Null };
     let legacy = outcome.call_id.is_none() && outcome.name.is_some();

@@ -1,5 +1,5 @@
-//! How the vendors of this format differ, and what OpenAI itself accepts. Sources and dates are in
-//! `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
+//! Differences between the vendors of this format, and the profile of OpenAI. Sources and dates are
+//! in `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
 use crate::codec::{EmbedFormat, Target};
 use crate::json::Json;
@@ -12,43 +12,43 @@ use crate::profile::{
     SystemRule, ThinkingRule, ToolRule, family,
 };
 
-/// How one vendor speaks the format. Everything that is not listed is as with OpenAI.
+/// The quirks of one vendor. Everything else is as in OpenAI.
 #[derive(Debug, Clone, Copy)]
 pub struct Quirks {
-    /// Whose extra fields these are
+    /// The dialect of its extra fields
     pub dialect: Dialect,
-    /// The path of a request, after the vendor's base address
+    /// The path of a request, after the vendor's base URL
     pub path: &'static str,
-    /// The path of a request with strict tools, where it is another
+    /// The path of a request with strict tools, if it is another
     pub strict_path: Option<&'static str>,
-    /// The key of the limit on tokens
+    /// The key of the token limit
     pub max_tokens: &'static str,
-    /// The field of an assistant's message that holds thinking
+    /// The field of an assistant message with the thinking
     pub reasoning: &'static str,
-    /// Whether models behind it write `<think>…</think>` before their text
+    /// Whether its models write `<think>…</think>` before their text
     pub think_tags: bool,
-    /// How thinking is switched
+    /// How thinking is enabled
     pub thinking: ThinkingSwitch,
-    /// Whether a cache breakpoint is `cache_control`, as Anthropic has it. Both are read everywhere.
+    /// Whether a cache breakpoint is `cache_control`, as in Anthropic. Both are always decoded.
     pub cache_control: bool,
-    /// How tools are written
+    /// The form of tools
     pub tool_shape: ToolShape,
-    /// Whether content is `""` rather than `null` beside calls
+    /// Whether content is `""` instead of `null` beside calls
     pub empty_content: bool,
-    /// Where a stream says what the answer cost
+    /// The position of usage in a stream
     pub stream_usage: UsagePlace,
     /// Whether a stream has usage even if the request does not ask for it
     pub usage_unasked: bool,
-    /// How texts become vectors; `None` if they do not
+    /// The format of embeddings, if there are any
     pub embed_format: Option<EmbedFormat>,
-    /// How the rules differ from OpenAI's
+    /// Changes OpenAI's profile to the vendor's
     pub rules: fn(&mut Profile, &Target<'_>),
 }
 
-/// How thinking is switched.
+/// How thinking is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingSwitch {
-    /// Not at all: there is only `reasoning_effort`
+    /// Only by `reasoning_effort`
     Effort,
     /// `thinking: {"type": "enabled"|"disabled"}` beside `reasoning_effort`
     Thinking,
@@ -58,7 +58,7 @@ pub enum ThinkingSwitch {
     Reasoning,
 }
 
-/// How tools are written. Both shapes are read everywhere.
+/// The form of tools. Both forms are always decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolShape {
     /// `{"type": "function", "function": {"name", …}}`
@@ -67,16 +67,16 @@ pub enum ToolShape {
     Flat,
 }
 
-/// Where a stream says what the answer cost. All places are read everywhere.
+/// The position of usage in a stream. All positions are always decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsagePlace {
-    /// On a chunk of its own, if the client asks for it
+    /// On a separate chunk, if the client asks for it
     OwnChunk,
-    /// On the chunk that ends the answer, always
+    /// On the last chunk, always
     LastChunk,
 }
 
-/// OpenAI's own ways.
+/// The quirks of OpenAI: none.
 pub const OPENAI: Quirks = Quirks {
     dialect: Dialect::OpenaiChat,
     path: "/v1/chat/completions",
@@ -95,14 +95,14 @@ pub const OPENAI: Quirks = Quirks {
 };
 
 impl Quirks {
-    /// The rules for a target.
+    /// Returns the rules for a target.
     pub(super) fn profile(&self, target: &Target<'_>) -> Profile {
         let mut profile = openai(self.dialect, target);
         (self.rules)(&mut profile, target);
         profile
     }
 
-    /// What stands for content where an assistant says nothing but this.
+    /// Returns the content of an assistant message without text.
     pub(super) fn nothing(&self, said: &[Part]) -> Json {
         let calls = said.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Opaque(_)));
         let refused = said.iter().any(|part| matches!(part.body, Body::Refusal(_)));
@@ -140,7 +140,7 @@ const KNOWN_FIELDS: KnownFields = KnownFields {
     tool: &[],
 };
 
-/// What OpenAI accepts.
+/// Returns the profile of OpenAI.
 fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
@@ -178,7 +178,8 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
             arguments_free: true,
             ..ContentRule::PLAIN
         },
-        // The official types have no field for thinking, neither way; clients read one all the same.
+        // The official types have no field for thinking in either direction; clients read one
+        // nevertheless.
         reasoning: ReasoningRule::NONE,
         sampling: SamplingRule {
             max_temperature: Some(2),
@@ -217,8 +218,7 @@ fn openai(dialect: Dialect, target: &Target<'_>) -> Profile {
 /// Families whose chat templates refuse a system message after the first turn, on any server.
 const ONE_SYSTEM_MESSAGE: [&str; 3] = ["qwen", "llama", "gemma"];
 
-/// The rules of most other vendors: what only OpenAI has is missing, and thinking comes and goes as
-/// a text.
+/// Sets the rules of most other vendors: OpenAI's own features are missing, and thinking is a text.
 pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.known_fields = None;
     profile.known_types_only = false;
@@ -240,7 +240,7 @@ pub fn thinks_in_text(profile: &mut Profile, target: &Target<'_>) {
     profile.content.refusal = false;
     profile.content.arguments_free = false;
     profile.reasoning.replay = true;
-    // A model named like one of OpenAI's is judged by the vendor that serves it.
+    // A model that is named like one of OpenAI's has the rules of the vendor that serves it.
     let sampling = profile.sampling.with_family(&Family::UNKNOWN);
     profile.sampling = SamplingRule { stop: true, ..sampling };
     profile.thinking = ThinkingRule::openai(&Family::UNKNOWN);

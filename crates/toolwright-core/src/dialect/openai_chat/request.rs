@@ -1,4 +1,4 @@
-//! Requests.
+//! Request bodies.
 
 use super::part::{self, Reader};
 use super::wire::{self, CONTENT, KEY, LEGACY};
@@ -10,7 +10,7 @@ use crate::model::part::{Body, Part};
 use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -71,14 +71,14 @@ fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message
         Role::Assistant => part::decode_turn(&mut fields, quirks)?,
         _ => part::decode_content(&mut fields, &Json::from(""), quirks)?,
     };
-    // A breakpoint of the message is one after its last part.
+    // A cache breakpoint on the message applies to its last part.
     if let Some(last) = parts.last_mut().filter(|last| last.cache.is_none()) {
         last.cache = wire::take_cache(&mut fields);
     }
     Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
-/// `tools` and `tool_choice`, or the legacy `functions` and `function_call`.
+/// Decodes `tools` and `tool_choice`, or the legacy `functions` and `function_call`.
 fn decode_tools(
     fields: &mut Fields<'_>,
     request: &mut Request,
@@ -141,7 +141,7 @@ fn decode_thinking(
     Ok(Some(thinking).filter(|thinking| *thinking != Thinking::default()))
 }
 
-/// `response_format`; one of an unknown type stays extra.
+/// Decodes `response_format`; one of an unknown type stays extra.
 fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Format>, DecodeError> {
     let Some(wire) = fields.take("response_format") else { return Ok(None) };
     let path = Path::ROOT.key("response_format");
@@ -171,7 +171,7 @@ fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Form
     Ok(format)
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request, quirks: &Quirks) -> WireRequest {
     let note = |key| request.extra.get(quirks.dialect, key).cloned();
     let strict = request.tools.iter().any(|tool| tool.strict == Some(true));
@@ -221,7 +221,7 @@ pub(super) fn encode(request: Request, quirks: &Quirks) -> WireRequest {
     WireRequest { path: path.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-/// Writes a message, and each outcome in it as one of its own.
+/// Encodes a message, and each outcome in it as a separate one.
 fn encode_message(message: &Message, quirks: &Quirks) -> Vec<Json> {
     let is_outcome = |part: &&Part| matches!(part.body, Body::Outcome(_));
     let outcomes = message.parts.iter().filter(is_outcome);

@@ -1,7 +1,7 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 //!
-//! What only a choice says (`logprobs`, `annotations`, further choices) stays with the stop: in a
-//! stream, too, it is complete only then.
+//! Fields of a choice without a canonical name (`logprobs`, `annotations`, further choices) belong
+//! to the stop, because in a stream they are complete only then.
 
 mod summary;
 
@@ -18,7 +18,7 @@ use crate::model::response::{Response, Stop, StopReason};
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
     fields.require_reply(&["choices"])?;
@@ -46,7 +46,7 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeErro
     Ok(Response { id, model, stop: stop.reconciled(&parts), parts, usage, extra })
 }
 
-/// Takes the word for the stop, and fields that say nothing.
+/// Takes the stop reason, and drops fields without information.
 pub(super) fn take_choice(choice: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
     choice.take("index");
     drop_null(choice, "logprobs");
@@ -59,7 +59,7 @@ fn drop_null(fields: &mut Fields<'_>, key: &'static str) {
     }
 }
 
-/// What is said besides parts, word and counts.
+/// Fields besides parts, stop reason and usage.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     /// Of the first choice
@@ -68,12 +68,12 @@ pub(super) struct Rest {
     pub(super) message: Object,
     /// The other choices
     pub(super) others: Vec<Json>,
-    /// Of the response, said late in a stream
+    /// Of the response, late in a stream
     pub(super) late: Object,
 }
 
 impl Rest {
-    /// The stop that a word means, with everything else.
+    /// Returns the stop for a reason, with these fields.
     pub(super) fn stop(self, word: Option<String>, quirks: &Quirks) -> Stop {
         let Rest { mut choice, message, others, late } = self;
         let mut stop = Stop::default();
@@ -96,7 +96,7 @@ impl Rest {
         stop
     }
 
-    /// What went with a stop, for whoever writes it again.
+    /// Returns the fields that a stop stores.
     pub(super) fn of(stop: &Stop, quirks: &Quirks) -> Rest {
         let mut choice = stop.extra.for_dialect(quirks.dialect).cloned().unwrap_or_default();
         let message = take_object(&mut choice, "message");
@@ -114,7 +114,7 @@ fn take_object(object: &mut Object, key: &str) -> Object {
     }
 }
 
-/// Reads what a response says of itself; every chunk of a stream says it, too.
+/// Decodes the fields that a response shares with each chunk of a stream.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     fields.take("object");
     let id = fields.filled("id")?;
@@ -122,10 +122,10 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     Ok(Start { id, model, extra: fields.into_extra() })
 }
 
-/// The count of what a cache gave. Moonshot says it beside the others, without details.
+/// The count of cached tokens. Moonshot sends it without the details object.
 const CACHED: &str = "cached_tokens";
 
-/// Takes counts; what caches gave is part of the input here.
+/// Takes usage; cached tokens are included in the input here.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
     quirks: &Quirks,
@@ -167,7 +167,7 @@ pub(super) fn decode_usage(
     Ok(Some(usage))
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext, quirks: &Quirks) -> Json {
     let Response { id, model, parts, stop, usage, extra } = response;
     let mut object =
@@ -186,7 +186,7 @@ pub(super) fn encode(response: Response, reply_context: &ReplyContext, quirks: &
     Json::Object(object)
 }
 
-/// Writes how a choice ended: the vendor's own word, or the one that means the reason.
+/// Encodes the end of a choice: the vendor's own word, or the one for the reason.
 pub(super) fn finish(choice: &mut Object, rest: &Object, stop: &Stop) {
     choice.merge(rest);
     for (key, value) in [("logprobs", Json::Null), ("finish_reason", word(stop).into())] {
@@ -200,7 +200,7 @@ fn word(stop: &Stop) -> &'static str {
     STOPS.iter().find(|(reason, _)| *reason == stop.reason).map_or("stop", |(_, word)| *word)
 }
 
-/// Writes what a response says of itself.
+/// Encodes the fields that a response shares with each chunk of a stream.
 pub(super) fn encode_start(
     kind: &'static str,
     start: &Start,
@@ -218,7 +218,7 @@ pub(super) fn encode_start(
     object
 }
 
-/// Writes counts; the three that the SDK's type requires are always there.
+/// Encodes usage; the three counts that the SDK's type requires are always present.
 pub(super) fn encode_usage(usage: &Usage, quirks: &Quirks) -> Object {
     let said = |key| usage.extra.get(quirks.dialect, key).cloned();
     let mut object = object! {

@@ -9,7 +9,7 @@ use crate::model::extra::Extra;
 use crate::model::tool::{Tool, ToolChoice, ToolKind};
 use crate::object;
 
-/// Reads an element of `tools`, nested or flat (case 11).
+/// Decodes an element of `tools`, nested or flat (case 11).
 pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
     let dialect = quirks.dialect;
     let is_custom = match wire.get("type").and_then(Json::as_str) {
@@ -46,7 +46,7 @@ fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeErr
     })
 }
 
-/// A tool of a type that is not ours: never a nameless function (case 12).
+/// Decodes a tool of an unknown type, which never becomes a nameless function (case 12).
 fn hosted(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire.clone(), path, quirks.dialect)?;
     let kind = fields.string("type")?;
@@ -54,7 +54,7 @@ fn hosted(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeErr
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
 }
 
-/// Writes an element of `tools`.
+/// Encodes an element of `tools`.
 pub(super) fn encode(tool: &Tool, quirks: &Quirks) -> Json {
     let kind = match &tool.kind {
         ToolKind::Hosted(wire) => return wire.clone(),
@@ -68,7 +68,7 @@ pub(super) fn encode(tool: &Tool, quirks: &Quirks) -> Json {
     wire
 }
 
-/// `{"type": kind, kind: {…}}`, or flat where the preset asks for it.
+/// Wraps as `{"type": kind, kind: {…}}`, or flat if the preset requires it.
 fn wrap(kind: &'static str, inner: Object, extra: &Extra, quirks: &Quirks) -> Json {
     let outer = object! {"type": kind};
     Json::Object(match quirks.tool_shape {
@@ -77,7 +77,7 @@ fn wrap(kind: &'static str, inner: Object, extra: &Extra, quirks: &Quirks) -> Js
     })
 }
 
-/// Writes an element of the legacy `functions`.
+/// Encodes an element of the legacy `functions`.
 pub(super) fn encode_legacy(tool: &Tool, quirks: &Quirks) -> Json {
     Json::Object(flatten(Object::new(), &definition(tool), &tool.extra, quirks))
 }
@@ -94,7 +94,7 @@ fn definition(tool: &Tool) -> Object {
     object
 }
 
-/// Reads `tool_choice` or the legacy `function_call`.
+/// Decodes `tool_choice` or the legacy `function_call`.
 pub(super) fn decode_choice(
     wire: Json,
     path: Path<'_>,
@@ -113,8 +113,8 @@ pub(super) fn decode_choice(
     Ok(choice.unwrap_or(ToolChoice::Other(wire)))
 }
 
-/// The name in `{"type": kind, kind: {"name"}}`, `{"type": kind, "name"}`, `{"function": {"name"}}`
-/// or `{"name"}`.
+/// Returns the name in `{"type": kind, kind: {"name"}}`, `{"type": kind, "name"}`, `{"function":
+/// {"name"}}` or `{"name"}`.
 fn reference(object: &Object) -> Option<String> {
     let kind = match object.get("type") {
         Some(kind) => kind.as_str().filter(|kind| matches!(*kind, "function" | "custom"))?,
@@ -130,7 +130,7 @@ fn reference(object: &Object) -> Option<String> {
     }
 }
 
-/// The name in an object that says little else.
+/// Returns the name in an object with at most `len` members.
 fn sole(object: &Object, len: usize) -> Option<String> {
     let name = object.get("name").and_then(Json::as_str).filter(|_| object.len() == len);
     name.map(str::to_owned)
@@ -152,7 +152,7 @@ fn allowed(object: &Object) -> Option<ToolChoice> {
     Some(ToolChoice::Allowed { names, required })
 }
 
-/// Writes `tool_choice`; the tools tell which names are of custom ones.
+/// Encodes `tool_choice`; the tools determine which names are of custom ones.
 pub(super) fn encode_choice(choice: ToolChoice, tools: &[Tool], quirks: &Quirks) -> Json {
     let refer = |name: String| refer(name, tools, quirks);
     match choice {
@@ -170,7 +170,7 @@ pub(super) fn encode_choice(choice: ToolChoice, tools: &[Tool], quirks: &Quirks)
     }
 }
 
-/// Writes the legacy `function_call`.
+/// Encodes the legacy `function_call`.
 pub(super) fn encode_legacy_choice(choice: ToolChoice, quirks: &Quirks) -> Json {
     match choice {
         ToolChoice::Tool(name) => Json::Object(object! {"name": name}),

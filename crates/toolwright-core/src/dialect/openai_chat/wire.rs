@@ -1,4 +1,4 @@
-//! Words of the Chat Completions format, each in one place.
+//! Names of the Chat Completions format.
 
 use super::Quirks;
 use crate::codec::{Defaults, Fields};
@@ -10,8 +10,8 @@ use crate::model::response::StopReason;
 use crate::note::note;
 use crate::object;
 
-/// Where canonical fields stand on the wire. The id of a call stands beside the object that holds
-/// its name and arguments.
+/// The paths of canonical fields. The id of a call is beside the object with its name and
+/// arguments.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("answers", "n"),
     ("id", "../id"),
@@ -37,7 +37,7 @@ pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
 
 /// Members that may be dropped without a loss.
 pub(super) const DEFAULTS: Defaults = &[
-    // The gateway asks for usage by itself, and gives it to a client that asked for it.
+    // The gateway requests usage itself, and returns it to clients that asked for it.
     ("/stream_options", &["{}"]),
     ("/stream_options/include_usage", &[]),
     ("/stream_options/include_obfuscation", &[]),
@@ -58,7 +58,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/messages/refusal", &["\"\""]),
     ("/messages/tool_calls/index", &[]),
     ("/messages/content/image_url/detail", &["\"auto\""]),
-    // Replies: how the vendor served them, and counts that add nothing to the totals.
+    // In replies: how the vendor served them, and counts that do not affect the totals.
     ("/system_fingerprint", &[]),
     ("/created", &[]),
     ("/request_id", &[]),
@@ -80,13 +80,13 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/usage/completion_tokens_details/*", &["0", "{}"]),
 ];
 
-/// The stop reasons, a word each.
+/// The stop reasons.
 pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::End, "stop"),
     (StopReason::ToolUse, "tool_calls"),
     (StopReason::MaxTokens, "length"),
     (StopReason::Filtered, "content_filter"),
-    // Written only: these reasons have no word of their own here.
+    // Encoded only: these reasons have no own word here.
     (StopReason::ContextWindow, "length"),
     (StopReason::StopSequence, "stop"),
     (StopReason::Refusal, "stop"),
@@ -95,7 +95,8 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
     (StopReason::Failed, "stop"),
 ];
 
-/// Further words, read and given back: the legacy one, DeepSeek's, Zhipu's two and OpenRouter's.
+/// Further words, which are encoded again: the legacy one, DeepSeek's, Zhipu's two and
+/// OpenRouter's.
 pub(super) const OWN_STOPS: &[(StopReason, &str)] = &[
     (StopReason::ToolUse, "function_call"),
     (StopReason::Failed, "insufficient_system_resource"),
@@ -104,20 +105,20 @@ pub(super) const OWN_STOPS: &[(StopReason, &str)] = &[
     (StopReason::Failed, "error"),
 ];
 
-/// Note: the empty content that a message had, where it is not the one we would write.
+/// A note: the empty content of a message, if we would write another.
 pub(super) const CONTENT: &str = note!("content");
-/// Note: under which of its names a value was read.
+/// A note: the field name from which a value was read.
 pub(super) const KEY: &str = note!("key");
-/// Note: tools, a choice or a call in the legacy form (`functions`, `function_call`).
+/// A note: tools, a choice or a call in the legacy form (`functions`, `function_call`).
 pub(super) const LEGACY: &str = note!("legacy");
-/// Note: where a part stood that could stand elsewhere.
+/// A note: the position of a part that could be elsewhere.
 pub(super) const PLACE: &str = note!("place");
 
-/// The key of a cache breakpoint, by OpenAI and by Anthropic, whose form several vendors take.
+/// The keys of a cache breakpoint, of OpenAI and of Anthropic, whose form several vendors accept.
 const BREAKPOINT: &str = "prompt_cache_breakpoint";
 const CACHE_CONTROL: &str = "cache_control";
 
-/// Takes a breakpoint of a part; one of an unknown kind stays where it is.
+/// Takes a cache breakpoint of a part; one of an unknown kind stays extra.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     let own = fields.peek(BREAKPOINT).and_then(|mark| breakpoint(mark, "mode", "explicit"));
     if own.is_some() {
@@ -129,7 +130,7 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     Some(CacheMark { origin: Origin::at(&fields.path().key(CACHE_CONTROL)), ..mark })
 }
 
-/// Takes a breakpoint of a tool, which only `cache_control` can be.
+/// Takes a cache breakpoint of a tool, which is always `cache_control`.
 pub(super) fn take_tool_cache(tool: &mut Json, path: Path<'_>) -> Option<CacheMark> {
     let mark = breakpoint(tool.get(CACHE_CONTROL)?, "type", "ephemeral")?;
     tool.as_object_mut()?.remove(CACHE_CONTROL);
@@ -149,7 +150,7 @@ fn breakpoint(mark: &Json, tag: &str, value: &str) -> Option<CacheMark> {
     Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
-/// Writes a breakpoint of a part.
+/// Encodes a breakpoint of a part.
 pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>, quirks: &Quirks) {
     if quirks.cache_control {
         return put_tool_cache(object, cache);
@@ -161,7 +162,7 @@ pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>, quirks: 
     }
 }
 
-/// Writes a breakpoint of a tool.
+/// Encodes a breakpoint of a tool.
 pub(super) fn put_tool_cache(object: &mut Object, cache: Option<&CacheMark>) {
     if let Some(cache) = cache {
         let mut mark = object! {"type": "ephemeral"};
@@ -170,7 +171,7 @@ pub(super) fn put_tool_cache(object: &mut Object, cache: Option<&CacheMark>) {
     }
 }
 
-/// Adds what stood beside a nested object to what is left of the inside.
+/// Adds the fields beside a nested object to its extra fields.
 pub(super) fn beside(mut extra: Extra, outer: Fields<'_>, quirks: &Quirks) -> Extra {
     let outer = outer.into_object();
     if !outer.is_empty() {
@@ -179,7 +180,7 @@ pub(super) fn beside(mut extra: Extra, outer: Fields<'_>, quirks: &Quirks) -> Ex
     extra
 }
 
-/// Puts a nested object in its place, and extra fields inside and beside it.
+/// Inserts a nested object, with extra fields inside and beside it.
 pub(super) fn nest(
     mut outer: Object,
     key: &'static str,
@@ -196,7 +197,7 @@ pub(super) fn nest(
     outer
 }
 
-/// Puts the fields of a nested object beside its type instead.
+/// Inserts the fields of a nested object beside its type instead.
 pub(super) fn flatten(mut outer: Object, inner: &Object, extra: &Extra, quirks: &Quirks) -> Object {
     outer.merge(inner);
     extra.write_into(quirks.dialect, &mut outer);

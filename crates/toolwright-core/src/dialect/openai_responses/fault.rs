@@ -6,7 +6,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::fault::{Fault, FaultClass};
 use crate::object;
 
-/// The codes from which a class can be told where there is no status: those of `response.failed`.
+/// The codes that determine the class if there is no status: those of `response.failed`.
 const CODES: &[(FaultClass, &str)] = &[
     (FaultClass::Internal, "server_error"),
     (FaultClass::RateLimited, "rate_limit_exceeded"),
@@ -17,7 +17,7 @@ const CODES: &[(FaultClass, &str)] = &[
     (FaultClass::Forbidden, "data_residency_mismatch"),
 ];
 
-/// Reads a reply that is not a success.
+/// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
     let class = FaultClass::from_status(wire.status);
     let mut fault = decode_body(wire.body.clone(), class).unwrap_or_else(|_| {
@@ -33,7 +33,7 @@ pub(super) fn decode(wire: WireReply) -> Fault {
 
 fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut outer = Fields::new(body, Path::ROOT, DIALECT)?;
-    // Compatible vendors may write a text in its place.
+    // Compatible vendors may send a string instead.
     if let Some(text) = outer.tag("error") {
         return Ok(Fault::new(class, text));
     }
@@ -44,7 +44,7 @@ fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
     Ok(fault)
 }
 
-/// Reads an error event of a stream, flat as the vendor sends it or with an inner `error`.
+/// Decodes an error event of a stream, flat as the vendor sends it or with an inner `error`.
 pub(super) fn decode_event(mut event: Fields<'_>) -> Result<Fault, DecodeError> {
     event.take("type");
     event.take("sequence_number");
@@ -60,7 +60,7 @@ pub(super) fn decode_event(mut event: Fields<'_>) -> Result<Fault, DecodeError> 
     Ok(fault)
 }
 
-/// Reads the failure in a response.
+/// Decodes the failure of a response.
 pub(super) fn decode_failed(response: &mut Fields<'_>) -> Result<Fault, DecodeError> {
     if response.peek("error").is_none() {
         return Ok(Fault::new(FaultClass::Internal, "the upstream's response failed"));
@@ -69,7 +69,7 @@ pub(super) fn decode_failed(response: &mut Fields<'_>) -> Result<Fault, DecodeEr
     Ok(classed(decode_body(Json::Object(error), FaultClass::Internal)?))
 }
 
-/// The class by the code, where there is no status.
+/// Sets the class by the code, if there is no status.
 fn classed(mut fault: Fault) -> Fault {
     let code = fault.code.as_deref().unwrap_or_default();
     match CODES.iter().find(|(_, own)| *own == code) {
@@ -83,7 +83,7 @@ fn classed(mut fault: Fault) -> Fault {
 fn decode_error(error: &mut Fields<'_>, class: FaultClass) -> Result<Fault, DecodeError> {
     let mut fault = Fault::new(class, error.need_string("message")?);
     fault.param = error.string("param")?;
-    // Compatible vendors send numbers; those go back as they came.
+    // Compatible vendors send numbers, which are encoded unchanged.
     if error.tag("code").is_some() {
         fault.code = error.string("code")?;
     }
@@ -93,7 +93,7 @@ fn decode_error(error: &mut Fields<'_>, class: FaultClass) -> Result<Fault, Deco
     Ok(fault)
 }
 
-/// The error type that goes with a class.
+/// Returns the error type of a class.
 fn type_of(class: FaultClass) -> &'static str {
     match class {
         FaultClass::Invalid => "invalid_request_error",
@@ -109,7 +109,7 @@ fn type_of(class: FaultClass) -> &'static str {
     }
 }
 
-/// Writes a reply.
+/// Encodes a reply.
 pub(super) fn encode(fault: &Fault) -> WireReply {
     let mut headers = Vec::new();
     if let Some(wait) = fault.retry_after_ms {
@@ -134,7 +134,7 @@ pub(super) fn encode(fault: &Fault) -> WireReply {
     WireReply { status, headers, body: Json::Object(body) }
 }
 
-/// Writes an error event of a stream.
+/// Encodes an error event of a stream.
 pub(super) fn encode_event(fault: &Fault) -> Object {
     let mut event = object! {
         "code": fault.code.as_deref(),
@@ -147,8 +147,8 @@ pub(super) fn encode_event(fault: &Fault) -> Object {
     event
 }
 
-/// Writes the failure in a response. The SDK's type knows no other codes than those of the table
-/// and some on images.
+/// Encodes the failure of a response. The SDK's type has no other codes than those of the table and
+/// some about images.
 pub(super) fn encode_failed(fault: &Fault) -> Object {
     let known = |code: &&str| code.contains("image") || CODES.iter().any(|(_, own)| own == code);
     let own = fault.code.as_deref().filter(known);

@@ -1,8 +1,9 @@
-//! Items, of which `input` and `output` are lists: messages, reasoning, calls and their outputs.
+//! The items of `input` and `output`: messages, reasoning, calls and their outputs.
 //!
-//! A model's turn is several items here and one message in the canonical model. Each item becomes a
-//! part, but for messages, whose content parts become parts one by one; [`OUTER`] and [`JOINED`] on
-//! those say how they were grouped. An item without a canonical form stays whole.
+//! A turn of the model is several items here and one message in the canonical model. Each item
+//! becomes a part, except for messages, whose content parts become separate parts; their extra
+//! fields [`OUTER`] and [`JOINED`] record the grouping. An item without a canonical form stays
+//! opaque.
 
 pub(super) mod client;
 pub(super) mod content;
@@ -23,21 +24,21 @@ use crate::model::outcome::Outcome;
 use crate::model::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
 use crate::model::tool::qualified_name;
 
-/// What an item is; a message may leave its type out.
+/// Returns the type of an item; a message may omit it.
 pub(super) fn kind(item: &Json) -> Option<&str> {
     let message = || item.get("role").map(|_| "message");
     item.get("type").and_then(Json::as_str).or_else(message)
 }
 
-/// Reads an item that is one part: a call or an outcome.
+/// Decodes an item that is one part: a call or an outcome.
 pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut parts = Vec::new();
     decode(item, path, &mut parts)?;
     parts.pop().ok_or_else(|| DecodeError::expected(DIALECT, &path, "a call or its output"))
 }
 
-/// Reads an item of a response, given the response's id and the item's number. What a writer gives
-/// it by itself is no extra field.
+/// Decodes an item of a response, with the response's id and the item's index. Values that the
+/// encoder adds are dropped.
 pub(super) fn decode_output(
     mut item: Json,
     path: Path<'_>,
@@ -50,7 +51,7 @@ pub(super) fn decode_output(
     decode(item, path, parts)
 }
 
-/// Reads an item of a turn and appends its parts.
+/// Decodes an item of a turn and appends its parts.
 pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
     let part = match kind(&item).filter(|_| is_known(&item)) {
         Some("message") => return decode_turn(item, path, parts),
@@ -83,7 +84,7 @@ pub(super) fn is_known(item: &Json) -> bool {
     }
 }
 
-/// Whether a kind of item always has a canonical form.
+/// Whether a type of item always has a canonical form.
 fn is_usual(kind: &str) -> bool {
     matches!(
         kind,
@@ -91,7 +92,7 @@ fn is_usual(kind: &str) -> bool {
     )
 }
 
-/// Whether a message is the model's and has content to hang its fields on.
+/// Whether a message is the model's and has content to attach its fields to.
 fn is_turn(item: &Json) -> bool {
     let own = item.get("role").is_none_or(|role| role.as_str() == Some("assistant"));
     own && item.get("content").is_some_and(|content| content.as_array() != Some(&[]))
@@ -101,7 +102,7 @@ fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), 
     let mut fields = Fields::new(item, path, DIALECT)?;
     let content = fields.need("content")?;
     let mut outer = own_fields(fields);
-    // A message with an id is done unless it says otherwise; what a writer adds is no extra field.
+    // A message with an id is completed by default; values that the encoder adds are dropped.
     let done = outer.get("status").and_then(Json::as_str) == Some(write::COMPLETED);
     if done && outer.contains_key("id") {
         outer.remove("status");
@@ -117,7 +118,7 @@ fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), 
     Ok(())
 }
 
-/// What stands beside the content of a message item.
+/// Returns the fields beside the content of a message item.
 fn own_fields(mut fields: Fields<'_>) -> Object {
     for key in ["type", "role", "content"] {
         fields.take(key);
@@ -125,12 +126,12 @@ fn own_fields(mut fields: Fields<'_>) -> Object {
     fields.into_object()
 }
 
-/// A list is one step more between an item and its parts.
+/// Adjusts for the additional level of a list between an item and its parts.
 fn step_out(own: Object) -> Object {
     if own.is_empty() { own } else { Object::from_iter([(OUTER.into(), own.into())]) }
 }
 
-/// The extra fields of a text that has just begun, by its place in a message item.
+/// Returns the extra fields of a text that has begun, by its position in a message item.
 pub(super) fn begun(item: Json, index: usize) -> Extra {
     let own = Fields::new(item, Path::ROOT, DIALECT).map_or(Object::new(), own_fields);
     let mut part = Part::text("");
@@ -138,7 +139,7 @@ pub(super) fn begun(item: Json, index: usize) -> Extra {
     part.extra
 }
 
-/// Notes where in a message item a content part stands.
+/// Records the position of a content part in a message item.
 fn place(part: &mut Part, index: usize, outer: &Object) {
     if index > 0 || matches!(part.body, Body::Opaque(_)) {
         part.extra.insert(DIALECT, JOINED, index > 0);
@@ -148,7 +149,7 @@ fn place(part: &mut Part, index: usize, outer: &Object) {
     }
 }
 
-/// Reads a message that is not the model's.
+/// Decodes a message that is not the model's.
 pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let role = match fields.need_string("role")?.as_str() {
@@ -219,7 +220,7 @@ const SECTIONS: [(&str, &str, SectionKind); 2] = [
     ("content", "reasoning_text", SectionKind::Full),
 ];
 
-/// Whether all that reasoning says fits into sections.
+/// Whether reasoning consists only of sections.
 fn has_plain_sections(item: &Json) -> bool {
     SECTIONS.iter().all(|(key, kind, _)| match item.get(key) {
         None | Some(Json::Null) => true,

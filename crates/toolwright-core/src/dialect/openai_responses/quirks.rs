@@ -1,5 +1,5 @@
-//! What the Responses API accepts. `docs/dialects/openai-responses.md` has a section for each group of rules, with the
-//! source and date of every fact.
+//! The profile of the Responses API. `docs/dialects/openai-responses.md` has a section for each
+//! group of rules, with the source and date of every fact.
 
 use super::wire::DIALECT;
 use crate::codec::Target;
@@ -12,7 +12,7 @@ use crate::profile::{
     ThinkingRule, ToolRule, TurnRule, family,
 };
 
-/// What a user may send.
+/// Media in user messages.
 const MEDIA: MediaRule = MediaRule {
     base64: &[Image, Document, Audio],
     url: &[Image, Document],
@@ -43,7 +43,7 @@ const HOSTED: &[HostedRule] = &[
     },
 ];
 
-/// The rules for a target.
+/// Returns the rules for a target.
 pub(super) fn profile(target: &Target<'_>) -> Profile {
     let family = target.model.and_then(family::openai).unwrap_or(&Family::UNKNOWN);
     Profile {
@@ -71,7 +71,7 @@ pub(super) fn profile(target: &Target<'_>) -> Profile {
         content: ContentRule {
             media: MEDIA,
             cache: true,
-            // Blocks of input have breakpoints, `output_text` has none.
+            // Input blocks have cache breakpoints, `output_text` has none.
             cache_on_answers: false,
             cache_ttls: &["30m", "12h"],
             refusal: true,

@@ -1,4 +1,4 @@
-//! Requests.
+//! Request bodies.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::model::tool::{Tool, qualified_name};
 use crate::object;
 
-/// What a response repeats of its request.
+/// Fields of the request that a response repeats.
 const ECHO: [&str; 14] = [
     "instructions",
     "max_output_tokens",
@@ -33,10 +33,10 @@ const ECHO: [&str; 14] = [
     "user",
 ];
 
-/// The word of `include` for log probabilities.
+/// The value of `include` for log probabilities.
 const LOGPROBS: &str = "message.output_text.logprobs";
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
@@ -80,7 +80,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
                 reasoning.take("summary");
                 Some(true)
             }
-            // The length that was asked for stays with this dialect.
+            // The requested length stays extra.
             Some("concise" | "detailed") => Some(true),
             _ => None,
         };
@@ -99,7 +99,7 @@ pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-/// A namespace may have a tool of its own name: its calls are not those of a loaded function.
+/// A namespace may contain a tool of the same name, whose calls are not those of a loaded function.
 fn qualify(request: &mut Request) {
     let Request { messages, tools, .. } = request;
     let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -126,7 +126,7 @@ fn open(
     own.map(|own| Fields::new(own, Path::ROOT.key(key), DIALECT)).transpose()
 }
 
-/// What `input` says.
+/// The content of `input`.
 #[derive(Default)]
 struct Input {
     messages: Vec<Message>,
@@ -136,8 +136,8 @@ struct Input {
     additional: Vec<Json>,
 }
 
-/// Reads `input`: a string is what the user says. Items of the model's turn that follow each other
-/// are one message.
+/// Decodes `input`: a string is a user message. Consecutive items of a model's turn are one
+/// message.
 fn decode_input(input: Option<Json>) -> Result<Input, DecodeError> {
     let path = Path::ROOT.key("input");
     let items = match input {
@@ -205,14 +205,14 @@ impl Input {
         Ok(())
     }
 
-    /// Whether an output is that of a shell whose call the client ran.
+    /// Whether an output is that of a shell call that the client ran.
     fn is_own_shell(&self, item: &Json) -> bool {
         let id = item.get("call_id").and_then(Json::as_str);
         let mut calls = self.messages.iter().flat_map(Message::calls);
         id.is_some() && calls.any(|call| call.id.as_deref() == id)
     }
 
-    /// Appends a message, with the items before it that define tools.
+    /// Appends a message, with the preceding items that define tools.
     fn push(&mut self, mut message: Message) {
         if !self.additional.is_empty() {
             let items = std::mem::take(&mut self.additional);
@@ -230,7 +230,7 @@ impl Input {
     }
 }
 
-/// Reads `text.format`; a format of an unknown kind stays where it is.
+/// Decodes `text.format`; a format of an unknown type stays extra.
 fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>, DecodeError> {
     let kind = text.peek("format").and_then(|format| format.get("type")).and_then(Json::as_str);
     if !matches!(kind, Some("text" | "json_object" | "json_schema")) {
@@ -252,7 +252,7 @@ fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>, DecodeError> {
     Ok(Some(format))
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(request: Request) -> WireRequest {
     let mut body = Object::new();
     body.insert_some("model", request.model);
@@ -302,7 +302,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
 
-/// Instructions can only be one text here.
+/// Joins instructions to one text, the only form here.
 fn plain_text(message: &Message) -> String {
     let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
     texts.join("\n\n")
@@ -323,7 +323,7 @@ fn encode_format(format: Format) -> Object {
     }
 }
 
-/// Writes what the response will repeat.
+/// Encodes the fields that the response will repeat.
 pub(super) fn encode_echo(request: &Request) -> Object {
     let settings = Request { messages: vec![], ..request.clone() };
     let Json::Object(mut body) = encode(settings).body else { return Object::new() };

@@ -1,4 +1,4 @@
-//! Responses, and the pieces of them that a stream repeats.
+//! Responses, and the parts of them that streams repeat.
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
@@ -12,7 +12,7 @@ use crate::model::usage::Usage;
 use crate::note::is_note;
 use crate::object;
 
-/// Reads a body.
+/// Decodes a body.
 pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["output"])?;
@@ -28,7 +28,7 @@ pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
     Ok(Response { id, model, parts, stop, usage, extra })
 }
 
-/// Reads what a response says of itself; takes the fields that a stream's first event shares.
+/// Decodes the fields that a response shares with the first event of a stream.
 pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
     for key in ["object", "output", "status", "error", "incomplete_details", "usage"] {
         fields.take(key);
@@ -45,7 +45,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
     })
 }
 
-/// Reads why the model stopped. The vendor's own words are kept where ours would be others.
+/// Decodes the stop reason. The vendor's own words are stored if we would write others.
 pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
     let status = fields.string("status")?;
     let details = fields.take("incomplete_details");
@@ -76,8 +76,8 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     Ok(stop)
 }
 
-/// The members of an object that a usual one lacks or says otherwise, and null for what it alone
-/// says.
+/// Returns the members that differ from the default object, with null for members that only the
+/// default has.
 fn different(own: Object, usual: &Object) -> Object {
     let lacks = usual.keys().filter(|key| !own.contains_key(key));
     let lacks: Vec<_> = lacks.map(|key| (key.to_owned().into(), Json::Null)).collect();
@@ -91,8 +91,8 @@ fn reason(status: Option<&str>, word: Option<&str>) -> StopReason {
     find(word).or_else(|| find(None)).map_or(StopReason::End, |(reason, _, _)| *reason)
 }
 
-/// Reads counts. `input_tokens` includes what was read from and written to a cache; the three
-/// canonical counts add up to it.
+/// Decodes usage. `input_tokens` includes cache reads and writes; the three canonical counts add up
+/// to it.
 pub(super) fn decode_usage(
     fields: &mut Fields<'_>,
     path: Path<'_>,
@@ -116,7 +116,7 @@ pub(super) fn decode_usage(
     let output = own.u64("output_tokens")?;
     let total = own.u64("total_tokens")?;
     usage.set_sums(input, output, total);
-    // A vendor that counts otherwise gets its own sums back.
+    // The sums of a vendor that counts differently are encoded again.
     for (key, said, computed) in [
         ("input_tokens", input, usage.input_total()),
         ("output_tokens", output, usage.output.unwrap_or(0)),
@@ -130,15 +130,15 @@ pub(super) fn decode_usage(
     Ok(Some(usage))
 }
 
-/// Writes a body.
+/// Encodes a body.
 pub(super) fn encode(response: Response, reply_context: &ReplyContext) -> Json {
     let start = Start { id: response.id, model: response.model, extra: response.extra };
     let object = encode_start(&start, reply_context);
     Json::Object(encode_end(object, &response.parts, &response.stop, response.usage.as_ref()))
 }
 
-/// Writes a response that has just begun, with all that the SDK's type requires: its own fields,
-/// then those of the request, then what holds for most.
+/// Encodes a response that has begun, with all fields that the SDK's type requires: its own, then
+/// those of the request, then defaults.
 pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Object {
     let made_id = || format!("resp_{:x}", reply_context.created);
     let mut object = object! {
@@ -158,8 +158,7 @@ pub(super) fn encode_start(start: &Start, reply_context: &ReplyContext) -> Objec
     object
 }
 
-/// What holds for most responses. It says nothing of its own: who reads it drops it, and who
-/// writes a response adds it.
+/// The default fields of a response. The decoder drops them, and the encoder adds them.
 fn usual() -> Object {
     object! {
         "instructions": Json::Null,
@@ -188,7 +187,7 @@ pub(super) fn encode_end(
     object
 }
 
-/// Writes why the model stopped: in the vendor's own words if they still mean the reason.
+/// Encodes the stop reason: in the vendor's own words if they still apply.
 fn encode_stop(stop: &Stop) -> Object {
     let row = STOPS.iter().find(|(reason, _, _)| *reason == stop.reason);
     let (status, word) = row.map_or(("completed", None), |(_, status, word)| (*status, *word));
@@ -213,7 +212,7 @@ fn encode_stop(stop: &Stop) -> Object {
     if meant == reason(Some(status), word) { own } else { object }
 }
 
-/// Writes counts; the SDK's type requires all of these.
+/// Encodes usage; the SDK's type requires all counts.
 fn encode_usage(usage: &Usage) -> Object {
     let own = |key: &str, count: u64| {
         usage.extra.get(DIALECT, key).cloned().unwrap_or_else(|| count.into())

@@ -1,4 +1,5 @@
-//! Streams: an item is said piece by piece, again as a whole at its end, and again in the end.
+//! Streams: an item is sent piece by piece, again as a whole at its end, and again at the end of
+//! the stream.
 
 mod decode;
 mod encode;
@@ -14,7 +15,7 @@ use crate::event::{Delta, Event, Head, Tail};
 use crate::model::extra::Extra;
 use crate::model::part::Part;
 
-/// A part as the events that say it.
+/// The events of a part.
 struct Steps {
     head: Head,
     extra: Extra,

@@ -13,7 +13,7 @@ use crate::json::{Json, Object, Path};
 use crate::model::tool::{Tool, ToolChoice, ToolKind, split_name};
 use crate::object;
 
-/// Reads an element of `tools` that is one tool.
+/// Decodes an element of `tools` that is one tool.
 pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
     let mut tools = Vec::new();
     namespace::decode_element(wire, Path::ROOT, &mut tools)?;
@@ -23,8 +23,8 @@ pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
     }
 }
 
-/// Reads an element of `tools`: a flat or a nested function, a custom tool, a tool that the
-/// client runs by its type, or one that the vendor runs.
+/// Decodes an element of `tools`: a flat or a nested function, a custom tool, a tool that the
+/// client runs by its type, or a hosted tool.
 fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     match wire.get("type").and_then(Json::as_str) {
         None | Some("function") => shape::decode(wire, path, DIALECT),
@@ -34,7 +34,7 @@ fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     }
 }
 
-/// A tool that takes free text, flat or nested as in Chat.
+/// Decodes a tool with free text, flat or nested as in Chat.
 fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("type");
@@ -52,7 +52,7 @@ fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     })
 }
 
-/// A format as the canonical model keeps it: a grammar stands in an object of its own, as in Chat.
+/// Converts a format to its canonical form: a nested grammar, as in Chat.
 fn nested_format(format: Json) -> Json {
     match format {
         Json::Object(mut flat) if !flat.contains_key("grammar") => {
@@ -67,7 +67,7 @@ fn nested_format(format: Json) -> Json {
     }
 }
 
-/// A format as it is said here.
+/// Converts a format to the form of this dialect.
 fn flat_format(format: Json) -> Json {
     match format {
         Json::Object(format) => Json::Object(unwrapped(format, "grammar")),
@@ -75,7 +75,7 @@ fn flat_format(format: Json) -> Json {
     }
 }
 
-/// An object with the members of an inner one in its stead.
+/// Replaces an inner object by its members.
 fn unwrapped(mut outer: Object, wrapper: &str) -> Object {
     if let Some(Json::Object(inner)) = outer.get(wrapper) {
         let inner = inner.clone();
@@ -85,8 +85,7 @@ fn unwrapped(mut outer: Object, wrapper: &str) -> Object {
     outer
 }
 
-/// A tool that the vendor runs, by its type. It never becomes a function
-/// (case 12).
+/// Decodes a hosted tool, by its type. It never becomes a function (case 12).
 fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let kind = fields.string("type")?;
@@ -94,7 +93,7 @@ fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })
 }
 
-/// Writes the definition of a tool, under its own name. The SDK's type requires the keys
+/// Encodes the definition of a tool, under its own name. The SDK's type requires the keys
 /// `parameters` and `strict`.
 fn definition(tool: &Tool) -> Json {
     let (_, name) = split_name(&tool.name);
@@ -115,7 +114,7 @@ fn definition(tool: &Tool) -> Json {
     Json::Object(object)
 }
 
-/// Reads `tool_choice`; a choice that would not be written back as it is stays as it is.
+/// Decodes `tool_choice`; a choice that would be encoded differently stays opaque.
 pub(super) fn decode_choice(
     wire: Json,
     path: Path<'_>,
@@ -137,7 +136,7 @@ pub(super) fn decode_choice(
     Ok(known.unwrap_or(ToolChoice::Other(wire)))
 }
 
-/// A choice as it is said here, whether it came flat or nested as in Chat (case 11).
+/// Converts a choice to the form of this dialect, from flat or nested as in Chat (case 11).
 fn flat_choice(mut choice: Object) -> Object {
     for wrapper in ["function", "custom", "allowed_tools"] {
         choice = unwrapped(choice, wrapper);
@@ -163,8 +162,8 @@ fn named_choice(wire: &Json) -> Option<ToolChoice> {
     }
 }
 
-/// A choice in the names of tools: the wire has no namespace here, so that a tool in one is meant by
-/// its own name if no other tool has that.
+/// Resolves the names in a choice: there is no namespace here, so a tool in a namespace is meant by
+/// its own name if no other tool has it.
 fn qualified(choice: ToolChoice, tools: &[Tool]) -> ToolChoice {
     let find = |name: String| {
         let mut own =
@@ -183,7 +182,7 @@ fn qualified(choice: ToolChoice, tools: &[Tool]) -> ToolChoice {
     }
 }
 
-/// Writes `tool_choice`. Which of the tools are custom decides the words.
+/// Encodes `tool_choice`. The words depend on which tools are custom.
 pub(super) fn encode_choice(choice: &ToolChoice, tools: &[Tool]) -> Json {
     let named = |name: &String| {
         let custom = |tool: &Tool| tool.name == *name && matches!(tool.kind, ToolKind::Custom(_));

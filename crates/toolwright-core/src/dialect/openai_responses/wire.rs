@@ -1,4 +1,4 @@
-//! Words and paths of the Responses format, each in one place.
+//! Names and paths of the Responses format.
 
 use crate::codec::{Defaults, Fields};
 use crate::json::{Json, Object};
@@ -9,31 +9,30 @@ use crate::model::response::StopReason;
 use crate::note::note;
 use crate::object;
 
-/// Whose words these are.
+/// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::OpenaiResponses;
 
 /// The path of every request.
 pub(super) const PATH: &str = "/v1/responses";
 
-/// An extra field of the first content part of a message item: what stands a step further out, so
-/// that the item's own fields (`id`, `status`, `phase`, …) are named by their own place if they are
-/// lost.
+/// An extra field of the first content part of a message item: the item's own fields (`id`,
+/// `status`, `phase`, …), so that their losses have the right paths.
 pub(super) const OUTER: &str = BESIDE;
 
-/// An extra field of a content part of a message item that is never written: whether it belongs to
-/// the same item as the one before it. Without it the part does not, so that its place is lost.
+/// An extra field of a content part that is never encoded: whether it belongs to the same message
+/// item as the previous part. Without it the grouping is lost.
 pub(super) const JOINED: &str = HERE;
 
-/// A note on a text part: its `type`, where it is not the one of its side.
+/// A note on a text part: its `type`, if it is not the default of its side.
 pub(super) const TYPE: &str = note!("type");
 
-/// A note on an outcome without content that is not an empty text.
+/// A note on an outcome without content: its form, if it is not an empty text.
 pub(super) const EMPTY: &str = note!("output");
 
 /// A note on an outcome: it belongs to a custom tool's call.
 pub(super) const CUSTOM: &str = note!("custom");
 
-/// The type of a search for tools.
+/// The type of the tool search.
 pub(super) const SEARCH: &str = "tool_search";
 
 /// The type of a shell that runs several commands.
@@ -49,21 +48,21 @@ pub(super) struct ClientTool {
     pub(super) call: &'static str,
     /// The type of their outputs
     pub(super) output: &'static str,
-    /// What their ids begin with
+    /// The prefix of their ids
     pub(super) prefix: &'static str,
-    /// The field of a call that says what to do
+    /// The field of a call with its input
     pub(super) input: &'static str,
     /// Members of that field that the SDK's type requires
     pub(super) usual: Option<fn() -> Object>,
-    /// The field of an output that has the id of the call
+    /// The field of an output with the id of the call
     pub(super) output_id: &'static str,
-    /// Whether an output has a status that says whether the call failed
+    /// Whether the status of an output says that the call failed
     pub(super) says_failure: bool,
-    /// What the model must know, where the definition does not say it: a description and a schema
+    /// A description and a schema for the model, if the definition has none
     pub(super) function: Option<fn() -> (&'static str, Object)>,
 }
 
-/// All tools of that sort.
+/// All tools of that kind.
 pub(super) const CLIENT_TOOLS: [ClientTool; 4] = [
     ClientTool {
         kind: SEARCH,
@@ -135,13 +134,13 @@ pub(super) const CLIENT_TOOLS: [ClientTool; 4] = [
     },
 ];
 
-/// What a patch is, as the client reads it.
+/// The description of a patch for the model.
 const PATCH: &str = "Creates, updates or deletes one file. To create a file, `diff` is its content, with \
     `+` before every line. To update a file, `diff` has hunks that begin with a line `@@`, then lines of \
     context after a space, lines to remove after `-` and lines to add after `+`. To delete a file, \
     leave `diff` out.";
 
-/// A schema of one parameter that is required, and some that are not.
+/// Returns a schema with one required parameter and optional ones.
 fn parameters(required: &str, schema: Object, others: &[(&str, &str)]) -> Object {
     let mut properties = Object::new();
     properties.insert(required.to_owned(), schema);
@@ -164,7 +163,7 @@ pub(super) const LOADED: &str = note!("namespace");
 /// A note on a message: items before it that define tools.
 pub(super) const ADDITIONAL: &str = note!("additional_tools");
 
-/// Where canonical fields stand on the wire.
+/// The paths of canonical fields.
 pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
     ("logprobs", "include"),
     ("/id", "id"),
@@ -197,9 +196,9 @@ pub(super) const FIELD_PATHS: &[(&str, &str)] = &[
 
 /// Members that may be dropped without a loss.
 pub(super) const DEFAULTS: Defaults = &[
-    // Whether OpenAI keeps a response says nothing to a vendor that keeps none.
+    // Whether OpenAI stores a response is irrelevant for vendors that store none.
     ("/store", &[]),
-    // The form in which thinking returns; what carries it here stays with the translation.
+    // The form in which thinking is returned, which the translation handles.
     ("/include", &["[]", "[\"reasoning.encrypted_content\"]"]),
     ("/stream_options", &["{}"]),
     ("/stream_options/include_obfuscation", &[]),
@@ -214,7 +213,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/reasoning", &["{}"]),
     ("/tools/defer_loading", &["false"]),
     ("/tools/tools/defer_loading", &["false"]),
-    // An item that brings a tool has loaded it.
+    // An item that defines a tool has loaded it.
     ("/input/tools/defer_loading", &[]),
     ("/input/tools/tools/defer_loading", &[]),
     ("/tools/environment/type", &["\"local\""]),
@@ -224,7 +223,7 @@ pub(super) const DEFAULTS: Defaults = &[
     ("/input/content/logprobs", &["[]"]),
     ("/input/content/detail", &["\"auto\""]),
     ("/input/output/detail", &["\"auto\""]),
-    // Replies: how the vendor served and billed them.
+    // In replies: how the vendor served and billed them.
     ("/created_at", &[]),
     ("/completed_at", &[]),
     ("/billing/*", &[]),
@@ -244,12 +243,12 @@ pub(super) const STOPS: &[(StopReason, &str, Option<&str>)] = &[
     (StopReason::Filtered, "incomplete", Some("content_filter")),
     (StopReason::Pause, "incomplete", Some("steered")),
     (StopReason::Failed, "failed", None),
-    // Read only: these words have no reason of their own.
+    // Decoded only: these words have no own reason.
     (StopReason::MaxTokens, "incomplete", None),
     (StopReason::Failed, "cancelled", None),
     (StopReason::Pause, "in_progress", None),
     (StopReason::Pause, "queued", None),
-    // Written only: calls and refusals tell themselves, the others have no word of their own.
+    // Encoded only: calls and refusals are detected by content, the others have no own word.
     (StopReason::ToolUse, "completed", None),
     (StopReason::StopSequence, "completed", None),
     (StopReason::Refusal, "completed", None),
@@ -257,7 +256,7 @@ pub(super) const STOPS: &[(StopReason, &str, Option<&str>)] = &[
     (StopReason::ContextWindow, "incomplete", Some("max_output_tokens")),
 ];
 
-/// Takes a breakpoint; one of an unknown kind stays where it is.
+/// Takes a cache breakpoint; one of an unknown kind stays extra.
 pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     let mark = fields.peek("prompt_cache_breakpoint")?.as_object()?;
     if mark.get("mode").and_then(Json::as_str) != Some("explicit") {
@@ -274,7 +273,7 @@ pub(super) fn take_cache(fields: &mut Fields<'_>) -> Option<CacheMark> {
     Some(CacheMark { ttl, ..CacheMark::default() })
 }
 
-/// Writes a breakpoint.
+/// Encodes a breakpoint.
 pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
     if let Some(cache) = cache {
         let mut mark = object! {"mode": "explicit"};
@@ -283,9 +282,9 @@ pub(super) fn put_cache(object: &mut Object, cache: Option<&CacheMark>) {
     }
 }
 
-/// An id for an item that has none: the same for the same place in the same response.
+/// Creates an id for an item without one: the same for the same position in the same response.
 pub(super) fn made_id(prefix: &str, seed: &str, index: usize) -> String {
-    // FNV-1a, which is short and the same everywhere.
+    // FNV-1a, which is short and stable.
     let bytes = seed.bytes().chain(index.to_be_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

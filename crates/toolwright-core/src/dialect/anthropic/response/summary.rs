@@ -40,7 +40,7 @@ pub(in crate::dialect::anthropic) fn summarize(
     Ok(said.then(|| summary.with_stop(stop, false)))
 }
 
-/// The name of a call, if a block is one.
+/// Returns the name of a call, if a block is one.
 fn name(block: &mut Value<'_, '_>) -> Result<Option<String>, JsonError> {
     let (mut name, mut call) = (None, false);
     block.members(|key, value| {

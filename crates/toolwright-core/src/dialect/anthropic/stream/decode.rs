@@ -1,4 +1,4 @@
-//! Frames of a stream to events.
+//! Decodes the frames of a stream.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::model::fault::FaultClass;
 use crate::model::part::{Body, Part, SectionKind};
 use crate::model::response::Stop;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
@@ -24,19 +24,19 @@ pub(in super::super) struct Decoder {
 
 #[derive(Debug)]
 enum Block {
-    /// A part that grows as its deltas come
+    /// A part that grows with its deltas
     Open(Open),
-    /// A block of the vendor's own, which becomes a part at its end
+    /// An opaque block, which becomes a part at its end
     Held(Held),
 }
 
-/// A block that is open: our index, and what its end will say.
+/// An open block: its canonical index, and values for its end.
 #[derive(Debug)]
 struct Open {
     index: usize,
     tail: Tail,
     citations: Vec<Json>,
-    /// Arguments that came with the start; they count only if no fragment follows
+    /// Arguments of the start event; used only if no fragment follows
     input: Option<String>,
 }
 
@@ -133,7 +133,7 @@ impl Decoder {
                 open.input = Some(call.arguments.as_str().to_owned()).filter(|text| text != "{}");
                 (Head::Call { id: call.id, name: call.name, free: false }, None)
             }
-            // Only blocks of the vendor's own grow in ways that are not ours.
+            // Only opaque blocks have other deltas.
             Body::Opaque(opaque) => {
                 self.blocks.insert(at, Block::Held(Held::start(opaque.value)));
                 return Ok(());
@@ -223,7 +223,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Ends the blocks that are open, in order.
+    /// Ends the open blocks, in order.
     fn stop_all(&mut self, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         while let Some(at) = self.blocks.keys().next().copied() {
             self.block_stop(at, out)?;

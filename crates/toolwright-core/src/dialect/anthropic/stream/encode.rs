@@ -1,4 +1,4 @@
-//! Events to the frames of a stream, one block after another.
+//! Encodes events as frames, one block after another.
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
@@ -13,12 +13,12 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
-    /// The start, held until the next event so that early counts go with it
+    /// The start, held until the next event so that early usage is included
     start: Option<Start>,
     stop: Stop,
     usage: Usage,

@@ -1,5 +1,5 @@
-//! Blocks of a stream that only Anthropic knows: calls that it runs itself, their results,
-//! compactions. Each becomes an opaque part once it is whole.
+//! Blocks that only Anthropic has: calls of hosted tools, their results, compactions. Each becomes
+//! an opaque part once it is complete.
 
 use crate::codec::Fields;
 use crate::json::{Json, Object};
@@ -14,12 +14,12 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// A block as its start event shows it.
+    /// Creates a block from its start event.
     pub(super) fn start(block: Json) -> Held {
         Held { block, input: String::new() }
     }
 
-    /// Takes a delta: fragments of `input` as JSON text, of any other field as its own text.
+    /// Adds a delta: fragments of `input` as JSON text, of any other field as text.
     pub(super) fn grow(&mut self, delta: Fields<'_>) {
         let Some(block) = self.block.as_object_mut() else { return };
         for (key, value) in delta.into_object() {
@@ -27,7 +27,7 @@ impl Held {
                 ("partial_json", _, Json::String(text)) => self.input.push_str(&text),
                 (_, Some(Json::String(own)), Json::String(text)) => own.push_str(&text),
                 (_, _, Json::Null) => {}
-                // The one delta whose field has another name than that of its block.
+                // The only delta whose field has another name than that of the block.
                 ("citation", _, value) => match block.get_mut("citations") {
                     Some(Json::Array(own)) => own.push(value),
                     _ => block.insert("citations", vec![value]),
@@ -37,7 +37,7 @@ impl Held {
         }
     }
 
-    /// The block as a whole reply has it.
+    /// Returns the block as in a complete reply.
     pub(super) fn finish(mut self) -> Json {
         if let (Some(block), false) = (self.block.as_object_mut(), self.input.trim().is_empty()) {
             let input = Json::parse(&self.input).unwrap_or(Json::String(self.input));
@@ -47,7 +47,7 @@ impl Held {
     }
 }
 
-/// Splits a block into what its start event shows and its one delta, as Anthropic streams it.
+/// Splits a block into its start event and its delta, as Anthropic streams it.
 pub(super) fn pieces(block: &mut Object) -> Option<Object> {
     let kind = block.get("type").and_then(Json::as_str)?;
     if kind == "compaction" {

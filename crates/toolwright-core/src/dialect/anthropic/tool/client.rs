@@ -7,17 +7,17 @@ use crate::codec::{DecodeError, Fields};
 use crate::json::{Json, Path};
 use crate::model::tool::Tool;
 
-/// A tool of all dates, or of one.
+/// A tool, of all dates or of one.
 #[derive(Debug)]
 pub(super) struct ClientTool {
-    /// The type, without a date if it is the same in all
+    /// The type, without a date if it is the same for all
     kind: &'static str,
     description: &'static str,
     /// The JSON Schema of its input
     schema: &'static str,
 }
 
-/// Whose input is documented. A date of its own stands before all others.
+/// The tools with documented input. An entry with a date precedes those without.
 const CLIENT_TOOLS: [ClientTool; 7] = [
     ClientTool {
         kind: "bash_",
@@ -46,7 +46,8 @@ const EDITOR: &str = "Views, creates and edits text files on the user's machine.
     numbers or lists a directory; `create` writes a whole file; `str_replace` replaces a text that occurs \
     exactly once; `insert` adds text after a line.";
 
-// The text to insert is `insert_text`, as models write it since April 2025 (anthropic-sdk-python #1155).
+// The inserted text is `insert_text`, as models write it since April 2025 (anthropic-sdk-python
+// #1155).
 const EDITOR_INPUT: &str = r#"{"type":"object","properties":{
     "command":{"type":"string","enum":["view","create","str_replace","insert"]},
     "path":{"type":"string","description":"Absolute path of a file or directory."},
@@ -109,7 +110,7 @@ pub(super) fn find(wire: &Json) -> Option<&'static ClientTool> {
     CLIENT_TOOLS.iter().find(|tool| kind.strip_prefix(tool.kind).is_some_and(is_date))
 }
 
-/// Reads a tool that the client runs.
+/// Decodes a tool that the client runs.
 pub(super) fn decode(tool: &ClientTool, wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let description = [tool.description, &parameters(&wire)].concat();
     let fields = Fields::new(wire, path, DIALECT)?;
@@ -118,7 +119,7 @@ pub(super) fn decode(tool: &ClientTool, wire: Json, path: Path<'_>) -> Result<To
     Ok(own)
 }
 
-/// What the definition says of the user's machine, in words.
+/// Describes the fields of the definition about the user's machine.
 fn parameters(wire: &Json) -> String {
     let number = |key| wire.get(key).and_then(Json::as_u64);
     let size =

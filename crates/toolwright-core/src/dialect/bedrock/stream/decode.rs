@@ -1,4 +1,4 @@
-//! Frames of a stream to events.
+//! Decodes the frames of a stream.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ use crate::model::extra::Extra;
 use crate::model::part::SectionKind;
 use crate::model::response::Stop;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
-    /// Blocks that are open, by the vendor's index (case 3)
+    /// Open blocks, by the vendor's index (case 3)
     blocks: BTreeMap<u64, Block>,
-    /// The stop, until `metadata` has told the rest
+    /// The stop, until `metadata` completes it
     stop: Option<Stop>,
 }
 
 #[derive(Debug)]
 enum Block {
-    /// A part that grows as its deltas come
+    /// A part that grows with its deltas
     Open(Open),
-    /// A part that is said once it is whole
+    /// A part that is emitted once it is complete
     Held(Held),
 }
 
@@ -53,7 +53,7 @@ impl StreamDecoder for Decoder {
         let value = Json::parse(&frame.data)
             .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
-        // Padding, against guessing of texts by their lengths.
+        // Padding, which hides the lengths of texts.
         fields.take("p");
         match frame.name.as_deref() {
             Some("messageStart") => self.emit.start(Start::default(), out),
@@ -93,7 +93,7 @@ impl Decoder {
         self.block_stop(at, out)?;
         let path = Path::ROOT.key("start");
         let start = fields.take("start").unwrap_or_default();
-        // A text may be announced by a start that says nothing.
+        // A text may have an empty start event.
         if start.as_object().is_none_or(Object::is_empty) {
             return Ok(FrameStatus::Known);
         }
@@ -180,8 +180,8 @@ impl Decoder {
         Ok(FrameStatus::Known)
     }
 
-    /// The open block that a delta belongs to: the one at its index if it is of its kind, else a new
-    /// one.
+    /// Returns the open block of a delta: the one at its index if it has the same kind, or else a
+    /// new one.
     fn grown(
         &mut self,
         at: u64,

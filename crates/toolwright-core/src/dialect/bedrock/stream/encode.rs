@@ -1,4 +1,4 @@
-//! Events to the frames of a stream, one block after another.
+//! Encodes events as frames, one block after another.
 
 use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
@@ -15,22 +15,22 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Encoder {
     sequencer: Sequencer,
-    /// How many blocks are complete
+    /// Number of complete blocks
     blocks: usize,
     current: Option<Current>,
     stop: Stop,
     usage: Usage,
 }
 
-/// The block that is open.
+/// The open block.
 #[derive(Debug)]
 struct Current {
     kind: Kind,
-    /// Whether it has been opened on the wire
+    /// Whether it was opened on the wire
     said: bool,
     section: usize,
     citations: Option<Json>,
@@ -54,7 +54,7 @@ impl Encoder {
         self.current = Some(Current { kind, said: kind == Kind::Call, section: 0, citations });
     }
 
-    /// Writes a part that came whole; one that a stream has no form for is left out.
+    /// Encodes a complete part; one that a stream cannot express is left out.
     fn encode_complete(&mut self, part: Part, frames: &mut Vec<Frame>) {
         let grows = match &part.body {
             Body::Text(_) | Body::Refusal(_) | Body::Call(_) => true,
@@ -94,11 +94,11 @@ impl Encoder {
     }
 
     fn part_end(&mut self, tail: &Tail, frames: &mut Vec<Frame>) {
-        // Nothing is open after a part that came whole.
+        // Nothing is open after a complete part.
         let Some(current) = self.current.take() else { return };
         let own = tail.signature.as_ref().filter(|own| own.dialect.shares_signatures(DIALECT));
         let signature = own.filter(|_| current.kind == Kind::Reasoning);
-        // A block without a start event is there only if it has a delta.
+        // A block without a start event exists only if it has a delta.
         match (current.kind, signature) {
             (Kind::Text, _) if !current.said => self.block_delta(wire::union("text", ""), frames),
             (_, Some(own)) => {

@@ -1,5 +1,5 @@
-//! Blocks of a stream that become parts only when they are whole, and the pieces that they came in:
-//! withheld thinking, calls that the vendor runs itself, their outcomes, and images.
+//! Blocks that become parts only when they are complete: redacted thinking, calls of hosted tools,
+//! their outcomes, and images.
 
 use super::super::wire;
 use crate::json::{Json, Object};
@@ -11,7 +11,7 @@ use crate::object;
 pub(super) enum Held {
     /// `reasoningContent.redactedContent`, blob by blob
     Redacted(Vec<String>),
-    /// `toolUse` that the vendor runs itself, and the text of its input
+    /// `toolUse` of a hosted tool, and the text of its input
     Call(Object, String),
     /// `toolResult`, and its content
     Outcome(Object, Vec<Json>),
@@ -20,12 +20,12 @@ pub(super) enum Held {
 }
 
 impl Held {
-    /// Withheld thinking, which has no start event.
+    /// Creates redacted thinking, which has no start event.
     pub(super) fn redacted(blob: String) -> Held {
         Held::Redacted(vec![blob])
     }
 
-    /// A block by its start event; `None` for a kind that is not known.
+    /// Creates a block from its start event; `None` for an unknown kind.
     pub(super) fn start(kind: &str, own: Json) -> Option<Held> {
         let Json::Object(own) = own else { return None };
         match kind {
@@ -36,7 +36,7 @@ impl Held {
         }
     }
 
-    /// Takes a delta; `false` if it is not of this block's kind.
+    /// Adds a delta; `false` if it is not of this block's kind.
     pub(super) fn grow(&mut self, kind: &str, delta: &Json) -> bool {
         match (self, kind) {
             (Held::Redacted(blobs), "reasoningContent") => {
@@ -63,7 +63,7 @@ impl Held {
         }
     }
 
-    /// The block as a whole reply has it.
+    /// Returns the block as in a complete reply.
     pub(super) fn finish(self) -> Json {
         match self {
             Held::Redacted(blobs) => {
@@ -91,13 +91,13 @@ impl Held {
     }
 }
 
-/// What a stream says of a block.
+/// The events of a block in a stream.
 pub(super) struct Pieces {
     pub(super) start: Option<Json>,
     pub(super) deltas: Vec<Json>,
 }
 
-/// Takes a block apart; `None` for one that a stream has no form for.
+/// Splits a block; `None` for one that a stream cannot express.
 pub(super) fn pieces(block: Json) -> Option<Pieces> {
     let (kind, own) = wire::member(block, crate::json::Path::ROOT).ok()?;
     let Json::Object(mut own) = own else { return None };
@@ -128,8 +128,8 @@ pub(super) fn pieces(block: Json) -> Option<Pieces> {
     Some(Pieces { start: Some(start), deltas: vec![delta] })
 }
 
-/// One blob of several. Base64 joins as text as long as it is not padded; only where padding stands
-/// in the middle are the bytes themselves joined.
+/// Joins blobs. Base64 is joined as text unless there is padding in the middle; then the bytes are
+/// joined.
 fn joined(blobs: &[String]) -> String {
     let whole = |blob: &String| blob.len().is_multiple_of(4) && !blob.ends_with('=');
     let Some((_, before)) = blobs.split_last() else { return String::new() };

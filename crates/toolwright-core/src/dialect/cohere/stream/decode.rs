@@ -1,4 +1,4 @@
-//! Frames of a stream to events.
+//! Decodes the frames of a stream.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::model::extra::Extra;
 use crate::model::fault::{Fault, FaultClass};
 use crate::model::part::{Body, Part, SectionKind};
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
     plan: Option<usize>,
-    /// Our index of each block and call that is open; none for a block that came whole
+    /// The canonical index of each open block and call; none for a complete block
     open: BTreeMap<(Kind, u64), Option<usize>>,
     citations: Vec<Json>,
     logprobs: Vec<Json>,
@@ -45,7 +45,7 @@ impl StreamDecoder for Decoder {
         let path = path.key("message");
         match kind.as_str() {
             "message-start" => {
-                // The message in it is an empty frame for what follows.
+                // The message in it is empty.
                 fields.take("delta");
                 let id = fields.string("id")?;
                 self.emit.start(Start { id, model: None, extra: fields.into_extra() }, out);
@@ -143,7 +143,7 @@ impl Decoder {
         let path = message.path();
         let path = path.key("tool_calls");
         let mut wire = message.need("tool_calls")?;
-        // Arguments that come with the start are as much a fragment as any that follows.
+        // Arguments in the start event are a fragment like any other.
         let first = take_arguments(&mut wire, path)?;
         let part = part::decode_call(wire, path)?;
         if let Body::Call(call) = part.body {
@@ -211,8 +211,8 @@ impl Decoder {
         }
     }
 
-    /// Ends what must be over when a part begins: the plan, and an older part of the same index,
-    /// for an index may be repeated (case 5).
+    /// Ends what must be complete when a part begins: the plan, and an older part with the same
+    /// index, because an index may be repeated (case 5).
     fn begin(&mut self, key: (Kind, u64), out: &mut Vec<Event>) {
         if let Some(plan) = self.plan.take() {
             self.emit.close(plan, Tail::default(), out);
@@ -226,7 +226,7 @@ impl Decoder {
         }
     }
 
-    /// The part that a delta belongs to; none for a block that came whole.
+    /// Returns the part of a delta; none for a complete block.
     fn opened(&self, key: (Kind, u64)) -> Result<Option<usize>, DecodeError> {
         self.open.get(&key).copied().ok_or_else(|| {
             let kind = DecodeErrorKind::BrokenStream("a delta of a part that is not open");
@@ -235,7 +235,7 @@ impl Decoder {
     }
 }
 
-/// Opens `delta.message`, where an event has what it brings.
+/// Opens `delta.message`, which contains the content of an event.
 fn message<'p>(fields: &mut Fields<'_>, path: Path<'p>) -> Result<Fields<'p>, DecodeError> {
     let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;
     Fields::new(delta.need("message")?, path, DIALECT)

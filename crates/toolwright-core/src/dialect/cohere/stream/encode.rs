@@ -1,4 +1,4 @@
-//! Events to the frames of a stream.
+//! Encodes events as frames.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Encoder {
-    /// How the parts that are open are written
+    /// The open parts and their form
     open: BTreeMap<usize, Slot>,
     contents: usize,
     calls: usize,
@@ -25,12 +25,12 @@ pub(in super::super) struct Encoder {
     usage: Option<Usage>,
 }
 
-/// Where a part stands on the wire.
+/// The position of a part on the wire.
 #[derive(Debug, Clone, Copy)]
 enum Slot {
     Plan,
     Text(usize),
-    /// With the section that is being written
+    /// With the index of the current section
     Thinking(usize, usize),
     Call(usize),
 }
@@ -71,7 +71,7 @@ impl Encoder {
         self.open.insert(index, slot);
     }
 
-    /// Begins a content block and gives its index.
+    /// Begins a content block and returns its index.
     fn block(&mut self, mut block: Object, extra: &Extra, frames: &mut Vec<Frame>) -> usize {
         extra.write_into(DIALECT, &mut block);
         frames.push(in_delta("content-start", Some(self.contents), "content", block));
@@ -89,7 +89,7 @@ impl Encoder {
                 in_delta("content-delta", Some(*at), "content", object! {"text": text})
             }
             (Slot::Thinking(at, open), Delta::Reasoning { section, .. }) => {
-                // Sections stand apart as in a whole reply.
+                // Sections are separated as in a complete reply.
                 let gap = if section == open { "" } else { "\n\n" };
                 *open = *section;
                 let block = object! {"thinking": format!("{gap}{text}")};
@@ -171,7 +171,7 @@ impl StreamEncoder for Encoder {
     }
 }
 
-/// A frame that brings `delta.message.<key>`.
+/// Creates a frame with `delta.message.<key>`.
 fn in_delta(
     name: &'static str,
     index: Option<usize>,

@@ -1,13 +1,13 @@
-//! Data of media: Google's SDKs write base64 in the alphabet for URLs, and every other vendor wants
-//! the standard one.
+//! Media data: Google's SDKs write URL-safe base64, and every other vendor requires the standard
+//! alphabet.
 
 use crate::note::note;
 
-/// Note: the data came in the alphabet for URLs; the value says whether it was padded.
+/// A note: the data was URL-safe; the value says whether it was padded.
 pub(in crate::dialect::gemini) const URL_SAFE: &str = note!("base64url");
 
-/// Data in the standard alphabet and padded, and whether it was padded before, if it came in the
-/// alphabet for URLs.
+/// Converts data to the standard, padded alphabet. Also returns whether it was padded, if it was
+/// URL-safe.
 pub(super) fn standard(data: String) -> (String, Option<bool>) {
     if !data.bytes().any(|byte| matches!(byte, b'-' | b'_')) {
         return (data, None);
@@ -20,7 +20,7 @@ pub(super) fn standard(data: String) -> (String, Option<bool>) {
     (standard, Some(padded))
 }
 
-/// Data in the alphabet for URLs, as [`standard`] read it.
+/// Converts data back to the URL-safe alphabet.
 pub(super) fn url_safe(data: &str, padded: bool) -> String {
     let data = data.replace('+', "-").replace('/', "_");
     if padded { data } else { data.trim_end_matches('=').to_owned() }

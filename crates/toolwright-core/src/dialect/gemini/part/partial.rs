@@ -8,16 +8,16 @@ use crate::json::{Json, Object};
 use crate::model::call::Arguments;
 use crate::model::part::{Body, Part};
 
-/// The longest path that is followed, in steps.
+/// Maximum number of steps in a path.
 const MAX_STEPS: usize = 64;
 
-/// Puts the parts of calls together.
+/// Joins the parts of calls.
 #[derive(Debug, Default)]
 pub(in crate::dialect::gemini) struct Assembler {
     open: Option<Open>,
 }
 
-/// A call that will continue.
+/// An incomplete call.
 #[derive(Debug)]
 struct Open {
     part: Part,
@@ -27,14 +27,14 @@ struct Open {
 }
 
 impl Assembler {
-    /// Takes a part; gives it back if it is complete, or the call that it completes.
+    /// Adds a part; returns it if it is complete, or the call that it completes.
     pub(in crate::dialect::gemini) fn push(&mut self, mut part: Part) -> Vec<Part> {
         let Body::Call(call) = &part.body else { return vec![part] };
         let unnamed = call.name.is_empty();
         let Fragment { entries, will_continue } = take_fragment(&mut part);
         let continues = unnamed && self.open.is_some();
         if !continues && entries.is_empty() && !will_continue {
-            // A whole call. One without a name belongs to nothing.
+            // A complete call. One without a name is dropped.
             return self.finish().into_iter().chain((!unnamed).then_some(part)).collect();
         }
         let mut done = Vec::new();
@@ -59,7 +59,7 @@ impl Assembler {
         done
     }
 
-    /// The call that was still open when the answer ended.
+    /// Returns the call that was open at the end of the response.
     pub(in crate::dialect::gemini) fn finish(&mut self) -> Option<Part> {
         let Open { mut part, arguments, .. } = self.open.take()?;
         if let Body::Call(call) = &mut part.body {
@@ -69,7 +69,7 @@ impl Assembler {
     }
 }
 
-/// Puts the calls of a list of parts together.
+/// Joins the calls in a list of parts.
 pub(in crate::dialect::gemini) fn assemble(parts: Vec<Part>) -> Vec<Part> {
     let mut assembler = Assembler::default();
     let mut whole: Vec<Part> = parts.into_iter().flat_map(|part| assembler.push(part)).collect();
@@ -101,7 +101,7 @@ fn take_fragment(part: &mut Part) -> Fragment {
 }
 
 impl Open {
-    /// Sets the value of an entry at its path, or appends to a string that was to continue.
+    /// Sets the value of an entry at its path, or appends to a string that continues.
     fn set(&mut self, entry: &Json) {
         let Some(entry) = entry.as_object() else { return };
         let member = |name: &str| wire::member(entry, name);
@@ -126,7 +126,7 @@ impl Open {
     }
 }
 
-/// The place that a path such as `$.foo['bar'][0]` means, made if it is not there. `None` for a
+/// Returns the value at a path such as `$.foo['bar'][0]`, which is created if absent. `None` for a
 /// path of another form.
 fn place<'j>(root: &'j mut Json, path: &str) -> Option<&'j mut Json> {
     let mut rest = path.strip_prefix('$')?;
@@ -168,7 +168,7 @@ enum Step<'p> {
     Index(usize),
 }
 
-/// The first step of a path, and what follows it.
+/// Returns the first step of a path, and the remaining path.
 fn next(path: &str) -> Option<(Step<'_>, &str)> {
     if let Some(rest) = path.strip_prefix('.') {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());

@@ -1,7 +1,7 @@
-//! The OpenAPI subset of `parameters`, `response` and `responseSchema`, read as JSON Schema.
+//! Converts the OpenAPI subset of `parameters`, `response` and `responseSchema` to JSON Schema.
 //!
-//! Only this way: what we write ourselves goes into the fields that take JSON Schema. A schema
-//! that came in the subset is kept beside its reading and written back as long as both agree.
+//! The reverse is not needed: encoding uses the fields for JSON Schema. A schema in the subset is
+//! stored with its conversion and encoded again if both still agree.
 
 use crate::codec::Fields;
 use crate::dialect::gemini::wire::{self, DIALECT};
@@ -9,8 +9,8 @@ use crate::json::{Json, Key, Number, Object};
 use crate::model::extra::Extra;
 use crate::object;
 
-/// A pair of fields, of which one may be set: JSON Schema, the subset, and the key under which
-/// the subset is kept as extra.
+/// A pair of fields, of which one may be set: JSON Schema, the subset, and the key of the subset
+/// among extra fields.
 pub(in crate::dialect::gemini) type Pair = (&'static str, &'static str, &'static str);
 
 /// Takes a schema from either field of a pair, with its original if it was in the subset.
@@ -28,7 +28,7 @@ pub(in crate::dialect::gemini) fn take(
     }
 }
 
-/// Writes a schema into the field that it came from.
+/// Encodes a schema into the field that it came from.
 pub(in crate::dialect::gemini) fn put(
     object: &mut Object,
     pair: Pair,
@@ -42,8 +42,8 @@ pub(in crate::dialect::gemini) fn put(
     }
 }
 
-/// Reads a schema of the subset: types in lower case, `nullable` as a type, properties in the
-/// order of `propertyOrdering`, whole numbers that proto-JSON writes as strings.
+/// Converts a schema of the subset: lower-case types, `nullable` as a type, properties in the order
+/// of `propertyOrdering`, integers that proto-JSON writes as strings.
 pub(in crate::dialect::gemini) fn read(wire: &Json) -> Json {
     let Json::Object(wire) = wire else { return wire.clone() };
     let mut out = Object::new();
@@ -96,19 +96,19 @@ pub(in crate::dialect::gemini) fn read(wire: &Json) -> Json {
     Json::Object(out)
 }
 
-/// The word of a type, which may be given by its number.
+/// Returns the name of a type, which may be a number.
 fn type_word(value: &Json) -> Option<&str> {
     let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
     value.as_str().or_else(|| wire::TYPE_NUMBERS.get(number?).copied())
 }
 
-/// Reads the schemas of a map.
+/// Converts the schemas of a map.
 fn members(value: &Json) -> Json {
     let Json::Object(object) = value else { return value.clone() };
     Json::Object(object.iter().map(|(name, own)| (name.to_owned().into(), read(own))).collect())
 }
 
-/// Reads the schemas of a list.
+/// Converts the schemas of a list.
 fn items(value: &Json) -> Json {
     match value {
         Json::Array(own) => Json::Array(own.iter().map(read).collect()),
@@ -132,7 +132,7 @@ fn sort(properties: &mut Object, order: &[Json]) {
     }
 }
 
-/// Null beside what a schema says.
+/// Adds null to the accepted values.
 fn admit_null(schema: &mut Object) {
     if let Some(kind @ Json::String(_)) = schema.get_mut("type") {
         let own = std::mem::take(kind);

@@ -1,4 +1,4 @@
-//! Blocks of a result's content, each way.
+//! Content blocks of a result.
 
 use super::super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields};
@@ -7,8 +7,8 @@ use crate::model::origin::Origin;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
 
-/// Reads a block. An embedded resource is the text or the medium that it holds; its address stays
-/// extra. What must be fetched first, such as a link, stays as it is.
+/// Decodes a block. An embedded resource becomes its text or media; its URI stays extra. Content
+/// that must be fetched, such as a link, stays as it is.
 pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let origin = Origin::at(&path);
     let resource = block.get("resource");
@@ -62,7 +62,7 @@ fn kind_of(mime: &str) -> MediaKind {
     }
 }
 
-/// Writes a block; `None` for what a result cannot hold.
+/// Encodes a block; `None` for parts that a result cannot contain.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let embedded = part.extra.get(DIALECT, "resource").is_some();
     let mut object = match &part.body {
@@ -87,7 +87,7 @@ fn embed(resource: Object) -> Object {
     object! {"type": "resource", "resource": resource}
 }
 
-/// Pictures and sound have blocks of their own; everything else is a resource.
+/// Encodes media: images and audio have their own blocks; everything else is a resource.
 fn encode_media(media: &Media, embedded: bool) -> Option<Object> {
     let mime = media.mime.as_deref();
     let data = match &media.source {
@@ -117,7 +117,7 @@ fn encode_media(media: &Media, embedded: bool) -> Option<Object> {
     Some(object! {"type": kind, "data": data, "mimeType": mime.unwrap_or(fallback)})
 }
 
-/// An address for a resource that came without one, which the protocol requires.
+/// Creates the URI that the protocol requires, for a resource without one.
 fn address(media: &Media) -> String {
     format!("file:///{}", media.name.as_deref().unwrap_or("attachment"))
 }

@@ -1,4 +1,4 @@
-//! Chunks that hold media: pictures and documents by address or `data:` URL, sound, and files.
+//! Chunks with media: images and documents by URL or `data:` URL, audio, and files.
 
 use super::super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields};
@@ -7,7 +7,7 @@ use crate::model::extra::Extra;
 use crate::model::part::{Media, MediaKind, MediaSource};
 use crate::object;
 
-/// Reads a chunk of a kind.
+/// Decodes a chunk of a kind.
 pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     match kind {
         "image_url" => decode_image(fields),
@@ -26,7 +26,7 @@ pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, Decod
     }
 }
 
-/// `image_url` is an address, or an object around it whose other fields stay extra.
+/// Decodes `image_url`, a URL, or an object with it whose other fields stay extra.
 fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     let path = fields.path();
     let url = match fields.need("image_url")? {
@@ -41,8 +41,8 @@ fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(located(MediaKind::Image, url))
 }
 
-/// `input_audio` is bytes, or an object with their format as in Chat Completions, whose other fields
-/// stay extra.
+/// Decodes `input_audio`, bytes, or an object with their format as in Chat Completions, whose other
+/// fields stay extra.
 fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     let path = fields.path();
     let path = path.key("input_audio");
@@ -60,7 +60,7 @@ fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(Media { kind: MediaKind::Audio, mime, source, name: None })
 }
 
-/// A medium by its address, by a `data:` URL, or (sound only) by its bare bytes in base64.
+/// Decodes media by URL, by `data:` URL, or (audio only) by base64.
 fn located(kind: MediaKind, text: String) -> Media {
     let data = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (mime, source) = match data {
@@ -73,7 +73,7 @@ fn located(kind: MediaKind, text: String) -> Media {
     Media { kind, mime, source, name: None }
 }
 
-/// Writes a chunk; `None` for what [`fit`](crate::fit) has removed.
+/// Encodes a chunk; `None` for parts that [`fit`](crate::fit) removes.
 pub(super) fn encode(media: &Media, extra: &Extra) -> Option<Object> {
     let fallback = match media.kind {
         MediaKind::Image => "image/png",

@@ -1,4 +1,4 @@
-//! Frames of a stream to events.
+//! Decodes the frames of a stream.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
 use crate::model::part::{Body, Part, Reasoning, Section};
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
     content: Option<Content>,
     calls: BTreeMap<u64, OpenCall>,
-    /// How many calls there were
+    /// Number of calls
     count: u64,
     /// Extra fields of the choice, until it stops
     rest: Object,
 }
 
-/// The text or thinking that is open. Chunks of one kind that follow each other are one part.
+/// The open text or thinking. Consecutive chunks of one kind are one part.
 #[derive(Debug)]
 struct Content {
     index: usize,
-    /// The section that grows, if this is thinking
+    /// The current section, if this is thinking
     section: Option<usize>,
     tail: Tail,
 }
 
-/// A call that is open. Mistral sends calls whole; fragments in the manner of `OpenAI` are read, too.
+/// An open call. Mistral sends complete calls; fragments as in `OpenAI` are decoded, too.
 #[derive(Debug)]
 struct OpenCall {
     index: usize,
@@ -145,8 +145,8 @@ impl Decoder {
         }
     }
 
-    /// Pieces of a chunk continue the section that grows; each further piece is a section more. A
-    /// signature ends the thinking that it signs.
+    /// Decodes thinking. Pieces of a chunk continue the current section; each further piece is a
+    /// new section. A signature ends the thinking that it signs.
     fn thinking(&mut self, reasoning: Reasoning, tail: Tail, out: &mut Vec<Event>) {
         let goes_on = |own: &Content| own.section.is_some() && own.tail.signature.is_none();
         if !self.content.as_ref().is_some_and(goes_on) {
@@ -170,8 +170,8 @@ impl Decoder {
         self.content = index.map(|index| Content { index, section, tail: Tail::default() });
     }
 
-    /// A call, or a fragment of one: a new id, another name, or a name after complete arguments
-    /// starts a new call even where the index repeats (case 5).
+    /// Decodes a call or a fragment: a new id, another name, or a name after complete arguments
+    /// starts a new call even if the index repeats (case 5).
     fn call(
         &mut self,
         wire: Json,
@@ -232,7 +232,7 @@ impl Decoder {
     }
 }
 
-/// Adds what a later chunk says of the same thing: lists get longer, all else is replaced.
+/// Merges the fields of a later chunk: lists are extended, everything else is replaced.
 fn grow(own: &mut Object, later: Object) {
     for (key, value) in later {
         match (own.get_mut(&key), value) {

@@ -1,4 +1,4 @@
-//! Events to the frames of a stream, calls whole and all in the last chunk, as the vendor sends them.
+//! Encodes events as frames, with complete calls in the last chunk, as the vendor sends them.
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
@@ -14,16 +14,16 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     gatherer: Gatherer,
     sequencer: Sequencer,
     start: Start,
-    /// The thinking that is open: the section that grows, and its extra fields
+    /// The open thinking: the current section, and its extra fields
     thinking: Option<(usize, Extra)>,
-    /// Calls so far. Clients number them by their place in one delta.
+    /// Calls so far. Clients number them by their position in one delta.
     calls: Vec<Json>,
     stop: Stop,
     usage: Usage,
@@ -43,7 +43,7 @@ impl Encoder {
         }
     }
 
-    /// Writes a chunk with one choice. The key `finish_reason` is required, even if it is null
+    /// Encodes a chunk with one choice. The key `finish_reason` is required, even if it is null
     /// (`docs/dialects/mistral.md#stream`).
     fn chunk(&self, delta: Object, frames: &mut Vec<Frame>) {
         let choice = object! {"index": 0_u64, "delta": delta, "finish_reason": Json::Null};
@@ -68,7 +68,7 @@ impl Encoder {
                 Some(call) => self.calls.push(call),
                 None => self.content(&part, frames),
             },
-            // The gatherer made every call whole; a text says its extra fields before its words.
+            // The gatherer completed every call; a text sends its extra fields first.
             Head::Text | Head::Refusal | Head::Call { .. } => {
                 if extra.for_dialect(DIALECT).is_some() {
                     self.content(&Part::text("").with_extra(extra), frames);
@@ -95,7 +95,7 @@ impl Encoder {
         }
     }
 
-    /// What thinking says at its end: its signature and its extra fields.
+    /// Sends the signature and the extra fields of thinking at its end.
     fn part_end(&mut self, tail: Tail, frames: &mut Vec<Frame>) {
         let Some((_, mut extra)) = self.thinking.take() else { return };
         extra.update(tail.extra);
@@ -133,7 +133,7 @@ impl Encoder {
             Event::Usage(usage) => self.usage.update(usage),
             Event::End => self.end(frames),
             Event::Fault(fault) => frames.push(Frame::data(fault::encode_body(&fault).compact())),
-            // The format has no word for it.
+            // The format has no event for it.
             Event::Ping => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The parts of a message's `content`, one at a time, for requests and responses alike.
+//! The parts of `content`, for requests and responses.
 
 use crate::codec::{DecodeError, Fields, elements};
 use crate::dialect::openai_chat::Quirks;
@@ -8,8 +8,8 @@ use crate::model::origin::Origin;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
 
-/// Takes `content`: nothing, a string, or parts. An empty one that is not what we would write for
-/// nothing is noted.
+/// Takes `content`: nothing, a string, or parts. Records the form of an empty one, if we would
+/// write another.
 pub(in crate::dialect::openai_chat) fn decode_content(
     fields: &mut Fields<'_>,
     nothing: &Json,
@@ -37,7 +37,7 @@ pub(in crate::dialect::openai_chat) fn decode_content(
     }
 }
 
-/// Writes `content`, as a string where that says it all.
+/// Encodes `content`, as a string if possible.
 pub(in crate::dialect::openai_chat) fn encode_content<'a>(
     parts: impl IntoIterator<Item = &'a Part>,
     nothing: Json,
@@ -47,7 +47,7 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
     match items.as_slice() {
         [] => nothing,
         [Json::Object(only)] if only.len() == 2 && only.get("type") == Some(&"text".into()) => {
-            // An empty string would be read as no content.
+            // An empty string would be decoded as no content.
             match only.get("text") {
                 Some(Json::String(text)) if !text.is_empty() => text.as_str().into(),
                 _ => Json::Array(items),
@@ -57,10 +57,11 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
     }
 }
 
-/// The types of parts that have a canonical form. Qwen, Zhipu, OpenRouter and vLLM take `video_url`.
+/// The types of parts that have a canonical form. Qwen, Zhipu, OpenRouter and vLLM accept
+/// `video_url`.
 const KINDS: [&str; 6] = ["text", "refusal", "image_url", "video_url", "input_audio", "file"];
 
-/// Reads a part.
+/// Decodes a part.
 fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     let origin = fields.origin();
@@ -89,7 +90,7 @@ fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeErr
     Ok(Part { body, signature: None, cache, origin, extra: fields.into_extra() })
 }
 
-/// Reads a medium by its address, or by its data in the address.
+/// Decodes media by URL or `data:` URL.
 fn decode_link(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -142,18 +143,18 @@ fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decode
     Ok(Media { kind: MediaKind::Document, mime, source, name })
 }
 
-/// Whether `file_data` is the address of a file, as OpenRouter takes it.
+/// Whether `file_data` is the URL of a file, as OpenRouter accepts it.
 fn is_address(data: &str) -> bool {
     data.starts_with("https://") || data.starts_with("http://")
 }
 
-/// The media type and the data of `data:…;base64,…`.
+/// Splits `data:…;base64,…` into media type and data.
 fn split_data_url(url: &str) -> Option<(&str, &str)> {
     let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     (!mime.is_empty()).then_some((mime, data))
 }
 
-/// Writes a part of `content`; `None` for what [`fit`](crate::fit) would have removed.
+/// Encodes a part of `content`; `None` for parts that [`fit`](crate::fit) removes.
 fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) => object! {"type": "text", "text": text.as_str()},
@@ -170,7 +171,7 @@ fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-/// A part that says where a medium is.
+/// Creates a part with the URL of media.
 fn link(kind: &'static str, url: &str) -> Object {
     let mut object = object! {"type": kind};
     object.insert(kind, object! {"url": url});

@@ -9,7 +9,7 @@ use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
 use crate::json::{Json, JsonError, Object, Path, Value, skim};
 use crate::model::response::StopReason;
 
-/// Looks at a body. `None` if it is no answer, or one that must be read to know what it says.
+/// Summarizes a body. `None` if it is not a response, or needs a full decode.
 pub(in crate::dialect::openai_chat) fn summarize(
     body: &[u8],
     quirks: &Quirks,
@@ -35,13 +35,13 @@ pub(in crate::dialect::openai_chat) fn summarize(
     Ok(Some(summary.with_stop(turn.stop, turn.refused)))
 }
 
-/// What the first choice says.
+/// The summary of the first choice.
 #[derive(Default)]
 struct Turn {
     stop: StopReason,
     calls: Vec<String>,
     refused: bool,
-    /// Whether there is something in it that only a decoder tells rightly
+    /// Whether it contains something that needs a full decode
     unusual: bool,
 }
 
@@ -91,7 +91,7 @@ fn message(turn: &mut Turn, key: &str, value: &mut Value<'_, '_>) -> Result<(), 
     Ok(())
 }
 
-/// The name of a call of a function.
+/// Returns the name of a function call.
 fn name(call: &mut Value<'_, '_>) -> Result<Option<String>, JsonError> {
     let (mut name, mut custom) = (None, false);
     call.members(|key, value| {

@@ -1,7 +1,7 @@
-//! Fragments of calls, put to the call they belong to, however a vendor numbers them.
+//! Assigns fragments to calls, however a vendor numbers them.
 //!
-//! OpenAI gives each call an index and lets fragments alternate. Ollama repeats index 0 for every
-//! call or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
+//! OpenAI gives each call an index and interleaves fragments. Ollama repeats index 0 for every call
+//! or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
 
 use crate::codec::{DecodeError, Fields};
 use crate::dialect::openai_chat::{Quirks, wire};
@@ -20,10 +20,10 @@ struct Open {
     key: Option<u64>,
     id: Option<String>,
     name: String,
-    /// Our index
+    /// The canonical index
     index: usize,
     closed: bool,
-    /// What later fragments said besides
+    /// Extra fields of later fragments
     extra: Extra,
 }
 
@@ -39,8 +39,9 @@ pub(super) struct Fragment {
 }
 
 impl Calls {
-    /// The call that a fragment continues: the latest with its id, else with its index, else the
-    /// last. Another id, or a name where the call is complete or has another, begins a new one.
+    /// Returns the call that a fragment continues: the latest with its id, or else with its index,
+    /// or else the last. Another id, or a name if the call is complete or has another, begins a new
+    /// call.
     pub(super) fn place(&self, fragment: &Fragment, emit: &Emitter) -> Option<usize> {
         let is_index = |open: &Open| fragment.key.is_none() || open.key == fragment.key;
         let is_id = |open: &Open| fragment.id.is_some() && open.id == fragment.id;
@@ -91,7 +92,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Ends the calls that are complete, because another part begins.
+    /// Ends the complete calls, because another part begins.
     pub(super) fn close_complete(&mut self, emit: &mut Emitter, out: &mut Vec<Event>) {
         for open in &mut self.0 {
             if emit.is_complete(open.index) {
@@ -117,17 +118,17 @@ impl Open {
 }
 
 impl Fragment {
-    /// Its name, unless that is empty: some vendors write an empty one into every fragment.
+    /// Returns its name, unless that is empty: some vendors send an empty one in every fragment.
     fn named(&self) -> Option<&str> {
         self.name.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// Whether this can begin no call, but does no harm.
+    /// Whether this fragment is empty and can be ignored.
     pub(super) fn is_silent(&self) -> bool {
         self.id.is_none() && self.named().is_none() && self.text.trim().is_empty()
     }
 
-    /// Reads an element of `tool_calls`.
+    /// Decodes an element of `tool_calls`.
     pub(super) fn decode(
         wire: Json,
         path: Path<'_>,
@@ -135,7 +136,7 @@ impl Fragment {
     ) -> Result<Fragment, DecodeError> {
         let mut outer = Fields::new(wire, path, quirks.dialect)?;
         let key = outer.u64("index")?;
-        // Some vendors write a placeholder where there is no id.
+        // Some vendors send a placeholder if there is no id.
         let id = outer.string("id")?.filter(|id| !matches!(id.as_str(), "" | "null"));
         let free = outer.peek("custom").is_some() || outer.tag("type") == Some("custom");
         let (kind, text) = if free { ("custom", "input") } else { ("function", "arguments") };
@@ -146,7 +147,7 @@ impl Fragment {
         Ok(Fragment { key, id, free, extra: wire::beside(own.extra, outer, quirks), ..own })
     }
 
-    /// Reads the legacy `function_call`, which has neither index nor id.
+    /// Decodes the legacy `function_call`, which has neither index nor id.
     pub(super) fn decode_legacy(
         wire: Json,
         path: Path<'_>,

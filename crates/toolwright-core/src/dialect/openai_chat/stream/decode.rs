@@ -1,4 +1,4 @@
-//! Chunks to events.
+//! Decodes chunks.
 
 use super::calls::{Calls, Fragment};
 use super::piece;
@@ -13,17 +13,17 @@ use crate::model::extra::Extra;
 use crate::model::part::SectionKind;
 use crate::model::usage::Usage;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug)]
 pub(in crate::dialect::openai_chat) struct Decoder {
     quirks: &'static Quirks,
     emit: Emitter,
-    /// What the chunks said of the response; some send a first one that says little
+    /// The fields of the response so far; some vendors send a first chunk with few of them
     start: Start,
-    /// The text, refusal or thinking that is open
+    /// The open text, refusal or thinking
     words: Option<(TextKind, usize)>,
     calls: Calls,
-    /// The stop is held until the end: some vendors say it twice, or too early (case 17)
+    /// The stop is held until the end: some vendors send it twice, or too early (case 17)
     word: Option<String>,
     rest: Rest,
 }
@@ -59,7 +59,7 @@ impl StreamDecoder for Decoder {
             None => groq_usage(&mut fields, self.quirks)?,
             usage => usage,
         };
-        // Random characters against guessing lengths on the wire.
+        // Random characters that hide the lengths of texts.
         fields.take("obfuscation");
         self.describe(response::decode_start(fields)?);
         if !self.emit.is_started() && (!choices.is_empty() || usage.is_some()) {
@@ -104,7 +104,7 @@ impl Decoder {
         }
     }
 
-    /// Takes what a chunk says of the response; what comes after the start goes with the stop.
+    /// Takes the fields of the response from a chunk; those after the start belong to the stop.
     fn describe(&mut self, chunk: Start) {
         if self.emit.is_started() {
             let known = self.start.extra.fields();
@@ -128,7 +128,7 @@ impl Decoder {
         if let Some(delta) = choice.take("delta") {
             self.delta(Fields::new(delta, path.key("delta"), quirks.dialect)?, out)?;
         }
-        // Moonshot counts here.
+        // Moonshot sends usage here.
         if let Some(usage) = response::decode_usage(&mut choice, quirks)? {
             self.emit.usage(usage, out);
         }
@@ -243,7 +243,7 @@ impl Decoder {
     }
 }
 
-/// Takes counts from `x_groq`, where Groq's last chunk has them.
+/// Takes usage from `x_groq`, in the last chunk of Groq.
 fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>, DecodeError> {
     let Some(own) = fields.take("x_groq") else { return Ok(None) };
     let mut own = Fields::new(own, Path::ROOT.key("x_groq"), quirks.dialect)?;
@@ -252,7 +252,7 @@ fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>,
     Ok(usage)
 }
 
-/// Adds what a later chunk says, as the SDK does: texts and lists grow, objects member by member.
+/// Merges a later chunk, as the SDK does: strings and lists are extended, objects merged.
 fn grow(own: &mut Json, later: Json) {
     match (own, later) {
         (_, Json::Null) => {}

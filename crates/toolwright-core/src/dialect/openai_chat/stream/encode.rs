@@ -1,4 +1,4 @@
-//! Events to chunks: a role, fragments, a word for the stop, counts, `[DONE]`.
+//! Encodes events as chunks: role, fragments, stop reason, usage, `[DONE]`.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::model::response::Stop;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug)]
 pub(in crate::dialect::openai_chat) struct Encoder {
     quirks: &'static Quirks,
     reply_context: ReplyContext,
-    /// What every chunk says of the response
+    /// The fields that every chunk repeats
     head: Object,
-    /// The same, as it is written
+    /// The same, encoded
     opening: Line,
-    /// The same, up to the words of a delta
+    /// The same, up to the text of a delta
     delta: Line,
     parts: BTreeMap<usize, OpenPart>,
     calls: usize,
@@ -33,7 +33,7 @@ pub(in crate::dialect::openai_chat) struct Encoder {
     usage: Option<Usage>,
 }
 
-/// A part that is being sent, by the field of its deltas.
+/// An open part, by the field of its deltas.
 #[derive(Debug, Clone, Copy)]
 enum OpenPart {
     Content,
@@ -80,7 +80,7 @@ impl Encoder {
         frames.push(Frame::data(self.opening.fork().members(&own).end()));
     }
 
-    /// Writes a chunk that says no more than a delta does: most of a stream.
+    /// Encodes a chunk with a delta only, as most chunks are.
     fn delta(&self, frames: &mut Vec<Frame>, say: impl FnOnce(Line) -> Line) {
         let choice = say(self.delta.fork()).close().null("logprobs").null("finish_reason");
         let chunk = choice.close_only();
@@ -161,7 +161,7 @@ impl Encoder {
         }
     }
 
-    /// What was only known at the end of a call.
+    /// Sends values that are known only at the end of a call.
     fn part_end(&mut self, index: usize, extra: &Extra, frames: &mut Vec<Frame>) {
         let Some(OpenPart::Call { at, kind, .. }) = self.parts.remove(&index) else { return };
         if extra.for_dialect(self.quirks.dialect).is_some() {
@@ -194,12 +194,12 @@ impl Encoder {
     }
 }
 
-/// A chunk up to the words of its delta.
+/// Returns a chunk up to the text of its delta.
 fn choice(opening: &Line) -> Line {
     opening.fork().open_only("choices").count("index", 0).open("delta")
 }
 
-/// A choice of a whole reply as a choice of a chunk.
+/// Converts a choice of a complete reply to that of a chunk.
 fn as_delta(mut choice: Json) -> Json {
     let Some(own) = choice.as_object_mut() else { return choice };
     if let Some(mut message) = own.remove("message") {
@@ -236,7 +236,7 @@ impl StreamEncoder for Encoder {
                 let body = fault::encode_body(&fault, self.quirks);
                 frames.push(Frame::data(body.compact()));
             }
-            // Comments keep a connection alive here, and they are no frames.
+            // Keep-alives are comments here, which are not frames.
             Event::Ping => {}
         }
     }

@@ -45,7 +45,7 @@ fn has_id(item: &Json, key: &str) -> bool {
     item.get(key).is_some_and(|id| id.as_str().is_some())
 }
 
-/// Reads a call that the client is to run.
+/// Decodes a call that the client is to run.
 pub(super) fn decode_call(
     tool: &ClientTool,
     item: Json,
@@ -66,7 +66,7 @@ pub(super) fn decode_call(
     Ok(Part::call(call).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-/// Reads what came of a call. What a search found reaches the model with all other tools; the outcome
+/// Decodes what came of a call. What a search found reaches the model with all other tools; the outcome
 /// names it.
 pub(in super::super) fn decode_outcome(
     tool: &ClientTool,
@@ -110,7 +110,7 @@ pub(in super::super) fn decode_outcome(
     Ok(part)
 }
 
-/// Writes what is to be done into the item of a call.
+/// Encodes what is to be done into the item of a call.
 pub(super) fn put_call(tool: &ClientTool, call: &Call, item: &mut Object) {
     item.insert("call_id", call.id.as_deref().unwrap_or_default());
     if tool.kind == SEARCH {
@@ -133,7 +133,7 @@ pub(super) fn of_outcome(part: &Part) -> Option<&'static ClientTool> {
     CLIENT_TOOLS.iter().find(|tool| tool.kind == kind)
 }
 
-/// Writes what came of a call into its item.
+/// Encodes what came of a call into its item.
 pub(super) fn put_outcome(tool: &ClientTool, part: &Part, outcome: &Outcome, item: &mut Object) {
     item.insert(tool.output_id, outcome.call_id.as_deref().unwrap_or_default());
     if tool.kind == SEARCH {

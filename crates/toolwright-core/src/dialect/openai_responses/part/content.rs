@@ -23,7 +23,7 @@ impl Side {
     }
 }
 
-/// Reads content: a string, or parts.
+/// Decodes content: a string, or parts.
 pub(in super::super) fn decode_all(
     content: Json,
     path: Path<'_>,
@@ -36,7 +36,7 @@ pub(in super::super) fn decode_all(
     }
 }
 
-/// Reads a part.
+/// Decodes a part.
 fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
     let known = match wire.get("type").and_then(Json::as_str) {
         Some("input_text" | "output_text" | "text" | "refusal" | "input_audio") => true,
@@ -131,12 +131,12 @@ fn decode_url(url: String) -> (Option<String>, MediaSource) {
     }
 }
 
-/// Writes content as parts.
+/// Encodes content as parts.
 pub(in super::super) fn encode_all(parts: &[Part], side: Side) -> Vec<Json> {
     parts.iter().filter_map(|part| encode(part, side)).collect()
 }
 
-/// Writes a part; `None` for what is no content, or what [`fit`](crate::fit) would have removed.
+/// Encodes a part; `None` for what is no content, or what [`fit`](crate::fit) would have removed.
 pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     let kind = part.extra.get(DIALECT, wire::TYPE).and_then(Json::as_str);
     let kind = kind.unwrap_or(side.text_type());

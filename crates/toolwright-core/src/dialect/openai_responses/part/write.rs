@@ -17,7 +17,7 @@ use crate::model::part::{Body, Part, Reasoning, Section};
 use crate::model::tool::split_name;
 use crate::object;
 
-/// Writes items: those of a request, or those of a response, which need ids.
+/// Encodes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]
 pub(in super::super) struct Writer<'w> {
     /// The response's id, from which items get theirs. In a request an id that was not received
@@ -53,7 +53,7 @@ impl<'w> Writer<'w> {
         }));
     }
 
-    /// Writes the items of a message.
+    /// Encodes the items of a message.
     pub(in super::super) fn message(&mut self, message: &Message) -> Vec<Json> {
         let mut items = self.parts(message.role, &message.parts);
         if message.role != Role::Assistant && message.parts.is_empty() {
@@ -75,7 +75,7 @@ impl<'w> Writer<'w> {
         items
     }
 
-    /// Writes parts as items; content parts that belong together share a message item.
+    /// Encodes parts as items; content parts that belong together share a message item.
     pub(in super::super) fn parts(&mut self, role: Role, parts: &[Part]) -> Vec<Json> {
         let mut items: Vec<Json> = Vec::new();
         let mut open = false;
@@ -113,7 +113,7 @@ impl<'w> Writer<'w> {
         items
     }
 
-    /// Writes a part that is an item of its own; `None` for what is no item.
+    /// Encodes a part that is an item of its own; `None` for what is no item.
     pub(in super::super) fn item(&mut self, part: &Part) -> Option<Json> {
         let own = part.extra.for_dialect(DIALECT);
         let mut item = match &part.body {
@@ -195,7 +195,7 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Writes the name of a tool, and its namespace beside it.
+/// Encodes the name of a tool, and its namespace beside it.
 fn put_name(item: &mut Object, name: Option<&str>, extra: &Extra) {
     let Some((namespace, name)) = name.map(split_name) else { return };
     let loaded = extra.get(DIALECT, LOADED).map(|_| name);

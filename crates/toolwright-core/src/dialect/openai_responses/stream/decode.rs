@@ -16,7 +16,7 @@ use crate::model::extra::Extra;
 use crate::model::part::{Body, SectionKind};
 use crate::model::tool::split_name;
 
-/// Reads a stream.
+/// The decoder of a stream.
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,

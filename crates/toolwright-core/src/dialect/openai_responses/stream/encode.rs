@@ -22,7 +22,7 @@ use crate::model::tool::split_name;
 use crate::model::usage::Usage;
 use crate::object;
 
-/// Writes a stream.
+/// The encoder of a stream.
 #[derive(Debug)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
@@ -88,7 +88,7 @@ impl Encoder {
         self.response = Some(response);
     }
 
-    /// Writes the item that some parts make, as the next or as the one that is open.
+    /// Encodes the item that some parts make, as the next or as the one that is open.
     fn write_item(&self, number: usize, parts: &[Part]) -> Option<Object> {
         let id = self.response.as_ref().and_then(|own| own.get("id")).and_then(Json::as_str);
         let mut writer = Writer::response(id.unwrap_or_default(), number);

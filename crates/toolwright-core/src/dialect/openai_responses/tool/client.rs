@@ -29,7 +29,7 @@ pub(super) fn is_client(wire: &Json) -> bool {
     }
 }
 
-/// Reads a tool that the client runs.
+/// Decodes a tool that the client runs.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let kind = fields.need_string("type")?;
@@ -53,7 +53,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     })
 }
 
-/// Writes a tool that the client runs.
+/// Encodes a tool that the client runs.
 pub(super) fn encode(tool: &Tool) -> Json {
     let (_, kind) = split_name(&tool.name);
     let mut object = object! {"type": kind};

@@ -8,7 +8,7 @@ use crate::model::extra::Extra;
 use crate::model::tool::{Namespace, Tool, qualified_name, split_name};
 use crate::object;
 
-/// Reads a list of tools.
+/// Decodes a list of tools.
 pub(in super::super) fn decode_all(
     items: Vec<Json>,
     path: Path<'_>,
@@ -20,7 +20,7 @@ pub(in super::super) fn decode_all(
     Ok(tools)
 }
 
-/// Reads an element and appends its tools.
+/// Decodes an element and appends its tools.
 pub(super) fn decode_element(
     item: Json,
     path: Path<'_>,
@@ -66,7 +66,7 @@ fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result
     Ok(())
 }
 
-/// Writes a list of tools; those that items of the conversation define are not in it.
+/// Encodes a list of tools; those that items of the conversation define are not in it.
 pub(in super::super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     let mut groups = Vec::new();
     for tool in tools.iter().filter(|tool| !tool.loaded) {
