@@ -1,10 +1,10 @@
-//! `#[data]`: the derives of a type that is an argument or a result.
+//! `#[data]`: the derives of an argument or result type.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Item, LitStr, Path};
 
-/// The type with its derives.
+/// Returns the type with its derives.
 pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     let home = match home(options) {
         Ok(home) => home,
@@ -40,7 +40,7 @@ fn derive(home: &Path, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// Where `toolwright` is: its usual place, or what `crate = "…"` says.
+/// Returns the path of `toolwright`: the default, or that of `crate = "…"`.
 fn home(options: TokenStream) -> Result<Path, Error> {
     let mut home = syn::parse_quote!(::toolwright);
     let parser = syn::meta::parser(|meta| {

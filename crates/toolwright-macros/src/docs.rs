@@ -1,15 +1,15 @@
-//! Doc comments as descriptions for a model.
+//! Converts doc comments to descriptions for a model.
 //!
-//! Lines that were broken for the width of an editor are joined again, paragraphs, lists and code
-//! stay apart, and sections for programmers are left out.
+//! Lines of a paragraph are joined, paragraphs, lists and code stay separate, and sections for
+//! programmers are left out.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// Sections that say nothing to a model.
+/// Sections that are not for the model.
 const PROGRAMMERS: [&str; 6] =
     ["errors", "panics", "safety", "example", "examples", "cancel safety"];
 
-/// The description that a doc comment makes; none if it says nothing.
+/// Returns the description of a doc comment; none if it is empty.
 pub(crate) fn description(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let lines: Vec<&str> = lines.iter().flat_map(|text| text.split('\n')).collect();
@@ -33,14 +33,14 @@ fn line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Without the white space that all lines begin with.
+/// Removes the common indentation.
 fn unindented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let common = lines.iter().filter(|line| !line.trim().is_empty()).map(indent).min();
     lines.iter().map(|line| line.get(common.unwrap_or(0)..).unwrap_or_default()).collect()
 }
 
-/// Without the sections for programmers, each with the sections below it.
+/// Removes the sections for programmers, each with its subsections.
 fn without_sections<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut kept = Vec::new();
     let (mut dropping, mut fenced) = (None, false);
@@ -59,7 +59,7 @@ fn without_sections<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     kept
 }
 
-/// A heading's level and title.
+/// Returns the level and title of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
@@ -70,7 +70,7 @@ fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// Whether a line begins something of its own rather than going on with what stands above.
+/// Whether a line begins a block, and does not continue the previous line.
 fn begins(line: &str) -> bool {
     let text = line.trim_start();
     let number = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -114,8 +114,7 @@ fn push(text: &mut String, seam: char, line: &str) {
     text.push_str(line);
 }
 
-/// What stands between two lines that are joined: nothing within Chinese or Japanese, which has no
-/// spaces between words.
+/// Returns the separator of two joined lines: none within Chinese or Japanese text.
 fn seam(text: &str, line: &str) -> Option<char> {
     let wide = |letter: Option<char>| letter.is_some_and(is_wide);
     (!wide(text.chars().next_back()) || !wide(line.chars().next())).then_some(' ')

@@ -1,7 +1,8 @@
-//! What a function with `#[tool]` becomes: itself, and a type of the same name with `handler()`.
+//! Expands a function with `#[tool]`: the function itself, and a type of the same name with
+//! `handler()`.
 //!
-//! Names of our own are hygienic, so that a parameter may be called whatever it likes, and paths
-//! begin at the crate, so that a module may shadow whatever it likes.
+//! Generated names are hygienic, so that parameters may have any name, and paths begin at the
+//! crate, so that modules may shadow any name.
 
 mod body;
 mod definition;
@@ -16,7 +17,7 @@ use body::body;
 use definition::{declare, definition};
 use settings::settings;
 
-/// The function and its tool, or its mistakes.
+/// Expands a function, or reports its errors.
 pub(crate) fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = match parse::function(item.clone()) {
         Ok(function) => function,
@@ -30,7 +31,7 @@ pub(crate) fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     if errors.is_empty() {
         return expand(&function);
     }
-    // The function stays, so that its callers are not said to be wrong as well.
+    // The function is kept, so that its callers do not cause further errors.
     let errors = errors.into_iter().map(Error::into_compile_error);
     let item = &function.item;
     quote!(#(#errors)* #item)
@@ -47,7 +48,7 @@ fn expand(function: &Function) -> TokenStream {
     let how = format_ident!("{}", if item.sig.asyncness.is_some() { "new" } else { "blocking" });
     let (scope, arguments_in) = (own("scope"), own("arguments"));
     let settings = settings(function);
-    // Arguments are owned, and `async` says where a tool runs, whether it waits or not.
+    // Arguments are owned, and `async` decides where a tool runs, whether it awaits or not.
     quote! {
         #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
         #item
@@ -80,7 +81,7 @@ fn expand(function: &Function) -> TokenStream {
     }
 }
 
-/// A name of our own that no user's name can meet.
+/// Creates a hygienic identifier.
 fn own(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
@@ -89,7 +90,7 @@ fn own_parameter(index: usize) -> Ident {
     own(&format!("parameter_{index}"))
 }
 
-/// The path to `toolwright` as if it were written at a place, so that errors are shown there.
+/// Returns the path to `toolwright` with a span, so that errors are reported there.
 fn located(home: &Path, span: Span) -> TokenStream {
     let tokens = home.to_token_stream().into_iter();
     tokens

@@ -1,12 +1,13 @@
-//! The attributes of toolwright: `#[tool]` makes a tool of a function, `#[data]` makes a type fit to
-//! be an argument or a result.
+//! The attributes of toolwright: `#[tool]` turns a function into a tool, `#[data]` prepares a type
+//! as an argument or a result.
 //!
 //! ```text
 //! function → parse (options, parameters, docs) → expand → function + type with `handler()`
 //! ```
 //!
-//! What an expansion does at run time is in `toolwright::macros`; here is only what must be known
-//! when it is compiled. Every mistake of a function is reported at once, at its place.
+//! The functions that the expansion calls are in `toolwright::macros`; this crate has only what
+//! must be known at compile time. All errors of a function are reported at once, with their
+//! positions.
 
 mod data;
 mod docs;
@@ -18,11 +19,10 @@ mod suggest;
 
 use proc_macro::TokenStream;
 
-/// Makes a tool of a function.
+/// Turns a function into a tool.
 ///
-/// The function stays as it is. Beside it stands a type of the same name, whose `handler()` gives
-/// the tool with what runs it; one `use` imports both. A function that is not `async` runs on a
-/// thread of its own, where it may block.
+/// The function stays unchanged. The macro adds a type of the same name, whose `handler()` returns
+/// the tool; one `use` imports both. A function that is not `async` runs on a blocking thread.
 ///
 /// ```text
 /// use toolwright::prelude::*;
@@ -41,55 +41,56 @@ use proc_macro::TokenStream;
 ///
 /// # What the model sees
 ///
-/// The name and the doc comment of the function, and a schema with a property for each parameter: its
-/// type by `schemars`, its doc comment as description. A parameter is required unless it has a
-/// default or is an `Option`; for an `Option` the model may also say `null`. Of the doc comment the
-/// sections `# Errors`, `# Panics`, `# Safety` and `# Examples` are left out: they are for programmers.
+/// The name and the doc comment of the function, and a schema with a property for each parameter:
+/// its type by `schemars`, its doc comment as description. A parameter is required unless it has a
+/// default or is an `Option`; for an `Option` the model may also send `null`. The sections `#
+/// Errors`, `# Panics`, `# Safety` and `# Examples` of the doc comment are left out.
 ///
 /// # Parameters
 ///
-/// Each is a name with an owned type that `serde` can read and `schemars` can describe (see
-/// `#[data]`), or a plain reference to one (`&str`, `&[T]`, `&Path`).
+/// Each has a name and an owned type that `serde` can deserialize and `schemars` can describe (see
+/// `#[data]`), or is a plain reference to one (`&str`, `&[T]`, `&Path`).
 ///
-/// - `#[default(value)]`: what an absent argument means. It is in the schema too.
-/// - `#[schemars(range(min = 1, max = 7))]`, `length`, `regex`, `extend`, … narrow the schema.
+/// - `#[default(value)]`: the value of an absent argument. It is in the schema too.
+/// - `#[schemars(range(min = 1, max = 7))]`, `length`, `regex`, `extend`, … restrict the schema.
 /// - `#[context]`, on the first parameter, a `&T` or `&mut T`: a value of the run's context, which
-///   no model sees. Calls that take `&mut T` run one at a time, calls that take `&T` side by side.
-/// - `#[scope]`, on the next, a `&Scope` or `Scope`: what the call knows of itself.
+///   models do not see. Calls that take `&mut T` run one at a time, calls that take `&T`
+///   concurrently.
+/// - `#[scope]`, on the next, a `&Scope` or `Scope`: the scope of the call.
 ///
 /// # Result
 ///
-/// `()`, text, bytes (`Vec<u8>`), an `Output`, whatever becomes one by `From`, or anything that
-/// `serde` can write; or a `Result` of these with an error of any kind: one that implements `Error`,
-/// a `ToolError`, a boxed error, or text.
+/// `()`, text, bytes (`Vec<u8>`), an `Output`, anything that converts to one with `From`, or
+/// anything that implements `Serialize`; or a `Result` of these with an error type that implements
+/// `Error`, a `ToolError`, a boxed error, or text.
 ///
 /// # Options
 ///
-/// | option | means |
+/// | option | meaning |
 /// |---|---|
 /// | `name = "…"` | the name, if not that of the function |
 /// | `description = "…"` | the description, if not the doc comment |
-/// | `title = "…"` | a name for people |
-/// | `read_only` | a call changes nothing, so that it may be repeated |
-/// | `keyed` | a call has its effect once for each idempotency key |
-/// | `deadline = "5s"` | how long a call may take (`ms`, `s`, `m`, `h`) |
-/// | `cache = "60s"` | how long a result may be given again; needs `read_only` |
-/// | `retries = 3` | further attempts at what is retryable |
-/// | `concurrency = 2` | how many calls may run at once |
-/// | `budget = 4096` | how many bytes of a result the model may see |
+/// | `title = "…"` | a display name |
+/// | `read_only` | the tool has no effects, so that calls may be repeated |
+/// | `keyed` | the effect happens once per idempotency key |
+/// | `deadline = "5s"` | maximum duration of a call (`ms`, `s`, `m`, `h`) |
+/// | `cache = "60s"` | how long a result is cached; requires `read_only` |
+/// | `retries = 3` | maximum number of retries of retryable errors |
+/// | `concurrency = 2` | maximum number of concurrent calls |
+/// | `budget = 4096` | number of bytes of a result that the model receives |
 /// | `envelope = "data"` | results as `{"success": true, "data": …}`, or with `"result"` |
-/// | `hidden = "a, b"` | parameters that the model does not see; the host fills them |
-/// | `crate = "…"` | where `toolwright` is, if not at `::toolwright` |
+/// | `hidden = "a, b"` | parameters that are hidden from the model and filled by the host |
+/// | `crate = "…"` | the path of `toolwright`, if not `::toolwright` |
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::tool(options.into(), item.into()).into()
 }
 
-/// Makes a type fit to be an argument or a result of a tool.
+/// Prepares a type as an argument or a result of a tool.
 ///
-/// The same as deriving `Serialize`, `Deserialize` and `JsonSchema`, without a dependency on `serde`
-/// or `schemars`. Their own attributes (`#[serde(rename_all = "…")]`, `#[schemars(range(…))]`) work
-/// as always.
+/// Derives `Serialize`, `Deserialize` and `JsonSchema`, without a dependency on `serde` or
+/// `schemars`. Their attributes (`#[serde(rename_all = "…")]`, `#[schemars(range(…))]`) work as
+/// usual.
 ///
 /// ```text
 /// use toolwright::prelude::*;

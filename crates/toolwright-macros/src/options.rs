@@ -10,7 +10,7 @@ use syn::{Error, Expr, LitInt, LitStr, Path, Token};
 
 use crate::suggest::suggest;
 
-/// Every option.
+/// All options.
 const NAMES: [&str; 13] = [
     "name",
     "description",
@@ -27,27 +27,27 @@ const NAMES: [&str; 13] = [
     "crate",
 ];
 
-/// What `#[tool(…)]` says.
+/// The parsed options of `#[tool(…)]`.
 pub(crate) struct Options {
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) title: Option<String>,
     pub(crate) effect: Option<Effect>,
     pub(crate) deadline: Option<Duration>,
-    /// The time, and where it is asked for
+    /// The duration, and its position
     pub(crate) cache: Option<(Duration, Span)>,
     pub(crate) retries: Option<u32>,
     pub(crate) concurrency: Option<usize>,
     pub(crate) budget: Option<usize>,
     pub(crate) envelope: Option<Envelope>,
-    /// The names, and where they stand
+    /// The names, and their positions
     pub(crate) hidden: Vec<(String, Span)>,
-    /// Where `toolwright` is
+    /// The path of `toolwright`
     pub(crate) home: Path,
     given: Vec<String>,
 }
 
-/// What a call does to the world, if it is not the worst.
+/// The effect of a call, if it is not the default.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     ReadOnly,
@@ -62,7 +62,7 @@ pub(crate) enum Envelope {
 }
 
 impl Options {
-    /// Nothing said.
+    /// Creates default options.
     pub(crate) fn new() -> Options {
         Options {
             name: None,
@@ -81,7 +81,7 @@ impl Options {
         }
     }
 
-    /// Reads the options; what is wrong goes to `errors`.
+    /// Parses the options; problems are added to `errors`.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Vec<Error>) -> Options {
         let mut options = Options::new();
         let parser = syn::meta::parser(|meta| {
@@ -138,7 +138,7 @@ impl Options {
         Ok(())
     }
 
-    /// What the options say together.
+    /// Checks combinations of options.
     pub(crate) fn check(&self, errors: &mut Vec<Error>) {
         if let (Some((_, span)), false) = (self.cache, self.effect == Some(Effect::ReadOnly)) {
             let message = "`cache` needs `read_only`: a result may be given again only if a call \
@@ -155,7 +155,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// Goes past the value of an option that is wrong, to look at the next.
+/// Skips the value of an invalid option, to check the next.
 fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<(), Error> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<Expr>()?;

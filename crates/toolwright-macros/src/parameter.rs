@@ -1,4 +1,4 @@
-//! One parameter of a tool: which kind it is, and whether that is allowed.
+//! Parses the parameters of a tool.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,7 +8,7 @@ use syn::{Attribute, Error, Expr, Pat, PatType, Type, TypeReference};
 
 use crate::docs;
 
-/// A parameter by its kind.
+/// A parameter, by its kind.
 pub(crate) enum Parameter {
     /// A value of the run's context
     Context {
@@ -16,7 +16,7 @@ pub(crate) enum Parameter {
         inner: Box<Type>,
         mutable: bool,
     },
-    /// What the call knows of itself
+    /// The scope of the call
     Scope { borrowed: bool },
     /// An argument of the model
     Argument(Box<Argument>),
@@ -24,7 +24,7 @@ pub(crate) enum Parameter {
 
 /// An argument of the model.
 pub(crate) struct Argument {
-    /// The name that the model writes
+    /// The name in the schema
     pub(crate) name: String,
     pub(crate) span: Span,
     /// The type, without the reference
@@ -33,12 +33,12 @@ pub(crate) struct Argument {
     pub(crate) borrowed: bool,
     pub(crate) description: Option<String>,
     pub(crate) default: Option<Expr>,
-    /// What narrows the schema
+    /// Attributes that restrict the schema
     pub(crate) schemars: Vec<Attribute>,
 }
 
 impl Parameter {
-    /// Reads a parameter, and takes away its attributes that Rust does not know.
+    /// Parses a parameter, and removes attributes that Rust does not know.
     pub(crate) fn take(typed: &mut PatType) -> Result<Parameter, Error> {
         let mut attributes = Attributes::default();
         for attribute in std::mem::take(&mut typed.attrs) {
@@ -61,7 +61,7 @@ impl Parameter {
     }
 }
 
-/// The attributes of a parameter that mean something here.
+/// The relevant attributes of a parameter.
 #[derive(Default)]
 struct Attributes {
     context: Option<Attribute>,
@@ -106,7 +106,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// A parameter that the model does not see has no use of what is for the model.
+    /// Refuses attributes for the model on a parameter that the model does not see.
     fn refuse_for(&self, mark: &Attribute) -> Result<(), Error> {
         match self.default.iter().chain(&self.schemars).next() {
             Some(wrong) => {
@@ -191,7 +191,7 @@ fn refuse_reference(declared: &Type) -> Result<(), Error> {
     refuse(declared, &is_reference, message)
 }
 
-/// Refuses a type that is written with a token.
+/// Refuses a type that contains a token.
 fn refuse(declared: &Type, wrong: &dyn Fn(&TokenTree) -> bool, message: &str) -> Result<(), Error> {
     match find(declared.to_token_stream(), wrong) {
         Some(span) => Err(Error::new(span, message)),
@@ -199,7 +199,7 @@ fn refuse(declared: &Type, wrong: &dyn Fn(&TokenTree) -> bool, message: &str) ->
     }
 }
 
-/// Where a token stands that is looked for.
+/// Returns the position of a token.
 fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<Span> {
     tokens.into_iter().find_map(|token| match &token {
         TokenTree::Group(group) => find(group.stream(), wanted),

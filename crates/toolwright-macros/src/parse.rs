@@ -1,4 +1,4 @@
-//! A function with `#[tool]`, read: what it is called, what it takes, what is wrong with it.
+//! Parses a function with `#[tool]`: name, parameters, errors.
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
@@ -10,16 +10,16 @@ use crate::options::Options;
 use crate::parameter::{Argument, Parameter};
 use crate::suggest::suggest;
 
-/// A function that is to be a tool.
+/// A function that becomes a tool.
 pub(crate) struct Function {
-    /// The function as Rust may see it
+    /// The function without the attributes of this crate
     pub(crate) item: ItemFn,
     pub(crate) options: Options,
     pub(crate) parameters: Vec<Parameter>,
 }
 
 impl Function {
-    /// Reads a function; what is wrong goes to `errors`.
+    /// Parses a function; problems are added to `errors`.
     pub(crate) fn parse(options: TokenStream, mut item: ItemFn, errors: &mut Vec<Error>) -> Self {
         let options = Options::parse(options, errors);
         options.check(errors);
@@ -51,19 +51,19 @@ impl Function {
         function
     }
 
-    /// The name that the model calls.
+    /// Returns the name of the tool.
     pub(crate) fn name(&self) -> String {
         let own = || self.item.sig.ident.unraw().to_string();
         self.options.name.clone().unwrap_or_else(own)
     }
 
-    /// What the model is told about it.
+    /// Returns the description for the model.
     pub(crate) fn description(&self) -> Option<String> {
         let docs = || docs::description(&self.item.attrs);
         self.options.description.clone().or_else(docs)
     }
 
-    /// The arguments of the model, in order.
+    /// Returns the arguments of the model, in order.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.parameters.iter().filter_map(|parameter| match parameter {
             Parameter::Argument(argument) => Some(&**argument),
@@ -87,7 +87,7 @@ impl Function {
     }
 }
 
-/// The function of an item that carries `#[tool]`.
+/// Returns the function of an item with `#[tool]`.
 pub(crate) fn function(item: TokenStream) -> Result<ItemFn, Error> {
     let message = "#[tool] goes on a free function with a body";
     match syn::parse2(item.clone()) {
@@ -106,7 +106,7 @@ pub(crate) fn function(item: TokenStream) -> Result<ItemFn, Error> {
     }
 }
 
-/// What a function may not be.
+/// Refuses unsupported signatures.
 fn refuse_signature(signature: &Signature, errors: &mut Vec<Error>) {
     let mut refuse = |wrong: &dyn quote::ToTokens, message: &str| {
         errors.push(Error::new_spanned(wrong.to_token_stream(), message));
@@ -137,7 +137,7 @@ fn refuse_signature(signature: &Signature, errors: &mut Vec<Error>) {
     }
 }
 
-/// Hidden parameters come first: the context, then the scope.
+/// Checks the order: the context, then the scope, then arguments.
 fn in_order(parameter: &Parameter, before: &[Parameter]) -> Result<(), &'static str> {
     let has_context = before.iter().any(|one| matches!(one, Parameter::Context { .. }));
     let has_scope = before.iter().any(|one| matches!(one, Parameter::Scope { .. }));

@@ -1,17 +1,17 @@
-//! Reads the members of an object, and reports where a wrong one stands.
+//! Reads the members of an object, with errors that have a path.
 
 use std::borrow::Cow;
 
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 
-/// A place in a document where something else was expected. It repeats no content.
+/// An unexpected value in a document. It does not contain the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: expected {expected}", if path.is_empty() { "the document" } else { path })]
 pub struct DocumentError {
-    /// JSON Pointer to the place
+    /// JSON Pointer to the value
     pub path: String,
-    /// What is expected there
+    /// What is expected
     pub expected: Cow<'static, str>,
 }
 
@@ -21,7 +21,7 @@ impl DocumentError {
         DocumentError { path: String::new(), expected: expected.into() }
     }
 
-    /// The same error in the member of a larger document.
+    /// Prefixes the path with a member of an enclosing document.
     #[must_use]
     pub fn within(mut self, key: &str) -> DocumentError {
         self.path = format!("/{}{}", escape(key), self.path);
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         document.as_object().map(Fields).ok_or_else(|| DocumentError::new("an object"))
     }
 
-    /// Opens a value that must be an object with no other members than these, each at most once.
+    /// Opens a value that must be an object without unknown or repeated members.
     pub fn only(document: &'a Json, known: &[&str]) -> Result<Fields<'a>, DocumentError> {
         let fields = Fields::of(document)?;
         let keys: Vec<&str> = fields.0.keys().collect();
@@ -51,12 +51,12 @@ impl<'a> Fields<'a> {
         Err(DocumentError::new(expected))
     }
 
-    /// The object itself.
+    /// Returns the object.
     pub fn as_object(self) -> &'a Object {
         self.0
     }
 
-    /// A member that must be there.
+    /// Reads a required member.
     pub fn required<T>(
         self,
         key: &str,
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
         value.and_then(read).map_err(|error| error.within(key))
     }
 
-    /// A member that may be absent, but not null unless null is a value of it.
+    /// Reads an optional member, which must not be null unless null is a valid value.
     pub fn present<T>(
         self,
         key: &str,
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
         self.0.get(key).map(read).transpose().map_err(|error| error.within(key))
     }
 
-    /// A member that may be absent or null.
+    /// Reads an optional or null member.
     pub fn optional<T>(
         self,
         key: &str,
@@ -84,12 +84,12 @@ impl<'a> Fields<'a> {
         if self.0.get(key).is_some_and(Json::is_null) { Ok(None) } else { self.present(key, read) }
     }
 
-    /// An object.
+    /// Reads an object.
     pub fn object(self, key: &str) -> Result<Fields<'a>, DocumentError> {
         self.required(key, Fields::of)
     }
 
-    /// A list.
+    /// Reads a list.
     pub fn list<T>(
         self,
         key: &str,
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
         self.required(key, |value| items(value, read))
     }
 
-    /// A list that may be absent if it is empty.
+    /// Reads a list; an absent one is empty.
     pub fn optional_list<T>(
         self,
         key: &str,
@@ -107,22 +107,22 @@ impl<'a> Fields<'a> {
         Ok(self.present(key, |value| items(value, read))?.unwrap_or_default())
     }
 
-    /// A text.
+    /// Reads a string.
     pub fn text(self, key: &str) -> Result<&'a str, DocumentError> {
         self.required(key, text)
     }
 
-    /// A text that may be absent or null.
+    /// Reads an optional or null string.
     pub fn optional_text(self, key: &str) -> Result<Option<&'a str>, DocumentError> {
         self.optional(key, text)
     }
 
-    /// A text that may be absent or null, converted.
+    /// Reads an optional or null string and converts it.
     pub fn owned<T: From<&'a str>>(self, key: &str) -> Result<Option<T>, DocumentError> {
         Ok(self.optional_text(key)?.map(T::from))
     }
 
-    /// One of some words.
+    /// Reads one of some words.
     pub fn word<T>(
         self,
         key: &str,
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
         self.required(key, |value| word(value, expected, read))
     }
 
-    /// One of some words, if it is there.
+    /// Reads one of some words, if it is present.
     pub fn optional_word<T>(
         self,
         key: &str,
@@ -142,22 +142,22 @@ impl<'a> Fields<'a> {
         self.optional(key, |value| word(value, expected, read))
     }
 
-    /// True or false.
+    /// Reads a boolean.
     pub fn flag(self, key: &str) -> Result<bool, DocumentError> {
         self.required(key, flag)
     }
 
-    /// True or false, or absent or null.
+    /// Reads an optional or null boolean.
     pub fn optional_flag(self, key: &str) -> Result<Option<bool>, DocumentError> {
         self.optional(key, flag)
     }
 
-    /// A whole number that the type can hold.
+    /// Reads an integer that fits the type.
     pub fn count<N: TryFrom<u64>>(self, key: &str) -> Result<N, DocumentError> {
         self.required(key, count)
     }
 
-    /// A whole number that the type can hold, or absent or null.
+    /// Reads an optional or null integer that fits the type.
     pub fn optional_count<N: TryFrom<u64>>(self, key: &str) -> Result<Option<N>, DocumentError> {
         self.optional(key, count)
     }

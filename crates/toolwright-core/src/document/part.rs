@@ -1,5 +1,5 @@
-//! Parts, calls and outcomes in their stored form. A part has one field that says what it is, and what
-//! is attached to it.
+//! The stored form of parts, calls and outcomes. A part has one field for its kind, and fields for
+//! attached data.
 
 use super::{DocumentError, Fields, text};
 use crate::json::{Json, Object};
@@ -74,7 +74,7 @@ pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
     Ok(Part { signature, cache, extra, ..Part::new(body.map_err(|error| error.within(kind))?) })
 }
 
-/// Writes a call, its arguments as the exact text.
+/// Writes a call, with the exact text of its arguments.
 pub fn write_call(call: &Call) -> Object {
     object! {
         "id": call.id.clone(),
@@ -157,7 +157,7 @@ fn read_media(document: &Json) -> Result<Media, DocumentError> {
         MEDIA.iter().find(|row| row.0 == word).map(|row| row.1)
     })?;
     let source = if let Some(form) = fields.optional_text("form")? {
-        // As journals had it before parts had one stored form.
+        // The form in old journals.
         let text = fields.text("source")?.to_owned();
         match form {
             "base64" => MediaSource::Base64(text),
@@ -204,7 +204,7 @@ pub fn read_dialect(fields: Fields<'_>, key: &str) -> Result<Dialect, DocumentEr
     fields.word(key, "a dialect", |word| word.parse().ok())
 }
 
-/// The word by which a document says what the text of arguments is.
+/// Returns the word for the form of arguments.
 fn form(arguments: &Arguments) -> &'static str {
     match arguments {
         Arguments::Json(_) => "json",
@@ -213,7 +213,7 @@ fn form(arguments: &Arguments) -> &'static str {
     }
 }
 
-/// Arguments by that word and their text, if they go together.
+/// Creates arguments from that word and their text, if they match.
 fn with_form(form: &str, text: &str) -> Option<Arguments> {
     match form {
         "json" => Some(Arguments::from_text(text)).filter(|own| matches!(own, Arguments::Json(_))),

@@ -1,5 +1,5 @@
-//! Answers, in each format. One that has too few vectors, or some of another length, is refused: a
-//! text would be found by another's vector.
+//! Decodes replies, in each format. A reply with too few vectors, or vectors of different lengths,
+//! is refused, because texts would be matched to wrong vectors.
 
 use super::{EmbedFormat, Embeddings};
 use crate::codec::{DecodeError, DecodeErrorKind, Fields};
@@ -56,7 +56,7 @@ pub(super) fn decode(
     Ok(Embeddings { vectors, usage })
 }
 
-/// Vectors that say which text they are of, in any order; without an index they are in order.
+/// Reads vectors with an index, in any order; without an index they are in order.
 fn listed(
     fields: &mut Fields<'_>,
     dialect: Dialect,

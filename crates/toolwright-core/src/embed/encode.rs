@@ -1,4 +1,4 @@
-//! Requests, in each format.
+//! Encodes requests, in each format.
 
 use super::{EmbedFormat, EmbedKind, EmbedRequest};
 use crate::codec::WireRequest;
@@ -21,7 +21,7 @@ pub(super) fn encode(format: EmbedFormat, request: &EmbedRequest) -> WireRequest
     WireRequest { path, headers: vec![], body: Json::Object(body) }
 }
 
-/// What stands before a model's name at Gemini, which its own lists add and its users leave out.
+/// The prefix of a model's name at Gemini, which its lists include and users omit.
 const MODELS: &str = "models/";
 
 fn listed(request: &EmbedRequest, dimensions: &'static str) -> Object {

@@ -1,4 +1,4 @@
-//! What every stream decoder needs to keep the grammar, whatever its vendor sends.
+//! Emits events that satisfy the grammar, for any input of a vendor.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::part::Body;
 use crate::model::response::Stop;
 use crate::model::usage::Usage;
 
-/// Appends events and remembers what is open, so that nothing is said twice or out of turn.
+/// Appends events and tracks open parts, so that no event is repeated or out of order.
 #[derive(Debug, Default)]
 pub struct Emitter {
     started: bool,
@@ -24,7 +24,7 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// Begins the answer, once.
+    /// Emits the start of the response, once.
     pub fn start(&mut self, start: Start, out: &mut Vec<Event>) {
         if !self.started && !self.ended {
             self.started = true;
@@ -32,22 +32,22 @@ impl Emitter {
         }
     }
 
-    /// Whether the answer has begun.
+    /// Whether the response has begun.
     pub fn is_started(&self) -> bool {
         self.started
     }
 
-    /// Whether nothing more may come.
+    /// Whether the response has ended.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Whether the reason for stopping was given.
+    /// Whether the stop reason was emitted.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Begins a part and gives its index; `None` when the answer is over.
+    /// Begins a part and returns its index; `None` after the end of the response.
     pub fn open(&mut self, head: Head, extra: Extra, out: &mut Vec<Event>) -> Option<usize> {
         if self.stopped || self.ended {
             return None;
@@ -71,12 +71,12 @@ impl Emitter {
         self.refused |= matches!(body, Body::Refusal(_));
     }
 
-    /// Whether a part is open and of a delta's kind.
+    /// Whether a part is open and accepts a delta.
     pub fn takes(&self, index: usize, delta: &Delta) -> bool {
         self.open.get(&index).is_some_and(|progress| progress.kind.takes(delta))
     }
 
-    /// Grows a part that is open and of the delta's kind; an empty delta is no event.
+    /// Adds a delta to an open part of its kind; an empty delta is skipped.
     pub fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
         let Some(progress) = self.open.get_mut(&index) else { return };
         if !progress.kind.takes(&delta) {
@@ -96,12 +96,12 @@ impl Emitter {
         }
     }
 
-    /// Whether the arguments of an open call are a complete JSON document by now.
+    /// Whether the arguments of an open call are a complete JSON document.
     pub fn is_complete(&self, index: usize) -> bool {
         self.open.get(&index).is_some_and(Progress::is_complete)
     }
 
-    /// Ends a part that is open.
+    /// Ends an open part.
     pub fn close(&mut self, index: usize, tail: Tail, out: &mut Vec<Event>) {
         if let Some(progress) = self.open.remove(&index) {
             progress.close(index, tail, out);
@@ -115,8 +115,8 @@ impl Emitter {
         }
     }
 
-    /// Emits a part that came at once, in the fragments that it would else have come in: a call is a
-    /// start, one delta and an end (case 1).
+    /// Emits a part that arrived at once as a sequence of events: a call is a start, one delta and
+    /// an end (case 1).
     pub fn part(&mut self, part: crate::model::part::Part, out: &mut Vec<Event>) {
         if self.stopped || self.ended {
             return;
@@ -127,7 +127,7 @@ impl Emitter {
         self.parts += 1;
     }
 
-    /// Ends all parts that are open.
+    /// Ends all open parts.
     pub fn close_all(&mut self, out: &mut Vec<Event>) {
         while let Some((index, progress)) = self.open.pop_first() {
             progress.close(index, Tail::default(), out);
@@ -146,7 +146,7 @@ impl Emitter {
         out.push(Event::Stop(stop));
     }
 
-    /// Reports counts.
+    /// Emits usage.
     pub fn usage(&mut self, usage: Usage, out: &mut Vec<Event>) {
         if !self.ended {
             self.start(Start::default(), out);
@@ -154,14 +154,14 @@ impl Emitter {
         }
     }
 
-    /// Says that the vendor is still there.
+    /// Emits a keep-alive.
     pub fn ping(&mut self, out: &mut Vec<Event>) {
         if !self.ended {
             out.push(Event::Ping);
         }
     }
 
-    /// Completes the answer, if the reason for stopping was given.
+    /// Ends the response, if the stop reason was emitted.
     pub fn end(&mut self, out: &mut Vec<Event>) {
         if self.stopped && !self.ended {
             self.ended = true;
@@ -169,7 +169,7 @@ impl Emitter {
         }
     }
 
-    /// Breaks the answer off.
+    /// Ends the response with a fault.
     pub fn fault(&mut self, fault: Fault, out: &mut Vec<Event>) {
         if !self.ended {
             self.ended = true;
@@ -178,14 +178,15 @@ impl Emitter {
         }
     }
 
-    /// Takes the end of the bytes: complete if the reason for stopping was given, else broken off.
+    /// Ends the input: the response is complete if the stop reason was emitted, otherwise it was
+    /// interrupted.
     pub fn finish(&mut self, out: &mut Vec<Event>) {
         self.end(out);
         self.fault(Fault::new(FaultClass::Internal, "the upstream's stream was cut off"), out);
     }
 }
 
-/// Follows the JSON text of a part as it grows, to know when a document is complete.
+/// Tracks the JSON text of a part, to detect when a document is complete.
 #[derive(Debug)]
 struct Progress {
     kind: Kind,
@@ -194,7 +195,7 @@ struct Progress {
     escaped: bool,
     /// The first byte of the document
     first: Option<u8>,
-    /// Arguments held back because they may become `null`; `None` once they cannot
+    /// Arguments that are held because they may become `null`; `None` once they cannot
     held: Option<String>,
 }
 
@@ -211,7 +212,7 @@ impl Progress {
         }
     }
 
-    /// The arguments that may go out when these have come.
+    /// Returns the arguments that can be emitted after this text.
     fn release(&mut self, text: String) -> Option<String> {
         let Some(held) = &mut self.held else { return Some(text) };
         held.push_str(&text);
@@ -221,7 +222,7 @@ impl Progress {
         self.held.take()
     }
 
-    /// Ends the part. Arguments that are `null` are none.
+    /// Ends the part. `null` arguments are dropped.
     fn close(self, index: usize, tail: Tail, out: &mut Vec<Event>) {
         if let Some(held) = self.held.filter(|held| !held.trim().is_empty()) {
             let text = if held.trim() == NULL { "{}".to_owned() } else { held };
@@ -254,7 +255,7 @@ impl Progress {
         }
     }
 
-    /// Of text that is no object, list or string nothing tells where it ends.
+    /// The end of text that is not an object, array or string is unknown.
     fn is_complete(&self) -> bool {
         matches!(self.first, Some(b'{' | b'[' | b'"')) && self.depth == 0 && !self.in_string
     }

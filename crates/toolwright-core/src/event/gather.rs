@@ -1,4 +1,4 @@
-//! Calls held back until they are whole, for clients whose dialect cannot say half a call.
+//! Buffers calls until they are complete, for dialects that cannot express partial calls.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use crate::event::join::Open;
 use crate::event::{Event, Head, Tail};
 use crate::model::extra::Extra;
 
-/// Turns the events of each call into one [`Head::Whole`] part; all other events pass.
+/// Converts the events of each call to one [`Head::Whole`] part; all other events pass.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     calls: BTreeMap<usize, Open>,
@@ -14,8 +14,8 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// Takes an event; what may go out now, [`Self::pop`] gives. Indexes stay those of the source
-    /// stream.
+    /// Adds an event; [`Self::pop`] returns the events that can be emitted. Indexes stay those of
+    /// the source stream.
     pub fn push(&mut self, event: Event) {
         match event {
             Event::PartStart { index, head: head @ Head::Call { .. }, extra } => {
@@ -42,7 +42,7 @@ impl Gatherer {
         }
     }
 
-    /// The next event that may go out.
+    /// Returns the next event.
     pub fn pop(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }

@@ -1,4 +1,4 @@
-//! Events to a [`Response`]: the one place where fragments become parts.
+//! Folds events into a [`Response`].
 
 use crate::event::{Delta, Event, Head, Tail};
 use crate::model::call::{Arguments, Call};
@@ -7,7 +7,7 @@ use crate::model::fault::Fault;
 use crate::model::part::{Body, Part, Reasoning, Section};
 use crate::model::response::{Response, Stop};
 
-/// Folds events, one at a time.
+/// Folds events one at a time.
 #[derive(Debug, Default)]
 pub struct Joiner {
     response: Response,
@@ -16,7 +16,7 @@ pub struct Joiner {
     fault: Option<Fault>,
 }
 
-/// A part that is still growing, or has ended.
+/// An open part.
 #[derive(Debug)]
 pub struct Open {
     head: Head,
@@ -27,17 +27,17 @@ pub struct Open {
 }
 
 impl Open {
-    /// A part that has just begun.
+    /// Creates a part that has begun.
     pub fn new(head: Head, extra: Extra) -> Open {
         Open { head, extra, text: String::new(), sections: Vec::new(), tail: Tail::default() }
     }
 
-    /// The extra fields of its start, for a part that goes on elsewhere.
+    /// Takes the extra fields of its start, for a part that continues elsewhere.
     pub fn take_extra(&mut self) -> Extra {
         std::mem::take(&mut self.extra)
     }
 
-    /// Grows the part.
+    /// Adds a delta.
     pub fn grow(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) | Delta::Arguments(text) => self.text.push_str(text),
@@ -76,7 +76,7 @@ impl Open {
 }
 
 impl Joiner {
-    /// Takes one event.
+    /// Adds an event.
     pub fn push(&mut self, event: Event) {
         match event {
             Event::Start(start) => {
@@ -105,7 +105,7 @@ impl Joiner {
         }
     }
 
-    /// The answer, or the fault that ended it.
+    /// Returns the response, or the fault that ended it.
     pub fn finish(self) -> Result<Response, Box<Fault>> {
         if let Some(fault) = self.fault {
             return Err(Box::new(fault));

@@ -1,8 +1,8 @@
-//! The grammar of [`Event`]s as a check that tests and debug builds can run.
+//! Checks the grammar of [`Event`]s, in tests and debug builds.
 
 use crate::event::{Delta, Event, Head, Kind};
 
-/// Follows a stream and finds where it leaves the grammar.
+/// Checks a stream event by event.
 #[derive(Debug, Default)]
 pub struct Law {
     started: bool,
@@ -12,7 +12,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// Takes the next event.
+    /// Checks the next event.
     pub fn check(&mut self, event: &Event) -> Result<(), &'static str> {
         if self.ended {
             return Err("an event after the end");
@@ -52,7 +52,7 @@ impl Law {
         }
     }
 
-    /// Takes the end of the stream.
+    /// Checks the end of the stream.
     pub fn finish(&self) -> Result<(), &'static str> {
         if self.ended { Ok(()) } else { Err("a stream without an end") }
     }
@@ -77,7 +77,7 @@ impl Law {
     }
 }
 
-/// Checks a whole stream.
+/// Checks a complete stream.
 pub fn check<'e>(events: impl IntoIterator<Item = &'e Event>) -> Result<(), &'static str> {
     let mut law = Law::default();
     for event in events {

@@ -1,13 +1,13 @@
-//! Interleaved parts, one after another.
+//! Reorders interleaved parts.
 //!
-//! Some dialects let the fragments of several calls alternate; in others a block must close before
-//! the next opens (case 18). The oldest open part streams on; events of later parts wait.
+//! Some dialects interleave the fragments of several calls; in others a block must close before the
+//! next opens (case 18). The oldest open part is streamed; events of later parts wait.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::Event;
 
-/// Reorders the events of parts so that only one is open at a time.
+/// Reorders events so that only one part is open at a time.
 #[derive(Debug, Default)]
 pub struct Sequencer {
     current: Option<usize>,
@@ -16,9 +16,10 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    /// Takes an event; what may go out now, [`Self::pop`] gives.
+    /// Adds an event; [`Self::pop`] returns the events that can be emitted.
     pub fn push(&mut self, event: Event) {
-        // What has no index (a stop, say) comes when all parts are closed; a fault or a ping passes.
+        // Events without an index, such as a stop, wait until all parts are closed; faults and
+        // pings pass.
         let Some(index) = index_of(&event) else {
             self.ready.push_back(event);
             return;
@@ -36,7 +37,7 @@ impl Sequencer {
         }
     }
 
-    /// The next event that may go out.
+    /// Returns the next event.
     pub fn pop(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }

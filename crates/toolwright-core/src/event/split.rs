@@ -1,11 +1,11 @@
-//! A [`Response`] to events, for a client that asked for a stream and got a whole answer.
+//! Splits a [`Response`] into events, for clients that asked for a stream.
 
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::model::call::Arguments;
 use crate::model::part::{Body, Part};
 use crate::model::response::Response;
 
-/// The events that [`join`](crate::event::join::join) folds back into this answer.
+/// Returns events that [`join`](crate::event::join::join) folds to the same response.
 pub fn split(response: Response) -> Vec<Event> {
     let Response { id, model, parts, stop, usage, extra } = response;
     let mut events = vec![Event::Start(Start { id, model, extra })];
@@ -18,7 +18,7 @@ pub fn split(response: Response) -> Vec<Event> {
     events
 }
 
-/// The events of one part.
+/// Appends the events of one part.
 pub fn split_part(index: usize, part: Part, events: &mut Vec<Event>) {
     let (head, deltas) = match part.body {
         Body::Text(text) => (Head::Text, vec![Delta::Text(text)]),

@@ -1,9 +1,9 @@
-//! Thinking inside the text: a leading `<think>…</think>` becomes reasoning.
+//! Separates thinking from text: a leading `<think>…</think>` becomes reasoning.
 //!
 //! Open models behind servers such as vLLM and LM Studio write their thinking into the text of the
-//! answer when the server does not separate it (`docs/dialects/vendors.md`). Only the first part of a
-//! reply is looked at, and only its beginning. A tag that is never closed makes all of the text
-//! reasoning: the reply was cut off while the model was thinking.
+//! reply if the server does not separate it (`docs/dialects/vendors.md`). Only the beginning of the
+//! first part of a reply is examined. If the tag is not closed, all of the text is reasoning: the
+//! reply was truncated while the model was thinking.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::model::response::Response;
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Moves a leading `<think>…</think>` of a whole reply into a part of its own.
+/// Moves a leading `<think>…</think>` of a complete reply into a separate part.
 pub fn separate(mut response: Response) -> Response {
     let first = response.parts.first();
     let text = first.and_then(Part::as_text).unwrap_or_default();
@@ -37,11 +37,11 @@ pub fn separate(mut response: Response) -> Response {
     response
 }
 
-/// Moves a leading `<think>…</think>` of a stream into a part of its own, at any split of the text.
+/// Moves a leading `<think>…</think>` of a stream into a separate part, for any split of the text.
 #[derive(Debug, Default)]
 pub struct ThinkFilter {
     state: State,
-    /// The numbers of parts that have begun, by those of the source
+    /// The indexes of parts that have begun, by those of the source
     numbers: BTreeMap<usize, usize>,
     next: usize,
 }
@@ -53,11 +53,11 @@ enum State {
     Before,
     /// The first part is text, which may begin with the tag
     Undecided { first: First, held: String },
-    /// Inside the tag; `number` is that of the reasoning, once it has text
+    /// Inside the tag; `number` is the index of the reasoning, once it has text
     Thinking { first: First, number: Option<usize>, held: String },
     /// After the tag; the text has not begun
     Closed { first: First },
-    /// Nothing more to look for
+    /// The search is over
     Done,
 }
 
@@ -69,7 +69,7 @@ struct First {
 }
 
 impl ThinkFilter {
-    /// Takes an event and appends what may go out by now.
+    /// Processes an event and appends the resulting events.
     pub fn push(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::PartStart { index, head: Head::Text, extra }
@@ -103,7 +103,7 @@ impl ThinkFilter {
         }
     }
 
-    /// Whether a part is the first one, and still looked at.
+    /// Whether a part is the first one, and still examined.
     fn is_first(&self, index: usize) -> bool {
         match &self.state {
             State::Before | State::Done => false,
@@ -113,7 +113,7 @@ impl ThinkFilter {
         }
     }
 
-    /// The number of a part of the source.
+    /// Returns the index of a part of the source.
     fn number(&mut self, index: usize) -> usize {
         let next = &mut self.next;
         *self.numbers.entry(index).or_insert_with(|| {
@@ -160,7 +160,7 @@ impl ThinkFilter {
         }
     }
 
-    /// Begins the text of the answer.
+    /// Begins the text of the reply.
     fn begin(&mut self, first: First, text: String, out: &mut Vec<Event>) {
         self.state = State::Done;
         let index = self.number(first.index);
@@ -202,7 +202,7 @@ impl ThinkFilter {
         }
     }
 
-    /// Says what was held back, because the stream breaks off.
+    /// Emits held text, because the stream was interrupted.
     fn flush(&mut self, out: &mut Vec<Event>) {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided { first, held } if !held.is_empty() => self.begin(first, held, out),
@@ -218,8 +218,8 @@ fn end_of(index: usize) -> Event {
     Event::PartEnd { index, tail: Tail::default() }
 }
 
-/// Where the part of a thought begins that may belong to its end: white space, then the beginning of
-/// the closing tag.
+/// Returns the start of the suffix that may belong to the end of a thought: white space, then a
+/// prefix of the closing tag.
 fn undecided(text: &str) -> usize {
     let tag = text.rfind('<').filter(|at| CLOSE.starts_with(&text[*at..]));
     text[..tag.unwrap_or(text.len())].trim_end().len()

@@ -1,7 +1,7 @@
-//! Names that the target would refuse, mapped to legal ones and back (cases 9 and 13).
+//! Maps names that the target rejects to legal ones and back (cases 9 and 13).
 //!
-//! A legal name is kept. Any other is rewritten with a hash of the original behind it: the same in
-//! every process, reversible through the map, and never equal to another name of the request.
+//! A legal name is kept. Any other is rewritten with a hash of the original: stable across
+//! processes, reversible through the map, and distinct from every other name of the request.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::object;
 use crate::profile::{Charset, IdRule, NameRule, Profile};
 use crate::schema::Nulls;
 
-/// What was renamed on the way out, and what must be undone or enforced on the way back.
+/// Renamed names and ids, and what restoring the reply must undo or enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Aliases {
     /// Tool names: alias and original
@@ -28,29 +28,29 @@ pub struct Aliases {
     pub nulled: Vec<(String, Nulls)>,
     /// Free-text tools that became functions, by original name
     pub free: Vec<String>,
-    /// Whether only the first call of an answer is kept
+    /// Whether only the first call of a reply is kept
     pub single_call: bool,
-    /// Whether a placeholder stands in for tools; calls of it are dropped
+    /// Whether a placeholder replaces the tools; its calls are dropped
     pub placeholder: bool,
-    /// Whether the format of the answer stands for a forced call, so that its text is one
+    /// Whether the format of the reply replaces a forced call, so that its text is one
     pub forced: bool,
 }
 
-/// The words of a report's aliases.
+/// The keys of aliases in a report.
 const KEYS: [&str; 7] = ["names", "ids", "nulled", "free", "single_call", "placeholder", "forced"];
 
 impl Aliases {
-    /// The original name of a tool.
+    /// Returns the original name of a tool.
     pub fn name<'a>(&'a self, alias: &'a str) -> &'a str {
         find(&self.names, alias)
     }
 
-    /// The original id of a call.
+    /// Returns the original id of a call.
     pub fn id<'a>(&'a self, alias: &'a str) -> &'a str {
         find(&self.ids, alias)
     }
 
-    /// The nullable parameters of a tool, by its original name.
+    /// Returns the nullable parameters of a tool, by its original name.
     pub fn nulled(&self, name: &str) -> Option<&Nulls> {
         self.nulled.iter().find(|(own, _)| own == name).map(|(_, nulls)| nulls)
     }
@@ -60,7 +60,7 @@ impl Aliases {
         *self == Aliases::default()
     }
 
-    /// As JSON, for a report.
+    /// Returns the JSON form for a report.
     pub fn to_json(&self) -> Json {
         let map = |pairs: &[(String, String)]| {
             let pairs = pairs.iter();
@@ -82,7 +82,7 @@ impl Aliases {
         })
     }
 
-    /// From the JSON of a report; `None` if it is something else.
+    /// Reads the JSON form of a report; `None` if it is invalid.
     pub fn from_json(value: &Json) -> Option<Aliases> {
         let strings = |value: &Json| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
@@ -103,7 +103,7 @@ impl Aliases {
                     .collect::<Option<_>>()?
             }
         };
-        // A word that is not understood may be a restriction that would be forgotten.
+        // An unknown key may be a restriction that must not be ignored.
         if !value.as_object()?.keys().all(|key| KEYS.contains(&key)) {
             return None;
         }
@@ -168,7 +168,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     });
 }
 
-/// The aliases by what they stand for.
+/// Returns the aliases by their originals.
 pub(super) fn by_original(pairs: &[(String, String)]) -> BTreeMap<&str, &str> {
     pairs.iter().map(|(alias, original)| (original.as_str(), alias.as_str())).collect()
 }
@@ -185,7 +185,7 @@ pub(super) fn each_part(messages: &mut [Message], visit: impl FnMut(&mut Part)) 
     messages.iter_mut().flat_map(|message| &mut message.parts).for_each(visit);
 }
 
-/// Gives each illegal original an alias that no other original or alias has.
+/// Assigns a unique alias to each illegal original.
 pub(super) fn assign(
     originals: &[&str],
     is_legal: impl Fn(&str) -> bool,
@@ -199,7 +199,7 @@ pub(super) fn assign(
     let mut taken: BTreeSet<Cow<'_, str>> = originals.iter().copied().map(Cow::from).collect();
     let mut seen = BTreeSet::new();
     for original in illegal.filter(|original| seen.insert(**original)) {
-        // Each name that is taken spoils one round at most.
+        // Each taken name excludes at most one round.
         let mut rounds = (0..=taken.len()).map(|round| candidate(original, round));
         if let Some(alias) = rounds.find(|alias| !taken.contains(alias.as_str())) {
             taken.insert(alias.clone().into());
@@ -209,7 +209,7 @@ pub(super) fn assign(
     pairs
 }
 
-/// Whether a target takes a name as it is.
+/// Whether a target accepts a name.
 pub fn is_legal_name(rule: &NameRule, name: &str) -> bool {
     let first = name.chars().next();
     first.is_some_and(|first| !rule.letter_first || first.is_ascii_alphabetic() || first == '_')
@@ -217,23 +217,23 @@ pub fn is_legal_name(rule: &NameRule, name: &str) -> bool {
         && rule.charset.contains_all(name)
 }
 
-/// Whether a target takes an id as it is.
+/// Whether a target accepts an id.
 pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
     (rule.min..=rule.max).contains(&length(id)) && rule.charset.contains_all(id)
 }
 
-/// The number of characters, which most names have as many of as bytes.
+/// Returns the number of characters; most names are ASCII.
 fn length(name: &str) -> usize {
     if name.is_ascii() { name.len() } else { name.chars().count() }
 }
 
-/// Whether clients of a dialect send the id of a call in a reply back as it is.
+/// Whether clients of a dialect return the id of a call unchanged.
 pub fn is_kept_by_clients(profile: &Profile, id: &str) -> bool {
     !profile.reply.legal_call_ids || is_legal_id(&profile.ids, id)
 }
 
-/// An alias for a name: that of a tool in a namespace is flattened if the result is
-/// legal and free.
+/// Returns an alias for a name: that of a tool in a namespace is flattened if the result is legal
+/// and unused.
 fn candidate(rule: &NameRule, name: &str, round: usize) -> String {
     let flat = flat_name(name);
     if round == 0 && flat != name && is_legal_name(rule, &flat) {
@@ -242,7 +242,7 @@ fn candidate(rule: &NameRule, name: &str, round: usize) -> String {
     shorten(rule, &flat, round)
 }
 
-/// What can be kept of a name, and a hash that tells it from every other.
+/// Returns the legal part of a name with a hash of the whole.
 fn shorten(rule: &NameRule, name: &str, round: usize) -> String {
     const HASH: usize = 8;
     let seed = if round == 0 { name.to_owned() } else { format!("{name}\u{0}{round}") };

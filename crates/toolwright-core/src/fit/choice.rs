@@ -1,5 +1,5 @@
-//! Tool choice and the parallel switch: a restriction that the target cannot say is enforced by
-//! other means, never widened in silence (case 21).
+//! Tool choice and the parallel switch: a restriction that the target cannot express is enforced by
+//! other means, and never widened without a report (case 21).
 
 use super::{Work, thinking};
 use crate::json::{Json, Object};
@@ -16,7 +16,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     if !work.profile.choice.holds_parallel || work.request.parallel.is_none() {
         return;
     }
-    // The switch needs a choice to stand in, and there is no place for it beside `none`.
+    // The switch is a member of the choice, and is not allowed with `none`.
     if work.request.tool_choice.is_none() {
         work.request.tool_choice = Some(ToolChoice::Auto);
     }
@@ -34,11 +34,11 @@ fn choice(work: &mut Work<'_>) {
     let site = || Site::field(&Origin::NONE, "tool_choice");
     let thinking = thinks(work, &choice);
     work.request.tool_choice = match choice {
-        // Every target's default.
+        // The default of every target.
         ToolChoice::Auto => rule.auto.then_some(ToolChoice::Auto),
         ToolChoice::None if rule.none => Some(ToolChoice::None),
         ToolChoice::None => {
-            // Where strictness is said of all tools at once, it goes with them.
+            // If strictness applies to all tools at once, removing tools removes it.
             let strict = work.request.tools.iter().find(|tool| tool.strict == Some(true));
             let strict = strict.map(|tool| Site::field(&tool.origin, "strict"));
             keep_only(work, &[]);
@@ -52,7 +52,7 @@ fn choice(work: &mut Work<'_>) {
         ToolChoice::Required => widened(work),
         ToolChoice::Tool(name) => one(work, name, thinking),
         ToolChoice::Allowed { names, required } => allowed(work, names, required, thinking),
-        // Foreign words were the concern of another vendor's hosted tools.
+        // The foreign form concerned hosted tools of another vendor.
         ToolChoice::Other(wire) => {
             if work.is_meant() {
                 Some(ToolChoice::Other(wire))
@@ -69,7 +69,7 @@ fn choice(work: &mut Work<'_>) {
     };
 }
 
-/// Whether thinking prevents a forced call. Where it can be switched off, the call wins.
+/// Whether thinking prevents a forced call. If it can be disabled, the call takes precedence.
 fn thinks(work: &mut Work<'_>, choice: &ToolChoice) -> bool {
     use ToolChoice::{Allowed, Required, Tool};
     let forced = matches!(choice, Required | Tool(_) | Allowed { required: true, .. });
@@ -145,12 +145,12 @@ fn widened(work: &mut Work<'_>) -> Option<ToolChoice> {
     work.profile.choice.auto.then_some(ToolChoice::Auto)
 }
 
-/// The members of an answer that stands for a forced call.
+/// The members of a reply that replaces a forced call.
 pub(super) const FORCED_NAME: &str = "name";
 pub(super) const FORCED_ARGUMENTS: &str = "arguments";
 
-/// Writes the format in which an answer is a call of one of the tools. This comes after tools and their names
-/// were settled; [`restore`](super::restore) reads the answer.
+/// Sets the format in which a reply is a call of one of the tools. Runs after tools and their names
+/// are final; [`restore`](super::restore) decodes the reply.
 pub(super) fn force_by_format(work: &mut Work<'_>) {
     if !work.aliases.forced {
         return;
@@ -203,7 +203,7 @@ fn parallel(work: &mut Work<'_>) {
         return;
     };
     work.request.parallel = None;
-    // Parallel calls are every target's default.
+    // Parallel calls are the default of every target.
     if !parallel {
         let site = Site::field(&Origin::NONE, "parallel");
         work.aliases.single_call = true;

@@ -1,4 +1,5 @@
-//! Parts of messages: media, refusals, breakpoints and arguments that the target does not take.
+//! Parts of messages: media, refusals, cache breakpoints and arguments that the target does not
+//! accept.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +41,7 @@ fn message(work: &mut Work<'_>, message: &mut Message) {
     }
 }
 
-/// Notes outcomes of free-text calls, for dialects that tell them from others.
+/// Marks outcomes of free-text calls, for dialects that distinguish them.
 fn free_outcomes(work: &mut Work<'_>, messages: &[Message]) {
     let parts = || messages.iter().flat_map(|message| &message.parts);
     let calls = parts().filter_map(Part::as_call);
@@ -56,7 +57,7 @@ fn free_outcomes(work: &mut Work<'_>, messages: &[Message]) {
     }
 }
 
-/// Takes away breakpoints in what can only be a plain text.
+/// Removes cache breakpoints from content that can only be plain text.
 fn unmark(work: &mut Work<'_>, message: &mut Message) {
     for part in &mut message.parts {
         let Some(mark) = part.cache.take() else { continue };
@@ -66,7 +67,7 @@ fn unmark(work: &mut Work<'_>, message: &mut Message) {
     }
 }
 
-/// Changes a part; whether it can stay.
+/// Fits a part; returns whether it stays.
 fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
     let rule = work.profile.content;
     cache(work, part, speaker);
@@ -104,7 +105,7 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
             }
             true
         }
-        // No other dialect has a place for it.
+        // No other dialect can express it.
         Body::Call(_) if speaker != Role::Assistant && !work.is_native() => {
             let why = "the target takes calls of the assistant only";
             work.lose(Severity::Major, Site::of(&part.origin.element()), "call dropped", why);
@@ -133,7 +134,7 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
     }
 }
 
-/// Breakpoints, where parts can have them. Outcomes have a rule of their own.
+/// Fits cache breakpoints of parts. Outcomes have a separate rule.
 fn cache(work: &mut Work<'_>, part: &mut Part, speaker: Role) {
     let rule = work.profile.content;
     let allowed = match part.body {
@@ -153,8 +154,8 @@ fn cache(work: &mut Work<'_>, part: &mut Part, speaker: Role) {
     }
 }
 
-/// Arguments that the target can carry, if these are not: text that is no object goes along under
-/// `_raw`, free text under the one parameter that its tool was given.
+/// Returns arguments that the target can express, if these are not: text that is not an object is
+/// nested under `_raw`, free text under the single parameter of its tool.
 pub(super) fn legal(
     arguments: &Arguments,
     rule: &ContentRule,
@@ -172,7 +173,7 @@ pub(super) fn legal(
     }
 }
 
-/// Where arguments stand in a call; free text makes the call one of another kind.
+/// Returns the site of arguments in a call; free text makes the call one of another kind.
 pub(super) fn arguments_site(arguments: &Arguments, origin: &Origin) -> Site {
     match arguments {
         Arguments::Free(_) => Site::of(&origin.element()),
@@ -180,11 +181,11 @@ pub(super) fn arguments_site(arguments: &Arguments, origin: &Origin) -> Site {
     }
 }
 
-/// What becomes of a document whose text is known.
+/// The description of the loss for a document with known text.
 pub(super) const AS_WORDS: &str = "document becomes its text";
 pub(super) const NO_TEXT_DOCUMENT: &str = "the target takes no such documents here";
 
-/// Whether a rule takes a medium from where it is.
+/// Whether a rule accepts media by their source.
 pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {
     match &media.source {
         MediaSource::Base64(_) => {
@@ -196,7 +197,7 @@ pub(super) fn takes(rule: &MediaRule, media: &Media) -> bool {
     }
 }
 
-/// What is said of a medium besides its bytes: a name and a type, where the rule has them.
+/// Fits the description of media: name and type, if the rule requires them.
 pub(super) fn describe(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule, origin: &Origin) {
     let why = "the target has no such field";
     if media.name.is_some() && !rule.name {
@@ -215,7 +216,7 @@ pub(super) fn describe(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule,
     }
 }
 
-/// The most likely type of a kind of media.
+/// Returns the most likely type for a kind of media.
 fn guess(kind: MediaKind) -> &'static str {
     match kind {
         MediaKind::Image => "image/png",
@@ -225,7 +226,7 @@ fn guess(kind: MediaKind) -> &'static str {
     }
 }
 
-/// The words that stand for a medium that was left out.
+/// Returns the text that replaces media.
 pub(super) fn placeholder(media: &Media) -> String {
     let mime = media.mime.as_deref().unwrap_or("unknown type");
     match &media.name {
@@ -234,7 +235,7 @@ pub(super) fn placeholder(media: &Media) -> String {
     }
 }
 
-/// A kind of media in one word.
+/// Returns the name of a kind of media.
 pub(super) fn word(kind: MediaKind) -> &'static str {
     match kind {
         MediaKind::Image => "image",
@@ -244,8 +245,8 @@ pub(super) fn word(kind: MediaKind) -> &'static str {
     }
 }
 
-/// Joins several texts into the first of them; the origins of all that were joined. One that stood
-/// in another element than the first takes that element with it.
+/// Joins several texts into the first; returns the origins of the joined ones. A text in another
+/// element than the first includes that element.
 pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> {
     if parts.iter().filter(|part| part.as_text().is_some()).count() < 2 {
         return Vec::new();
@@ -272,7 +273,7 @@ pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> 
     origins
 }
 
-/// Puts words before media, where a target has a place for each; the origins of words that moved.
+/// Moves texts before media, if a target has separate fields; returns the origins of moved texts.
 pub(super) fn words_first(parts: &mut [Part]) -> Vec<Origin> {
     let is_media = |part: &Part| matches!(part.body, Body::Media(_));
     let late = parts.iter().skip_while(|part| !is_media(part)).filter(|part| !is_media(part));

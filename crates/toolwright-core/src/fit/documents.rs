@@ -1,4 +1,4 @@
-//! Documents, for a target that wants a name of its own for each and words beside it.
+//! Documents, for a target that requires a unique name for each and a text beside it.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use super::Work;
 use crate::loss::{Severity, Site};
 use crate::model::part::{Body, Media, MediaKind, Part};
 
-/// The name of a document that has none.
+/// The default name of a document.
 const DEFAULT_NAME: &str = "document";
 
-/// Maximum length of a name in characters, which leaves room for a number after it.
+/// Maximum length of a name in characters, which leaves space for a number after it.
 const MAX_NAME_LENGTH: usize = 190;
 
-/// The text beside documents that came without any.
+/// The default text beside documents.
 const DEFAULT_TEXT: &str = "See the document.";
 
 pub(super) fn pass(work: &mut Work<'_>) {
@@ -39,7 +39,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     work.request.messages = messages;
 }
 
-/// Gives a document a name that the target takes; whether this is one.
+/// Assigns a valid name to a document; returns whether the part is one.
 fn label(work: &mut Work<'_>, part: &mut Part, taken: &mut BTreeSet<String>) -> bool {
     let Body::Media(Media { kind: MediaKind::Document, name, .. }) = &mut part.body else {
         return false;
@@ -65,7 +65,7 @@ fn label(work: &mut Work<'_>, part: &mut Part, taken: &mut BTreeSet<String>) -> 
     true
 }
 
-/// A name without its ending, in letters, digits, hyphens, brackets and single spaces.
+/// Reduces a name to letters, digits, hyphens, brackets and single spaces, without its extension.
 fn plain(name: &str) -> String {
     let stem = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ending.len() <= 5 => stem,

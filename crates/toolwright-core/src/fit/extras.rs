@@ -1,4 +1,4 @@
-//! First pass: fields and blocks that only another dialect knows are taken away, one loss each.
+//! First pass: removes fields and blocks of other dialects, with one loss each.
 
 use super::Work;
 use crate::json::pointer::escape;
@@ -40,8 +40,8 @@ pub(super) fn pass(work: &mut Work<'_>) {
     work.drop_empty();
 }
 
-/// Drops fields and values that the target does not know, where it refuses a request for them:
-/// those of a vendor that speaks the target's format with additions of its own.
+/// Removes fields and values that the target does not know, if it refuses them: those of a vendor
+/// that extends the target's format.
 fn drop_unknown(work: &mut Work<'_>, known: KnownFields) {
     let dialect = work.profile.dialect;
     let losses = &mut work.losses;
@@ -65,7 +65,7 @@ fn drop_unknown(work: &mut Work<'_>, known: KnownFields) {
     }
 }
 
-/// Drops fields of a part that the target does not know. An outcome is a message of its own.
+/// Removes fields of a part that the target does not know. An outcome is a separate message.
 fn drop_part_fields(part: &mut Part, known: KnownFields, dialect: Dialect, losses: &mut Vec<Loss>) {
     let mut fields = known.part;
     if let Body::Outcome(outcome) = &mut part.body {
@@ -78,7 +78,7 @@ fn drop_part_fields(part: &mut Part, known: KnownFields, dialect: Dialect, losse
     drop_fields(&mut part.extra, &part.origin, is_known, dialect, losses);
 }
 
-/// Drops blocks of a type that is not canonical.
+/// Removes blocks of a type that is not canonical.
 fn drop_opaque(parts: &mut Vec<Part>, losses: &mut Vec<Loss>) {
     parts.retain_mut(|part| match &mut part.body {
         Body::Opaque(_) => {
@@ -94,7 +94,7 @@ fn drop_opaque(parts: &mut Vec<Part>, losses: &mut Vec<Loss>) {
     });
 }
 
-/// Drops extra fields that are not known, and all that stand beside a nested object.
+/// Removes unknown extra fields, and all that are beside a nested object.
 fn drop_fields(
     extra: &mut Extra,
     origin: &Origin,
@@ -121,12 +121,12 @@ fn drop_fields(
     }
 }
 
-/// Clears the parts of a message, a response or an outcome.
+/// Removes foreign fields from the parts of a message, a response or an outcome.
 pub(super) fn parts(parts: &mut Vec<Part>, dialect: Dialect, losses: &mut Vec<Loss>) {
     parts.retain_mut(|part| keep(part, dialect, losses));
 }
 
-/// Clears one part; whether it can stay at all.
+/// Removes foreign fields from one part; returns whether it stays.
 pub(super) fn keep(part: &mut Part, dialect: Dialect, losses: &mut Vec<Loss>) -> bool {
     clear(&mut part.extra, &part.origin, dialect, losses);
     let foreign_file = |media: &crate::model::part::Media| matches!(&media.source, MediaSource::File(own, _) if !own.shares_wire(dialect));
@@ -147,15 +147,15 @@ pub(super) fn keep(part: &mut Part, dialect: Dialect, losses: &mut Vec<Loss>) ->
     false
 }
 
-/// Takes away fields of another dialect that stood on a value.
+/// Removes foreign fields of a value.
 pub(super) fn clear(extra: &mut Extra, origin: &Origin, dialect: Dialect, losses: &mut Vec<Loss>) {
     if !extra.is_empty() {
         clear_at(extra, &Site::of(origin), dialect, losses);
     }
 }
 
-/// Takes away fields of another dialect that stood at a place, leaf by leaf: what is beside a
-/// leaf may well have been understood.
+/// Removes foreign fields at a site, with one loss for each leaf, because siblings of a leaf may
+/// have been decoded.
 pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses: &mut Vec<Loss>) {
     if extra.is_empty() || extra.for_dialect(dialect).is_some() {
         return;
@@ -178,7 +178,7 @@ pub(super) fn clear_at(extra: &mut Extra, site: &Site, dialect: Dialect, losses:
     *extra = Extra::NONE;
 }
 
-/// Visits every value without members, with its pointer.
+/// Visits every leaf value with its pointer.
 pub(super) fn leaves(value: &Json, pointer: &str, visit: &mut impl FnMut(&str, &Json)) {
     match value {
         Json::Object(object) if !object.is_empty() => {

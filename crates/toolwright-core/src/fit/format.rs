@@ -1,4 +1,4 @@
-//! The form of the answer: by a schema, as JSON, or as text. What the target has no field for goes into
+//! The response format: a schema, JSON, or text. If the target has no field for it, it is added to
 //! the instructions.
 
 use super::Work;

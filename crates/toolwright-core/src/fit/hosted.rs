@@ -1,5 +1,5 @@
-//! Hosted tools: written as the target's own where its vendor has the same one. Otherwise the request
-//! is refused if it depends on the tool, and the tool is left out if it does not.
+//! Hosted tools: translated if the target's vendor has an equivalent one. Otherwise the request is
+//! refused if it depends on the tool, or the tool is removed.
 
 use super::extras::leaves;
 use super::{Refusal, Work};
@@ -63,7 +63,7 @@ impl HostedMark {
     }
 }
 
-/// The target's rule for the same tool, if it can be used beside the other tools.
+/// Returns the target's rule for the same tool, if it can be used with the other tools.
 fn counterpart(work: &Work<'_>, rule: &HostedRule, alone: bool) -> Option<&'static HostedRule> {
     let tools = work.profile.tools;
     let own = tools.hosted.iter().find(|own| own.kind == rule.kind);
@@ -99,7 +99,7 @@ fn force(work: &mut Work<'_>, rule: &HostedRule) {
     }
 }
 
-/// Refuses a request that forces a call of a tool which the target lacks, or leaves the tool out.
+/// Refuses a request that forces a call of a tool which the target lacks, or removes the tool.
 fn leave_out(work: &mut Work<'_>, tools: Vec<(Tool, bool)>) {
     let nothing_left = work.request.tools.is_empty();
     let any_forced = matches!(
@@ -123,7 +123,7 @@ fn leave_out(work: &mut Work<'_>, tools: Vec<(Tool, bool)>) {
     }
 }
 
-/// A choice and a parallel switch are refused where there are no tools.
+/// Removes choice and parallel switch, which are refused without tools.
 fn drop_choice(work: &mut Work<'_>) {
     let choice = work.request.tool_choice.take().is_some();
     let parallel = work.request.parallel.take().is_some();
@@ -135,12 +135,12 @@ fn drop_choice(work: &mut Work<'_>) {
     }
 }
 
-/// Where a parameter stands in a definition.
+/// Returns the value of a parameter in a definition.
 fn value<'w>(wire: &'w Json, path: &[&str]) -> Option<&'w Json> {
     path.iter().try_fold(wire, |own, key| own.get(key)).filter(|own| !own.is_null())
 }
 
-/// Why a definition cannot be understood.
+/// Returns why a definition is malformed.
 fn malformed(rule: &HostedRule, wire: &Json, tool: &Tool) -> Option<Refusal> {
     let wrong = rule.parameters.iter().find_map(|(parameter, path)| {
         let own = value(wire, path)?;
@@ -165,7 +165,7 @@ fn malformed(rule: &HostedRule, wire: &Json, tool: &Tool) -> Option<Refusal> {
     Some(Refusal { site, what: format!("a hosted tool is malformed: expected {what}") })
 }
 
-/// Writes a tool as the target's, with the parameters that the target has too.
+/// Encodes a tool in the target's form, with the parameters that the target has.
 fn translate(work: &mut Work<'_>, tool: &Tool, from: &HostedRule, to: &HostedRule) -> Tool {
     let ToolKind::Hosted(wire) = &tool.kind else { return tool.clone() };
     let mut own = Json::parse(to.definition).unwrap_or_default();
@@ -203,7 +203,7 @@ fn insert(own: &mut Json, path: &[&str], value: Json) {
     }
 }
 
-/// Reports the parameters that are not carried over, and a version that is not the usual one.
+/// Reports the parameters that are not carried over, and an unusual version.
 fn lose_rest(work: &mut Work<'_>, tool: &Tool, rule: &HostedRule, carried: &[String]) {
     let ToolKind::Hosted(wire) = &tool.kind else { return };
     let usual = Json::parse(rule.definition).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Call ids: made where the source has none, mapped where the target refuses them (case 9).
+//! Call ids: generated if the source has none, aliased if the target refuses them (case 9).
 
 mod pending;
 
@@ -40,8 +40,8 @@ pub(super) fn pass(work: &mut Work<'_>) {
     work.aliases.ids.extend(twins);
 }
 
-/// Gives calls without ids those that their outcomes name, by order among the calls of the outcome's
-/// tool. litellm sends Ollama no id with a call and one with its outcome.
+/// Assigns to calls without ids the ids of their outcomes, by order among the calls of the
+/// outcome's tool. litellm sends Ollama no id with a call and one with its outcome.
 fn adopt(work: &mut Work<'_>) {
     let parts = || work.request.messages.iter().flat_map(|message| &message.parts);
     let calls = || parts().filter_map(Part::as_call);
@@ -75,22 +75,22 @@ fn adopt(work: &mut Work<'_>) {
 
 /// A call that waits for its outcome.
 struct Asked<'r> {
-    /// Its id as it came
+    /// Its original id
     id: Option<Cow<'r, str>>,
-    /// Its id as it is now
+    /// Its current id
     now: Option<Cow<'r, str>>,
     name: &'r str,
 }
 
-/// What a call or an outcome is given.
+/// A value to assign to a call or an outcome.
 enum Given {
     Id(Option<String>),
     Name(Option<String>),
 }
 
-/// Pairs calls and outcomes: by id where there is one, else by name and order. Gives both what
-/// the target requires: an id, a name. A call whose id another had before gets one of its own, and
-/// so does its outcome; gives those, with what they were.
+/// Pairs calls and outcomes: by id if there is one, otherwise by name and order. Assigns the id and
+/// the name that the target requires. A call with a repeated id gets a new one, and so does its
+/// outcome; returns the new ids with the original ones.
 fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     let mut twins = Vec::new();
     let mut taken: BTreeSet<Cow<'_, str>> = BTreeSet::new();
@@ -135,7 +135,7 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
                     (Some(_), Some(Asked { id, now, .. })) if id != now => now.clone(),
                     (None, _) if rule.required => {
                         let own = call.as_ref().and_then(|call| call.now.clone());
-                        // One that answers no call still needs an id.
+                        // An outcome without a call still needs an id.
                         orphans += usize::from(own.is_none());
                         let seed = || format!("\u{0}{orphans}");
                         own.or_else(|| Some(made(&rule, &seed(), 0).into()))
@@ -150,7 +150,7 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
                     (Some(call), None) if needs_name => {
                         given.push((at, Given::Name(Some(call.to_owned()))));
                     }
-                    // The call says it; a target that wants it will find it there again.
+                    // The call has the name; the reverse translation takes it from there.
                     (Some(call), Some(name)) if !needs_name && call == name => {
                         given.push((at, Given::Name(None)));
                     }
@@ -164,7 +164,7 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     twins
 }
 
-/// Gives parts, counted over all messages, their ids and names.
+/// Assigns ids and names to parts, counted over all messages.
 fn give(work: &mut Work<'_>, given: Vec<(usize, Given)>) {
     let mut given = given.into_iter().peekable();
     let parts = work.request.messages.iter_mut().flat_map(|message| &mut message.parts);
@@ -183,7 +183,7 @@ fn give(work: &mut Work<'_>, given: Vec<(usize, Given)>) {
     }
 }
 
-/// An id that the rule allows, made of a hash of the seed and the round.
+/// Returns a legal id from a hash of the seed and the round.
 pub fn made(rule: &IdRule, seed: &str, round: usize) -> String {
     let seed = if round == 0 { seed.to_owned() } else { format!("{seed}\u{0}{round}") };
     let room = rule.max.min(rule.prefix.len() + 24);

@@ -1,4 +1,4 @@
-//! Media types: spellings that vendors refuse, and documents that a target takes only as text.
+//! Media types: spellings that vendors refuse, and documents that a target accepts only as text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +9,8 @@ use crate::model::origin::Origin;
 use crate::model::part::{Media, MediaKind, MediaSource};
 use crate::profile::MediaRule;
 
-/// Brings a medium into a form that more targets take: a media type by its registered name, and a
-/// text document as text where base64 is for other types.
+/// Normalizes media: a registered media type, and a text document as text if base64 is for other
+/// types.
 pub(super) fn prepare(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule, origin: &Origin) {
     // Not registered, and refused by Anthropic and Gemini.
     if media.mime.as_deref() == Some("image/jpg") {
@@ -23,7 +23,7 @@ pub(super) fn prepare(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule, 
     }
     let MediaSource::Base64(data) = &media.source else { return };
     let text = STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    // What is no UTF-8 after all stays as it is, and is left out.
+    // Data that is not UTF-8 stays as it is, and is removed later.
     let Some(text) = text else { return };
     media.source = MediaSource::Text(text);
     media.mime = None;
@@ -31,7 +31,7 @@ pub(super) fn prepare(work: &mut Work<'_>, media: &mut Media, rule: &MediaRule, 
     work.lose(Severity::Note, Site::of(origin), "document is sent as text", why);
 }
 
-/// Whether a target takes the type of a document in base64. One of an unknown type is tried.
+/// Whether a target accepts the type of a base64 document. An unknown type is tried.
 pub(super) fn is_legal_document(media: &Media, rule: &MediaRule) -> bool {
     media.kind != MediaKind::Document
         || rule.documents.is_empty()
@@ -40,7 +40,7 @@ pub(super) fn is_legal_document(media: &Media, rule: &MediaRule) -> bool {
         || media.mime.as_deref().is_some_and(|mime| rule.documents.contains(&essence(mime)))
 }
 
-/// A media type without its parameters.
+/// Removes the parameters of a media type.
 fn essence(mime: &str) -> &str {
     mime.split(';').next().unwrap_or_default().trim()
 }

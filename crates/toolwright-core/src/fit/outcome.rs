@@ -1,4 +1,4 @@
-//! Outcomes: what they may contain, and how failure is said (cases 15 and 16).
+//! Outcomes: their content, and how failure is expressed (cases 15 and 16).
 
 use std::collections::BTreeMap;
 
@@ -35,20 +35,20 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
-/// Whether the outcome of a call has media in it.
+/// Whether the outcome of a call contains media.
 fn has_media(messages: &[Message]) -> bool {
     let outcomes = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_outcome);
     let mut content = outcomes.flat_map(|outcome| &outcome.content);
     content.any(|part| matches!(part.body, Body::Media(_)))
 }
 
-/// The names of the calls by their ids.
+/// Returns the names of the calls by their ids.
 fn call_names(messages: &[Message]) -> BTreeMap<String, String> {
     let calls = messages.iter().flat_map(Message::calls);
     calls.filter_map(|call| Some((call.id.clone()?, flat_name(&call.name)))).collect()
 }
 
-/// Says of which call a medium is that follows in a message of the user.
+/// Returns the text that names the call of media that follow in a user message.
 fn announcement(kind: MediaKind, outcome: &Outcome, names: &BTreeMap<String, String>) -> String {
     let mut kind = word(kind).to_owned();
     kind[..1].make_ascii_uppercase();
@@ -107,7 +107,8 @@ fn one(
     }
 }
 
-/// A piece of an outcome: JSON as text where needed, media moved or left out; whether it stays.
+/// Fits a part of an outcome: JSON becomes text if required, media are moved or removed; returns
+/// whether it stays.
 fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Part>) -> bool {
     let rule = work.profile.outcome;
     if let Some(mark) = part.cache.take_if(|_| !rule.cache) {
@@ -125,7 +126,7 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
             work.lose(Severity::Major, Site::of(&part.origin.element()), "block dropped", why);
             return false;
         }
-        // Where any value is taken, a string is a text.
+        // If any value is accepted, a string is a text.
         Body::Json(Json::String(text)) if rule.json == JsonRule::Any => {
             part.body = Body::Text(text.clone());
         }
@@ -160,7 +161,7 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
                 moved.push(Part { origin: Origin::NONE, ..original });
                 let what = format!("{kind} follows in a message of the user");
                 work.lose(Severity::Minor, Site::of(&origin), what, why);
-                // Beside other words, none are needed in its place.
+                // With other text, no replacement is needed.
                 return !words;
             }
             let what = format!("{kind} becomes a note that it was left out");
@@ -172,7 +173,7 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
     true
 }
 
-/// JSON beside other words becomes text, so that they can be joined.
+/// Converts JSON beside other text to text, so that they can be joined.
 fn single_json(work: &mut Work<'_>, outcome: &mut Outcome) {
     let is_word = |part: &&Part| matches!(part.body, Body::Text(_) | Body::Json(_));
     if outcome.content.iter().filter(is_word).count() < 2 {
@@ -187,7 +188,7 @@ fn single_json(work: &mut Work<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// Failure in words where there is no flag; success only where it can be said.
+/// Expresses failure as text if there is no flag; success only if it can be expressed.
 fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
     let rule = work.profile.outcome;
     let site = Site::field(origin, "error");

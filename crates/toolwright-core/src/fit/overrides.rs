@@ -1,4 +1,4 @@
-//! The last pass: drops the request settings that an upstream is configured not to get.
+//! Last pass: removes request settings that are configured not to be sent.
 
 use super::Work;
 use crate::loss::{Severity, Site};
@@ -14,7 +14,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
-/// Removes a setting; the places where it stood.
+/// Removes a setting; returns its sites.
 fn remove(work: &mut Work<'_>, setting: Setting) -> Vec<Site> {
     let request = &mut work.request;
     let sampling = &mut request.sampling;

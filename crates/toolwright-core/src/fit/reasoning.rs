@@ -1,4 +1,4 @@
-//! Thinking in the history: returned to the vendor that made it, dropped where it is foreign.
+//! Thinking in the history: returned to the vendor that produced it, and dropped for others.
 
 use super::{Work, thinking};
 use crate::json::Object;
@@ -21,7 +21,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     open_loop(work);
 }
 
-/// Keeps, changes or drops a part for what is attached to it.
+/// Keeps, changes or drops a part, depending on its signature and reasoning.
 fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
     let rule = work.profile.reasoning;
     let dialect = work.profile.dialect;
@@ -61,29 +61,29 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
     }
     if part.signature.is_some() && !(signed && rule.signature) {
         part.signature = None;
-        // Without it the words cannot return to their maker either.
+        // Without it the text cannot be returned to its vendor either.
         let why = "only its maker can read the signature";
         work.lose(Severity::Minor, Site::of(&part.origin), "thinking goes along unsigned", why);
     }
     Some(part)
 }
 
-/// Whether a vendor keeps the thinking, so that its own fields, such as an id, stand for it.
+/// Whether the vendor stores the thinking, so that a field such as its id refers to it.
 pub(super) fn is_known(fields: Option<&Object>) -> bool {
     fields.is_some_and(reasoning_cache::has_vendor_fields)
 }
 
-/// Whether thinking says nothing: it has no section, or none with words where the target joins them.
+/// Whether thinking is empty: it has no section, or none with text if the target joins them.
 fn is_silent(reasoning: &Reasoning, in_sections: bool) -> bool {
     let mut sections = reasoning.sections.iter();
     if in_sections { sections.len() == 0 } else { sections.all(|own| own.text.is_empty()) }
 }
 
-/// What becomes of a summary that comes after thinking.
+/// The description of the loss for a summary after thinking.
 pub(super) const LATE_SUMMARY: &str = "a summary goes along as thinking";
 
-/// Makes a summary after thinking a section of thinking: a stream cannot put it before what was
-/// said. Whether there was one.
+/// Converts a summary after thinking to thinking, because a stream cannot move it before earlier
+/// content. Returns whether there was one.
 pub(super) fn summaries_first(reasoning: &mut Reasoning) -> bool {
     let late = reasoning.sections.iter_mut().skip_while(|own| own.kind == SectionKind::Summary);
     let mut changed = false;
@@ -103,8 +103,8 @@ pub(super) fn is_sectioned(reasoning: &Reasoning) -> bool {
     }
 }
 
-/// Where the vendor wants its signature on the first call of a turn, foreign turns get the value
-/// that it documents for them (case 6).
+/// Adds the documented stand-in for a signature to the first call of a foreign turn, if the vendor
+/// requires one (case 6).
 fn stand_in(work: &mut Work<'_>, message: &mut Message) {
     let Some(value) = work.profile.reasoning.stand_in else { return };
     let signed = message.parts.iter().any(|part| part.signature.is_some());
@@ -115,8 +115,8 @@ fn stand_in(work: &mut Work<'_>, message: &mut Message) {
     }
 }
 
-/// While a tool loop is open, a vendor that thinks wants the thinking of that turn back. If it
-/// was another vendor's, thinking must rest until the loop is done (case 8).
+/// During a tool loop, a thinking vendor requires the thinking of that turn. If another vendor
+/// produced it, thinking is disabled until the loop ends (case 8).
 fn open_loop(work: &mut Work<'_>) {
     let rule = work.profile.reasoning;
     if !(rule.signed_only || rule.must_echo)
@@ -133,7 +133,7 @@ fn open_loop(work: &mut Work<'_>) {
     let broken = if rule.must_echo {
         turns.any(lacks)
     } else {
-        // What the user says after the outcomes may be merged into their message.
+        // A user message after the outcomes may be merged into theirs.
         let since = work.request.messages.iter().rev();
         let waits = since
             .take_while(|message| message.role != Role::Assistant)

@@ -1,4 +1,4 @@
-//! Outcomes that a client sends twice.
+//! Repeated outcomes of a call.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,12 @@ use crate::model::message::Message;
 use crate::model::outcome::Outcome;
 use crate::model::part::{Body, Part};
 
-/// Drops an outcome that repeats one of the same call, as Gemini CLI sends them when it resumes a
-/// session: other vendors take one outcome for each call.
+/// Removes an outcome that repeats one of the same call, as Gemini CLI sends them when it resumes a
+/// session: other vendors accept one outcome for each call.
 ///
-/// It runs before media leave their outcomes, so that those of a repeated outcome go with it, and again
-/// after that, because two outcomes may differ in nothing but what the target does not take.
+/// Runs before media leave their outcomes, so that those of a repeated outcome are removed with it,
+/// and again after that, because two outcomes may differ only in content that the target does not
+/// accept.
 pub(super) fn pass(work: &mut Work<'_>) {
     if !has_repeated_ids(&work.request.messages) {
         return;
@@ -61,13 +62,12 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
-/// Whether two outcomes of a call say the same. Their id tells which call they belong to, whatever tool
-/// they name.
+/// Whether two outcomes of a call are equal. The id identifies the call, whatever tool they name.
 fn is_same(one: &Outcome, other: &Outcome) -> bool {
     one.content == other.content && one.is_error() == other.is_error()
 }
 
-/// Whether two outcomes have the same id, which is rare and seen at little cost.
+/// Whether two outcomes have the same id, which is rare and cheap to check.
 fn has_repeated_ids(messages: &[Message]) -> bool {
     let parts = messages.iter().flat_map(|message| &message.parts);
     let outcomes = parts.filter_map(Part::as_outcome);

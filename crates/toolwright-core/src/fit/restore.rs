@@ -1,6 +1,7 @@
-//! The way back: an answer in the client's own names and in words that its dialect has.
+//! Restores a reply for the client: with the original names, in a form that its dialect can
+//! express.
 //!
-//! One function per part serves whole answers and streams alike.
+//! The same function restores a part of a complete reply and of a stream.
 
 mod capture;
 mod ending;
@@ -32,26 +33,26 @@ use super::choice::{FORCED_ARGUMENTS, FORCED_NAME};
 use super::content::{arguments_site, legal};
 use super::reasoning::{LATE_SUMMARY, is_known, is_sectioned, summaries_first};
 
-/// Restores one answer, whole or as it arrives.
+/// Restores one reply, complete or streaming.
 #[derive(Debug)]
 pub struct Restorer {
     aliases: Aliases,
     source: ReplyRule,
     profile: Profile,
-    /// The id of a reply that came without one
+    /// The id of a reply without one
     id: Option<String>,
     /// The conversation before the reply, for clients that may return calls without ids
     conversation: Option<ConversationDigest>,
-    /// What made-up ids of calls are made from, another for every reply
+    /// The seed of generated call ids, different for every reply
     seed: String,
     texts: usize,
     calls: usize,
     /// The ids of its calls so far
     ids: BTreeSet<String>,
-    /// Call ids that were replaced: the new and the vendor's
+    /// Replaced call ids: the new one and the vendor's
     replaced_ids: Vec<(String, String)>,
     refused: bool,
-    /// Whether counts were reported
+    /// Whether usage was reported
     counted: bool,
     /// The open parts of the source stream, by its index
     slots: BTreeMap<usize, Slot>,
@@ -62,10 +63,10 @@ pub struct Restorer {
 }
 
 impl Restorer {
-    /// For the answer to a request that was fitted with these aliases, from a vendor of one profile
-    /// to a client of another.
+    /// Creates a restorer for the reply to a request that was fitted with these aliases, from a
+    /// vendor of one profile to a client of another.
     pub fn new(aliases: Aliases, source: &Profile, mut profile: Profile) -> Restorer {
-        // Clients of the vendor itself know its ids, whatever their form.
+        // Clients of the vendor itself accept its ids in any form.
         profile.reply.legal_call_ids &= source.dialect != profile.dialect;
         Restorer {
             aliases,
@@ -87,7 +88,7 @@ impl Restorer {
         }
     }
 
-    /// With an id for a reply that comes without one.
+    /// Sets the id for a reply without one.
     #[must_use]
     pub fn with_id(mut self, id: Option<String>) -> Restorer {
         self.id = id;
@@ -101,12 +102,13 @@ impl Restorer {
         self
     }
 
-    /// Whether a strict translation must be refused for what was lost so far. Notes never refuse.
+    /// Whether a strict translation must be refused because of the losses so far. Notes do not
+    /// count.
     pub fn is_refused(&self) -> bool {
         self.losses.iter().any(|loss| loss.severity > Severity::Note)
     }
 
-    /// What the client is not told as it was said.
+    /// Takes the losses of the reply.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.losses)
     }
@@ -123,7 +125,7 @@ impl Restorer {
         cached.map(|cached| cached.with_conversation(self.conversation))
     }
 
-    /// Restores a whole answer.
+    /// Restores a complete reply.
     pub fn response(&mut self, mut response: Response) -> Response {
         self.begin(&mut response.id, &mut response.model, &mut response.extra);
         let parts = std::mem::take(&mut response.parts);
@@ -140,10 +142,10 @@ impl Restorer {
         response
     }
 
-    /// Restores what a reply says of itself.
+    /// Restores the fields of the reply itself.
     fn begin(&mut self, id: &mut Option<String>, model: &mut Option<String>, extra: &mut Extra) {
         let known = id.clone().or_else(|| self.id.clone());
-        // Without an id there may still be something of this reply alone, such as its time.
+        // Without an id, other fields may identify the reply, such as its time.
         let seed = || extra.fields().map(ToString::to_string).unwrap_or_default();
         self.seed = known.clone().unwrap_or_else(seed);
         self.forget_echoes(extra);
@@ -165,7 +167,7 @@ impl Restorer {
         }
     }
 
-    /// Takes away what a reply in another dialect repeats of its request.
+    /// Removes fields that a reply in another dialect repeats from its request.
     fn forget_echoes(&self, extra: &mut Extra) {
         if extra.for_dialect(self.profile.dialect).is_none() {
             extra.take_unless(|key, _| !self.source.echoes.contains(&key));
@@ -186,7 +188,7 @@ impl Restorer {
         self.losses.push(Loss::new(severity, site, what, why));
     }
 
-    /// Restores one part that was seen whole; `None` if the client must not or cannot see it.
+    /// Restores a complete part; `None` if the client must not or cannot receive it.
     fn restore_part(&mut self, at: usize, part: Part) -> Option<Part> {
         let part = self.part(part)?;
         if let Some(capture) = &mut self.capture {
@@ -195,14 +197,14 @@ impl Restorer {
         Some(part)
     }
 
-    /// Notes that the answer is complete.
+    /// Marks the reply as complete.
     fn finish(&mut self) {
         if let Some(capture) = &mut self.capture {
             capture.finish();
         }
     }
 
-    /// Restores one part; `None` if the client must not or cannot see it.
+    /// Restores a part; `None` if the client must not or cannot receive it.
     fn part(&mut self, mut part: Part) -> Option<Part> {
         let dialect = self.profile.dialect;
         if !extras::keep(&mut part, dialect, &mut self.losses) {
@@ -239,7 +241,7 @@ impl Restorer {
                     || (reasoning.redacted && !rule.redacted)
                 {
                     let why = "the client's dialect cannot carry it";
-                    // It has no words, and nothing that its vendor wants back.
+                    // It has no text, and nothing that its vendor expects back.
                     let is_empty = blank && part.signature.is_none();
                     let severity = if is_empty { Severity::Note } else { Severity::Minor };
                     self.lose_at(severity, Site::of(&origin), "thinking dropped", why);
@@ -284,7 +286,8 @@ impl Restorer {
         }
     }
 
-    /// Whether a call may reach the client: no placeholder, and one only where one was asked for.
+    /// Whether a call may reach the client: not a placeholder, and only one if parallel calls are
+    /// disabled.
     fn admits(&mut self, call: &Call, origin: &Origin) -> bool {
         let site = Site::of(&origin.element());
         if self.aliases.placeholder && call.name == PLACEHOLDER {
@@ -323,10 +326,10 @@ impl Restorer {
         }
     }
 
-    /// The original name, flat for a client without namespaces, and an id where the client's dialect
-    /// requires one. Two calls of an answer never share one: the outcome of either would be taken
-    /// for the other's. An id that clients would replace is replaced here, so that the calls are
-    /// recognized when they come back.
+    /// Sets the original name, flattened for a client without namespaces, and an id if the client's
+    /// dialect requires one. Ids are unique in a reply, because outcomes are matched by id. An id
+    /// that clients would replace is replaced here, so that the calls are recognized when they are
+    /// returned.
     fn identify(&mut self, id: &mut Option<String>, name: &mut String) {
         let original = self.aliases.name(name);
         let keeps = self.profile.tools.namespaces;
@@ -349,7 +352,7 @@ impl Restorer {
     }
 }
 
-/// The call in an answer whose format is that of a call: see [`choice`](super::choice).
+/// Returns the call in a reply whose format is that of a call: see [`choice`](super::choice).
 fn forced_call(text: &str) -> Option<Call> {
     let Ok(Json::Object(mut object)) = Json::parse(text) else { return None };
     let (Some(Json::String(name)), Some(arguments @ Json::Object(_))) =
@@ -360,10 +363,10 @@ fn forced_call(text: &str) -> Option<Call> {
     Some(Call { id: None, name, arguments: Arguments::from_json(&arguments) })
 }
 
-/// Undoes aliases in a request that was fitted once and comes back (`A → B → A`).
+/// Undoes aliases in a request that was fitted before and is translated back (`A → B → A`).
 pub fn request(mut request: Request, aliases: &Aliases) -> Request {
     if aliases.forced {
-        // It stood for a choice.
+        // The format replaced a choice.
         request.format = None;
     }
     let name = |own: &mut String| *own = aliases.name(own).to_owned();

@@ -1,4 +1,5 @@
-//! Turns: outcomes carried as the target carries them, neighbours merged, order kept where it can be.
+//! Turns: places outcomes as the target requires, merges consecutive messages, keeps the order if
+//! possible.
 
 use super::Work;
 use super::content::{join_texts, words_first};
@@ -55,7 +56,7 @@ fn is_outcome(part: &Part) -> bool {
     matches!(part.body, Body::Outcome(_))
 }
 
-/// Outcomes come right after their calls: a message between them follows. Gemini CLI puts an image
+/// Moves outcomes directly after their calls, before other messages. Gemini CLI puts an image
 /// between two outcomes.
 fn outcomes_first(work: &mut Work<'_>) {
     let messages = work.take_messages();
@@ -80,7 +81,7 @@ fn outcomes_first(work: &mut Work<'_>) {
     work.request.messages.append(&mut waiting);
 }
 
-/// A message for each outcome; what else the user said follows.
+/// Splits outcomes into separate messages, followed by the rest of the user message.
 fn split_outcomes(work: &mut Work<'_>) {
     let messages = work.take_messages();
     for message in messages {
@@ -119,7 +120,7 @@ fn split_outcomes(work: &mut Work<'_>) {
     }
 }
 
-/// All outcomes of a turn, and what the user says next, in one message.
+/// Merges all outcomes of a turn, and the following user message.
 fn gather_outcomes(work: &mut Work<'_>) {
     let messages = work.take_messages();
     for mut message in messages {
@@ -139,7 +140,7 @@ fn gather_outcomes(work: &mut Work<'_>) {
             }
             _ => {
                 if bears {
-                    // A gathered message stands for several; it has no place of its own.
+                    // A merged message has no single origin.
                     message.origin = Origin::NONE;
                 }
                 work.request.messages.push(message);
@@ -165,7 +166,7 @@ fn gather_outcomes(work: &mut Work<'_>) {
     work.request.messages = messages;
 }
 
-/// Neighbours of one role become one message.
+/// Merges consecutive messages of one role.
 fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) {
     let messages = work.take_messages();
     for mut message in messages {
@@ -185,7 +186,7 @@ fn merge(work: &mut Work<'_>, merges: impl Fn(Role) -> bool, why: &'static str) 
     }
 }
 
-/// Thinking, then words, then calls.
+/// Orders parts: thinking, then text, then calls.
 fn order(work: &mut Work<'_>, message: &mut Message) {
     let rank = |part: &Part| match part.body {
         Body::Reasoning(_) => 0,

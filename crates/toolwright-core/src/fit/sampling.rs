@@ -49,7 +49,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     thinking::bound_budget(work);
 }
 
-/// Writes counts that came as `40.0` without their fraction, which several vendors refuse.
+/// Writes counts such as `40.0` without a fraction, which several vendors refuse.
 fn write_whole(work: &mut Work<'_>) {
     if work.is_own_words() {
         return;
@@ -75,7 +75,8 @@ fn at(field: &'static str) -> Site {
     Site::field(&Origin::NONE, field)
 }
 
-/// Drops settings that the model family refuses: all of them, or one of two that exclude each other.
+/// Removes settings that the model family refuses: all of them, or one of two that exclude each
+/// other.
 fn restrict(work: &mut Work<'_>) {
     if work.is_own_words() {
         return;
@@ -100,7 +101,7 @@ fn restrict(work: &mut Work<'_>) {
     } else if rule.one_of
         && let (Some(temperature), Some(_)) = (&sampling.temperature, &sampling.top_p)
     {
-        // The default says nothing.
+        // The default has no effect.
         let (slot, field) = if is_default(temperature) {
             (&mut sampling.temperature, "temperature")
         } else {
@@ -120,13 +121,13 @@ fn restrict(work: &mut Work<'_>) {
     }
 }
 
-/// Adds a limit on output tokens where one is configured or required, and lowers one that is above
-/// the model's maximum.
+/// Adds a limit on output tokens if one is configured or required, and lowers one that exceeds the
+/// model's maximum.
 fn max_tokens(work: &mut Work<'_>) {
     let rule = work.profile.sampling;
     let Some(said) = &work.request.sampling.max_tokens else {
         let configured = work.profile.overrides.max_tokens;
-        // Thinking counts against the limit, and must leave room for the answer.
+        // Thinking counts against the limit, and must leave tokens for the reply.
         let thinking = work.request.thinking.as_ref().filter(|_| work.profile.thinking.budget);
         let budget = thinking.and_then(|own| own.budget.as_ref()).and_then(Number::as_u64);
         let most = rule.max_output.unwrap_or(u64::MAX);

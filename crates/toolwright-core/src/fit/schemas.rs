@@ -11,7 +11,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
         let tool = &mut work.request.tools[index];
         let ToolKind::Function(Some(parameters)) = &mut tool.kind else { continue };
         let lowered = schema::rewrite(parameters, rule, tool.strict == Some(true));
-        // A keyword that was not there is no loss.
+        // A keyword that was absent is not a loss.
         let is_loss = |change: &SchemaChange| parameters.pointer(&change.pointer).is_some();
         let (losses, additions): (Vec<_>, Vec<_>) = lowered.changes.into_iter().partition(is_loss);
         if let Some(schema) = lowered.schema {

@@ -1,7 +1,7 @@
-//! System and developer messages: where the target takes them, in a role that it has.
+//! System and developer messages: moved to where the target accepts them, in a role that it has.
 //!
-//! Leading messages join the instructions. A later one stays in its place where the target allows that;
-//! elsewhere it becomes text of the user between the tags of [`REMINDER`].
+//! Leading messages join the instructions. A later one stays in place if the target allows it;
+//! otherwise it becomes user text within the tags of [`REMINDER`].
 
 use super::Work;
 use super::content::join_texts;
@@ -10,11 +10,12 @@ use crate::model::message::{Message, Role};
 use crate::model::part::{Body, Part};
 use crate::profile::{LatePlace, LateSystem};
 
-/// The tag around instructions that had to become text of the user. Claude Code marks instructions within
-/// a conversation in this way, and other tools do the same for models that take no late system message.
+/// The tag around instructions that become user text. Claude Code marks instructions within a
+/// conversation in this way, and other tools do the same for models that accept no late system
+/// message.
 const REMINDER: &str = "system-reminder";
 
-/// What the user says where the target requires a message of the user and the request has none.
+/// The user message that is added if the target requires one and the request has none.
 const CONTINUE: &str = "Please continue.";
 
 const ONE_PLACE: &str = "the target has one place for instructions";
@@ -66,8 +67,8 @@ fn has_outcomes(message: &Message) -> bool {
     message.parts.iter().any(|part| matches!(part.body, Body::Outcome(_)))
 }
 
-/// Moves instructions that stand between a call and its outcome behind the outcomes: every vendor refuses
-/// them there.
+/// Moves instructions between a call and its outcome after the outcomes: every vendor refuses them
+/// there.
 fn after_outcomes(work: &mut Work<'_>, messages: Vec<Message>) -> Vec<Message> {
     let mut out = Vec::with_capacity(messages.len());
     let mut held: Vec<Message> = Vec::new();
@@ -91,7 +92,7 @@ fn after_outcomes(work: &mut Work<'_>, messages: Vec<Message>) -> Vec<Message> {
     out
 }
 
-/// A message that leads the conversation becomes its instructions, or joins them.
+/// Adds a leading message to the instructions.
 fn lead(work: &mut Work<'_>, message: Message) {
     let site = Site::of(&message.origin);
     let Some(own) = &mut work.request.instructions else {
@@ -107,8 +108,8 @@ fn lead(work: &mut Work<'_>, message: Message) {
     }
 }
 
-/// Puts instructions that follow each other within the conversation: in their place if the target allows
-/// it, else into a message of the user.
+/// Places consecutive instructions within the conversation: in place if the target allows it, or
+/// else in a user message.
 fn place(
     work: &mut Work<'_>,
     run: Vec<Message>,
@@ -137,7 +138,7 @@ fn place(
         work.lose(Severity::Minor, Site::of(&message.origin), what, why);
         parts.extend(message.parts.into_iter().map(marked));
     }
-    // Beside a message of the user it joins that one, since some templates want turns to alternate.
+    // It is merged with an adjacent user message, since some templates require alternating turns.
     let spoken = |message: &Message| message.role == Role::User && !has_outcomes(message);
     if let Some(before) = work.request.messages.last_mut().filter(|before| spoken(before)) {
         before.parts.extend(parts);
@@ -149,7 +150,7 @@ fn place(
     }
 }
 
-/// Whether a system message may stand behind a message.
+/// Whether a system message may follow a message.
 fn may_follow(place: LatePlace, before: &Message) -> bool {
     match before.role {
         Role::Assistant => {
@@ -161,12 +162,12 @@ fn may_follow(place: LatePlace, before: &Message) -> bool {
     }
 }
 
-/// Whether a system message may stand before a message.
+/// Whether a system message may precede a message.
 fn may_precede(place: LatePlace, next: &Message) -> bool {
     next.role == Role::Assistant || place.before_user
 }
 
-/// Instructions as text of the user.
+/// Converts instructions to user text.
 fn marked(mut part: Part) -> Part {
     if let Body::Text(text) = &mut part.body {
         *text = format!("<{REMINDER}>\n{text}\n</{REMINDER}>");
@@ -174,11 +175,11 @@ fn marked(mut part: Part) -> Part {
     part
 }
 
-/// Adds a message of the user where the target requires that one comes first. This comes after messages
-/// of which nothing is left were dropped.
+/// Adds a user message if the target requires one at the start. Runs after empty messages were
+/// removed.
 pub(super) fn begin_with_user(work: &mut Work<'_>) {
     let first = work.request.messages.first().map(|message| message.role);
-    // A prompt that the vendor keeps has neither instructions nor messages.
+    // A stored prompt has neither instructions nor messages.
     let is_empty = first.is_none() && work.request.instructions.is_some();
     if work.profile.turns.user_first && (is_empty || first == Some(Role::Assistant)) {
         work.request.messages.insert(0, Message::user(CONTINUE));
@@ -186,8 +187,8 @@ pub(super) fn begin_with_user(work: &mut Work<'_>) {
     }
 }
 
-/// Several texts become one, where the target takes one. This comes after breakpoints on the texts
-/// were settled.
+/// Joins several texts, if the target accepts only one. Runs after cache breakpoints on the texts
+/// are final.
 pub(super) fn single(work: &mut Work<'_>) {
     let Some(own) = work.request.instructions.as_mut().filter(|_| work.profile.system.single_text)
     else {

@@ -1,5 +1,5 @@
-//! Reasoning controls: a switch, an effort word, a token budget and a flag to show the thinking. Each
-//! target has some of them, and each says the others in its own way.
+//! Reasoning controls: a switch, an effort word, a token budget and a flag to show the thinking.
+//! Each target supports some of them, and the others are converted.
 //!
 //! Effort and budget convert by [`BANDS`]. This pass runs before those that depend on whether the
 //! model thinks: the tool choice, the thinking in the history, and the sampling settings.
@@ -11,7 +11,7 @@ use crate::model::origin::Origin;
 use crate::model::request::Thinking;
 use crate::profile::ShowRule;
 
-/// The effort that switches thinking off.
+/// The effort that disables thinking.
 const OFF: &str = "none";
 
 /// The effort that leaves the choice to the model.
@@ -20,22 +20,22 @@ const DEFAULT: &str = "default";
 /// All effort words in use, from the least to the greatest.
 const EFFORTS: [&str; 7] = [OFF, "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// Effort to send where the target requires one and the request names none.
+/// The default effort, if the target requires one.
 const DEFAULT_EFFORT: &str = "medium";
 
-/// The budget in tokens that stands for an effort, and up to which a budget is called by that word.
-/// `low`, `medium` and `high` are those of Gemini's OpenAI-compatible interface, the others those of
-/// `CLIProxyAPI`; see `docs/dialects/models.md`.
+/// The budget in tokens that corresponds to an effort, and the maximum budget that maps to that
+/// word. `low`, `medium` and `high` are those of Gemini's OpenAI-compatible interface, the others
+/// those of `CLIProxyAPI`; see `docs/dialects/models.md`.
 pub const BANDS: [(&str, u64); 5] =
     [("minimal", 512), ("low", 1024), ("medium", 8192), ("high", 24_576), ("xhigh", 32_768)];
 
-/// The budget for an effort word; `None` for a word that is not in use.
+/// Returns the budget for an effort word; `None` for an unknown word.
 fn budget_for(effort: &str) -> Option<u64> {
     let word = if effort == "max" { "xhigh" } else { effort };
     BANDS.iter().find(|(own, _)| *own == word).map(|(_, budget)| *budget)
 }
 
-/// The effort word for a budget.
+/// Returns the effort word for a budget.
 fn effort_for(budget: u64) -> &'static str {
     BANDS.iter().find(|(_, most)| budget <= *most).map_or("xhigh", |(word, _)| *word)
 }
@@ -67,7 +67,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     tools_exclude(work);
 }
 
-/// Says that the model shall not think, or asks for the least where it always does.
+/// Disables thinking, or requests the minimum if it cannot be disabled.
 fn switch_off(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let field = if thinking.enabled == Some(false) { "thinking" } else { "effort" };
@@ -109,7 +109,7 @@ fn switch_off(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Claude's effort also governs the answer, and may not be above `high` while thinking is off.
+/// Claude's effort also governs the reply, and may not exceed `high` while thinking is disabled.
 fn cap_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
     if !work.profile.thinking.effort_needs_switch {
         return;
@@ -121,7 +121,7 @@ fn cap_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Says a budget as an effort, where there are no budgets.
+/// Converts a budget to an effort, if there are no budgets.
 fn budget_to_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let Some(budget) = thinking.budget.take_if(|_| !rule.budget) else { return };
@@ -137,7 +137,7 @@ fn budget_to_effort(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Says an effort as a budget, where there are no efforts or thinking needs a budget.
+/// Converts an effort to a budget, if there are no efforts or thinking requires a budget.
 fn effort_to_budget(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let Some(own) = &thinking.effort else { return };
@@ -160,7 +160,7 @@ fn effort_to_budget(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Keeps the effort where a target takes either an effort or a budget.
+/// Keeps the effort if a target accepts either an effort or a budget.
 fn exclude(work: &mut Work<'_>, thinking: &mut Thinking) {
     if work.profile.thinking.effort_or_budget
         && thinking.effort.is_some()
@@ -171,7 +171,7 @@ fn exclude(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Says an effort in a word of the target.
+/// Converts an effort to a word of the target.
 fn effort_word(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let Some(said) = thinking.effort.take() else { return };
@@ -189,13 +189,13 @@ fn effort_word(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Asks that the reply show the thinking, in the target's way.
+/// Requests that the reply show the thinking, in the target's form.
 fn show(work: &mut Work<'_>, thinking: &mut Thinking, wants_shown: bool) {
     let rule = work.profile.thinking;
     let said = thinking.show.take();
     match (rule.show, said) {
         (ShowRule::Field { hides, .. }, None) => {
-            // A model that may not reason at all refuses the field.
+            // A model that cannot reason refuses the field.
             let thinks = rule.switch || rule.on_is_effort || thinking.effort.is_some();
             if wants_shown && hides && thinks {
                 thinking.show = Some(true);
@@ -216,7 +216,7 @@ fn show(work: &mut Work<'_>, thinking: &mut Thinking, wants_shown: bool) {
     }
 }
 
-/// Switches thinking on where it must be for what was asked, or says the switch as an effort.
+/// Enables thinking if the other settings require it, or converts the switch to an effort.
 fn switch_on(work: &mut Work<'_>, thinking: &mut Thinking) {
     let rule = work.profile.thinking;
     let why = "the target has one field for the switch and the effort";
@@ -257,7 +257,7 @@ fn switch_on(work: &mut Work<'_>, thinking: &mut Thinking) {
     }
 }
 
-/// Switches reasoning off where the target refuses it beside function tools.
+/// Disables reasoning if the target refuses it together with function tools.
 fn tools_exclude(work: &mut Work<'_>) {
     let rule = work.profile.thinking;
     let said = work.request.thinking.as_ref();
@@ -275,8 +275,8 @@ fn tools_exclude(work: &mut Work<'_>) {
     }
 }
 
-/// Switches thinking off for this request, because the target cannot think here; whether it can be
-/// switched off at all.
+/// Disables thinking for this request, because the target cannot think here; returns whether it can
+/// be disabled.
 pub(super) fn suspend(work: &mut Work<'_>, severity: Severity, why: &'static str) -> bool {
     let rule = work.profile.thinking;
     if !rule.switch || !rule.can_disable {
@@ -305,8 +305,8 @@ pub(super) fn suspend(work: &mut Work<'_>, severity: Severity, why: &'static str
     true
 }
 
-/// Keeps a budget within the target's bounds and below the limit on tokens, of which a budget that
-/// stands for an effort leaves a part to the answer.
+/// Limits a budget to the target's bounds and below the token limit; a budget derived from an
+/// effort leaves a part of the limit to the reply.
 pub(super) fn bound_budget(work: &mut Work<'_>) {
     let rule = work.profile.thinking;
     let Some(mut thinking) = work.request.thinking.take() else { return };
@@ -320,7 +320,7 @@ pub(super) fn bound_budget(work: &mut Work<'_>) {
         let field = if work.derived_budget { "effort" } else { "budget" };
         if most < least {
             thinking.budget = None;
-            // Where thinking needs a budget, it must stay off.
+            // If thinking requires a budget, it must stay disabled.
             thinking.enabled = thinking.enabled.filter(|_| !rule.on_needs_budget);
             let why = "the limit on tokens is below the target's least budget";
             work.lose(Severity::Minor, at(field), "budget for thinking dropped", why);
@@ -337,8 +337,8 @@ fn rank(word: &str) -> Option<usize> {
     EFFORTS.iter().position(|own| *own == word)
 }
 
-/// The greatest of some words that is not above an effort, else their least; the effort itself if
-/// every word is taken, and `None` for an effort that nobody else knows. Only `none` says `none`.
+/// Returns the greatest word that does not exceed an effort, or else the least; the effort itself
+/// if every word is accepted, and `None` for an unknown effort. Only `none` maps to `none`.
 fn nearest<'w>(effort: &'w str, words: &[&'static str]) -> Option<&'w str> {
     if words.is_empty() {
         return Some(effort);

@@ -1,4 +1,4 @@
-//! Tool definitions: kinds and fields that the target does not have.
+//! Tool definitions: kinds and fields that the target lacks.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::object;
 
 use crate::profile::Strictness;
 
-/// Stands in where a target wants tools because the history has calls (case 14).
+/// The placeholder if a target requires tools because the history has calls (case 14).
 pub(super) const PLACEHOLDER: &str = "no_tool_available";
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.tools;
     let tools = std::mem::take(&mut work.request.tools);
-    // A choice must find the tools that it names, so others make room for them.
+    // Tools that the choice names are kept in preference to others.
     let chosen = chosen(work);
     let mut reserved = tools.iter().filter(|tool| chosen.contains(&tool.name)).count();
     for mut tool in tools {
@@ -49,7 +49,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
     }
 }
 
-/// The tools that the choice names.
+/// Returns the tools that the choice names.
 fn chosen(work: &Work<'_>) -> BTreeSet<String> {
     match &work.request.tool_choice {
         Some(ToolChoice::Tool(name)) => BTreeSet::from([name.clone()]),
@@ -58,7 +58,7 @@ fn chosen(work: &Work<'_>) -> BTreeSet<String> {
     }
 }
 
-/// Changes a tool of a kind that the target lacks; whether it can be offered.
+/// Changes a tool of a kind that the target lacks; returns whether it can be offered.
 fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
     let rule = work.profile.tools;
     match &tool.kind {
@@ -89,7 +89,7 @@ fn kind(work: &mut Work<'_>, tool: &mut Tool) -> bool {
 
 const NO_FREE_TEXT: &str = "the target has no free-text tools";
 
-/// Describes a grammar to a model that is not held to it.
+/// Describes a grammar to a model that does not enforce it.
 fn grammar(format: &Json) -> Option<String> {
     let grammar = format.get("grammar")?;
     let word = |key| grammar.get(key).and_then(Json::as_str);
@@ -106,8 +106,8 @@ fn append(description: &mut Option<String>, words: &str) {
     }
 }
 
-/// For targets without namespaces or tools that are loaded later: the tools are offered as plain
-/// functions. The first one of a namespace describes it; the alias pass names them all.
+/// For targets without namespaces or deferred tools: offers the tools as plain functions. The first
+/// tool of a namespace describes it; the alias pass names them.
 fn namespace(work: &mut Work<'_>, tool: &mut Tool) {
     if work.profile.tools.namespaces {
         return;
@@ -129,7 +129,7 @@ fn namespace(work: &mut Work<'_>, tool: &mut Tool) {
     append(&mut tool.description, &words);
 }
 
-/// The schema of a free-text tool as a function.
+/// Returns the schema of a free-text tool as a function.
 fn free_text() -> Json {
     Json::Object(object! {
         "type": "object",
@@ -188,7 +188,7 @@ fn strictness(work: &mut Work<'_>) {
     };
     let mut lost = Vec::new();
     for tool in &mut work.request.tools {
-        // A tool that is not strict is the default.
+        // Not strict is the default.
         if tool.strict.take() == Some(true) {
             lost.push(Site::field(&tool.origin, "strict"));
         }
@@ -198,7 +198,7 @@ fn strictness(work: &mut Work<'_>) {
     }
 }
 
-/// Drops strictness from tools with which the strict ones would add up to more than the target takes.
+/// Removes strictness from tools that exceed the target's limits for strict tools.
 fn limit_strictness(work: &mut Work<'_>) {
     let Some(limits) = work.profile.tools.strict_limits.filter(|_| !work.is_own_words()) else {
         return;
@@ -225,7 +225,7 @@ fn limit_strictness(work: &mut Work<'_>) {
     }
 }
 
-/// How many parameters of a schema have several types, and how many are not required.
+/// Returns the number of parameters with several types, and of optional ones.
 fn complexity(schema: &Json) -> (usize, usize) {
     let is_union = ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some())
         || schema.get("type").and_then(Json::as_array).is_some();

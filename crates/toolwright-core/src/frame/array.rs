@@ -1,9 +1,9 @@
-//! JSON objects in one array that arrives piece by piece, as Gemini streams unless it is asked for
-//! server-sent events.
+//! JSON objects in one array that arrives piece by piece, as Gemini streams unless server-sent
+//! events are requested.
 
 use super::{Frame, FrameError, MAX_FRAME, text};
 
-/// Where in an array the bytes so far end.
+/// The position in an array after the bytes so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Position {
     /// Before its bracket
@@ -19,18 +19,18 @@ pub(super) enum Position {
     Closed,
 }
 
-/// Cuts bytes where an object of the array ends.
+/// Splits the bytes of an array into its objects.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     position: Position,
-    /// The bytes so far of an object that has not ended
+    /// The bytes of an incomplete object
     partial: Vec<u8>,
-    /// How many brackets are open within it
+    /// Number of open brackets in it
     depth: usize,
     text: Text,
 }
 
-/// Where a byte is, within an object.
+/// The state within an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Text {
     #[default]
@@ -71,8 +71,8 @@ impl Reader {
         self.position
     }
 
-    /// A byte outside of all objects. One object may stand without an array, as some answers that
-    /// are no stream do.
+    /// Processes a byte outside of all objects. A single object may come without an array, as in
+    /// replies that are not a stream.
     fn between(&mut self, byte: u8) -> Result<(), FrameError> {
         self.position = match (self.position, byte) {
             (position, b' ' | b'\t' | b'\r' | b'\n') => position,
@@ -88,7 +88,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A byte of an object; whether it is the last.
+    /// Processes a byte of an object; returns whether it is the last.
     fn within(&mut self, byte: u8) -> bool {
         self.text = match (self.text, byte) {
             (Text::Outside, b'{' | b'[') => {
@@ -116,12 +116,12 @@ impl Reader {
     }
 }
 
-/// Appends an object where the array is; gives where it is then.
+/// Appends an object and returns the new position.
 pub(super) fn write(position: Position, frame: &Frame, out: &mut Vec<u8>) -> Position {
     match position {
         Position::Before => out.push(b'['),
         Position::Open | Position::Comma => {}
-        // As Google has it, so that it can be cut by whoever reads no JSON.
+        // As Google sends it, so that clients without a JSON parser can split it.
         Position::Between => out.extend_from_slice(b"\n,\r\n"),
         Position::Closed => return position,
     }

@@ -13,15 +13,16 @@ const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
 /// The type of a header whose value is a string
 const STRING: u8 = 7;
-/// The longest string that every reader takes as a header's value: its length may be read as signed
+/// Maximum length of a string that every reader accepts in a header: the length may be read as
+/// signed
 const MAX_STRING: usize = 0x7FFF;
 
-/// Cuts bytes into messages by the lengths that these declare.
+/// Splits bytes into messages by their declared lengths.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The bytes so far of the message
+    /// The bytes of an incomplete message
     partial: Vec<u8>,
-    /// The message's lengths, once they are known and checked
+    /// The lengths of the message, once they are verified
     lengths: Option<Lengths>,
 }
 
@@ -65,7 +66,7 @@ impl Reader {
     }
 }
 
-/// Checks the prelude, so that no length is believed before its checksum is right.
+/// Verifies the prelude, so that no length is used before its checksum is verified.
 fn prelude(mut bytes: &[u8]) -> Result<Lengths, FrameError> {
     let expected = crc32fast::hash(&bytes[..PRELUDE - CHECKSUM]);
     let mut word = || chunk(&mut bytes).map(u32::from_be_bytes);
@@ -84,7 +85,7 @@ fn prelude(mut bytes: &[u8]) -> Result<Lengths, FrameError> {
     }
 }
 
-/// Reads a whole message.
+/// Decodes a complete message.
 fn message(bytes: &[u8], lengths: Lengths) -> Result<Frame, FrameError> {
     let (body, checksum) = bytes.split_last_chunk().ok_or(FrameError::Malformed)?;
     if crc32fast::hash(body) != u32::from_be_bytes(*checksum) {
@@ -104,7 +105,7 @@ fn message(bytes: &[u8], lengths: Lengths) -> Result<Frame, FrameError> {
             exception: true,
             data: text(payload)?.to_owned(),
         }),
-        // An error that the service did not model says all in its headers.
+        // An error that the service does not model is in the headers only.
         Some(b"error") => Ok(Frame {
             name: name(headers.error_code)?,
             exception: true,
@@ -114,7 +115,7 @@ fn message(bytes: &[u8], lengths: Lengths) -> Result<Frame, FrameError> {
     }
 }
 
-/// The headers that have a meaning here. They are compared as bytes: a stream repeats them in every
+/// The relevant headers. They are compared as bytes, because a stream repeats them in every
 /// message.
 #[derive(Default)]
 struct Headers<'m> {
@@ -138,10 +139,10 @@ impl<'m> Headers<'m> {
                 b":exception-type" => &mut headers.exception_type,
                 b":error-code" => &mut headers.error_code,
                 b":error-message" => &mut headers.error_message,
-                // A payload is text whatever `:content-type` says, and the rest is of no use.
+                // The payload is text for any `:content-type`, and other headers are ignored.
                 _ => continue,
             };
-            // Each of these is a string and comes once, or the message has two meanings.
+            // Each of these is a string and occurs once; otherwise the message is ambiguous.
             if value.is_none() || slot.is_some() {
                 return Err(FrameError::Malformed);
             }
@@ -151,7 +152,7 @@ impl<'m> Headers<'m> {
     }
 }
 
-/// Reads a header's value of any type, and gives it if it is a string.
+/// Reads a header value of any type; returns it if it is a string.
 fn header_value<'m>(bytes: &mut &'m [u8]) -> Result<Option<&'m [u8]>, FrameError> {
     let [kind] = chunk(bytes)?;
     let length = match kind {
@@ -173,7 +174,7 @@ fn header_value<'m>(bytes: &mut &'m [u8]) -> Result<Option<&'m [u8]>, FrameError
     if kind == STRING { checked(value).map(Some) } else { Ok(None) }
 }
 
-/// Bytes that must be text, as all but foreign ones are at the first look.
+/// Verifies that bytes are UTF-8.
 fn checked(bytes: &[u8]) -> Result<&[u8], FrameError> {
     if bytes.is_ascii() { Ok(bytes) } else { text(bytes).map(str::as_bytes) }
 }
@@ -188,7 +189,7 @@ fn chunk<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], FrameError> {
     Ok(*head)
 }
 
-/// Appends a message with the three headers that Bedrock sends, in its order.
+/// Appends a message with the three headers of Bedrock, in its order.
 pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     let start = out.len();
     out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 128);
@@ -222,8 +223,7 @@ fn write_header(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(value.as_bytes());
 }
 
-/// A length on the wire. None passes 32 bits: a payload comes from frames of at most
-/// [`MAX_FRAME`].
+/// Encodes a length, which fits 32 bits: a payload has at most [`MAX_FRAME`] bytes.
 fn length(count: usize) -> [u8; 4] {
     u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()
 }

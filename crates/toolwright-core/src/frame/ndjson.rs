@@ -1,13 +1,13 @@
-//! A JSON document a line, as Ollama streams.
+//! One JSON document per line, as Ollama streams.
 
 use memchr::memchr;
 
 use super::{Frame, FrameError, MAX_FRAME, cut_off, text};
 
-/// Cuts bytes at line feeds.
+/// Splits bytes at line feeds.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The bytes so far of a line that has not ended
+    /// The bytes of an incomplete line
     partial: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ fn deliver(line: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Appends a line. A line break inside JSON is white space, so a space means the same.
+/// Appends a line. A line break within JSON is white space, so it is written as a space.
 pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     out.extend(frame.data.bytes().map(|byte| match byte {
         b'\n' | b'\r' => b' ',

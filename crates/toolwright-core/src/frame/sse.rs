@@ -1,6 +1,6 @@
-//! Server-sent events, by the parsing rules of the WHATWG HTML standard, with two differences:
-//! a last event that lacks its blank line is delivered, since vendors leave it out, and bytes that
-//! are not UTF-8 are refused instead of replaced, since a replaced character is silent damage.
+//! Server-sent events, by the parsing rules of the WHATWG HTML standard, with two differences: a
+//! last event without its blank line is delivered, since vendors omit it, and bytes that are not
+//! UTF-8 are refused instead of replaced.
 
 use memchr::{memchr, memchr2};
 
@@ -8,18 +8,18 @@ use super::{Frame, FrameError, MAX_FRAME, cut_off, text};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Cuts bytes at LF, CR or CRLF and gathers lines into events.
+/// Splits bytes at LF, CR or CRLF and collects lines into events.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The bytes so far of a line that has not ended
+    /// The bytes of an incomplete line
     partial: Vec<u8>,
-    /// Whether the first line has ended, which alone may start with a byte order mark
+    /// Whether the first line, which may start with a byte order mark, has ended
     started: bool,
     /// Whether the last line ended in CR, so that an LF belongs to it
     after_cr: bool,
-    /// The name of the event being gathered, empty if it has none
+    /// The name of the current event, empty if it has none
     name: String,
-    /// The data of the event being gathered
+    /// The data of the current event
     data: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl Reader {
         self.partial.is_empty() && self.data.is_none() && self.name.is_empty()
     }
 
-    /// Takes a line without its terminator.
+    /// Processes a line without its terminator.
     fn line(&mut self, line: &[u8], frames: &mut Vec<Frame>) -> Result<(), FrameError> {
         let line = if std::mem::replace(&mut self.started, true) {
             line
@@ -80,7 +80,7 @@ impl Reader {
             self.dispatch(frames);
             return Ok(());
         }
-        // A comment is a field without a name, and ignored like any unknown field.
+        // A comment is a field without a name, which is ignored.
         let (field, value) = match memchr(b':', line) {
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (line, &line[line.len()..]),
@@ -100,7 +100,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the event; one without data is nothing.
+    /// Ends the event; one without data is dropped.
     fn dispatch(&mut self, frames: &mut Vec<Frame>) {
         let name = std::mem::take(&mut self.name);
         if let Some(data) = self.data.take() {
@@ -118,8 +118,8 @@ impl Reader {
     }
 }
 
-/// Appends an event. A carriage return would end the line for the reader, so it is written as the
-/// line break that it is; in JSON both are white space.
+/// Appends an event. A carriage return would end the line for the reader, so it is written as a
+/// line break; in JSON both are white space.
 pub(super) fn write(frame: &Frame, out: &mut Vec<u8>) {
     out.reserve(frame.data.len() + frame.name.as_deref().map_or(0, str::len) + 24);
     if let Some(name) = frame.name.as_deref().filter(|name| !name.is_empty()) {

@@ -1,21 +1,21 @@
-//! The value of a number by its digits, compared and divided without rounding.
+//! The exact value of a number, for comparison and divisibility without rounding.
 
 use std::cmp::Ordering;
 
-/// A decimal number that borrows its digits. Two spellings of one value are equal (`1`, `1.0`,
-/// `10e-1`).
+/// A decimal number that borrows its digits. Different notations of one value are equal (`1`,
+/// `1.0`, `10e-1`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decimal<'t> {
     negative: bool,
-    /// The significant digits: these, then those of `fraction`; zeros at both ends are gone
+    /// The significant digits: these, then those of `fraction`; without leading and trailing zeros
     whole: &'t str,
     fraction: &'t str,
-    /// Where the point stands, counted from the first significant digit
+    /// The position of the decimal point, relative to the first significant digit
     point: i64,
 }
 
 impl<'t> Decimal<'t> {
-    /// Reads text that is a number by JSON's grammar.
+    /// Parses text that is a JSON number.
     pub(crate) fn new(text: &'t str) -> Decimal<'t> {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -48,7 +48,7 @@ impl<'t> Decimal<'t> {
         self.whole.is_empty() && self.fraction.is_empty()
     }
 
-    /// How many significant digits there are.
+    /// Returns the number of significant digits.
     fn count(&self) -> i64 {
         length(self.whole) + length(self.fraction)
     }
@@ -57,12 +57,12 @@ impl<'t> Decimal<'t> {
         self.whole.bytes().chain(self.fraction.bytes())
     }
 
-    /// Whether nothing stands after the point.
+    /// Whether the value is an integer.
     pub(crate) fn is_integer(&self) -> bool {
         self.count() <= self.point || self.is_zero()
     }
 
-    /// The value, if it is whole and fits.
+    /// Returns the value, if it is an integer and fits.
     pub(crate) fn to_i128(self) -> Option<i128> {
         if !self.is_integer() || self.point > 39 {
             return None;
@@ -70,7 +70,8 @@ impl<'t> Decimal<'t> {
         let zeros = u32::try_from(self.point - self.count()).unwrap_or(0);
         let mut value: i128 = 0;
         for digit in self.digits() {
-            // Towards its own side of zero, for there is one more number below than above.
+            // Accumulates with the sign, because there is one more negative number than positive
+            // ones.
             let digit = i128::from(digit - b'0');
             let digit = if self.negative { -digit } else { digit };
             value = value.checked_mul(10)?.checked_add(digit)?;
@@ -78,7 +79,7 @@ impl<'t> Decimal<'t> {
         value.checked_mul(10_i128.checked_pow(zeros)?)
     }
 
-    /// Writes the one spelling that all spellings of this value share.
+    /// Writes the canonical notation of this value.
     pub(crate) fn write(&self, out: &mut String) {
         if self.negative {
             out.push('-');
@@ -90,8 +91,8 @@ impl<'t> Decimal<'t> {
         out.push_str(&self.point.to_string());
     }
 
-    /// Whether this divided by another is whole; `None` if the other is zero or has more digits
-    /// than can be divided by exactly.
+    /// Whether this is a multiple of another; `None` if the other is zero or has too many digits
+    /// for an exact division.
     pub(crate) fn is_multiple_of(&self, other: &Decimal<'_>) -> Option<bool> {
         if other.is_zero() {
             return None;
@@ -161,7 +162,7 @@ fn length(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX / 4)
 }
 
-/// An exponent beyond reason counts as one just beyond reason, so that sums cannot overflow.
+/// Clamps the exponent, so that sums cannot overflow.
 fn read_exponent(text: &str) -> i64 {
     const MAX_EXPONENT: i64 = i64::MAX / 4;
     match text.strip_prefix('+').unwrap_or(text).parse::<i64>() {

@@ -1,5 +1,5 @@
-//! Many JSON Pointers into one value: the keys of a large object are hashed once, so that thousands
-//! of pointers into it do not each search it from its start.
+//! Resolves many JSON Pointers into one value: the keys of a large object are hashed once, so that
+//! thousands of pointers do not each search it from the start.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,11 +10,11 @@ use super::{Json, Object};
 /// Maximum number of members for which an object is searched without an index.
 const MAX_SCANNED_MEMBERS: usize = 16;
 
-/// Follows JSON Pointers into one value. Of a repeated key the last counts.
+/// Resolves JSON Pointers into one value. Of repeated keys the last counts.
 #[derive(Debug)]
 pub(crate) struct Index<'j> {
     root: &'j Json,
-    /// Where the keys of a large object are, by the address of the object
+    /// The keys of large objects, by the address of the object
     objects: HashMap<*const Object, HashMap<&'j str, (usize, &'j Json)>>,
 }
 
@@ -23,19 +23,19 @@ impl<'j> Index<'j> {
         Index { root, objects: HashMap::new() }
     }
 
-    /// The value that pointers lead into.
+    /// Returns the root value.
     pub(crate) fn root(&self) -> &'j Json {
         self.root
     }
 
-    /// The value at a pointer.
+    /// Returns the value at a pointer.
     pub(crate) fn get(&mut self, pointer: &str) -> Option<&'j Json> {
         let root = self.root;
         segments(pointer).try_fold(root, |here, segment| Some(self.step(here, segment)?.1))
     }
 
-    /// The position of each key and index of a pointer among its neighbours, in writing order;
-    /// [`usize::MAX`] where there is nothing.
+    /// Returns the position of each key and index of a pointer among its siblings, in writing
+    /// order; [`usize::MAX`] if there is none.
     pub(crate) fn positions(&mut self, pointer: &str) -> Vec<usize> {
         let mut here = Some(self.root);
         let mut position = |segment: _| {
@@ -75,7 +75,7 @@ impl<'j> Index<'j> {
     }
 }
 
-/// The value at positions that [`Index::positions`] gave, to change.
+/// Returns the value at the positions of [`Index::positions`] for modification.
 pub(crate) fn at_mut<'j>(value: &'j mut Json, positions: &[usize]) -> Option<&'j mut Json> {
     positions.iter().try_fold(value, |here, position| match here {
         Json::Object(object) => object.at_mut(*position),

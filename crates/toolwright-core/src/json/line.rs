@@ -1,22 +1,22 @@
-//! An object that is written as it is said: what frames say around their content needs no tree.
+//! Writes an object directly as text, without a tree, for the fixed parts of frames.
 
 use super::{Json, Number, Object, write};
 
 /// Bytes to reserve for a text: most frames of a stream fit.
 const START: usize = 512;
 
-/// The text of an object that has begun.
+/// The text of an object that is being written.
 #[derive(Debug, Clone)]
 pub struct Line(String);
 
 impl Line {
-    /// An object without members.
+    /// Creates an empty object.
     #[must_use]
     pub fn new() -> Line {
         Line::after("{")
     }
 
-    /// An object that begins as this one.
+    /// Returns a copy to continue.
     #[must_use]
     pub fn fork(&self) -> Line {
         Line::after(&self.0)
@@ -51,7 +51,7 @@ impl Line {
         self
     }
 
-    /// Adds nothing under a key.
+    /// Adds `null`.
     #[must_use]
     pub fn null(mut self, key: &str) -> Line {
         self.key(key);
@@ -59,7 +59,7 @@ impl Line {
         self
     }
 
-    /// Begins an object: what is added from now on is its own, until [`Line::close`].
+    /// Begins a nested object; members are added to it until [`Line::close`].
     #[must_use]
     pub fn open(mut self, key: &str) -> Line {
         self.key(key);
@@ -67,15 +67,14 @@ impl Line {
         self
     }
 
-    /// Ends the object that was begun last.
+    /// Ends the innermost object.
     #[must_use]
     pub fn close(mut self) -> Line {
         self.0.push('}');
         self
     }
 
-    /// Begins the only object of a list: what is added from now on is its own, until
-    /// [`Line::close_only`].
+    /// Begins an array with a single object; members are added to it until [`Line::close_only`].
     #[must_use]
     pub fn open_only(mut self, key: &str) -> Line {
         self.key(key);
@@ -83,7 +82,7 @@ impl Line {
         self
     }
 
-    /// Ends the only object of a list that was begun last.
+    /// Ends an array with a single object.
     #[must_use]
     pub fn close_only(mut self) -> Line {
         self.0.push_str("}]");
@@ -108,7 +107,7 @@ impl Line {
         self.0.push_str(Number::from(value).as_str());
     }
 
-    /// Adds an object in place, whose members are written by whoever knows them.
+    /// Adds an object in place, whose members `members` writes.
     pub fn put_object(&mut self, key: &str, members: impl FnOnce(&mut Line)) {
         self.key(key);
         self.nest(members);
@@ -138,14 +137,14 @@ impl Line {
         self.0.push('}');
     }
 
-    /// The text of the whole.
+    /// Returns the text.
     pub fn end(mut self) -> String {
         self.0.push('}');
         self.0
     }
 
     fn key(&mut self, key: &str) {
-        // A brace at the end opens an object: one within a string has a quote behind it.
+        // A brace at the end opens an object: one within a string is followed by a quote.
         if !self.0.ends_with('{') {
             self.0.push(',');
         }

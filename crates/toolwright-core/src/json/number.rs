@@ -1,4 +1,4 @@
-//! A JSON number as the digits that were written.
+//! A JSON number with its exact digits.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,15 +6,15 @@ use std::fmt;
 
 use super::decimal::Decimal;
 
-/// A number by its text, so that no digit and no exponent is lost.
+/// A number as text, so that no digit and no exponent is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Number(Cow<'static, str>);
 
-/// Most numbers of a stream are indexes: these need no memory of their own.
+/// Most numbers of a stream are single digits, which need no allocation.
 const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 impl Number {
-    /// Takes text that the parser has recognised as a number.
+    /// Creates a number from text that the parser accepted.
     pub(super) fn from_digits(text: &str) -> Number {
         match text.as_bytes() {
             [digit @ b'0'..=b'9'] => Number(DIGITS[usize::from(digit - b'0')].into()),
@@ -22,7 +22,7 @@ impl Number {
         }
     }
 
-    /// Reads a number by JSON's grammar; `None` for anything else.
+    /// Parses a JSON number; `None` for anything else.
     pub fn parse(text: &str) -> Option<Number> {
         match super::Json::parse(text) {
             Ok(super::Json::Number(number)) if number.as_str() == text => Some(number),
@@ -30,12 +30,12 @@ impl Number {
         }
     }
 
-    /// The digits as written.
+    /// Returns the digits as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The value, if it is a whole number of 64 bits without sign; `3.0` counts as 3.
+    /// Returns the value, if it is an integer that fits a `u64`; `3.0` counts as 3.
     pub fn as_u64(&self) -> Option<u64> {
         if let Ok(value) = self.0.parse() {
             return Some(value);
@@ -44,28 +44,28 @@ impl Number {
         whole.parse().ok()
     }
 
-    /// The value as a count: as [`Self::as_u64`], but what is larger is the largest there is.
+    /// Returns the value like [`Self::as_u64`], but a larger one becomes the maximum.
     pub fn as_count(&self) -> Option<u64> {
         let is_larger = || self.compare(&Number::from(u64::MAX)).is_gt();
         self.as_u64().or_else(|| is_larger().then_some(u64::MAX))
     }
 
-    /// Whether the value is whole; `5.0` and `1e400` are.
+    /// Whether the value is an integer, such as `5.0` and `1e400`.
     pub fn is_integer(&self) -> bool {
         !self.0.contains(['.', 'e', 'E']) || self.decimal().is_integer()
     }
 
-    /// Which value is larger, however each is written.
+    /// Compares the values, in any notation.
     pub fn compare(&self, other: &Number) -> Ordering {
         self.decimal().cmp(&other.decimal())
     }
 
-    /// The value, for exact arithmetic.
+    /// Returns the value, for exact arithmetic.
     pub(crate) fn decimal(&self) -> Decimal<'_> {
         Decimal::new(&self.0)
     }
 
-    /// The nearest double; for comparing with bounds, never for writing back.
+    /// Returns the nearest double; for comparisons only.
     pub fn as_f64(&self) -> f64 {
         self.0.parse().unwrap_or(f64::NAN)
     }

@@ -7,16 +7,16 @@ use super::raw::Raw;
 use super::{Json, write};
 use crate::note::is_note;
 
-/// A member's key; borrowed where our own code names it.
+/// The key of a member; borrowed if it is a constant.
 pub type Key = Cow<'static, str>;
 
 /// A member: its key and its value.
 pub(super) type Pair = (Key, Json);
 
-/// Members in writing order. A repeated key is kept; reading one takes the last.
+/// Members in writing order. Repeated keys are kept; a lookup returns the last.
 ///
-/// Schemas and arguments, which most translations pass on unchanged, keep the text that they were
-/// parsed from until a member is read.
+/// Schemas and arguments, which most translations pass on unchanged, are kept as text until a
+/// member is accessed.
 #[derive(Clone)]
 pub struct Object(Members);
 
@@ -24,27 +24,27 @@ pub struct Object(Members);
 enum Members {
     /// The members
     List(Vec<Pair>),
-    /// The text, and the members once they are read
+    /// The text, and the members once they are parsed
     Text(Box<Raw>),
 }
 
 impl Object {
-    /// An object without members.
+    /// Creates an empty object.
     pub const fn new() -> Object {
         Object(Members::List(Vec::new()))
     }
 
-    /// An object without members, with room for some.
+    /// Creates an empty object with capacity for some members.
     pub fn with_capacity(members: usize) -> Object {
         Object(Members::List(Vec::with_capacity(members)))
     }
 
-    /// An object whose members are read from its text when they are needed.
+    /// Creates an object whose members are parsed from its text on first access.
     pub(super) fn from_raw(raw: Raw) -> Object {
         Object(Members::Text(Box::new(raw)))
     }
 
-    /// The compact text, if the object still is what was parsed from it.
+    /// Returns the compact text, if the object was not changed since it was parsed.
     pub(super) fn raw_text(&self) -> Option<&str> {
         match &self.0 {
             Members::List(_) => None,
@@ -52,7 +52,7 @@ impl Object {
         }
     }
 
-    /// The members, to search a key among them.
+    /// Returns the members for a key lookup.
     fn searched(&self) -> &Vec<Pair> {
         #[cfg(test)]
         crate::work::count(self.list().len());
@@ -73,15 +73,14 @@ impl Object {
         }
     }
 
-    /// An object of some members, with room for a few more: what is begun by our own code is often
-    /// added to.
+    /// Creates an object from members, with capacity for a few more, because more are often added.
     pub fn of<const N: usize>(members: [(Key, Json); N]) -> Object {
         let mut list = Vec::with_capacity(N + 2);
         list.extend(members);
         Object(Members::List(list))
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.list().len()
     }
@@ -94,49 +93,49 @@ impl Object {
         }
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
         self.list().iter().map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// The members in order, by an iterator that has a name.
+    /// Returns the members in order, with a named iterator type.
     pub(crate) fn members(&self) -> std::slice::Iter<'_, (Key, Json)> {
         self.list().iter()
     }
 
-    /// The members in order, values to change.
+    /// Returns the members in order, with mutable values.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut Json)> {
         self.list_mut().iter_mut().map(|member| (member.0.as_ref(), &mut member.1))
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.list().iter().map(|(key, _)| key.as_ref())
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.searched().iter().rev().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
-    /// The value of a key, to change.
+    /// Returns the value of a key for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
         #[cfg(test)]
         crate::work::count(self.list().len());
         self.list_mut().iter_mut().rev().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
-    /// The value at a position, to change.
+    /// Returns the value at a position for modification.
     pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut Json> {
         self.list_mut().get_mut(position).map(|(_, value)| value)
     }
 
-    /// Whether a key is there.
+    /// Whether the key is present.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Takes a member out; of a repeated key the last, and the others go with it.
+    /// Removes a member; of repeated keys all are removed, and the last value is returned.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
         let position = self.searched().iter().rposition(|(own, _)| own == key)?;
         let list = self.list_mut();
@@ -147,13 +146,13 @@ impl Object {
         Some(value)
     }
 
-    /// Takes a member out of an object that is settled.
+    /// Removes a member from an object without repeated keys.
     pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
         let position = self.searched().iter().position(|(own, _)| own == key)?;
         Some(self.list_mut().remove(position).1)
     }
 
-    /// Sets a member: in its place if the key is there, else at the end.
+    /// Sets a member: in place if the key is present, otherwise at the end.
     pub fn insert(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
         let key = key.into();
         match self.get_mut(&key) {
@@ -162,7 +161,7 @@ impl Object {
         }
     }
 
-    /// Appends a member without looking whether the key is there.
+    /// Appends a member without checking whether the key is present.
     pub fn push(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
         self.list_mut().push((key.into(), value.into()));
     }
@@ -174,17 +173,17 @@ impl Object {
         }
     }
 
-    /// Adds what another object has and this one lacks, object by object downwards.
+    /// Adds members of another object that this one lacks, recursively.
     ///
-    /// This is how extra fields return to the place they came from. A codec's notes to itself never
-    /// do. A key that the other object repeats is repeated here as well.
+    /// Extra fields are written back in this way, without notes. Repeated keys of the other object
+    /// are repeated.
     pub fn merge(&mut self, other: &Object) {
         let list = self.list_mut();
         let known = list.len();
         for (key, value) in other.iter().filter(|(key, _)| !is_note(key)) {
             let own = list[..known].iter_mut().rev().find(|(own, _)| own == key);
             match (own.map(|(_, own)| own), value) {
-                // Of a repeated key the last counts.
+                // Of repeated keys the last counts.
                 (Some(Json::Object(own)), Json::Object(inner))
                     if other.get(key).is_some_and(|last| std::ptr::eq(last, value)) =>
                 {
@@ -196,12 +195,12 @@ impl Object {
         }
     }
 
-    /// The text without white space, for wires.
+    /// Returns the text without white space.
     pub fn compact(&self) -> String {
         write::object_text(self)
     }
 
-    /// Leaves the last of each repeated key.
+    /// Keeps only the last of repeated keys.
     pub fn remove_repeated_keys(&mut self) {
         if self.is_short_without_repeats() {
             return;
@@ -219,7 +218,7 @@ impl Object {
         self.remove_at(&stale);
     }
 
-    /// Takes the members at some positions out, which are sorted.
+    /// Removes the members at some sorted positions.
     pub(crate) fn remove_at(&mut self, positions: &[usize]) {
         let (mut at, mut positions) = (0, positions.iter().peekable());
         self.list_mut().retain(|_| {
@@ -229,8 +228,8 @@ impl Object {
         });
     }
 
-    /// The members whose key comes again later, each with the next value of its key; none for most
-    /// objects, which is quickly seen.
+    /// Returns the members whose key is repeated later, each with the next value of its key; most
+    /// objects have none, which is checked quickly.
     pub(crate) fn repeated(&self) -> Vec<(&str, &Json, &Json)> {
         if self.is_short_without_repeats() {
             return Vec::new();
@@ -241,14 +240,14 @@ impl Object {
         stale.map(|((key, value), (_, next))| (key.as_ref(), value, next)).collect()
     }
 
-    /// Whether this is an object as most are: small, and without repetitions.
+    /// Whether the object is small and has no repeated keys, as most are.
     fn is_short_without_repeats(&self) -> bool {
         let list = self.list();
         let repeats = |at: usize| list[..at].iter().any(|(key, _)| *key == list[at].0);
         list.len() <= 16 && !(1..list.len()).any(repeats)
     }
 
-    /// The places of the members by their keys, repetitions in their order.
+    /// Returns the positions of the members sorted by key, repetitions in order.
     fn sorted(&self) -> Vec<usize> {
         let list = self.list();
         let mut places: Vec<usize> = (0..list.len()).collect();
@@ -256,12 +255,12 @@ impl Object {
         places
     }
 
-    /// Equality that ignores the order of keys, but for that of a key's repetitions.
+    /// Compares without regard to the order of keys, except for repetitions of a key.
     pub fn same(&self, other: &Object) -> bool {
         self.matches(other, Json::same)
     }
 
-    /// Equality that ignores the order of keys, by some equality of values.
+    /// Compares without regard to the order of keys, with a given equality of values.
     pub(super) fn matches(&self, other: &Object, equal: fn(&Json, &Json) -> bool) -> bool {
         let (list, other_list) = (self.list(), other.list());
         let is_same = |(own, others): (usize, usize)| {

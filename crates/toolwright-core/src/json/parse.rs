@@ -1,4 +1,4 @@
-//! Text to [`Json`]: RFC 8259 to the letter, bounded in depth, linear in time.
+//! Parses text to [`Json`]: strict RFC 8259, bounded in depth, linear in time.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::raw::{MIN_RAW, Raw};
 use super::tree::{Checked, Text, Tree};
 use super::{Json, scan};
 
-/// How deep arrays and objects may nest.
+/// Maximum depth of nested arrays and objects.
 pub const MAX_DEPTH: usize = 128;
 
 /// Why a text is not a JSON document, and at which byte.
@@ -20,18 +20,18 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The byte at which reading stopped.
+    /// Returns the byte offset of the error.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Whether the text ended before the document did.
+    /// Whether the text ended before the document.
     pub fn is_truncated(&self) -> bool {
         self.reason == TRUNCATED
     }
 }
 
-/// What stands for each byte after a backslash; zero where it is no escape of one byte.
+/// The values of single-byte escapes; zero for other bytes.
 static ESCAPED: [u8; 256] = {
     let mut table = [0; 256];
     let pairs = *b"\"\"\\\\//b\x08f\x0cn\nr\rt\t";
@@ -45,43 +45,43 @@ static ESCAPED: [u8; 256] = {
 
 const TRUNCATED: &str = "unexpected end";
 
-/// The text that bytes are.
+/// Converts bytes to text.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
     let reason = "not UTF-8";
     std::str::from_utf8(bytes).map_err(|error| JsonError { offset: error.valid_up_to(), reason })
 }
 
-/// Reads a whole document, with nothing but white space after it.
+/// Parses a document, followed only by white space.
 pub(super) fn document(text: &str) -> Result<Json, JsonError> {
     read(text)
 }
 
-/// Reads the members of an object that was kept as text, and keeps nothing of it as text.
+/// Parses the members of an object that was kept as text, without keeping nested objects as text.
 pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
     let mut reader = Reader::new(text);
     reader.keeps_text = false;
     reader.document(|reader| reader.value(0))
 }
 
-/// Checks that a text is a whole document, without growing a tree. Gives whether the text is known to be
-/// as the writer would write it.
+/// Checks that a text is a document, without building a tree. Returns whether the text is known to
+/// be compact.
 pub(super) fn check(text: &str) -> Result<bool, JsonError> {
     let mut reader = Reader::new(text);
     reader.document(|reader| reader.value::<Checked>(0))?;
     Ok(reader.compact)
 }
 
-/// Grows something from a whole document.
+/// Parses a document into any tree type.
 pub(super) fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
     Reader::new(text).document(|reader| reader.value(0))
 }
 
-/// The words of a document that is a string without space around it.
+/// Returns the text of a document that is a string without surrounding space.
 pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
     if text.starts_with('"') { Reader::new(text).string().ok() } else { None }
 }
 
-/// The members of a document that is an object: each key, where its value stands, and the value.
+/// Returns the members of a document that is an object: key, span and value.
 pub(super) fn members<T: Tree>(
     text: &str,
     mut each: impl FnMut(&str, Range<usize>, T),
@@ -99,12 +99,12 @@ pub(super) fn members<T: Tree>(
     })
 }
 
-/// Where reading has come to.
+/// The state of a parser.
 pub(super) struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
     pub(super) at: usize,
-    /// Whether what was read is written as the writer writes it: no white space, no other escapes
+    /// Whether the text so far is compact: no white space, no unnecessary escapes
     compact: bool,
     /// Whether schemas and arguments may be kept as text
     pub(super) keeps_text: bool,
@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
         Reader { text, bytes: text.as_bytes(), at: 0, compact: true, keeps_text: true }
     }
 
-    /// Reads one value, with nothing but white space around it.
+    /// Parses one value, with only white space around it.
     pub(super) fn document<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, JsonError>,
@@ -189,7 +189,7 @@ impl<'t> Reader<'t> {
         Ok(T::array(items.unwrap_or_default()))
     }
 
-    /// Moves over an array, with `each` to read every item.
+    /// Parses an array; `each` parses every item.
     #[inline]
     pub(super) fn items(
         &mut self,
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
         Ok(T::object(members.unwrap_or_default()))
     }
 
-    /// Reads an object, and keeps it as text if it is written as the writer writes it.
+    /// Parses an object, and keeps it as text if it is compact.
     pub(super) fn raw(&mut self, depth: usize) -> Result<Json, JsonError> {
         let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
         self.value::<Checked>(depth)?;
@@ -245,8 +245,8 @@ impl<'t> Reader<'t> {
         self.value(depth)
     }
 
-    /// Reads the members of an object, and keeps it and the objects right below it as text where they
-    /// are written as the writer writes them.
+    /// Parses the members of an object, and keeps it and its direct child objects as text if they
+    /// are compact.
     pub(super) fn raw_and_members(&mut self, depth: usize) -> Result<Json, JsonError> {
         let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
         let mut object = Object::new();
@@ -266,7 +266,7 @@ impl<'t> Reader<'t> {
         Ok(Json::Object(object))
     }
 
-    /// Moves over an object, with `each` to read the value of every key.
+    /// Parses an object; `each` parses the value of every key.
     #[inline]
     pub(super) fn members<K: Text<'t>>(
         &mut self,
@@ -337,7 +337,7 @@ impl<'t> Reader<'t> {
         Ok(&self.text[start..self.at])
     }
 
-    /// Reads a string.
+    /// Parses a string.
     #[inline]
     pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
         let plain = self.plain(self.at + 1);
@@ -349,14 +349,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Moves over bytes that need no attention, from a place on, and says where they are.
+    /// Skips bytes without special meaning, and returns their range.
     #[inline]
     fn plain(&mut self, start: usize) -> Range<usize> {
         self.at = scan::special_from(self.bytes, start);
         start..self.at
     }
 
-    /// Reads the rest of a string from its first escape on.
+    /// Parses the remainder of a string from its first escape.
     fn string_with_escapes<S: Text<'t>>(&mut self, plain: Range<usize>) -> Result<S, JsonError> {
         let mut text = S::begin(self.text, plain, || self.rest_of_string());
         loop {
@@ -376,7 +376,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// About how many bytes a string has from here on: up to a quote without a backslash before it.
+    /// Estimates the remaining length of a string: up to a quote without a preceding backslash.
     fn rest_of_string(&self) -> usize {
         let rest = &self.bytes[self.at..];
         let ends = |at: &usize| *at > 0 && rest[at - 1] != b'\\';
@@ -402,7 +402,7 @@ impl<'t> Reader<'t> {
         if !(0xd800..0xe000).contains(&first) {
             return char::from_u32(first).ok_or_else(|| self.error("not a character"));
         }
-        // A lone surrogate has no UTF-8 form; the replacement character stands for it.
+        // A lone surrogate has no UTF-8 form and becomes the replacement character.
         if first >= 0xdc00 || !self.bytes[self.at..].starts_with(b"\\u") {
             return Ok(char::REPLACEMENT_CHARACTER);
         }

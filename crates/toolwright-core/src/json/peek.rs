@@ -1,4 +1,4 @@
-//! A look at a few members of a document, and a change of one: for a body that passes on as bytes.
+//! Reads a few members of a document and replaces one, for bodies that are passed on as bytes.
 //!
 //! The document is read to its end, by the rules of [`Json::parse_bytes`].
 
@@ -9,8 +9,8 @@ use super::Json;
 use super::parse::{self, JsonError};
 use super::tree::{Checked, Tree};
 
-/// Reads a document whose root is an object, and gives the member of each key, where there is one.
-/// Of repeated keys it is the last.
+/// Parses a document whose root is an object, and returns the members with these keys. Of repeated
+/// keys it is the last.
 ///
 /// ```
 /// use toolwright_core::json::peek;
@@ -29,7 +29,7 @@ pub fn peek<'b, const N: usize>(
     look(bytes, keys, |_, Checked| {})
 }
 
-/// Reads a document whose root is an object, and gives every member with its key to `each`.
+/// Parses a document whose root is an object, and calls `each` for every member.
 pub fn each_member<'b>(
     bytes: &'b [u8],
     mut each: impl FnMut(&str, Member<'b>),
@@ -40,7 +40,7 @@ pub fn each_member<'b>(
     })
 }
 
-/// Does in one pass what [`peek`] and [`Json::parse_bytes`] do.
+/// Combines [`peek`] and [`Json::parse_bytes`] in one pass.
 pub fn peek_and_parse<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
@@ -51,8 +51,8 @@ pub fn peek_and_parse<'b, const N: usize>(
 }
 
 /// Guesses the value of a root member that is a string, without parsing: the first string that
-/// follows the key anywhere in the bytes. It may belong to a nested object, so nothing but the cost
-/// of the next step may depend on it.
+/// follows the key anywhere in the bytes. It may belong to a nested object, so only the cost of the
+/// next step may depend on it.
 ///
 /// ```
 /// use toolwright_core::json::guess_string;
@@ -69,7 +69,7 @@ pub fn guess_string<'b>(bytes: &'b [u8], key: &str) -> Option<&'b str> {
     })
 }
 
-/// Looks for some members, and gives every member to `each`.
+/// Looks for some members, and calls `each` for every member.
 fn look<'b, T: Tree, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
@@ -89,7 +89,7 @@ fn look<'b, T: Tree, const N: usize>(
     Ok(found)
 }
 
-/// A member of a document that was looked at.
+/// A member of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member<'b> {
     document: &'b str,
@@ -98,22 +98,22 @@ pub struct Member<'b> {
 }
 
 impl<'b> Member<'b> {
-    /// The bytes of the document where its value stands.
+    /// Returns the byte range of its value.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// Whether its key stands in the document more than once, so that readers may disagree on it.
+    /// Whether its key is repeated, so that parsers may disagree on it.
     pub fn is_repeated(&self) -> bool {
         self.repeated
     }
 
-    /// The value as it is written.
+    /// Returns the value as text.
     pub fn text(&self) -> &'b str {
         &self.document[self.span()]
     }
 
-    /// The text of a string, copied only if it has escapes.
+    /// Returns the text of a string, copied only if it has escapes.
     pub fn as_str(&self) -> Option<Cow<'b, str>> {
         parse::string(self.text())
     }
@@ -127,8 +127,7 @@ impl<'b> Member<'b> {
         }
     }
 
-    /// The document with other JSON in place of the value; `None` if the key is repeated, for then
-    /// one change does not do.
+    /// Returns the document with another value; `None` if the key is repeated.
     pub fn replaced(&self, json: &str) -> Option<Vec<u8>> {
         let (before, after) = (&self.document[..self.span.start], &self.document[self.span.end..]);
         (!self.repeated).then(|| [before, json, after].concat().into_bytes())

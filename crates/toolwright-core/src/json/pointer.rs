@@ -1,15 +1,15 @@
 //! JSON Pointers (RFC 6901): escaping, lookup, and [`Path`], which is built on the stack while
-//! decoding and written out only when needed.
+//! decoding and formatted only when needed.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::Json;
 
-/// Enough bytes for most pointers.
+/// Capacity for most pointers.
 const TYPICAL_LENGTH: usize = 32;
 
-/// A place in a document, linked to the place around it.
+/// A path in a document, linked to its parent.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'p> {
     parent: Option<&'p Path<'p>>,
@@ -24,16 +24,16 @@ enum Step<'p> {
 }
 
 impl<'p> Path<'p> {
-    /// The document itself.
+    /// The root of the document.
     pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
 
-    /// A member of this place.
+    /// Returns the path of a member.
     #[must_use]
     pub fn key(&'p self, key: &'p str) -> Path<'p> {
         Path { parent: Some(self), step: Step::Key(key) }
     }
 
-    /// An item of this place.
+    /// Returns the path of an item.
     #[must_use]
     pub fn index(&'p self, index: usize) -> Path<'p> {
         Path { parent: Some(self), step: Step::Index(index) }
@@ -41,7 +41,7 @@ impl<'p> Path<'p> {
 }
 
 impl Path<'_> {
-    /// The pointer. Decoders note one for every part, so this goes around the formatter.
+    /// Returns the pointer. Decoders create one for every part, so this avoids the formatter.
     pub fn pointer(&self) -> String {
         let mut out = String::with_capacity(TYPICAL_LENGTH);
         self.write_to(&mut out);
@@ -97,12 +97,12 @@ pub fn unescape(segment: &str) -> Cow<'_, str> {
     }
 }
 
-/// The keys and indexes of a pointer, unescaped.
+/// Returns the unescaped keys and indexes of a pointer.
 pub fn segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(unescape)
 }
 
-/// The pointer to the enclosing value, and the last key or index, unescaped.
+/// Returns the pointer to the enclosing value, and the last key or index, unescaped.
 pub fn split_last(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
     let (parent, last) = pointer.rsplit_once('/')?;
     Some((parent, unescape(last)))
@@ -118,7 +118,7 @@ pub(super) fn find<'j>(value: &'j Json, pointer: &str) -> Option<&'j Json> {
     })
 }
 
-/// Looks up the value at a pointer, to change it.
+/// Looks up the value at a pointer for modification.
 pub(super) fn find_mut<'j>(value: &'j mut Json, pointer: &str) -> Option<&'j mut Json> {
     is_absolute(pointer).then_some(())?;
     segments(pointer).try_fold(value, |here, segment| match here {

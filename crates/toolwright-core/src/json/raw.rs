@@ -5,18 +5,18 @@ use std::sync::OnceLock;
 use super::object::{Object, Pair};
 use super::{Json, parse};
 
-/// The fewest bytes of an object that is kept as text: a smaller one is parsed as fast as copied.
+/// Minimum size of an object that is kept as text: a smaller one is parsed as fast as copied.
 pub(super) const MIN_RAW: usize = 48;
 
-/// The keys of schemas, whose own members are looked at, and those below rarely.
+/// The keys of schemas, whose direct members are accessed, but rarely those below.
 pub(super) const SCHEMA_KEYS: [&str; 4] =
     ["parameters", "input_schema", "parametersJsonSchema", "json"];
 
-/// The keys of arguments, which are rarely looked at.
+/// The keys of arguments, which are rarely accessed.
 pub(super) const ARGUMENT_KEYS: [&str; 3] = ["input", "args", "arguments"];
 
-/// An object that was parsed from a text in the very form in which the writer writes it. Its members are
-/// read when they are needed, which cannot fail, because the parser has seen the text.
+/// An object that was parsed from compact text. Its members are parsed on first access, which
+/// cannot fail, because the parser has validated the text.
 #[derive(Debug)]
 pub(super) struct Raw {
     text: Box<str>,
@@ -26,17 +26,17 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Takes the text of an object with members.
+    /// Creates it from the text of an object.
     pub(super) fn new(text: &str) -> Raw {
         Raw { text: text.into(), read: OnceLock::new(), changed: None }
     }
 
-    /// With the members that were read of the text.
+    /// Sets the parsed members.
     pub(super) fn with_members(self, object: Object) -> Raw {
         Raw { read: OnceLock::from(object.into_iter().collect::<Vec<Pair>>()), ..self }
     }
 
-    /// The text, if it still says what the object is.
+    /// Returns the text, if it is unchanged.
     pub(super) fn text(&self) -> Option<&str> {
         if self.changed.is_some() { None } else { Some(&self.text) }
     }
@@ -52,7 +52,7 @@ impl Raw {
         }
     }
 
-    /// The members, to be changed.
+    /// Returns the members for modification.
     pub(super) fn members_mut(&mut self) -> &mut Vec<Pair> {
         let Raw { text, read: known, changed } = self;
         changed.get_or_insert_with(|| known.take().unwrap_or_else(|| read(text)))
@@ -66,7 +66,7 @@ fn read(text: &str) -> Vec<Pair> {
     }
 }
 
-/// Without the members that were read: most copies are written and not looked at.
+/// Does not copy the parsed members: most copies are only written.
 impl Clone for Raw {
     fn clone(&self) -> Raw {
         let (text, changed) = (self.text.clone(), self.changed.clone());
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// A tool with a schema, as it is kept and as a tree.
+    /// A tool with a schema, kept as text and as a tree.
     fn pair(schema: &str) -> (Object, Object) {
         let text = format!(r#"{{"parameters":{schema}}}"#);
         let Some(Json::Object(kept)) = object(&text).remove("parameters") else { panic!() };

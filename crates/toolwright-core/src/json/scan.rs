@@ -1,10 +1,9 @@
-//! Looks for the bytes of a string that need attention, eight at a time.
+//! Finds the bytes of a string with a special meaning, eight at a time.
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// The first byte, from a place on, that is a quote, a backslash or a control character; the end if
-/// there is none.
+/// Returns the position of the first quote, backslash or control character, or the end.
 #[inline]
 pub(super) fn special_from(bytes: &[u8], from: usize) -> usize {
     let mut rest = &bytes[from..];
@@ -18,18 +17,19 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> usize {
     bytes.len() - rest.len() + tail(rest)
 }
 
-/// How many leading bytes are neither a quote, a backslash nor a control character.
+/// Returns the number of leading bytes without special meaning.
 #[inline]
 pub(super) fn plain(bytes: &[u8]) -> usize {
     special_from(bytes, 0)
 }
 
-/// The same, of fewer than eight bytes.
+/// The same for fewer than eight bytes.
 fn tail(bytes: &[u8]) -> usize {
     if is_plain(bytes) { bytes.len() } else { count(bytes) }
 }
 
-/// Whether all of less than eight bytes are plain: two overlapping halves say it of four or more.
+/// Whether fewer than eight bytes are all plain; for four or more, two overlapping halves are
+/// checked.
 fn is_plain(bytes: &[u8]) -> bool {
     match (bytes.first_chunk(), bytes.last_chunk()) {
         (Some(first), Some(last)) => {
@@ -44,9 +44,9 @@ fn count(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count()
 }
 
-/// Sets the high bit of each byte that needs attention. A borrow may set bits above the first such
-/// byte, never below it, and only the first is used. Swapping 0x20 and 0x22 puts the quote next to the
-/// control characters, so that one comparison finds both.
+/// Sets the high bit of each special byte. A borrow may set bits above the first such byte, never
+/// below it, and only the first is used. Swapping 0x20 and 0x22 puts the quote next to the control
+/// characters, so that one comparison finds both.
 fn special(word: u64) -> u64 {
     let control_or_quote = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);

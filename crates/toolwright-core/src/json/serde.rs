@@ -1,9 +1,8 @@
-//! The bridge to Rust types: arguments become a handler's parameters, a handler's result becomes
-//! JSON.
+//! Conversion between [`Json`] and Rust types with `serde`.
 //!
 //! [`Json::to`] reads numbers by their digits, so that a nineteen-digit id reaches an `i64`, a
-//! `u128` or a `String` untouched, and `5.0` is as good an integer as JSON Schema says it is.
-//! An error names the place. [`Json::from_serialize`] is the way back.
+//! `u128` or a `String` exactly, and `5.0` is an integer, as in JSON Schema. Errors have a path.
+//! [`Json::from_serialize`] is the reverse.
 
 mod access;
 mod any;
@@ -18,7 +17,7 @@ use super::pointer::escape;
 use super::{Json, Number};
 use access::{Items, Members, Variant, distinct};
 
-/// Why a value does not fit a Rust type, and where.
+/// Why a value does not match a Rust type, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", .path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default())]
 pub struct SerdeError {
@@ -27,12 +26,12 @@ pub struct SerdeError {
 }
 
 impl SerdeError {
-    /// JSON Pointer to the place; empty for the value as a whole.
+    /// Returns the JSON Pointer to the value; empty for the root.
     pub fn path(&self) -> &str {
         self.path.as_deref().unwrap_or_default()
     }
 
-    /// What is wrong there.
+    /// Returns the problem.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -41,7 +40,7 @@ impl SerdeError {
         SerdeError { path: None, message: message.into() }
     }
 
-    /// The same error, seen from around the place.
+    /// Prefixes the path with a segment.
     fn within(mut self, segment: &str) -> SerdeError {
         self.path = Some(format!("/{}{}", escape(segment), self.path()));
         self
@@ -55,20 +54,20 @@ impl de::Error for SerdeError {
 }
 
 impl Json {
-    /// Reads a Rust value.
+    /// Deserializes a Rust value.
     pub fn to<'de, T: Deserialize<'de>>(&'de self) -> Result<T, SerdeError> {
         T::deserialize(self)
     }
 
-    /// Writes a Rust value. Numbers that JSON has no word for (`NaN`, infinity) become `null`.
+    /// Serializes a Rust value. Numbers that JSON cannot express (`NaN`, infinity) become `null`.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Json, SerdeError> {
         let text =
             serde_json::to_string(value).map_err(|error| SerdeError::new(error.to_string()))?;
         Json::parse(&text).map_err(|error| SerdeError::new(error.to_string()))
     }
 
-    /// The nearest `serde_json` value: of a repeated key the last, of a number the nearest that it
-    /// can hold.
+    /// Converts to a `serde_json` value: the last of repeated keys, and the nearest representable
+    /// number.
     pub fn to_value(&self) -> Value {
         match self {
             Json::Null => Value::Null,
@@ -85,7 +84,7 @@ impl Json {
 }
 
 impl Number {
-    /// The nearest number that `serde_json` can hold.
+    /// Returns the nearest number that `serde_json` can represent.
     pub(crate) fn nearest(&self) -> serde_json::Number {
         if let Ok(number) = self.as_str().parse::<serde_json::Number>() {
             return number;
@@ -110,14 +109,14 @@ impl From<&Value> for Json {
     }
 }
 
-/// Reads a whole number, in whichever way it is written.
+/// Reads an integer in any notation.
 fn whole<T: TryFrom<i128>>(json: &Json) -> Option<T> {
     let Json::Number(number) = json else { return None };
     T::try_from(number.decimal().to_i128()?).ok()
 }
 
 impl Json {
-    /// What serde calls this in its own messages, without the value.
+    /// Returns the type for messages of serde, without the value.
     fn unexpected(&self) -> de::Unexpected<'static> {
         match self {
             Json::Number(number) if number.is_integer() => de::Unexpected::Other("integer"),

@@ -1,7 +1,7 @@
-//! A walk through a document: whoever walks reads what it came for, and the rest is passed over.
+//! Walks through a document and parses only the requested values.
 //!
-//! The document is read to its end, by the rules of [`Json::parse_bytes`](super::Json::parse_bytes),
-//! but nothing is grown from what nobody asks for.
+//! The document is validated to its end, by the rules of
+//! [`Json::parse_bytes`](super::Json::parse_bytes), but nothing is built for skipped values.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::Json;
 use super::parse::{self, JsonError, Reader};
 use super::tree::Checked;
 
-/// Walks through a document whose root is an object, member by member.
+/// Walks through the members of a document whose root is an object.
 ///
 /// ```
 /// use toolwright_core::json::skim;
@@ -39,7 +39,7 @@ pub fn skim<'t>(
     })
 }
 
-/// A value on the way. It can be read once; if it is not, it is passed over.
+/// A value during the walk. It can be read once; otherwise it is skipped.
 pub struct Value<'r, 't> {
     reader: &'r mut Reader<'t>,
     depth: usize,
@@ -47,17 +47,17 @@ pub struct Value<'r, 't> {
 }
 
 impl<'t> Value<'_, 't> {
-    /// The words of a string, copied only if it has escapes; `None` if it is something else.
+    /// Returns the text of a string, copied only if it has escapes; `None` for another type.
     pub fn text(&mut self) -> Result<Option<Cow<'t, str>>, JsonError> {
         if self.is_text() { self.reader.string().map(Some) } else { Ok(None) }
     }
 
-    /// The value as a tree.
+    /// Returns the value as a tree.
     pub fn json(&mut self) -> Result<Json, JsonError> {
         if self.is_read() { Ok(Json::Null) } else { self.reader.value(self.depth) }
     }
 
-    /// Walks through the members of an object; something else has none.
+    /// Walks through the members of an object; does nothing for another type.
     pub fn members(
         &mut self,
         each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<(), JsonError>,
@@ -65,7 +65,7 @@ impl<'t> Value<'_, 't> {
         if self.begins_with(b'{') { members(self.reader, self.depth, each) } else { Ok(()) }
     }
 
-    /// Walks through the items of an array; something else has none.
+    /// Walks through the items of an array; does nothing for another type.
     pub fn items(
         &mut self,
         mut each: impl FnMut(&mut Value<'_, 't>) -> Result<(), JsonError>,
@@ -90,7 +90,7 @@ impl<'t> Value<'_, 't> {
         self.reader.at > self.start
     }
 
-    /// The first byte of a value says what it is.
+    /// The first byte of a value determines its type.
     fn begins_with(&self, byte: u8) -> bool {
         !self.is_read() && self.reader.peek() == Some(byte)
     }
@@ -106,7 +106,7 @@ fn members<'t>(
     })
 }
 
-/// Shows a value, and passes over it if it is not read.
+/// Visits a value, and skips it if it is not read.
 fn visit<'t>(
     reader: &mut Reader<'t>,
     depth: usize,

@@ -1,15 +1,15 @@
-//! A JSON document kept as the text that was sent.
+//! A JSON document that is kept as the text that was received.
 
 use std::hash::{Hash, Hasher};
 
 use super::{Json, Object, parse, raw};
 
-/// Text that is known to be one JSON document. It keeps white space, key order and digits, which
-/// dialects that carry arguments as a string can return unchanged.
+/// Text that is known to be a JSON document. It keeps white space, key order and digits, so that
+/// dialects with arguments as a string return it unchanged.
 #[derive(Debug, Clone)]
 pub struct JsonText {
     text: Box<str>,
-    /// Whether the text is known to be as the writer would write it
+    /// Whether the text is known to be compact
     compact: bool,
 }
 
@@ -28,7 +28,7 @@ impl Hash for JsonText {
 }
 
 impl JsonText {
-    /// Checks text; gives it back if it is not JSON.
+    /// Validates text; returns it if it is not JSON.
     pub fn new(text: impl Into<String>) -> Result<JsonText, String> {
         let text = text.into();
         match parse::check(&text) {
@@ -37,26 +37,26 @@ impl JsonText {
         }
     }
 
-    /// The compact text of a tree.
+    /// Creates the compact text of a tree.
     pub fn of(value: &Json) -> JsonText {
         JsonText { text: value.compact().into_boxed_str(), compact: true }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The tree.
+    /// Parses the text.
     pub fn to_json(&self) -> Json {
         if self.compact && self.text.starts_with('{') && self.text.len() >= raw::MIN_RAW {
             return Json::Object(Object::from_raw(raw::Raw::new(&self.text)));
         }
-        // The text was read once before, so this cannot fail; null keeps the function total.
+        // The text was validated, so this cannot fail; null keeps the function total.
         parse::document(&self.text).unwrap_or_default()
     }
 
-    /// The text, owned.
+    /// Returns the owned text.
     pub fn into_string(self) -> String {
         self.text.into_string()
     }

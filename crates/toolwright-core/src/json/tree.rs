@@ -1,4 +1,4 @@
-//! What the reader grows from a text: a tree, or nothing but the knowledge that it could.
+//! The output of the parser: a tree, or nothing for validation only.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,17 +7,17 @@ use super::parse::{JsonError, Reader};
 use super::raw::{ARGUMENT_KEYS, SCHEMA_KEYS};
 use super::{Json, Number, Object};
 
-/// Room that an array or object starts with.
+/// Initial capacity of an array or object.
 pub(super) const ROOM: usize = 4;
 
-/// The text of a string as the reader finds it.
+/// The text of a string, as the parser builds it.
 pub(super) trait Text<'t>: Sized {
-    /// The text of a string with escapes, as far as it was read
+    /// The text of a string with escapes so far
     type Unescaped;
 
     /// A string without escapes
     fn plain(document: &'t str, plain: Range<usize>) -> Self;
-    /// What stands before the first escape. `more` estimates how many bytes follow.
+    /// The text before the first escape. `more` estimates the number of following bytes.
     fn begin(
         document: &'t str,
         plain: Range<usize>,
@@ -25,7 +25,7 @@ pub(super) trait Text<'t>: Sized {
     ) -> Self::Unescaped;
     /// An escape
     fn push(text: &mut Self::Unescaped, escaped: char);
-    /// What stands after an escape
+    /// The text after an escape
     fn push_str(text: &mut Self::Unescaped, document: &'t str, plain: Range<usize>);
     /// A string with escapes
     fn end(text: Self::Unescaped) -> Self;
@@ -60,7 +60,7 @@ impl<'t> Text<'t> for Cow<'t, str> {
     }
 }
 
-/// Of which nothing is kept.
+/// Discards the text.
 impl Text<'_> for () {
     type Unescaped = ();
 
@@ -75,29 +75,29 @@ impl Text<'_> for () {
     fn end((): ()) {}
 }
 
-/// A value as the reader finds it, part by part.
+/// A value, as the parser builds it.
 pub(super) trait Tree: Sized {
     /// A key or a string
     type Text<'t>: Text<'t>;
-    /// The items of an array, as far as they were read
+    /// The items of an array so far
     type Items: Default;
-    /// The members of an object, as far as they were read
+    /// The members of an object so far
     type Members: Default;
 
     fn null() -> Self;
     fn boolean(value: bool) -> Self;
     fn number(digits: &str) -> Self;
     fn string(text: Self::Text<'_>) -> Self;
-    /// An array that will have items
+    /// Begins an array with items
     fn items() -> Self::Items;
     fn item(items: &mut Self::Items, value: Self);
     fn array(items: Self::Items) -> Self;
-    /// An object that will have members
+    /// Begins an object with members
     fn members() -> Self::Members;
     fn member(members: &mut Self::Members, key: &Self::Text<'_>, value: Self);
     fn object(members: Self::Members) -> Self;
 
-    /// Reads the object that is the value of a key.
+    /// Parses the object that is the value of a key.
     fn object_of<'t>(
         reader: &mut Reader<'t>,
         _key: &Self::Text<'t>,
@@ -168,7 +168,7 @@ impl Tree for Json {
     }
 }
 
-/// A value that is known to be JSON, and of which nothing is kept.
+/// A validated value that is discarded.
 pub(super) struct Checked;
 
 impl Tree for Checked {

@@ -1,5 +1,5 @@
-//! What a document would weigh as a tree, known before one is grown: a few bytes of text can become
-//! hundreds in memory.
+//! The memory that a document would take as a tree, computed without building one: a few bytes of
+//! text can become hundreds in memory.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::parse::{self, JsonError};
 use super::tree::{ROOM, Text, Tree};
 use super::{Json, Key, Object};
 
-/// How many bytes a document takes as a [`Json`](super::Json), counted by the rules by which
-/// [`Json::parse_bytes`](super::Json::parse_bytes) grows it. Nothing is grown to know it.
+/// Returns the number of bytes that a document takes as a [`Json`](super::Json), by the rules by
+/// which [`Json::parse_bytes`](super::Json::parse_bytes) builds it.
 ///
 /// ```
 /// use toolwright_core::json::weigh;
@@ -22,20 +22,21 @@ pub fn weigh(bytes: &[u8]) -> Result<usize, JsonError> {
     Ok(size_of::<Json>() + below)
 }
 
-/// An upper bound of [`weigh`], for a fraction of its cost: it counts the bytes that can begin a value,
-/// also those within strings. For documents of usual shape it is two to four times the weight.
+/// Returns an upper bound of [`weigh`], for a fraction of its cost: it counts the bytes that can
+/// begin a value, also those within strings. For typical documents it is two to four times the
+/// weight.
 pub fn weigh_at_most(bytes: &[u8]) -> usize {
     let count = |byte| memchr::memchr_iter(byte, bytes).count();
     let containers = count(b'[') + count(b'{');
     let values = 1 + containers + count(b',');
-    // A value may have a key and be a string: both are rounded up to whole blocks. A list has at least
-    // its initial room, and at most twice as many places as values.
+    // A value may have a key and be a string: both are rounded up to whole blocks. A list has at
+    // least its initial capacity, and at most twice as many slots as values.
     let texts = bytes.len() + 2 * values * BLOCK;
     size_of::<Json>() + texts + (ROOM * containers + 2 * values) * size_of::<(Key, Json)>()
 }
 
 impl Object {
-    /// How many bytes it takes, as [`weigh`] counts them of its text.
+    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text.
     pub fn weight(&self) -> usize {
         if let Some(text) = self.raw_text() {
             return parse::read(text).map_or(0, |Weight(below)| below);
@@ -48,7 +49,7 @@ impl Object {
     }
 }
 
-/// What a value that is there has in memory besides its own place.
+/// Returns the heap memory of a value.
 fn below(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) => 0,
@@ -65,10 +66,10 @@ fn below(value: &Json) -> usize {
     }
 }
 
-/// What a value has in memory besides its own place.
+/// The heap memory of a value.
 pub(super) struct Weight(usize);
 
-/// The places in a list, and what is below them.
+/// The number of slots in a list, and the memory below them.
 #[derive(Default)]
 pub(super) struct List {
     len: usize,
@@ -81,14 +82,14 @@ impl List {
         self.below += below;
     }
 
-    /// Lists begin with some room and grow by doubling.
+    /// Lists have an initial capacity and grow by doubling.
     fn weight(&self, place: usize) -> Weight {
         let room = if self.len == 0 { 0 } else { self.len.next_power_of_two().max(ROOM) };
         Weight(self.below + room * place)
     }
 }
 
-/// How many bytes a text has.
+/// The length of a text in bytes.
 pub(super) struct Length(usize);
 
 impl Length {
@@ -97,7 +98,7 @@ impl Length {
     }
 }
 
-/// What is asked for is given in blocks of some size.
+/// The block size of the allocator.
 const BLOCK: usize = 16;
 
 impl Text<'_> for Length {

@@ -1,8 +1,8 @@
-//! Keys that wires and schemas use all the time, so that reading one copies nothing.
+//! Common keys of wire formats and schemas, which are parsed without a copy.
 //!
-//! A key that is missing here costs an allocation and nothing else.
+//! A key that is not listed costs an allocation.
 
-/// The words, by where they are said.
+/// The keys, by their origin.
 const WORDS: &str = concat!(
     // JSON Schema
     "type description properties required additionalProperties items enum anyOf oneOf allOf $ref ",
@@ -40,10 +40,10 @@ const WORDS: &str = concat!(
 
 const SLOTS: usize = 1024;
 
-/// The words by their hash; an empty slot ends a search.
+/// The keys by their hash; an empty slot ends a search.
 static TABLE: [&str; SLOTS] = table();
 
-/// The word that is the same as a key.
+/// Returns the constant that equals a key.
 #[inline]
 pub(super) fn known(key: &str) -> Option<&'static str> {
     let mut slot = slot(key.as_bytes());

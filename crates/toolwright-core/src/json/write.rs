@@ -1,4 +1,4 @@
-//! [`Json`] to text: compact for wires, indented for people, the same bytes every time.
+//! Writes [`Json`] as text: compact or indented, deterministically.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub(super) fn object_text(value: &Object) -> String {
     out
 }
 
-/// The bytes to reserve for a text of this length without its escapes, so that it rarely grows.
+/// Returns the capacity for a text of this length without its escapes, so that it rarely grows.
 fn room(length: usize) -> usize {
     length + length / 16
 }
 
-/// The number of bytes of the compact form, escapes not counted.
+/// Returns the number of bytes of the compact form, without escapes.
 fn length(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) => 5,
@@ -132,7 +132,7 @@ pub(super) fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends text that has its first escape at a place.
+/// Appends text whose first escape is at a position.
 fn escaped(text: &str, mut at: usize, out: &mut String) {
     let mut start = 0;
     loop {

@@ -1,15 +1,15 @@
-//! A model's call of a tool.
+//! A call of a tool by a model.
 
 use crate::json::{Json, JsonText, Object};
 
-/// One call. Its place among the parts of a message is its order.
+/// A call. Its position among the parts of a message is its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What the outcome refers to; some vendors pair by name and order and send none
+    /// The id that the outcome refers to; some vendors send none and pair calls by name and order
     pub id: Option<String>,
     /// The tool's name
     pub name: String,
-    /// What the model sent
+    /// The arguments that the model wrote
     pub arguments: Arguments,
 }
 

@@ -14,7 +14,7 @@ use crate::json::Json;
 pub struct ConversationDigest(TextDigest);
 
 impl ConversationDigest {
-    /// The digest of all messages of a request.
+    /// Returns the digest of all messages of a request.
     pub fn of(request: &Request) -> ConversationDigest {
         let mut digest = ConversationDigest::default();
         request.messages.iter().for_each(|message| digest.push(message));
@@ -26,7 +26,7 @@ impl ConversationDigest {
         TextDigest::from_json(document).map(ConversationDigest)
     }
 
-    /// The digest for a stored document.
+    /// Returns the stored form.
     pub(crate) fn to_json(self) -> Json {
         self.0.to_json()
     }
@@ -59,13 +59,13 @@ impl ConversationDigest {
         }
     }
 
-    /// Synthetic id of a call of the reply, by its number among the calls, for clients that return
-    /// calls without ids. No dialect has such an id.
+    /// Returns the synthetic id of a call of the reply, by its index among the calls, for clients
+    /// that return calls without ids. No dialect has such ids.
     pub(crate) fn call_id(self, number: usize) -> String {
         format!("\u{0}{:016x}-{number}", self.0.hash())
     }
 
-    /// A call of the reply with its synthetic id.
+    /// Returns a call of the reply with its synthetic id.
     pub(crate) fn with_call_id(self, call: &Call, number: usize) -> Call {
         Call { id: Some(self.call_id(number)), ..call.clone() }
     }
@@ -101,7 +101,7 @@ impl TextDigest {
         self.length += size_of::<u64>();
     }
 
-    /// Hash and length, for a stored document.
+    /// Returns the stored form.
     pub(crate) fn to_json(self) -> Json {
         Json::Array(vec![self.hash.into(), (self.length as u64).into()])
     }
@@ -136,7 +136,7 @@ fn value_digest(json: &Json) -> u64 {
     match json {
         Json::Null => tagged(0, &[]),
         Json::Bool(own) => tagged(1, &[u8::from(*own)]),
-        // Many clients read numbers as doubles, and send back what is left of them.
+        // Many clients parse numbers as doubles, and return the rounded value.
         Json::Number(own) => {
             let double = own.as_str().parse::<f64>().unwrap_or_default() + 0.0;
             tagged(2, &double.to_bits().to_le_bytes())
@@ -146,7 +146,7 @@ fn value_digest(json: &Json) -> u64 {
             .iter()
             .fold(tagged(4, &[]), |hash, item| fnv_extend(hash, &value_digest(item).to_le_bytes())),
         Json::Object(object) => {
-            // A sum, since the order of keys means nothing.
+            // A sum, because the order of keys is irrelevant.
             let members = object.iter().map(|(key, own)| {
                 fnv_extend(tagged(6, key.as_bytes()), &value_digest(own).to_le_bytes())
             });

@@ -1,21 +1,20 @@
-//! Fields that a dialect sent and the canonical model has no name for.
+//! Fields of a dialect without a canonical counterpart.
 //!
-//! They travel beside the value they were found on, marked with the dialect they belong to, and
-//! return to their place when the same dialect is written again. [`fit`](crate::fit) reports those
-//! that the target cannot take.
+//! They are stored with the value on which they were found, together with their dialect, and are
+//! written back when the same dialect is encoded. [`fit`](crate::fit) reports those that the target
+//! cannot express.
 
 use crate::json::{Json, Key, Object};
 use crate::model::dialect::Dialect;
 use crate::note::is_note;
 
-/// The key under which fields beside a nested object travel with those inside it, so that the loss
-/// of one is named by its own place.
+/// The key of fields beside a nested object, so that their losses have the right path.
 pub(crate) const BESIDE: &str = "..";
 
-/// The key of a field that stands for the place of its object among others.
+/// The key of a field that represents the position of its object in a list.
 pub(crate) const HERE: &str = ".";
 
-/// Unnamed fields of one value, with the dialect that they were read in.
+/// Extra fields of one value, with their dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra(Option<Box<Inner>>);
 
@@ -26,7 +25,7 @@ struct Inner {
 }
 
 impl PartialEq for Inner {
-    /// The order of extra fields means nothing.
+    /// The order of extra fields is irrelevant.
     fn eq(&self, other: &Inner) -> bool {
         self.dialect == other.dialect && self.fields.same(&other.fields)
     }
@@ -35,10 +34,10 @@ impl PartialEq for Inner {
 impl Eq for Inner {}
 
 impl Extra {
-    /// Nothing extra.
+    /// No extra fields.
     pub const NONE: Extra = Extra(None);
 
-    /// What is left of an object after the known fields were taken.
+    /// Creates extra fields from the remaining members of an object.
     pub fn new(dialect: Dialect, fields: Object) -> Extra {
         if fields.is_empty() {
             Extra(None)
@@ -47,22 +46,23 @@ impl Extra {
         }
     }
 
-    /// Whether there is nothing.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The dialect that the fields belong to.
+    /// Returns the dialect of the fields.
     pub fn dialect(&self) -> Option<Dialect> {
         self.0.as_ref().map(|inner| inner.dialect)
     }
 
-    /// The fields, whoever they belong to.
+    /// Returns the fields of any dialect.
     pub fn fields(&self) -> Option<&Object> {
         self.0.as_ref().map(|inner| &inner.fields)
     }
 
-    /// The fields, if they can be written in a dialect: its own, or one that shares its wire format.
+    /// Returns the fields, if they can be written in a dialect: the same one, or one that shares
+    /// its wire format.
     pub fn for_dialect(&self, dialect: Dialect) -> Option<&Object> {
         self.0
             .as_ref()
@@ -70,7 +70,7 @@ impl Extra {
             .map(|inner| &inner.fields)
     }
 
-    /// One field, if it can be written in a dialect.
+    /// Returns one field, if it can be written in a dialect.
     pub fn get(&self, dialect: Dialect, key: &str) -> Option<&Json> {
         self.for_dialect(dialect).and_then(|fields| fields.get(key))
     }
@@ -86,7 +86,7 @@ impl Extra {
         }
     }
 
-    /// Takes away fields, other than notes, that are not wanted.
+    /// Removes fields that are not accepted, except notes.
     pub fn take_unless(&mut self, is_wanted: impl Fn(&str, &Json) -> bool) -> Object {
         let Some(inner) = &mut self.0 else { return Object::new() };
         let is_kept =
@@ -97,7 +97,7 @@ impl Extra {
         taken.into_iter().collect()
     }
 
-    /// Takes over every field that a later value of the same thing gives.
+    /// Replaces fields by those of a later value.
     pub fn update(&mut self, later: Extra) {
         let Some(later) = later.0 else { return };
         match &mut self.0 {
@@ -110,7 +110,7 @@ impl Extra {
         }
     }
 
-    /// Puts the fields back into an object that is about to be written.
+    /// Adds the fields to an object that is being encoded.
     pub fn write_into(&self, dialect: Dialect, object: &mut Object) {
         if let Some(fields) = self.for_dialect(dialect) {
             object.merge(fields);

@@ -1,23 +1,23 @@
-//! A failure, for an API client: each dialect says it in its own status and body.
+//! A failure for an API client, which each dialect encodes as a status and a body.
 
 use std::fmt;
 
 use crate::model::extra::Extra;
 
-/// What went wrong, in words that every dialect has a form for.
+/// A failure, in a form that every dialect can express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Its class, which decides status and retry
+    /// Its class, which determines status and retries
     pub class: FaultClass,
-    /// What happened and what to do, without payloads
+    /// The problem and the remedy, without payloads
     pub message: String,
-    /// The HTTP status it came with, if it came over HTTP
+    /// The HTTP status, if it was received over HTTP
     pub status: Option<u16>,
     /// The vendor's own code (`rate_limit_exceeded`, `3280`)
     pub code: Option<String>,
-    /// The field at fault, in the vendor's spelling
+    /// The invalid field, in the vendor's notation
     pub param: Option<String>,
-    /// After how many milliseconds to try again
+    /// Milliseconds after which to retry
     pub retry_after_ms: Option<u64>,
     /// The vendor's id of the request
     pub request_id: Option<String>,
@@ -28,13 +28,13 @@ pub struct Fault {
 /// Classes of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultClass {
-    /// The request is wrong (400, 409, 422)
+    /// The request is invalid (400, 409, 422)
     Invalid,
-    /// No or wrong credentials (401)
+    /// Missing or wrong credentials (401)
     Unauthenticated,
     /// Out of credit (402)
     Billing,
-    /// Credentials without the right (403)
+    /// Insufficient permissions (403)
     Forbidden,
     /// No such model or path (404)
     NotFound,
@@ -44,14 +44,14 @@ pub enum FaultClass {
     RateLimited,
     /// The vendor took too long (408, 504)
     Timeout,
-    /// The vendor has no room now (503, 529)
+    /// The vendor is overloaded (503, 529)
     Overloaded,
     /// The vendor failed (500, 502, 424)
     Internal,
 }
 
 impl Fault {
-    /// A fault of our own making.
+    /// Creates a fault.
     pub fn new(class: FaultClass, message: impl Into<String>) -> Fault {
         Fault {
             class,
@@ -89,7 +89,7 @@ impl FaultClass {
         FaultClass::Internal,
     ];
 
-    /// The word in ledgers, logs and metrics.
+    /// Returns the name in ledgers, logs and metrics.
     pub fn word(self) -> &'static str {
         match self {
             FaultClass::Invalid => "invalid",
@@ -105,12 +105,12 @@ impl FaultClass {
         }
     }
 
-    /// The class by its word.
+    /// Parses a name written by [`word`](FaultClass::word).
     pub fn from_word(word: &str) -> Option<FaultClass> {
         FaultClass::ALL.into_iter().find(|class| class.word() == word)
     }
 
-    /// The class of an HTTP status.
+    /// Returns the class of an HTTP status.
     pub fn from_status(status: u16) -> FaultClass {
         match status {
             401 => FaultClass::Unauthenticated,
@@ -126,7 +126,7 @@ impl FaultClass {
         }
     }
 
-    /// The status that says it where the dialect has no other.
+    /// Returns the default status of the class.
     pub fn status(self) -> u16 {
         match self {
             FaultClass::Invalid => 400,

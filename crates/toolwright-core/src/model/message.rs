@@ -1,4 +1,4 @@
-//! A turn of a conversation.
+//! Messages of a conversation.
 
 use crate::model::call::Call;
 use crate::model::extra::Extra;
@@ -6,27 +6,27 @@ use crate::model::origin::Origin;
 use crate::model::outcome::Outcome;
 use crate::model::part::Part;
 
-/// One message. Parts keep the order in which they were said.
+/// A message. Its parts are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who speaks
+    /// The role of the author
     pub role: Role,
-    /// What is said
+    /// The content
     pub parts: Vec<Part>,
     /// Fields without a canonical name
     pub extra: Extra,
-    /// Where it was read
+    /// Position in the source document
     pub origin: Origin,
 }
 
-/// Who speaks.
+/// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The operator's instructions
+    /// Instructions of the operator
     System,
-    /// The operator's instructions, in the newer `OpenAI` word
+    /// Instructions of the operator, in newer models of `OpenAI`
     Developer,
-    /// The user; in some dialects also the bearer of outcomes
+    /// The user; in some dialects also outcomes
     User,
     /// The model
     Assistant,
@@ -35,41 +35,41 @@ pub enum Role {
 }
 
 impl Message {
-    /// A message of parts.
+    /// Creates a message.
     pub fn new(role: Role, parts: Vec<Part>) -> Message {
         Message { role, parts, extra: Extra::NONE, origin: Origin::NONE }
     }
 
-    /// Instructions.
+    /// Creates a system message.
     pub fn system(text: impl Into<String>) -> Message {
         Message::new(Role::System, vec![Part::text(text)])
     }
 
-    /// Words of the user.
+    /// Creates a user message.
     pub fn user(text: impl Into<String>) -> Message {
         Message::new(Role::User, vec![Part::text(text)])
     }
 
-    /// Words of the model.
+    /// Creates an assistant message.
     pub fn assistant(text: impl Into<String>) -> Message {
         Message::new(Role::Assistant, vec![Part::text(text)])
     }
 
-    /// The outcome of a call.
+    /// Creates a message with the outcome of a call.
     pub fn tool(outcome: Outcome) -> Message {
         Message::new(Role::Tool, vec![Part::outcome(outcome)])
     }
-    /// The words, all text parts in one.
+    /// Returns all text parts, joined.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }
 
-    /// The calls, in order.
+    /// Returns the calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.parts.iter().filter_map(Part::as_call)
     }
 
-    /// The outcomes, in order.
+    /// Returns the outcomes, in order.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.parts.iter().filter_map(Part::as_outcome)
     }

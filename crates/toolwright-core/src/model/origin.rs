@@ -1,4 +1,4 @@
-//! Where a canonical value stood in the document it was read from.
+//! The position of a canonical value in its source document.
 
 use std::fmt;
 
@@ -6,28 +6,28 @@ use crate::json::Path;
 
 /// A JSON Pointer into the source document, like a span in a compiler.
 ///
-/// A [`Loss`](crate::loss::Loss) names its place by it. It is no part of a value: two values that
-/// differ only in origin are equal.
+/// A [`Loss`](crate::loss::Loss) uses it for its path. It is not compared: values that differ only
+/// in origin are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Origin(Option<String>);
 
 impl Origin {
-    /// A value that was made, not read.
+    /// The origin of a value that was not decoded.
     pub const NONE: Origin = Origin(None);
 
-    /// The place that a decoder is at.
+    /// Creates an origin from the current path of a decoder.
     pub fn at(path: &Path<'_>) -> Origin {
         Origin(Some(path.pointer()))
     }
 
-    /// Puts a pointer before this one, for a value that was read out of a larger document.
+    /// Prefixes the pointer, for a value nested in a larger document.
     pub fn prefix(&mut self, pointer: &str) {
         if let Some(own) = &mut self.0 {
             own.insert_str(0, pointer);
         }
     }
 
-    /// The element of a list that holds the value: `/tools/0` for `/tools/0/function`.
+    /// Returns the list element that contains the value: `/tools/0` for `/tools/0/function`.
     #[must_use]
     pub fn element(&self) -> Origin {
         let is_index = |step: &str| step.bytes().all(|byte| byte.is_ascii_digit());
@@ -41,7 +41,8 @@ impl Origin {
         self.clone()
     }
 
-    /// The outermost element of a list that holds the value: `/input/2` for `/input/2/content/0`.
+    /// Returns the outermost list element that contains the value: `/input/2` for
+    /// `/input/2/content/0`.
     #[must_use]
     pub fn outermost(&self) -> Origin {
         let Some(pointer) = self.pointer() else { return Origin::NONE };
@@ -55,7 +56,7 @@ impl Origin {
         self.clone()
     }
 
-    /// The list that holds the value: `/messages/1/content` for `/messages/1/content/0`.
+    /// Returns the list that contains the value: `/messages/1/content` for `/messages/1/content/0`.
     #[must_use]
     pub fn list(&self) -> Origin {
         let element = self.element();
@@ -65,7 +66,7 @@ impl Origin {
         }
     }
 
-    /// The pointer, if the value was read.
+    /// Returns the pointer, if the value was decoded.
     pub fn pointer(&self) -> Option<&str> {
         self.0.as_deref()
     }

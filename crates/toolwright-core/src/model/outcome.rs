@@ -1,22 +1,22 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use crate::model::part::{Body, Part};
 
-/// The result of one call, or the reason there is none.
+/// The result of one call, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// The call's id, as the dialect sent it
     pub call_id: Option<String>,
-    /// The tool's name, where the dialect says it
+    /// The name of the tool, if the dialect sends it
     pub name: Option<String>,
     /// Text, JSON and media, in order
     pub content: Vec<Part>,
-    /// Whether the call failed; `None` if the dialect did not say
+    /// Whether the call failed; `None` if the dialect does not say
     pub error: Option<bool>,
 }
 
 impl Outcome {
-    /// A result in plain text.
+    /// Creates a plain-text result.
     pub fn text(call_id: impl Into<String>, text: impl Into<String>) -> Outcome {
         Outcome {
             call_id: Some(call_id.into()),
@@ -25,7 +25,7 @@ impl Outcome {
         }
     }
 
-    /// What a model reads of it: texts as they are, JSON compact, a line each.
+    /// Returns the text for a model: texts, and JSON in compact form, one per line.
     pub fn words(&self) -> String {
         let lines: Vec<String> = self
             .content

@@ -1,4 +1,4 @@
-//! The pieces that messages, responses and outcomes are made of.
+//! The parts of messages, responses and outcomes.
 
 use crate::json::Json;
 use crate::model::call::Call;
@@ -7,68 +7,69 @@ use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::outcome::Outcome;
 
-/// One piece of content, with what may be attached to any piece.
+/// One part of content, with attached data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is
+    /// The content
     pub body: Body,
-    /// A vendor's proof that it wrote this part, to be returned unchanged
+    /// A vendor's signature, to be returned unchanged
     pub signature: Option<Signature>,
     /// A prompt-cache breakpoint after this part
     pub cache: Option<CacheMark>,
     /// Fields without a canonical name
     pub extra: Extra,
-    /// Where it was read
+    /// Position in the source document
     pub origin: Origin,
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Words
+    /// Text
     Text(String),
-    /// The model's words on why it will not answer
+    /// The model's explanation of why it refuses
     Refusal(String),
     /// A JSON value; inside an outcome only
     Json(Json),
-    /// An image, a document, sound or film
+    /// An image, a document, audio or video
     Media(Media),
-    /// The model's thinking
+    /// Thinking of the model
     Reasoning(Reasoning),
     /// A call of a tool
     Call(Call),
     /// The outcome of a call
     Outcome(Outcome),
-    /// A block that only its own dialect knows, as it was sent
+    /// A block that only its dialect knows, as it was received
     Opaque(Opaque),
 }
 
 /// A block without a canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opaque {
-    /// Who can read it
+    /// The dialect that can decode it
     pub dialect: Dialect,
     /// The block
     pub value: Json,
 }
 
-/// The model's thinking, in sections where the vendor cuts it so.
+/// Thinking of the model, in sections if the vendor separates them.
 ///
-/// No sections and a signature is valid: some vendors withhold the text.
+/// A signature without sections is valid: some vendors withhold the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reasoning {
-    /// The text, section by section
+    /// The sections
     pub sections: Vec<Section>,
-    /// An encrypted blob that stands for the thinking (`redacted_thinking`, `redactedContent`)
+    /// Whether it is an encrypted blob in place of the thinking (`redacted_thinking`,
+    /// `redactedContent`)
     pub redacted: bool,
 }
 
 /// A section of thinking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Whether this is the thinking itself or a summary of it
+    /// Whether this is the thinking itself or a summary
     pub kind: SectionKind,
-    /// The words
+    /// The text
     pub text: String,
 }
 
@@ -83,7 +84,7 @@ pub enum SectionKind {
 }
 
 impl Reasoning {
-    /// Thinking in one section.
+    /// Creates thinking with one section.
     pub fn text(text: impl Into<String>) -> Reasoning {
         let text = text.into();
         let sections =
@@ -91,40 +92,41 @@ impl Reasoning {
         Reasoning { sections, redacted: false }
     }
 
-    /// All sections in one text.
+    /// Returns the text of all sections, joined.
     pub fn joined(&self) -> String {
         let texts: Vec<&str> = self.sections.iter().map(|section| section.text.as_str()).collect();
         texts.join("\n\n")
     }
 }
 
-/// An opaque value that only the vendor who made it can read: a thinking signature, encrypted
-/// reasoning, a thought signature. Never translated.
+/// An opaque value that only its vendor can read: a thinking signature, encrypted reasoning, a
+/// thought signature. Never translated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Who made it
+    /// The dialect of the vendor
     pub dialect: Dialect,
-    /// The value as it was sent
+    /// The value as it was received
     pub value: String,
 }
 
 /// A prompt-cache breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CacheMark {
-    /// How long the vendor is asked to keep it (`5m`, `1h`)
+    /// The requested lifetime (`5m`, `1h`)
     pub ttl: Option<String>,
-    /// Where it was read, if that is not within what it marks: Bedrock's is an element of its own
+    /// Position in the source document, if it is not within the marked value: Bedrock's is a
+    /// separate element
     pub origin: Origin,
 }
 
-/// An image, a document, sound or film.
+/// An image, a document, audio or video.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    /// Which of them
+    /// The kind
     pub kind: MediaKind,
-    /// Its media type (`image/png`), where known
+    /// The media type (`image/png`), if known
     pub mime: Option<String>,
-    /// Where its bytes are
+    /// The source of the bytes
     pub source: MediaSource,
     /// A file name or title
     pub name: Option<String>,
@@ -133,70 +135,70 @@ pub struct Media {
 /// The kinds of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaKind {
-    /// A still picture
+    /// An image
     Image,
     /// A document (PDF, text, spreadsheet)
     Document,
-    /// Sound
+    /// Audio
     Audio,
-    /// Film
+    /// Video
     Video,
 }
 
-/// Where the bytes of a medium are.
+/// The source of media.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaSource {
-    /// Here, in base64
+    /// Inline, in base64
     Base64(String),
-    /// Here, as plain text (documents only)
+    /// Inline, as plain text (documents only)
     Text(String),
-    /// At an address
+    /// A URL
     Url(String),
-    /// At the vendor, under an id
+    /// A file that the vendor stores, by id
     File(Dialect, String),
 }
 
 impl Part {
-    /// A part with nothing attached.
+    /// Creates a part without attached data.
     pub fn new(body: Body) -> Part {
         Part { body, signature: None, cache: None, extra: Extra::NONE, origin: Origin::NONE }
     }
 
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Part {
         Part::new(Body::Text(text.into()))
     }
 
-    /// A call.
+    /// Creates a call part.
     pub fn call(call: Call) -> Part {
         Part::new(Body::Call(call))
     }
 
-    /// An outcome.
+    /// Creates an outcome part.
     pub fn outcome(outcome: Outcome) -> Part {
         Part::new(Body::Outcome(outcome))
     }
 
-    /// A block that only `dialect` knows.
+    /// Creates a block that only `dialect` knows.
     pub fn opaque(dialect: Dialect, value: Json) -> Part {
         Part::new(Body::Opaque(Opaque { dialect, value }))
     }
 
-    /// With the place it was read at.
+    /// Sets the origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Part {
         self.origin = origin;
         self
     }
 
-    /// With extra fields.
+    /// Sets the extra fields.
     #[must_use]
     pub fn with_extra(mut self, extra: Extra) -> Part {
         self.extra = extra;
         self
     }
 
-    /// The words, if this is a text part.
+    /// Returns the text, if this is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match &self.body {
             Body::Text(text) => Some(text),
@@ -204,7 +206,7 @@ impl Part {
         }
     }
 
-    /// The call, if this is one.
+    /// Returns the call, if this is one.
     pub fn as_call(&self) -> Option<&Call> {
         match &self.body {
             Body::Call(call) => Some(call),
@@ -212,7 +214,7 @@ impl Part {
         }
     }
 
-    /// The outcome, if this is one.
+    /// Returns the outcome, if this is one.
     pub fn as_outcome(&self) -> Option<&Outcome> {
         match &self.body {
             Body::Outcome(outcome) => Some(outcome),
@@ -220,7 +222,7 @@ impl Part {
         }
     }
 
-    /// Whether nothing but words is here, so that a plain string says it all.
+    /// Whether this is a text without attached data, which a plain string can express.
     pub fn is_plain_text(&self) -> bool {
         matches!(self.body, Body::Text(_))
             && self.signature.is_none()

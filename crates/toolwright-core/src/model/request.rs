@@ -1,4 +1,4 @@
-//! What is asked of a model.
+//! Requests to a model.
 
 use crate::json::{Json, Number, Path};
 use crate::model::extra::Extra;
@@ -7,81 +7,81 @@ use crate::model::origin::Origin;
 use crate::model::part::{Body, CacheMark, Part};
 use crate::model::tool::{Tool, ToolChoice};
 
-/// A request in nobody's dialect.
+/// A canonical request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
-    /// The model, in its vendor's words
+    /// The model, by the vendor's name
     pub model: Option<String>,
-    /// Instructions that stand before the conversation: `system`, `instructions`,
-    /// `systemInstruction`, or a first message with role `system`
+    /// Instructions before the conversation: `system`, `instructions`, `systemInstruction`, or a
+    /// first message with role `system`
     pub instructions: Option<Message>,
     /// The conversation
     pub messages: Vec<Message>,
-    /// What may be called
+    /// The tools that the model may call
     pub tools: Vec<Tool>,
-    /// Which of the tools may or must be called; `None` leaves it to the vendor
+    /// Which tools may or must be called; `None` is the vendor's default
     pub tool_choice: Option<ToolChoice>,
-    /// Whether several calls may come in one turn
+    /// Whether one turn may contain several calls
     pub parallel: Option<bool>,
     /// Limits and sampling
     pub sampling: Sampling,
-    /// How the model shall think
+    /// Reasoning settings
     pub thinking: Option<Thinking>,
-    /// The form of the answer
+    /// The response format
     pub format: Option<Format>,
     /// Id of the end user, for the vendor's abuse detection
     pub user: Option<String>,
-    /// Whether the answer shall come as a stream; `None` leaves it to the dialect's default
+    /// Whether the reply is streamed; `None` is the dialect's default
     pub stream: Option<bool>,
     /// Fields without a canonical name
     pub extra: Extra,
 }
 
 impl Request {
-    /// A conversation. A first message of the operator becomes the instructions.
+    /// Creates a request. A first system message becomes the instructions.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Request {
         let mut messages = messages.into_iter().peekable();
         let instructions = messages.next_if(|first| first.role == Role::System);
         Request { instructions, messages: messages.collect(), ..Request::default() }
     }
 
-    /// With instructions.
+    /// Sets the instructions.
     #[must_use]
     pub fn with_instructions(mut self, text: impl Into<String>) -> Request {
         self.instructions = Some(Message::system(text));
         self
     }
 
-    /// With what may be called.
+    /// Sets the tools.
     #[must_use]
     pub fn with_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Request {
         self.tools = tools.into_iter().collect();
         self
     }
 
-    /// With a say on which tools are called.
+    /// Sets the tool choice.
     #[must_use]
     pub fn with_tool_choice(mut self, choice: ToolChoice) -> Request {
         self.tool_choice = Some(choice);
         self
     }
 
-    /// With a model.
+    /// Sets the model.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Request {
         self.model = Some(model.into());
         self
     }
 
-    /// With limits and sampling.
+    /// Sets limits and sampling.
     #[must_use]
     pub fn with_sampling(mut self, sampling: Sampling) -> Request {
         self.sampling = sampling;
         self
     }
 
-    /// With the place in this very request as the origin of each value, wherever it was read
-    /// before: `/messages/2/parts/0`, `/tools/1`. So a loss names its place to whoever made it.
+    /// Sets the origin of each value to its position in this request: `/messages/2/parts/0`,
+    /// `/tools/1`, so that losses refer to this request.
     #[must_use]
     pub fn placed(mut self) -> Request {
         if let Some(message) = &mut self.instructions {
@@ -117,25 +117,25 @@ fn place_parts(parts: &mut [Part], place: Path<'_>) {
     }
 }
 
-/// A breakpoint stands within what it marks.
+/// A cache breakpoint is within the marked value.
 fn forget(mark: Option<&mut CacheMark>) {
     if let Some(mark) = mark {
         mark.origin = Origin::NONE;
     }
 }
 
-/// Limits and sampling, each only if said. Numbers keep their digits.
+/// Limits and sampling. Numbers keep their digits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sampling {
-    /// The most tokens to write
+    /// Maximum number of output tokens
     pub max_tokens: Option<Number>,
     /// Temperature
     pub temperature: Option<Number>,
-    /// Nucleus
+    /// Nucleus sampling
     pub top_p: Option<Number>,
-    /// Candidates a step
+    /// Number of candidate tokens
     pub top_k: Option<Number>,
-    /// Texts at which to stop
+    /// Stop sequences
     pub stop: Vec<String>,
     /// Seed
     pub seed: Option<Number>,
@@ -143,47 +143,47 @@ pub struct Sampling {
     pub frequency_penalty: Option<Number>,
     /// Penalty for tokens that occurred at all
     pub presence_penalty: Option<Number>,
-    /// Number of answers to choose from
+    /// Number of responses to generate
     pub answers: Option<Number>,
-    /// Whether the answer shall have the log probabilities of its tokens
+    /// Whether to return the log probabilities of tokens
     pub logprobs: Option<bool>,
     /// Number of most likely tokens to list at each position
     pub top_logprobs: Option<Number>,
 }
 
-/// How the model shall think, as far as vendors agree. What only one vendor says is extra.
+/// Reasoning settings that several vendors have. Others are extra fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thinking {
-    /// Whether it shall think at all
+    /// Whether the model thinks
     pub enabled: Option<bool>,
-    /// How hard (`low`, `medium`, `high`, …), in the vendor's word
+    /// The effort (`low`, `medium`, `high`, …), in the vendor's word
     pub effort: Option<String>,
-    /// The most tokens to think with
+    /// Maximum number of thinking tokens
     pub budget: Option<Number>,
-    /// Whether the reply shall show the thinking, where that is asked for separately
+    /// Whether the reply shows the thinking, if that is a separate setting
     pub show: Option<bool>,
 }
 
-/// The form of the answer.
+/// The response format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
-    /// Words, said explicitly
+    /// Text, explicitly
     Text,
     /// Any JSON object
     Json,
-    /// JSON by a schema
+    /// JSON that matches a schema
     Schema(SchemaFormat),
 }
 
-/// An answer in JSON by a schema.
+/// A JSON response format with a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFormat {
-    /// A name for it, where the dialect asks for one
+    /// A name, if the dialect requires one
     pub name: Option<String>,
-    /// What it is for
+    /// A description
     pub description: Option<String>,
     /// The schema
     pub schema: Json,
-    /// Whether the vendor shall hold the model to it
+    /// Whether the vendor enforces the schema
     pub strict: Option<bool>,
 }

@@ -72,35 +72,35 @@ impl Response {
 pub struct Stop {
     /// The reason
     pub reason: StopReason,
-    /// The stop text that was met, where the vendor tells
+    /// The matched stop sequence, if the vendor reports it
     pub sequence: Option<String>,
-    /// The vendor's own word where several share a reason, and its details
+    /// The vendor's own word if several share a reason, and its details
     pub extra: Extra,
     /// Details of a refusal
     pub details: Option<Json>,
 }
 
-/// The reasons, one for each row of the stop-reason table.
+/// The stop reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StopReason {
-    /// The model was done
+    /// The model finished
     #[default]
     End,
-    /// It waits for the outcome of calls
+    /// The model waits for the outcomes of calls
     ToolUse,
-    /// The limit on tokens was met
+    /// The token limit was reached
     MaxTokens,
     /// The context window was full
     ContextWindow,
-    /// A stop text was met
+    /// A stop sequence was matched
     StopSequence,
     /// The model refused
     Refusal,
-    /// A filter cut the answer
+    /// A filter cut the response
     Filtered,
-    /// The model wrote a call that the vendor could not read
+    /// The model wrote a call that the vendor could not parse
     MalformedCall,
-    /// The vendor paused; send the conversation again to go on
+    /// The vendor paused; send the conversation again to continue
     Pause,
     /// The vendor failed
     Failed,
@@ -122,7 +122,7 @@ impl StopReason {
     ];
 }
 
-/// The note of a stop whose reason the vendor did not say in a field of its own.
+/// The note of a stop whose reason the vendor did not send in its own field.
 const WITHOUT_REASON_FIELD: &str = note!("without_reason_field");
 
 /// The note of a stop whose reason the vendor did not explain in a further field.

@@ -1,20 +1,20 @@
-//! What a model may call.
+//! Tools that a model may call.
 
 use crate::json::{Json, Object};
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
 
-/// A tool as it is shown to a model.
+/// A tool definition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tool {
-    /// The name that calls carry
+    /// The name in calls
     pub name: String,
-    /// What the tool does, for the model
+    /// The description for the model
     pub description: Option<String>,
-    /// How it takes its input
+    /// The kind of input
     pub kind: ToolKind,
-    /// Whether the vendor shall hold the model to the schema; `None` leaves it to the vendor
+    /// Whether the vendor enforces the schema; `None` is the vendor's default
     pub strict: Option<bool>,
     /// A prompt-cache breakpoint after this definition
     pub cache: Option<CacheMark>,
@@ -22,31 +22,31 @@ pub struct Tool {
     pub output: Option<Json>,
     /// Examples of valid arguments
     pub examples: Vec<Json>,
-    /// A name for people
+    /// A display name
     pub title: Option<String>,
-    /// Behaviour hints in MCP's words (`readOnlyHint`, …)
+    /// Behaviour hints, named as in MCP (`readOnlyHint`, …)
     pub annotations: Option<Object>,
-    /// The namespace that starts with this tool; tools that follow belong to it by their names, see
+    /// The namespace that starts with this tool; following tools belong to it by their names, see
     /// [`qualified_name`]
     pub namespace: Option<Box<Namespace>>,
     /// Whether an item of the conversation defines it, instead of the list of tools
     pub loaded: bool,
     /// Fields without a canonical name
     pub extra: Extra,
-    /// Where it was read
+    /// Position in the source document
     pub origin: Origin,
-    /// Where its schema was read, if not in the field where its dialect usually has it
+    /// Position of its schema, if not in the default field of its dialect
     pub schema_origin: Origin,
 }
 
 /// A group of tools. Its name is the first half of each tool's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Namespace {
-    /// What its tools are for, for the model
+    /// The description for the model
     pub description: Option<String>,
     /// Fields without a canonical name
     pub extra: Extra,
-    /// Where it was read
+    /// Position in the source document
     pub origin: Origin,
 }
 
@@ -68,7 +68,8 @@ pub fn split_name(name: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The name of a tool for a model without namespaces, as Codex joins it. Two tools may share one.
+/// Returns the name of a tool for a model without namespaces, as Codex joins it. Two tools may
+/// share one.
 pub fn flat_name(name: &str) -> String {
     match split_name(name) {
         (None | Some(""), own) => own.to_owned(),
@@ -79,14 +80,15 @@ pub fn flat_name(name: &str) -> String {
     }
 }
 
-/// How a tool takes its input.
+/// The kind of a tool's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolKind {
-    /// Arguments by a JSON Schema; `None` means that it takes none
+    /// Arguments with a JSON Schema; `None` means no arguments
     Function(Option<Json>),
-    /// Free text, by a vendor's `format` (plain or a grammar)
+    /// Free text, with a vendor's `format` (plain or a grammar)
     Custom(Option<Json>),
-    /// Run by the vendor itself (`web_search`, `web_fetch_20250910`, …): the definition as it was sent
+    /// A hosted tool, which the vendor runs (`web_search`, `web_fetch_20250910`, …): the definition
+    /// as it was received
     Hosted(Json),
 }
 
@@ -97,19 +99,19 @@ impl Default for ToolKind {
 }
 
 impl Tool {
-    /// A function tool.
+    /// Creates a function tool.
     pub fn function(name: impl Into<String>, parameters: Json) -> Tool {
         Tool { name: name.into(), kind: ToolKind::Function(Some(parameters)), ..Tool::default() }
     }
 
-    /// With a description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Tool {
         self.description = Some(description.into());
         self
     }
 
-    /// The schema of the arguments, for a function that takes some.
+    /// Returns the schema of the arguments, if this is a function with arguments.
     pub fn parameters(&self) -> Option<&Json> {
         match &self.kind {
             ToolKind::Function(parameters) => parameters.as_ref(),
@@ -133,9 +135,9 @@ pub enum ToolChoice {
     Allowed {
         /// The names
         names: Vec<String>,
-        /// Whether a call must be made
+        /// Whether a call is required
         required: bool,
     },
-    /// A choice that only its own dialect knows, as it was sent
+    /// A choice that only its dialect knows, as it was received
     Other(Json),
 }

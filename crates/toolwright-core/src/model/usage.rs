@@ -1,17 +1,17 @@
-//! What an answer cost, by one convention.
+//! Token usage, by one convention.
 
 use crate::model::extra::Extra;
 
 /// Token counts. Input is split into three that add up; output includes reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Input that was neither read from nor written to a cache (or: that the vendor does not split)
+    /// Input that was neither read from nor written to a cache, or that the vendor does not split
     pub input: Option<u64>,
     /// Input read from a prompt cache
     pub cache_read: Option<u64>,
     /// Input written to a prompt cache
     pub cache_write: Option<u64>,
-    /// Output, reasoning included
+    /// Output, including reasoning
     pub output: Option<u64>,
     /// Reasoning, as a part of output
     pub reasoning: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All input tokens.
+    /// Returns the number of all input tokens.
     pub fn input_total(&self) -> u64 {
         self.input
             .unwrap_or(0)
@@ -28,15 +28,15 @@ impl Usage {
             .saturating_add(self.cache_write.unwrap_or(0))
     }
 
-    /// Input and output tokens.
+    /// Returns the number of input and output tokens.
     pub fn total(&self) -> u64 {
         self.input_total().saturating_add(self.output.unwrap_or(0))
     }
 
-    /// Sets input and output from sums in `OpenAI`'s convention: input includes what caches gave,
-    /// output includes reasoning. Vendors that leave these out are recognized by their numbers:
-    /// Grok on Azure reads more from the cache than it counts as input, and xAI counts reasoning
-    /// only in the total. Set what caches gave and the reasoning before.
+    /// Sets input and output from sums in `OpenAI`'s convention: input includes cached tokens,
+    /// output includes reasoning. Vendors with another convention are recognized by their numbers:
+    /// Grok on Azure reports more cached tokens than input, and xAI counts reasoning only in the
+    /// total. Set cached tokens and reasoning before.
     pub(crate) fn set_sums(&mut self, input: Option<u64>, output: Option<u64>, total: Option<u64>) {
         let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         self.input = input.map(|input| input.checked_sub(cached).unwrap_or(input));
@@ -48,8 +48,8 @@ impl Usage {
         self.output = output.map(|output| if is_apart { output + reasoning } else { output });
     }
 
-    /// Adds the counts of another answer. Counts without a canonical name are those of one answer
-    /// and are not added up.
+    /// Adds the usage of another response. Extra counts are those of one response and are not
+    /// added.
     pub fn add(&mut self, other: &Usage) {
         let sum = |own: &mut Option<u64>, more: Option<u64>| {
             *own = match (*own, more) {
@@ -65,7 +65,7 @@ impl Usage {
         self.extra = Extra::NONE;
     }
 
-    /// Takes over every count that a later report gives.
+    /// Replaces counts by those of a later report.
     pub fn update(&mut self, later: Usage) {
         let Usage { input, cache_read, cache_write, output, reasoning, extra } = later;
         self.input = input.or(self.input);

@@ -1,34 +1,35 @@
-//! Rules for what messages and outcomes contain.
+//! Rules for the content of messages and outcomes.
 
 use crate::model::part::MediaKind;
 
-/// What messages may contain.
+/// The content that messages may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentRule {
-    /// Media in a user's message
+    /// Media in user messages
     pub media: MediaRule,
     /// Cache breakpoints on parts
     pub cache: bool,
-    /// Cache breakpoints on calls, too
+    /// Cache breakpoints on calls
     pub cache_on_calls: bool,
-    /// Whether the text of an assistant may have one, where other content may
+    /// Cache breakpoints on assistant text, if other content may have them
     pub cache_on_answers: bool,
-    /// Lifetimes that a breakpoint may have; empty if it has none
+    /// Supported lifetimes of a cache breakpoint; empty if there is no such setting
     pub cache_ttls: &'static [&'static str],
-    /// Refusals as such; else they become text
+    /// Refusals; otherwise they become text
     pub refusal: bool,
-    /// Whether arguments of a call must be an object; malformed text cannot be said then
+    /// Whether the arguments of a call must be an object, so that malformed text cannot be
+    /// expressed
     pub arguments_object: bool,
     /// Free-text arguments
     pub arguments_free: bool,
     /// Whether a text may be empty
     pub empty_text: bool,
-    /// Whether each document needs a name of few characters that no other has, and words beside it
+    /// Whether each document needs a short unique name, and a text beside it
     pub labelled_documents: bool,
 }
 
 impl ContentRule {
-    /// Text, empty or not, and calls with their arguments as they came.
+    /// Text, empty or not, and calls with unchanged arguments.
     pub const PLAIN: ContentRule = ContentRule {
         media: MediaRule::NONE,
         cache: false,
@@ -43,25 +44,25 @@ impl ContentRule {
     };
 }
 
-/// Which media, and from where.
+/// Supported media and their sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaRule {
-    /// The kinds that are accepted in base64
+    /// The kinds accepted in base64
     pub base64: &'static [MediaKind],
-    /// The media types of documents that are accepted in base64; none if every type is
+    /// The media types of documents accepted in base64; empty if all are
     pub documents: &'static [&'static str],
-    /// The kinds that are accepted by address
+    /// The kinds accepted by URL
     pub url: &'static [MediaKind],
-    /// Other kinds, which are left as they are if the request came in the target's format: some vendors
-    /// of that format take them
+    /// Other kinds, which are passed on if the request came in the target's format: some vendors of
+    /// that format accept them
     pub native: &'static [MediaKind],
-    /// Whether a document may come as plain text
+    /// Whether a document may be plain text
     pub text_document: bool,
-    /// Whether the vendor keeps files under an id
+    /// Whether the vendor stores files by id
     pub file: bool,
-    /// Whether a file name or title can be said
+    /// Whether a file name or title is supported
     pub name: bool,
-    /// Whether a media type is said, and must be, of what is at an address
+    /// Whether a media type is required for a URL
     pub url_mime: bool,
 }
 
@@ -79,29 +80,29 @@ impl MediaRule {
     };
 }
 
-/// What outcomes may contain.
+/// The content that outcomes may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeRule {
     /// Media beside the text
     pub media: MediaRule,
-    /// JSON as a value
+    /// JSON values
     pub json: JsonRule,
-    /// A flag for failure; else the text says it
+    /// A flag for failure; otherwise the text says it
     pub error_flag: bool,
-    /// Whether success can be said explicitly
+    /// Whether success can be expressed explicitly
     pub success_flag: bool,
-    /// Whether the tool's name is said
+    /// Whether the tool's name is sent
     pub name: bool,
     /// Cache breakpoints
     pub cache: bool,
-    /// Whether several texts stay apart; else they are joined
+    /// Whether several texts stay separate; otherwise they are joined
     pub many_texts: bool,
     /// Whether the content may be empty
     pub empty: bool,
 }
 
 impl OutcomeRule {
-    /// Texts, as many as there are.
+    /// Any number of texts.
     pub const TEXT: OutcomeRule = OutcomeRule {
         media: MediaRule::NONE,
         json: JsonRule::Text,
@@ -114,13 +115,13 @@ impl OutcomeRule {
     };
 }
 
-/// Which JSON an outcome can hold as a value.
+/// The JSON values that an outcome can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonRule {
-    /// None: it becomes text
+    /// None: they become text
     Text,
-    /// Objects; everything else becomes text
+    /// Objects; other values become text
     Objects,
-    /// Anything
+    /// Any value
     Any,
 }

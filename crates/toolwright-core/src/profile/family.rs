@@ -92,20 +92,20 @@ impl Family {
     }
 }
 
-/// DeepSeek's models. The dialect holds their other rules.
+/// DeepSeek's models. The dialect has their other rules.
 const DEEPSEEK: Family =
     Family { name: "deepseek", context_window: Some(128_000), ..Family::UNKNOWN };
 
-/// The parts of a model id, in lower case. What stands before the last slash (a vendor, an ARN, a
-/// resource path) and behind a colon (a Bedrock revision, an OpenRouter variant) is left out.
+/// Returns the words of a model id, in lower case, without what precedes the last slash (a vendor,
+/// an ARN, a resource path) or follows a colon (a Bedrock revision, an OpenRouter variant).
 fn words(id: &str) -> Vec<String> {
     let name = id.rsplit('/').next().unwrap_or_default();
     let name = name.split(':').next().unwrap_or_default().to_ascii_lowercase();
     name.split(['-', '.', '@', '_']).map(str::to_owned).collect()
 }
 
-/// The version in the parts of an id: its first number, and the number right behind it. A date is
-/// no version.
+/// Returns the version in the words of an id: its first number, and the number after it. A date is
+/// not a version.
 fn version(words: &[String]) -> Option<(u32, u32)> {
     let number = |word: &String| word.parse().ok().filter(|_| word.len() <= 2);
     let (at, major) = words.iter().enumerate().find_map(|(at, word)| Some((at, number(word)?)))?;

@@ -1,22 +1,22 @@
-//! Rules for hosted tools: those that a vendor runs itself, and that several vendors have.
+//! Rules for hosted tools: those that a vendor runs, and that several vendors have.
 
 /// A hosted tool that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostedKind {
-    /// Search on the web
+    /// Web search
     WebSearch,
-    /// Reading pages by their address
+    /// Fetching pages by URL
     WebFetch,
-    /// Running code in a sandbox
+    /// Code execution in a sandbox
     CodeExecution,
 }
 
-/// How a dialect writes one hosted tool.
+/// The form of a hosted tool in a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostedRule {
-    /// Which tool it is
+    /// The tool
     pub kind: HostedKind,
-    /// How a definition is recognised
+    /// How a definition is recognized
     pub mark: HostedMark,
     /// The definition without parameters, as JSON
     pub definition: &'static str,
@@ -26,10 +26,10 @@ pub struct HostedRule {
     pub choice: HostedChoice,
 }
 
-/// How the definition of a hosted tool is recognised.
+/// How the definition of a hosted tool is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostedMark {
-    /// By the beginning of its `type`
+    /// By the prefix of its `type`
     Type(&'static str),
     /// By a member of this name
     Member(&'static str),
@@ -38,13 +38,13 @@ pub enum HostedMark {
 /// A parameter of hosted tools that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostedParameter {
-    /// Domains that results may come from: a list of strings
+    /// Allowed domains of results: a list of strings
     AllowedDomains,
-    /// Domains that results may not come from: a list of strings
+    /// Blocked domains of results: a list of strings
     BlockedDomains,
-    /// How often the tool may be used: a number
+    /// Maximum number of uses: a number
     MaxUses,
-    /// Where the user is: an object with `type`, `city`, `region`, `country` and `timezone`
+    /// The location of the user: an object with `type`, `city`, `region`, `country` and `timezone`
     UserLocation,
 }
 

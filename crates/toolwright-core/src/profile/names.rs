@@ -1,6 +1,6 @@
-//! Rules for names and ids: which characters, and how many.
+//! Rules for names and ids: characters and lengths.
 
-/// Characters that a name or an id may consist of.
+/// The characters of a name or an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
     /// Anything
@@ -18,7 +18,7 @@ pub enum Charset {
 impl Charset {
     /// Whether every character of a text belongs to the set.
     pub fn contains_all(self, text: &str) -> bool {
-        // No set but that of all characters has one beyond ASCII.
+        // Only the set of all characters contains characters beyond ASCII.
         text.bytes().all(|byte| self.contains(char::from(byte)))
     }
 
@@ -45,7 +45,7 @@ pub struct NameRule {
     pub charset: Charset,
     /// Whether the first must be a letter or `_`
     pub letter_first: bool,
-    /// The most characters
+    /// Maximum number of characters
     pub max: usize,
 }
 
@@ -54,7 +54,7 @@ impl NameRule {
     pub const ANY: NameRule =
         NameRule { charset: Charset::Any, letter_first: false, max: usize::MAX };
 
-    /// What most vendors took over from OpenAI.
+    /// The rule of OpenAI, which most vendors adopted.
     pub const USUAL: NameRule = NameRule { charset: Charset::Word, letter_first: false, max: 64 };
 }
 
@@ -63,18 +63,18 @@ impl NameRule {
 pub struct IdRule {
     /// Characters
     pub charset: Charset,
-    /// The fewest characters
+    /// Minimum number of characters
     pub min: usize,
-    /// The most characters
+    /// Maximum number of characters
     pub max: usize,
-    /// Whether every call must have one
+    /// Whether every call must have an id
     pub required: bool,
-    /// What a made-up id begins with (`call_`, `toolu_`)
+    /// The prefix of generated ids (`call_`, `toolu_`)
     pub prefix: &'static str,
 }
 
 impl IdRule {
-    /// Any text, and none is fine as well.
+    /// Any text, or no id.
     pub const ANY: IdRule =
         IdRule { charset: Charset::Any, min: 1, max: usize::MAX, required: false, prefix: "call_" };
 }

@@ -1,8 +1,8 @@
-//! Settings of one upstream or alias that override what the dialect and the model family say.
+//! Settings of an upstream or alias that override those of the dialect and the model family.
 
 use std::str::FromStr;
 
-/// What the operator configured for an upstream.
+/// Settings that the operator configured for an upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// Limit on output tokens to send if the client sets none
@@ -56,9 +56,9 @@ pub enum Setting {
     Strict,
     /// Every reasoning control
     Reasoning,
-    /// The wish to see the thinking, or a summary of it
+    /// Whether to show the thinking, or a summary of it
     ReasoningSummary,
-    /// The format of the answer
+    /// The response format
     ResponseFormat,
 }
 
@@ -85,7 +85,7 @@ impl Setting {
         Setting::ResponseFormat,
     ];
 
-    /// Its name in the configuration.
+    /// Returns the name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Setting::MaxTokens => "max_tokens",

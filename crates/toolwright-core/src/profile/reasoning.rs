@@ -1,31 +1,31 @@
-//! Rules for thinking: what of it is sent back, and how it is asked for.
+//! Rules for thinking: in the history, and its settings.
 
 use super::family::Family;
 use crate::model::request::Thinking;
 
-/// What becomes of thinking in the history of a request.
+/// Thinking in the history of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReasoningRule {
-    /// Whether thinking can be sent back at all
+    /// Whether thinking can be sent
     pub replay: bool,
     /// Whether only thinking with a signature of this vendor is accepted
     pub signed_only: bool,
-    /// Whether every turn with calls must come back with its thinking while thinking is on (case 8)
+    /// Whether every turn with calls must include its thinking while thinking is enabled (case 8)
     pub must_echo: bool,
     /// Whether signatures can be attached to reasoning
     pub signature: bool,
     /// Whether signatures can be attached to any part
     pub signature_on_parts: bool,
-    /// Whether redacted thinking can be sent back
+    /// Whether redacted thinking can be sent
     pub redacted: bool,
-    /// Whether sections stay apart, summaries first; else they are joined
+    /// Whether sections stay separate, summaries first; otherwise they are joined
     pub sections: bool,
-    /// What stands in for a signature that the vendor requires on a call of foreign history
+    /// The stand-in for a signature that the vendor requires on a call from another vendor
     pub stand_in: Option<&'static str>,
 }
 
 impl ReasoningRule {
-    /// It is never sent back.
+    /// Thinking is never sent.
     pub const NONE: ReasoningRule = ReasoningRule {
         replay: false,
         signed_only: false,
@@ -38,61 +38,61 @@ impl ReasoningRule {
     };
 }
 
-/// Which settings for thinking exist.
+/// Supported settings of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkingRule {
-    /// On and off
+    /// Enabled or disabled
     pub switch: bool,
-    /// Whether thinking can be switched off
+    /// Whether thinking can be disabled
     pub can_disable: bool,
     /// Effort
     pub effort: bool,
-    /// The words for effort, from the least to the greatest; none if every word is taken
+    /// The effort words, from least to greatest; empty if every word is accepted
     pub efforts: &'static [&'static str],
-    /// A budget of tokens
+    /// A token budget
     pub budget: bool,
-    /// Least budget; `None` if budgets have no bounds
+    /// Minimum budget; `None` if budgets have no bounds
     pub least_budget: Option<u64>,
-    /// Greatest budget
+    /// Maximum budget
     pub most_budget: Option<u64>,
-    /// Whether a budget must stay below the limit on tokens
+    /// Whether a budget must be below the token limit
     pub budget_within_limit: bool,
-    /// Whether `default` is an effort, which asks for no more than its absence does
+    /// Whether `default` is an effort that is equivalent to none
     pub default_effort: bool,
     /// Whether an effort and a budget exclude each other
     pub effort_or_budget: bool,
-    /// Whether thinking can only be switched on with a budget
+    /// Whether thinking can only be enabled with a budget
     pub on_needs_budget: bool,
-    /// Whether effort and budget do nothing for thinking until it is switched on
+    /// Whether effort and budget have no effect unless thinking is enabled
     pub effort_needs_switch: bool,
     /// Whether the switch and the effort share one field
     pub one_field: bool,
-    /// Whether "off" is said as an effort, `none`
+    /// Whether thinking is disabled by the effort `none`
     pub off_is_effort: bool,
-    /// Whether "on" is said as an effort
+    /// Whether thinking is enabled by an effort
     pub on_is_effort: bool,
-    /// Whether it is on when nothing is said
+    /// Whether it is enabled by default
     pub default_on: bool,
-    /// Whether function tools require that it is off
+    /// Whether function tools require that it is disabled
     pub tools_exclude: bool,
-    /// How a reply is made to show the thinking
+    /// How the reply shows the thinking
     pub show: ShowRule,
 }
 
-/// How a reply is made to show the thinking.
+/// How a reply shows the thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShowRule {
     /// There is no setting
     None,
-    /// It always shows the thinking
+    /// The thinking is always shown
     Always,
-    /// By the switch that asks for thinking
+    /// By the switch that enables thinking
     Switch,
-    /// By a field of its own
+    /// By a separate field
     Field {
-        /// Whether the thinking is left out unless the field asks for it
+        /// Whether the thinking is omitted unless the field requests it
         hides: bool,
-        /// Whether the field can ask to leave it out
+        /// Whether the field can request to omit it
         can_hide: bool,
     },
 }
@@ -120,7 +120,7 @@ impl ThinkingRule {
         show: ShowRule::None,
     };
 
-    /// Adds what a model family accepts.
+    /// Adds the settings of a model family.
     #[must_use]
     pub fn with_family(self, family: &Family) -> ThinkingRule {
         let (least, most) = family.budget.unzip();
@@ -134,7 +134,8 @@ impl ThinkingRule {
         }
     }
 
-    /// Claude's interface, at Anthropic and on Bedrock: `thinking` beside `output_config.effort`.
+    /// Returns the rule of Claude, at Anthropic and on Bedrock: `thinking` beside
+    /// `output_config.effort`.
     pub fn claude(family: &Family) -> ThinkingRule {
         let show = if family.adaptive {
             ShowRule::Field { hides: family.hidden, can_hide: true }
@@ -154,16 +155,16 @@ impl ThinkingRule {
         .with_family(family)
     }
 
-    /// OpenAI's interface: an effort, of which `none` switches off.
+    /// Returns the rule of OpenAI: an effort, with `none` to disable.
     pub fn openai(family: &Family) -> ThinkingRule {
-        // An unknown model may take an effort; one that does not reason refuses it.
+        // An unknown model may accept an effort; one that does not reason refuses it.
         let effort = *family == Family::UNKNOWN || !family.efforts.is_empty();
         let on_is_effort = !family.efforts.is_empty();
         ThinkingRule { effort, on_is_effort, ..ThinkingRule::NONE }.with_family(family)
     }
 
-    /// Whether the model will think, by what was said and the default. Effort alone starts nothing
-    /// where there is a switch.
+    /// Whether the model will think, by the settings and the default. Effort alone does not enable
+    /// thinking if there is a switch.
     pub fn is_on(&self, said: Option<&Thinking>) -> bool {
         let effort = said.and_then(|thinking| thinking.effort.as_deref());
         let by_effort = effort.filter(|_| !self.switch).map(|word| word != "none");

@@ -1,29 +1,28 @@
-//! Rules for replies: what the client's dialect can be told of an answer.
+//! Rules for the fields of a reply.
 
 use crate::model::response::StopReason;
 
-/// What a reply in this dialect can say.
+/// The fields that a reply in this dialect has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyRule {
     /// An id
     pub id: bool,
-    /// Whether clients refer to an answer by its id, so that it must be unique to the exchange: the
-    /// id of the request's context replaces the vendor's
+    /// Whether clients refer to a response by its id, so that it must be unique to the exchange:
+    /// the id of the reply context replaces the vendor's
     pub referable: bool,
     /// The model
     pub model: bool,
-    /// Members that repeat the request, or say how it was served: no other client misses them
+    /// Members that repeat the request, or describe how it was served, and are not losses
     pub echoes: &'static [&'static str],
-    /// The stop reasons that come back as they went
+    /// The stop reasons that can be expressed exactly
     pub stops: &'static [StopReason],
     /// Whether call ids must follow the [`IdRule`](super::IdRule), because clients replace all others
     pub legal_call_ids: bool,
-    /// Whether a stream tells a call at once, so that its arguments are known to be legal before it
-    /// goes out
+    /// Whether a stream sends a call at once, so that its arguments are validated before
     pub whole_calls: bool,
     /// Whether a reply has at most one text
     pub single_text: bool,
-    /// Which stop text was met
+    /// The matched stop sequence
     pub stop_sequence: bool,
     /// Details of a refusal
     pub stop_details: bool,
@@ -35,12 +34,12 @@ pub struct ReplyRule {
     pub cache_write: bool,
     /// Tokens of thinking
     pub reasoning_tokens: bool,
-    /// Whether all counts must be said, be they zero
+    /// Whether all counts are required, even if zero
     pub counts_required: bool,
 }
 
 impl ReplyRule {
-    /// An id, a model and why it stopped, among the three reasons that everybody has.
+    /// An id, a model and the three common stop reasons.
     pub const PLAIN: ReplyRule = ReplyRule {
         id: true,
         referable: false,
@@ -58,7 +57,7 @@ impl ReplyRule {
         reasoning_tokens: false,
         counts_required: false,
     };
-    /// Everything.
+    /// All fields.
     pub const ALL: ReplyRule = ReplyRule {
         stops: StopReason::ALL,
         stop_sequence: true,

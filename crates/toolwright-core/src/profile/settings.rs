@@ -1,29 +1,29 @@
-//! Rules for sampling, and for the format of the answer.
+//! Rules for sampling and response formats.
 
 use super::family::{Family, FixedSampling};
 
-/// Which limits and sampling fields exist.
+/// Supported limits and sampling fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplingRule {
-    /// What to say if no limit was given and the vendor requires one
+    /// The limit to send if none was set and the vendor requires one
     pub default_max_tokens: Option<u64>,
     /// Maximum number of output tokens that the model accepts as a limit
     pub max_output: Option<u64>,
     /// Temperature
     pub temperature: bool,
-    /// The greatest temperature
+    /// Maximum temperature
     pub max_temperature: Option<u64>,
-    /// Nucleus
+    /// Nucleus sampling
     pub top_p: bool,
-    /// Candidates
+    /// Number of candidate tokens
     pub top_k: bool,
-    /// Stop texts
+    /// Stop sequences
     pub stop: bool,
     /// Seed
     pub seed: bool,
     /// Frequency and presence penalties
     pub penalties: bool,
-    /// Several answers
+    /// Several responses
     pub answers: bool,
     /// Log probabilities
     pub logprobs: bool,
@@ -31,14 +31,14 @@ pub struct SamplingRule {
     pub top_logprobs: bool,
     /// The id of the end user
     pub user: bool,
-    /// When temperature, nucleus and candidates must keep their defaults
+    /// When temperature, `top_p` and `top_k` must keep their defaults
     pub fixed: FixedSampling,
-    /// Whether temperature and nucleus exclude each other
+    /// Whether temperature and `top_p` exclude each other
     pub one_of: bool,
 }
 
 impl SamplingRule {
-    /// What everybody has: a temperature, a nucleus and stop texts, without bounds.
+    /// The common fields: temperature, `top_p` and stop sequences, without bounds.
     pub const PLAIN: SamplingRule = SamplingRule {
         default_max_tokens: None,
         max_output: None,
@@ -68,21 +68,21 @@ impl SamplingRule {
     }
 }
 
-/// Which answer formats exist.
+/// Supported response formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatRule {
     /// Any JSON object
     pub json: bool,
-    /// JSON by a schema
+    /// JSON with a schema
     pub schema: bool,
-    /// Plain text, said explicitly
+    /// Plain text, explicitly
     pub text: bool,
     /// A name, a description and a strict flag for the schema
     pub named: bool,
 }
 
 impl FormatRule {
-    /// No field for it.
+    /// No field.
     pub const NONE: FormatRule =
         FormatRule { json: false, schema: false, text: false, named: false };
 }

@@ -2,7 +2,7 @@
 
 use super::hosted::HostedRule;
 
-/// What a tool definition can say.
+/// The fields that a tool definition has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolRule {
     /// Free-text tools
@@ -17,37 +17,37 @@ pub struct ToolRule {
     pub output: bool,
     /// Example arguments
     pub examples: bool,
-    /// A title for people, and MCP's annotations
+    /// A display name, and MCP's annotations
     pub annotations: bool,
-    /// The most tools in a request
+    /// Maximum number of tools in a request
     pub max: Option<usize>,
-    /// The most characters of a description
+    /// Maximum number of characters of a description
     pub max_description: Option<usize>,
-    /// Whether a definition must have a schema, be it an empty one
+    /// Whether a definition must have a schema, even an empty one
     pub parameters_required: bool,
     /// Whether tools must be declared when the history has calls or outcomes (case 14)
     pub required_by_history: bool,
-    /// Tools that the vendor runs itself and others have too
+    /// Hosted tools that other vendors have too
     pub hosted: &'static [HostedRule],
     /// Whether hosted tools exclude functions
     pub hosted_alone: bool,
-    /// How much strict tools may add up to
+    /// Limits of all strict tools together
     pub strict_limits: Option<StrictLimits>,
 }
 
-/// How much the strict tools of a request may add up to.
+/// Limits of all strict tools of a request together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StrictLimits {
     /// Strict tools
     pub tools: usize,
     /// Parameters of several types
     pub unions: usize,
-    /// Parameters that are not required
+    /// Optional parameters
     pub optional: usize,
 }
 
 impl ToolRule {
-    /// A name, a description and perhaps a schema.
+    /// A name, a description and an optional schema.
     pub const PLAIN: ToolRule = ToolRule {
         custom: false,
         namespaces: false,
@@ -66,7 +66,7 @@ impl ToolRule {
     };
 }
 
-/// Where strictness is said.
+/// Where strictness is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
     /// Nowhere
@@ -77,21 +77,21 @@ pub enum Strictness {
     PerRequest,
 }
 
-/// Which schemas are accepted for parameters.
+/// Schemas that are accepted for parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaRule {
     /// The keywords of a tool that is not strict
     pub subset: Subset,
     /// The keywords of a strict tool
     pub strict: Subset,
-    /// Whether `anyOf`, `oneOf` or `allOf` may stand at the root
+    /// Whether `anyOf`, `oneOf` or `allOf` is accepted at the root
     pub root_union: bool,
     /// Whether `integer` must become `number`
     pub integer_as_number: bool,
 }
 
 impl SchemaRule {
-    /// Any schema, as it is.
+    /// Any schema, unchanged.
     pub const FULL: SchemaRule = SchemaRule {
         subset: Subset::Full,
         strict: Subset::Full,
@@ -107,17 +107,17 @@ pub enum Subset {
     Full,
     /// OpenAI strict: closed objects, every property required, optional ones nullable
     OpenaiStrict,
-    /// DeepSeek strict: as `OpenaiStrict`, without lengths, `$ref` inlined
+    /// DeepSeek strict: like `OpenaiStrict`, without lengths, `$ref` inlined
     DeepseekStrict,
-    /// Anthropic strict: no bounds, closed objects, optional ones stay optional
+    /// Anthropic strict: no bounds, closed objects, optional properties stay optional
     AnthropicStrict,
-    /// What the Ollama server keeps of a schema
+    /// The keywords that the Ollama server supports
     Ollama,
     /// Gemini's OpenAPI subset (`parameters`)
     GeminiOpenapi,
 }
 
-/// Which tool choices exist. A choice that does not is enforced by other means or refused.
+/// Supported tool choices. An unsupported choice is enforced by other means or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChoiceRule {
     /// Explicit auto
@@ -128,22 +128,22 @@ pub struct ChoiceRule {
     pub required: bool,
     /// One tool
     pub tool: bool,
-    /// A subset, a call optional
+    /// A subset of the tools, with an optional call
     pub allowed_auto: bool,
-    /// A subset, a call required
+    /// A subset of the tools, with a required call
     pub allowed_required: bool,
-    /// Whether a subset of one tool, a call required, differs from that tool
+    /// Whether a subset of one tool with a required call differs from that tool
     pub allowed_one: bool,
-    /// Whether a call that cannot be forced is enforced by the format of the answer
+    /// Whether a call that cannot be forced is enforced by the response format
     pub forced_by_format: bool,
     /// Whether a forced call excludes thinking
     pub forced_excludes_thinking: bool,
-    /// Whether the switch against parallel calls stands inside the choice
+    /// Whether the switch for parallel calls is a member of the choice
     pub holds_parallel: bool,
 }
 
 impl ChoiceRule {
-    /// No field for it.
+    /// No field.
     pub const NONE: ChoiceRule = ChoiceRule {
         auto: false,
         none: false,
@@ -157,7 +157,7 @@ impl ChoiceRule {
         holds_parallel: false,
     };
 
-    /// The four that most vendors have, and no subsets.
+    /// The four choices that most vendors have, without subsets.
     pub const USUAL: ChoiceRule =
         ChoiceRule { auto: true, none: true, required: true, tool: true, ..ChoiceRule::NONE };
 }

@@ -1,13 +1,13 @@
-//! Rules for instructions, and for how turns follow each other.
+//! Rules for instructions and the order of turns.
 
-/// Where instructions go.
+/// Placement of instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemRule {
-    /// Where system messages may stand behind the first turn of a conversation
+    /// Where system messages are accepted after the first turn
     pub late: LateSystem,
     /// Whether the role `developer` exists
     pub developer: bool,
-    /// Whether instructions can only be one plain text, without breakpoints
+    /// Whether instructions can only be one plain text, without cache breakpoints
     pub single_text: bool,
 }
 
@@ -17,47 +17,47 @@ impl SystemRule {
         SystemRule { late: LateSystem::Anywhere, developer: false, single_text: false };
 }
 
-/// Where system messages may stand behind the first turn of a conversation.
+/// Where system messages are accepted after the first turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LateSystem {
-    /// Anywhere but between a call and its outcome
+    /// Anywhere except between a call and its outcome
     Anywhere,
-    /// Behind a turn of the user
+    /// After a user message
     AfterUser(LatePlace),
     /// Nowhere
     Never,
 }
 
-/// Where a target takes a system message behind a turn of the user.
+/// Where a target accepts a system message after a user message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePlace {
-    /// Whether that turn may hold outcomes
+    /// Whether that message may contain outcomes
     pub after_outcomes: bool,
-    /// Whether a turn of the assistant that ends in a hosted tool will do as well
+    /// Whether it may also follow an assistant message that ends with a hosted tool
     pub after_hosted: bool,
-    /// Whether a turn of the user may follow, too, not only one of the assistant
+    /// Whether a user message may follow, not only an assistant message
     pub before_user: bool,
     /// Whether it may be the last message
     pub last: bool,
 }
 
-/// How turns follow each other.
+/// The order of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnRule {
-    /// How outcomes are carried
+    /// The message of outcomes
     pub outcomes: OutcomeCarrier,
-    /// Which neighbours of one role are one message
+    /// Which consecutive messages of one role are merged
     pub merges: Merges,
-    /// Whether the first message must be one of the user
+    /// Whether the first message must be a user message
     pub user_first: bool,
-    /// Whether an assistant's turn keeps the order of text and calls; else text comes first
+    /// Whether an assistant message keeps the order of text and calls; otherwise text comes first
     pub ordered: bool,
-    /// Whether an assistant's turn has at most one text, so that several are joined
+    /// Whether an assistant message has at most one text, so that several are joined
     pub single_text: bool,
 }
 
 impl TurnRule {
-    /// Messages in any order; a turn of the assistant is its text, then its calls.
+    /// Messages in any order; an assistant message is its text, then its calls.
     pub const PLAIN: TurnRule = TurnRule {
         outcomes: OutcomeCarrier::OwnMessage,
         merges: Merges::None,
@@ -67,22 +67,22 @@ impl TurnRule {
     };
 }
 
-/// Which neighbours of one role are one message.
+/// Which consecutive messages of one role are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merges {
-    /// None: each stays apart
+    /// None
     None,
-    /// Those of the assistant, whose turn has no borders within
+    /// Those of the assistant
     Assistant,
-    /// Those of the user, too: turns must alternate
+    /// Those of the user as well: turns must alternate
     All,
 }
 
-/// How outcomes are carried.
+/// The message of outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeCarrier {
-    /// A message for each
+    /// A separate message for each
     OwnMessage,
-    /// All outcomes of a turn in one message of the user, before anything else
+    /// All outcomes of a turn in one user message, before other content
     UserTurn,
 }

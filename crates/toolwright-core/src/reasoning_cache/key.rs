@@ -42,7 +42,7 @@ fn digest(texts: [&str; 3]) -> TextDigest {
     digest
 }
 
-/// Whether an id identifies one call alone: it neither numbers the calls of a tool nor is made from a
+/// Whether an id identifies one call: it neither numbers the calls of a tool nor is made from a
 /// [`ConversationDigest`](crate::model::digest::ConversationDigest).
 fn is_unique(id: &str, name: &str) -> bool {
     let unnumbered = id.trim_end_matches(|own: char| own.is_ascii_digit());

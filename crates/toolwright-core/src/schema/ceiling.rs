@@ -1,4 +1,4 @@
-//! The ceilings that a vendor sets on a schema as a whole.
+//! Limits of a vendor on a schema as a whole.
 
 use super::change::Changes;
 use super::subset::Rules;
@@ -6,7 +6,7 @@ use super::walk::{Holds, holds, visit};
 use crate::json::Json;
 use crate::loss::Severity;
 
-/// Reports what is beyond the ceilings. It is sent all the same: the vendor has the last word.
+/// Reports exceeded limits. The schema is sent nevertheless, and the vendor decides.
 pub(super) fn measure(schema: &Json, rules: &Rules, changes: &mut Changes) {
     let Some((most_levels, most_properties)) = rules.ceilings else { return };
     let mut deepest = 0;
@@ -25,7 +25,7 @@ pub(super) fn measure(schema: &Json, rules: &Rules, changes: &mut Changes) {
     }
 }
 
-/// How many objects are around a place: each `properties` of its pointer that is no name.
+/// Returns the number of enclosing objects: each `properties` in the pointer that is not a name.
 fn levels(at: &str) -> usize {
     let mut levels = 0;
     let mut segments = at.split('/').skip(1);

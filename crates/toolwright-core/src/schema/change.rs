@@ -1,34 +1,34 @@
-//! What lowering did to a schema, by the pointers of the original.
+//! Changes of a lowered schema, by the pointers of the original.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::loss::Severity;
 
-/// One keyword that does not reach the target as it was written.
+/// A keyword that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// The keyword's JSON Pointer in the original schema, be it one that had to be added there
+    /// The keyword's JSON Pointer in the original schema, also of a keyword that was added
     pub pointer: String,
     /// What happened to it
     pub what: Cow<'static, str>,
     /// Why it could not be kept
     pub why: Cow<'static, str>,
-    /// How much it matters
+    /// Its severity
     pub severity: Severity,
 }
 
-/// Collects changes: one for each pointer, the gravest.
+/// Collects changes: one for each pointer, the most severe.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) list: Vec<SchemaChange>,
     seen: HashMap<String, usize>,
-    /// Where a part of the settled root stood in the original, by its new pointer
+    /// The original pointer of moved parts of the normalized root, by the new pointer
     moved: HashMap<String, String>,
 }
 
 impl Changes {
-    /// Notes a change at a pointer of the settled schema.
+    /// Records a change at a pointer of the normalized schema.
     pub(super) fn push(
         &mut self,
         pointer: &str,
@@ -49,12 +49,12 @@ impl Changes {
         }
     }
 
-    /// Remembers that what now stands at one pointer came from another.
+    /// Records that a value was moved.
     pub(super) fn moved(&mut self, new: String, old: String) {
         self.moved.insert(new, old);
     }
 
-    /// The place in the original of a pointer in the settled schema.
+    /// Returns the original pointer of a pointer in the normalized schema.
     fn original(&self, pointer: &str) -> String {
         let mut end = pointer.len();
         while !self.moved.is_empty() {

@@ -1,11 +1,11 @@
-//! Checking a value against a JSON Schema: draft 2020-12 unless `$schema` says another, or nothing
-//! is said and only an older draft knows what is written.
+//! Checks values against a JSON Schema: draft 2020-12, unless `$schema` says another, or the schema
+//! is valid only in an older draft.
 //!
-//! A [`Check`] is compiled once and kept. The schema reaches the validator as a `serde_json` value,
-//! the value stays our own exact tree (`instance`), and keywords that compare numbers do so by
-//! their digits (`exact`). What the validator finds becomes a [`Violation`] (`explain`).
+//! A [`Check`] is compiled once. The validator gets the schema as a `serde_json` value, and the
+//! value as our exact tree (`instance`); keywords that compare numbers compare their digits
+//! (`exact`). Each error of the validator becomes a [`Violation`] (`explain`).
 //!
-//! Nothing is fetched: a reference that leaves the document is an error. `format` annotates.
+//! Nothing is fetched: a reference outside of the document is an error. `format` is an annotation.
 
 mod exact;
 mod expansion;
@@ -22,25 +22,25 @@ pub(crate) use expansion::measure;
 use instance::{Exact, Meter};
 pub(crate) use part::{Part, Parts};
 
-/// How many steps back a pattern may take before the text counts as not matching.
+/// Maximum number of backtracking steps of a pattern, after which a text does not match.
 const MAX_BACKTRACKS: usize = 100_000;
 
-/// How many bytes the compiled patterns of a schema may take together, and each of them.
+/// Maximum size of the compiled patterns of a schema in bytes, in total and each.
 const PATTERN_BYTES: usize = 64 * 1024 * 1024;
 const ONE_PATTERN_BYTES: usize = 8 * 1024 * 1024;
 
-/// How often a validator may look at a value and the values within it: this often for any value,
-/// and so often for each value in it.
+/// Maximum number of visits of a validator to a value: a constant, plus a number for each value in
+/// it.
 const LOOKS: (usize, usize) = (1_000_000, 256);
 
-/// Maximum number of errors that a validator may find in a value.
+/// Maximum number of errors that a validator reports for a value.
 const MAX_ERRORS: usize = 10_000;
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// It is not a schema by its draft
+    /// It is not valid in its draft
     #[error("not a JSON Schema at '{path}': {reason}")]
     Invalid {
         /// JSON Pointer into the schema
@@ -48,18 +48,18 @@ pub enum SchemaError {
         /// What is wrong there
         reason: String,
     },
-    /// It refers to what is not in the document
+    /// It has an unresolvable reference
     #[error("{reason}; references must stay within the schema, nothing is fetched")]
     Reference {
-        /// Which one, and why it cannot be followed
+        /// The reference, and why it cannot be resolved
         reason: String,
     },
-    /// It is too large, too deep or not to be checked here
+    /// It is too large, too deep or not supported
     #[error("the schema{} {reason}", at(path))]
     Limit {
         /// JSON Pointer into the schema
         path: String,
-        /// What is wrong there, and what to do
+        /// The problem and the remedy
         reason: &'static str,
     },
 }
@@ -68,18 +68,18 @@ fn at(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(" at '{path}'") }
 }
 
-/// A schema that values can be checked against.
+/// A compiled schema.
 #[derive(Debug)]
 pub struct Check {
     validator: Validator<Exact>,
     schema: Json,
     size: Size,
-    /// Whether the schema holds a number that `serde_json` would round
+    /// Whether the schema contains a number that `serde_json` would round
     is_rounded: bool,
 }
 
 impl Check {
-    /// Compiles a schema. One that is too large with its references followed is refused before that.
+    /// Compiles a schema. One that is too large after resolving references is refused.
     pub fn compile(schema: &Json) -> Result<Check, SchemaError> {
         if !matches!(schema, Json::Object(_) | Json::Bool(_)) {
             let reason = format!("a schema is an object or a boolean, not {}", schema.kind());
@@ -94,7 +94,7 @@ impl Check {
         };
         let mut built = compile(Draft::Draft202012.detect(&value));
         if matches!(built, Err(SchemaError::Invalid { .. })) && value.get("$schema").is_none() {
-            // Many schemas are of an older draft and do not say so.
+            // Many schemas of an older draft do not declare it.
             let mut older = [Draft::Draft7, Draft::Draft4].into_iter().map(compile);
             built = older.find(Result::is_ok).unwrap_or(built);
         }
@@ -102,30 +102,30 @@ impl Check {
         Ok(Check { validator, schema: schema.clone(), size, is_rounded })
     }
 
-    /// The schema as it was given.
+    /// Returns the schema.
     pub fn schema(&self) -> &Json {
         &self.schema
     }
 
-    /// Whether a value is what the schema asks for. Of a repeated key only one value may count:
-    /// settle objects first.
+    /// Whether a value is valid. Remove repeated keys first, because only one of their values can
+    /// count.
     pub fn accepts(&self, value: &Json) -> bool {
         self.try_accepts(value).unwrap_or(false)
     }
 
-    /// As [`Check::accepts`]; a violation if the value cannot be checked within bounds, which takes
-    /// long to find out.
+    /// Like [`Check::accepts`]; an error if the value cannot be checked within the limits, which
+    /// takes long to determine.
     pub(crate) fn try_accepts(&self, value: &Json) -> Result<bool, Violation> {
         accepted(&self.validator, value)
     }
 
-    /// Every place where a value is not what the schema asks for, in the order of the value.
+    /// Returns all violations of a value, in the order of the value.
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
         found(&self.validator, value, &self.schema)
     }
 }
 
-/// How schemas are compiled.
+/// Returns the compile options.
 fn options<'i>(draft: Draft, schema: &Json, size: Size, is_rounded: bool) -> exact::Options<'i> {
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(MAX_BACKTRACKS)
@@ -141,20 +141,20 @@ fn options<'i>(draft: Draft, schema: &Json, size: Size, is_rounded: bool) -> exa
     }
 }
 
-/// Whether a validator accepts a value; a violation if it cannot check it within bounds.
+/// Whether a validator accepts a value; an error if it exceeds the limits.
 fn accepted(validator: &Validator<Exact>, value: &Json) -> Result<bool, Violation> {
     let meter = Meter::new(LOOKS.0, MAX_ERRORS);
     let accepted = validator.is_valid(meter.over(value));
     if !meter.is_spent() {
         return Ok(accepted);
     }
-    // Seldom is a value so large that it is worth counting.
+    // Only large values are metered.
     let meter = Meter::new(looks(value), MAX_ERRORS);
     let accepted = validator.is_valid(meter.over(value));
     if meter.is_spent() { Err(too_much(&meter)) } else { Ok(accepted) }
 }
 
-/// What is wrong with a value that a validator could not check within bounds.
+/// Returns the violation for a value that exceeded the limits.
 fn too_much(meter: &Meter) -> Violation {
     let message = if meter.has_too_many_errors() {
         "breaks its schema in too many places to list them"
@@ -164,7 +164,7 @@ fn too_much(meter: &Meter) -> Violation {
     Violation::new("", "limit", message)
 }
 
-/// How often a validator may look at a value.
+/// Returns the maximum number of visits for a value.
 fn looks(value: &Json) -> usize {
     fn count(value: &Json) -> usize {
         match value {
@@ -176,10 +176,10 @@ fn looks(value: &Json) -> usize {
     LOOKS.0 + LOOKS.1 * count(value)
 }
 
-/// What a validator finds wrong with a value, in the order of the value.
+/// Returns the violations that a validator finds, in the order of the value.
 fn found(validator: &Validator<Exact>, value: &Json, schema: &Json) -> Vec<Violation> {
     let meter = Meter::new(looks(value), MAX_ERRORS);
-    // Errors are gathered before they are explained: what comes when the meter is spent is void.
+    // Errors are collected before they are explained: those after the meter is spent are invalid.
     let errors: Vec<_> = validator.iter_errors(meter.over(value)).collect();
     if meter.is_spent() {
         return vec![too_much(&meter)];
@@ -200,7 +200,7 @@ fn found(validator: &Validator<Exact>, value: &Json, schema: &Json) -> Vec<Viola
     found.into_iter().map(|(_, violation)| violation).collect()
 }
 
-/// Whether a schema holds a number that `serde_json` would round.
+/// Whether a schema contains a number that `serde_json` would round.
 fn has_rounded(schema: &Json) -> bool {
     match schema {
         Json::Number(number) => is_rounded(number),

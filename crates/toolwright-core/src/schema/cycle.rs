@@ -1,4 +1,4 @@
-//! Which references close a circle, for targets that accept definitions but no recursion.
+//! Finds recursive references, for targets that accept definitions but no recursion.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::inline::{Document, is_definition};
 use super::walk::visit;
 use crate::json::Json;
 
-/// A definition (or the root), and the references within it: which node, and from where.
+/// A definition (or the root), and the references in it: target node and position.
 #[derive(Default)]
 struct Node {
     references: Vec<(usize, String)>,
@@ -21,8 +21,8 @@ enum State {
     Done,
 }
 
-/// The pointers of the schemas whose `$ref` leads back to a definition that contains it. Without
-/// those, the rest is free of circles.
+/// Returns the pointers of the schemas whose `$ref` leads back to a definition that contains it.
+/// The others are not recursive.
 pub(super) fn circular(document: &Document<'_>) -> HashSet<String> {
     let mut nodes = graph(document);
     let mut found = HashSet::new();
@@ -56,7 +56,7 @@ pub(super) fn circular(document: &Document<'_>) -> HashSet<String> {
     found
 }
 
-/// The root first, then the definitions in the order in which they are met.
+/// The root first, then the definitions in order of discovery.
 fn graph(document: &Document<'_>) -> Vec<Node> {
     let mut nodes = vec![Node::default()];
     let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
@@ -73,7 +73,7 @@ fn graph(document: &Document<'_>) -> Vec<Node> {
         let Some(reference) = object.get("$ref").and_then(Json::as_str) else { return };
         let Some((_, target)) = document.resolve(reference) else { return };
         let (from, to) = (owner(at), owner(&target));
-        // Within one owner, what is no definition is written out in place, and met again there.
+        // Within one owner, a reference to anything but a definition is inlined, and visited there.
         if from == to && !is_definition(&target) {
             return;
         }
@@ -83,7 +83,7 @@ fn graph(document: &Document<'_>) -> Vec<Node> {
     nodes
 }
 
-/// The definition that a place belongs to; the root has the empty pointer.
+/// Returns the definition that contains a position; the root has the empty pointer.
 fn owner(at: &str) -> &str {
     for prefix in ["/$defs/", "/definitions/"] {
         if let Some(rest) = at.strip_prefix(prefix) {

@@ -1,4 +1,4 @@
-//! A schema in a few words, for messages.
+//! Describes a schema briefly, for messages.
 
 use crate::json::Json;
 
@@ -11,17 +11,17 @@ const MAX_LISTED: usize = 8;
 /// Maximum characters of a name or value shown.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// What a schema wants, in one line. References are followed within `root`.
+/// Describes a schema in one line. References are resolved within `root`.
 pub(crate) fn describe(schema: &Json, root: &Json) -> String {
     at_depth(schema, root, MAX_DEPTH)
 }
 
-/// A name or value between quotes, shortened.
+/// Quotes and shortens a name or value.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", shorten(text))
 }
 
-/// Text that is at most [`MAX_SHOWN_CHARS`] characters long, on one line.
+/// Shortens a text to [`MAX_SHOWN_CHARS`] characters on one line.
 pub(crate) fn shorten(text: &str) -> std::borrow::Cow<'_, str> {
     let (shown, end) = match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => (&text[..end], "…"),
@@ -85,7 +85,7 @@ fn at_depth(schema: &Json, root: &Json, depth: usize) -> String {
     }
 }
 
-/// The first of some texts, and how many more there are.
+/// Joins the first texts, and gives the number of the others.
 fn list(mut texts: Vec<String>) -> String {
     let more = texts.len().saturating_sub(MAX_LISTED);
     texts.truncate(MAX_LISTED);

@@ -1,4 +1,4 @@
-//! Unions at the root, for targets that refuse them there: variants become one object.
+//! Flattens unions at the root, for targets that refuse them there: variants become one object.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +12,14 @@ use super::walk::{distinct, restricts, step};
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// How deep unions and references may nest before references are no longer followed.
+/// Maximum depth of unions and references, after which references are not followed.
 const MAX_DEPTH: usize = 40;
-/// The longest sentence about variants.
+/// Maximum length of the sentence about variants.
 const MAX_VARIANTS: usize = 300;
 const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const NO_UNION: &str = "the target refuses unions at the root";
 
-/// The root without its union; none if it has none.
+/// Returns the root without its union; none if it has none.
 pub(super) fn flattened(document: &Document<'_>, changes: &mut Changes) -> Option<Object> {
     let mut flattening =
         Flattening { document, changes, steps: 0, depth: 0, open: vec![String::new()] };
@@ -39,7 +39,7 @@ struct Flattening<'s, 'c> {
     open: Vec<String>,
 }
 
-/// What is known of an object.
+/// The merged keywords of an object.
 #[derive(Default)]
 struct Flat<'s> {
     properties: Vec<(&'s str, Term<'s>)>,
@@ -56,7 +56,7 @@ impl Flat<'_> {
 }
 
 impl<'s> Flattening<'s, '_> {
-    /// Whether there is a union at the root, be it behind a reference.
+    /// Whether there is a union at the root, also behind a reference.
     fn has_union(&self, schema: &'s Json, depth: usize) -> bool {
         let Json::Object(object) = schema else { return false };
         UNIONS.iter().any(|union| object.contains_key(union))
@@ -112,7 +112,7 @@ impl<'s> Flattening<'s, '_> {
         }
     }
 
-    /// Says in the description which properties belong together.
+    /// Describes which properties belong together.
     fn describe(&mut self, out: &mut Object, variants: &[String]) {
         let text = format!("one of these sets of properties: {}", variants.join(" or "));
         if variants.len() < 2 || text.len() > MAX_VARIANTS {
@@ -124,7 +124,7 @@ impl<'s> Flattening<'s, '_> {
         self.changes.push("/description", "extended", NO_UNION, Severity::Note);
     }
 
-    /// An object schema with all that its unions and its reference say.
+    /// Merges an object schema with its unions and its reference.
     fn flat(&mut self, object: &'s Object, at: &str, variants: &mut Vec<String>) -> Flat<'s> {
         self.steps += object.len();
         self.depth += 1;
@@ -196,7 +196,7 @@ impl<'s> Flattening<'s, '_> {
         flat
     }
 
-    /// A member of a union, if an object can be meant by it.
+    /// Merges a branch of a union, if it can be an object.
     fn branch(
         &mut self,
         schema: &'s Json,
@@ -218,7 +218,7 @@ impl<'s> Flattening<'s, '_> {
         Some(self.flat(object, at, variants))
     }
 
-    /// What holds if one of several schemas does.
+    /// Merges alternatives.
     fn disjoin(&mut self, any: &'s [Json], at: &str, variants: &mut Vec<String>) -> Flat<'s> {
         let mut branches = Vec::new();
         for (index, schema) in any.iter().enumerate() {
@@ -262,7 +262,7 @@ impl<'s> Flattening<'s, '_> {
         union
     }
 
-    /// Adds what else holds.
+    /// Adds further constraints.
     fn conjoin(&mut self, flat: &mut Flat<'s>, mut other: Flat<'s>) {
         if flat.additional.is_none() || other.is_closed() {
             flat.additional = other.additional.take();
@@ -290,7 +290,7 @@ impl<'s> Flattening<'s, '_> {
         }
     }
 
-    /// A keyword of a variant that the object as a whole cannot have.
+    /// Drops a keyword of a variant that the merged object cannot have.
     fn leave(&mut self, key: &str, at: &str) {
         let severity = if restricts(key) { Severity::Major } else { Severity::Minor };
         if !matches!(key, "type" | "properties" | "required") {

@@ -1,4 +1,4 @@
-//! References: kept, written out in place, or replaced where that would not end.
+//! References: kept, inlined, or replaced if inlining would not end.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// How deep schemas may nest before references are no longer written out.
+/// Maximum depth of schemas, after which references are not inlined.
 const MAX_DEPTH: usize = 24;
 
-/// A schema whose references are looked up.
+/// A schema whose references are resolved.
 #[derive(Debug)]
 pub(super) struct Document<'s> {
     pub(super) root: &'s Json,
@@ -37,7 +37,7 @@ impl<'s> Document<'s> {
         Document { root, definitions }
     }
 
-    /// What a reference within the document names, and its pointer.
+    /// Returns the target of a reference within the document, and its pointer.
     pub(super) fn resolve(&self, reference: &str) -> Option<(&'s Json, String)> {
         let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8().ok()?;
         let name_end = pointer.match_indices('/').nth(2).map_or(pointer.len(), |(at, _)| at);
@@ -49,7 +49,7 @@ impl<'s> Document<'s> {
     }
 }
 
-/// Whether a pointer is the root or a definition of the root, which a kept reference may name.
+/// Whether a pointer is the root or a definition of the root, to which a kept reference may refer.
 pub(super) fn is_definition(pointer: &str) -> bool {
     pointer.is_empty()
         || ["/$defs/", "/definitions/"]
@@ -59,7 +59,8 @@ pub(super) fn is_definition(pointer: &str) -> bool {
 }
 
 impl<'s> Lowering<'s, '_> {
-    /// The node as a reference, if the target has references and nothing else is said here.
+    /// Returns the node as a reference, if the target supports references and the node has no other
+    /// keywords.
     pub(super) fn kept_reference(&mut self, sources: &[Source<'s>]) -> Option<Built> {
         let [source] = sources else { return None };
         if self.rules.refs == Refs::Inline {
@@ -68,7 +69,7 @@ impl<'s> Lowering<'s, '_> {
         let mut at = Rc::clone(&source.at);
         let mut object = source.schema.as_object()?;
         if !source.bare && object.len() == 1 {
-            // A single `allOf` around a reference is how older generators attach nothing to it.
+            // Older generators write a single `allOf` around a reference.
             if let Some([Json::Object(only)]) = object.get("allOf").and_then(Json::as_array) {
                 at = format!("{at}/allOf/0").into();
                 object = only;
@@ -87,7 +88,7 @@ impl<'s> Lowering<'s, '_> {
         Some(Built { json: Json::Object(crate::object! { "$ref": reference }), place })
     }
 
-    /// All that is said about a node.
+    /// Collects all keywords of a node.
     pub(super) fn gather(&mut self, sources: &[Source<'s>]) -> Shape<'s> {
         let at = sources.first().map_or_else(|| Rc::from(""), |source| Rc::clone(&source.at));
         let mut shape = Shape::new(at);
@@ -97,8 +98,8 @@ impl<'s> Lowering<'s, '_> {
         shape
     }
 
-    /// Adds a schema to what is said about a node, then what its reference names, then the members
-    /// of its `allOf`: what is said first is said closest, and counts where only one can.
+    /// Adds a schema to a node, then its reference, then the members of its `allOf`: earlier
+    /// keywords are closer, and take precedence if only one can apply.
     pub(super) fn absorb(&mut self, shape: &mut Shape<'s>, source: &Source<'s>) {
         self.depth += 1;
         if self.copies > 0 || !shape.opened.is_empty() {
@@ -152,7 +153,7 @@ impl<'s> Lowering<'s, '_> {
         );
     }
 
-    /// A keyword that says another thing than one already there.
+    /// Handles a keyword that contradicts an earlier one.
     fn clash(&mut self, shape: &mut Shape<'s>, key: &str, value: &Json, at: &str) {
         let sayable = self.rules.has("description", shape.at.is_empty());
         match super::keep::phrase(key, value) {
@@ -165,7 +166,7 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    /// Writes out what a reference names, if that ends.
+    /// Inlines the target of a reference, if that ends.
     fn refer(&mut self, shape: &mut Shape<'s>, source: &Source<'s>, reference: &'s Json) {
         let at = step(&source.at, "$ref");
         let found = reference.as_str().and_then(|reference| self.document.resolve(reference));
@@ -178,8 +179,8 @@ impl<'s> Lowering<'s, '_> {
             || self.open.contains(&pointer)
             || shape.opened.contains(&pointer);
         if recursive && self.rules.refs == Refs::Keep && is_definition(&pointer) {
-            // Siblings of a reference are refused, and writing it out would not end: the reference
-            // becomes the only branch of a union that has the siblings.
+            // Siblings of a reference are refused, and inlining it would not end: the reference
+            // becomes the only branch of a union beside the siblings.
             let value = Value::Schemas(vec![Source { bare: true, ..source.clone() }]);
             self.push(&at, "moved into an anyOf", "refuse siblings of $ref", Severity::Note);
             shape.members.push(Member { key: "anyOf", at: at.into(), value, raw: reference });

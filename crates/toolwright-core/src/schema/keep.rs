@@ -1,4 +1,4 @@
-//! Keywords that are kept or dropped as they are, and what the description says in their stead.
+//! Keywords that are kept or dropped, and the phrases that replace them in the description.
 
 use super::lower::Lowering;
 use super::shape::Member;
@@ -6,10 +6,10 @@ use super::walk::{is_worth_saying, restricts, step};
 use crate::json::{self, Json, Key, Object};
 use crate::loss::Severity;
 
-/// The longest phrase for one keyword.
+/// Maximum length of the phrase for one keyword.
 const MAX_PHRASE: usize = 240;
 
-/// A keyword in words, unless it is too long or leads elsewhere.
+/// Describes a keyword as text, unless it is too long or contains references.
 pub(super) fn phrase(key: &str, value: &Json) -> Option<String> {
     let text = match value {
         Json::String(text) => format!("{key}: {text}"),
@@ -18,13 +18,13 @@ pub(super) fn phrase(key: &str, value: &Json) -> Option<String> {
     (text.len() <= MAX_PHRASE && !text.contains("\"$ref\"")).then_some(text)
 }
 
-/// A description with phrases added.
+/// Adds phrases to a description.
 pub(super) fn extended(description: &str, texts: &[String]) -> String {
     let texts = texts.join(", ");
     if description.is_empty() { texts } else { format!("{description} ({texts})") }
 }
 
-/// A node in the making: its members in order, and what is still to be said.
+/// A node that is being built: its members in order, and phrases for the description.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) members: Vec<(Key, Json)>,
@@ -47,7 +47,7 @@ impl Draft {
 }
 
 impl<'s> Lowering<'s, '_> {
-    /// Ends a node: the description takes what could not be said otherwise.
+    /// Finishes a node: phrases are added to the description.
     pub(super) fn finish(&mut self, mut draft: Draft, at: &str) -> Json {
         if !draft.texts.is_empty() {
             let place = draft.members.iter().position(|(key, _)| key == "description");
@@ -67,7 +67,7 @@ impl<'s> Lowering<'s, '_> {
         Json::Object(draft.members.into_iter().collect::<Object>())
     }
 
-    /// Writes a keyword that needs no other, or drops it.
+    /// Writes a keyword that does not depend on others, or drops it.
     pub(super) fn data(
         &mut self,
         draft: &mut Draft,
@@ -110,7 +110,7 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    /// The strings of an enumeration; none if that would leave out more than null.
+    /// Returns the strings of an enumeration; none if values other than null would be dropped.
     fn strings(&mut self, value: &Json, at: &str) -> Option<Vec<Json>> {
         let values = value.as_array()?;
         let strings: Vec<Json> =
@@ -125,7 +125,7 @@ impl<'s> Lowering<'s, '_> {
         Some(strings)
     }
 
-    /// Whether a keyword that exists may have a value.
+    /// Whether a supported keyword may have a value.
     fn is_accepted(&self, key: &str, value: &Json) -> bool {
         match (key, value) {
             ("format", Json::String(format)) => {
@@ -144,7 +144,7 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    /// Drops a keyword, saying it in the description where that helps.
+    /// Drops a keyword, and describes it as text if that helps.
     pub(super) fn drop(
         &mut self,
         draft: &mut Draft,
@@ -165,7 +165,7 @@ impl<'s> Lowering<'s, '_> {
             None if telling && restricts(key) => {
                 self.push(at, "removed", "do not have it", Severity::Major);
             }
-            // The model reads a description, and nothing else that annotates.
+            // The description is the only annotation that the model reads.
             None if key == "description" && !value.is_null() => {
                 self.push(at, "removed", "do not have it", Severity::Minor);
             }

@@ -1,4 +1,4 @@
-//! Types: read, inferred where a target needs one, and said as the target says them.
+//! Types: read, inferred if a target requires one, and written in the form of the target.
 
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::loss::Severity;
 
 impl<'s> Lowering<'s, '_> {
-    /// Settles the types of a node that is no union.
+    /// Writes a node that is not a union, by its types.
     pub(super) fn typed(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
         let mut types = self.types(&mut shape);
         if root && types.contains(&"object") {
@@ -21,7 +21,7 @@ impl<'s> Lowering<'s, '_> {
         self.of_types(shape, types, root)
     }
 
-    /// Writes a node of these types as the target says them.
+    /// Writes a node of these types in the form of the target.
     pub(super) fn of_types(
         &mut self,
         mut shape: Shape<'s>,
@@ -52,7 +52,7 @@ impl<'s> Lowering<'s, '_> {
         built
     }
 
-    /// The types of a node, inferred if the target needs one and none is said.
+    /// Returns the types of a node, inferred if the target requires one and there is none.
     fn types(&mut self, shape: &mut Shape<'s>) -> Vec<&'static str> {
         let mut types: Vec<&'static str> = Vec::new();
         if let Some(member) = shape.get("type") {
@@ -94,7 +94,7 @@ impl<'s> Lowering<'s, '_> {
         types
     }
 
-    /// The types that the keywords of a node speak of, else all that are simple.
+    /// Returns the types that the keywords of a node apply to, or else all simple types.
     fn inferred(&mut self, shape: &Shape<'s>) -> Vec<&'static str> {
         let mut types: Vec<&'static str> = Vec::new();
         let mut add = |name: &'static str| {
@@ -126,7 +126,7 @@ impl<'s> Lowering<'s, '_> {
         types
     }
 
-    /// What a value without a type is limited to: these need nothing else to be said.
+    /// Returns the simple types, which need no other keywords.
     pub(super) fn simple_types(&self) -> Vec<&'static str> {
         match self.rules.types {
             Types::Flag => vec!["string", "number", "boolean"],
@@ -134,7 +134,7 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    /// A node whose types can be said at once.
+    /// Writes a node whose types can be written in one `type`.
     pub(super) fn single(&mut self, shape: Shape<'s>, types: &[&'static str], root: bool) -> Built {
         let empty = match shape.get("properties") {
             Some(Member { value: Value::Named(named), .. }) => named.list.is_empty(),
@@ -165,7 +165,7 @@ impl<'s> Lowering<'s, '_> {
         let lists = matches!(self.rules.types, Types::List | Types::ScalarList);
         let list = value.as_array().is_some() && lists;
         let spelled = self.spelled(types, list);
-        // Capitals are how the target spells a type: nothing is lost by them.
+        // Capitals are only the target's notation of a type.
         if !spelled.to_string().eq_ignore_ascii_case(&value.to_string()) {
             self.push(&member.at, "rewritten", "say types in another way", Severity::Note);
         }

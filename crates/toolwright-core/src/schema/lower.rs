@@ -1,4 +1,4 @@
-//! Writing a schema by the rules of a subset, node by node.
+//! Writes a schema by the rules of a subset, node by node.
 
 use std::collections::HashSet;
 
@@ -16,29 +16,29 @@ use crate::loss::Severity;
 pub(super) struct Lowering<'s, 'c> {
     pub(super) document: Document<'s>,
     pub(super) rules: &'static Rules,
-    /// Whether whole numbers have a type of their own
+    /// Whether there is an integer type
     pub(super) integers: bool,
     pub(super) changes: &'c mut Changes,
-    /// The targets of the references that lead to the present node
+    /// The targets of the references that lead to the current node
     pub(super) open: Vec<String>,
     /// The schemas whose `$ref` must not be kept
     pub(super) circular: HashSet<String>,
-    /// How many of the nodes around the present one are copies, and how many copies were made
+    /// Number of copied nodes around the current one, and in total
     pub(super) copies: usize,
     pub(super) spent: usize,
     pub(super) depth: usize,
     pub(super) places: Locations,
 }
 
-/// A node that is done.
+/// A finished node.
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) json: Json,
-    /// The place for nulls, if there is anything to remember
+    /// The location for nulls, if there is one
     pub(super) place: Option<usize>,
 }
 
-/// Lowers a schema whose root is settled.
+/// Lowers a schema with a normalized root.
 pub(super) fn lower(
     schema: &Json,
     rules: &'static Rules,
@@ -66,7 +66,7 @@ pub(super) fn lower(
         places: Locations::default(),
     };
     let mut shape = lowering.gather(&[Source::new(schema, "")]);
-    // Whatever its reference names, the root is an object with the properties that are known.
+    // The root is always an object with the known properties.
     shape.stand_in = None;
     let built = lowering.emit(shape, true);
     let (json, nulls) = (built.json, lowering.places.finish(built.place));
@@ -75,7 +75,7 @@ pub(super) fn lower(
 }
 
 impl<'s> Lowering<'s, '_> {
-    /// Notes a change; the reason begins with the name of the rules.
+    /// Records a change; the reason begins with the name of the rules.
     pub(super) fn push(&mut self, at: &str, what: &'static str, why: &str, severity: Severity) {
         self.changes.push(at, what, [self.rules.name, " ", why].concat(), severity);
     }
@@ -93,7 +93,7 @@ impl<'s> Lowering<'s, '_> {
         built
     }
 
-    /// Writes out all that is said about a node.
+    /// Writes all keywords of a node.
     pub(super) fn emit(&mut self, mut shape: Shape<'s>, root: bool) -> Built {
         shape.dedup_required();
         let opened = shape.opened.len();
@@ -113,7 +113,7 @@ impl<'s> Lowering<'s, '_> {
         built
     }
 
-    /// A node that cannot be written out: its description says what belongs there.
+    /// Replaces a node that cannot be written: its description says what belongs there.
     pub(super) fn stand_in(&mut self, shape: Shape<'s>, root: bool) -> Built {
         let mut draft = Draft { texts: shape.texts, ..Draft::default() };
         let (mut text, kind) = match shape.stand_in {
@@ -121,7 +121,7 @@ impl<'s> Lowering<'s, '_> {
             None => (String::new(), None),
         };
         let kind = match (self.rules.closed, self.rules.types) {
-            // A closed object would have to list what it holds; text can hold anything.
+            // A closed object would have to list its properties; a string can contain anything.
             (true, _) => {
                 text.push_str(", as JSON text");
                 Some("string")
@@ -145,13 +145,13 @@ impl<'s> Lowering<'s, '_> {
         Built { json: self.finish(draft, &shape.at), place: None }
     }
 
-    /// The most open schema that has a type.
+    /// Returns the most general schema that has a type.
     pub(super) fn anything(&mut self) -> Json {
         let (shape, types) = (Shape::new("".into()), self.simple_types());
         self.of_types(shape, types, false).json
     }
 
-    /// A node keyword by keyword.
+    /// Writes a node keyword by keyword.
     pub(super) fn plain(
         &mut self,
         mut shape: Shape<'s>,
@@ -220,7 +220,7 @@ impl<'s> Lowering<'s, '_> {
         Built { json: self.finish(draft, &shape.at), place }
     }
 
-    /// Writes the definitions of the root, if references stay; else they are no longer needed.
+    /// Writes the definitions of the root, if references are kept.
     pub(super) fn definitions(
         &mut self,
         draft: &mut Draft,
@@ -262,7 +262,7 @@ impl<'s> Lowering<'s, '_> {
         draft.push("items", built.json);
     }
 
-    /// Whether the references within a schema still lead somewhere if nothing but `$defs` is kept.
+    /// Whether the references in a schema still resolve if only `$defs` is kept.
     fn is_portable(&self, schema: &Json) -> bool {
         let mut portable = true;
         visit(schema, "", &mut |object, _| {

@@ -1,8 +1,9 @@
-//! Nulls that strict rewriting made possible: remembered on the way out, removed on the way back.
+//! Nulls that strict rewriting makes possible: recorded for the request, removed from the reply.
 //!
-//! A strict schema has every property required, so an optional one becomes nullable and the model
-//! says `null` where it would have left the property out (case 24). What was nullable before is
-//! left alone. Locations are linked, not listed, because a recursive schema has no end of them.
+//! A strict schema requires every property, so an optional one becomes nullable and the model
+//! writes `null` instead of omitting the property (case 24). Properties that were nullable before
+//! are left alone. Locations are linked, not listed, because a recursive schema has infinitely
+//! many.
 
 mod record;
 
@@ -13,21 +14,21 @@ use crate::json::{Json, Object};
 /// Where a null means that a property is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nulls {
-    /// The first is the arguments as a whole
+    /// The first is the root of the arguments
     places: Vec<Location>,
 }
 
-/// A place in the arguments.
+/// A location in the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) properties: Vec<Property>,
-    /// The place of each item
+    /// The location of each item
     pub(super) items: Option<usize>,
-    /// Other places that may be meant here (branches of a union, a definition)
+    /// Other locations that may apply here (branches of a union, a definition)
     pub(super) same: Vec<usize>,
 }
 
-/// A property of a place.
+/// A property of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Property {
     pub(super) name: String,
@@ -35,14 +36,14 @@ pub(super) struct Property {
     pub(super) place: Option<usize>,
 }
 
-/// What a null means in a property.
+/// The meaning of a null in a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
-    /// Absence: the original does not accept it
+    /// Absent: the original schema does not accept null
     Injected,
-    /// Itself: the original accepts it
+    /// Null: the original schema accepts it
     Meant,
-    /// Nothing: neither schema accepts it
+    /// Invalid: neither schema accepts it
     Impossible,
 }
 
@@ -52,7 +53,7 @@ impl Nulls {
         self.places.is_empty()
     }
 
-    /// Adds the places that may be meant by one of these.
+    /// Adds the other locations that may apply.
     fn widen(&self, places: &mut Vec<usize>) {
         let mut seen: HashSet<usize> = places.iter().copied().collect();
         let mut next = 0;
@@ -93,7 +94,7 @@ impl Nulls {
         for (key, mut value) in std::mem::take(object) {
             let own = named.get(key.as_ref()).map_or(&[][..], Vec::as_slice);
             let has = |null| own.iter().any(|property| property.null == null);
-            // Where branches disagree, a null that one of them accepts is left to the check.
+            // If branches disagree, a null that one of them accepts is left to the check.
             if value.is_null() && has(Null::Injected) && !has(Null::Meant) {
                 changed = true;
                 continue;
@@ -107,8 +108,8 @@ impl Nulls {
     }
 }
 
-/// Removes from a call's arguments the nulls that only the lowered schema asked for. Says whether
-/// there were any.
+/// Removes nulls that only the lowered schema requires from the arguments of a call. Returns
+/// whether there were any.
 pub fn undo_nulls(arguments: &mut Json, nulls: &Nulls) -> bool {
     if nulls.is_empty() {
         return false;
@@ -116,11 +117,11 @@ pub fn undo_nulls(arguments: &mut Json, nulls: &Nulls) -> bool {
     nulls.undo(arguments, vec![0])
 }
 
-/// Locations as they are found.
+/// Locations during lowering.
 #[derive(Debug)]
 pub(super) struct Locations {
     list: Vec<Location>,
-    /// The places of definitions, by their pointers
+    /// The locations of definitions, by their pointers
     definitions: HashMap<String, usize>,
 }
 
@@ -134,7 +135,7 @@ impl Default for Locations {
 }
 
 impl Locations {
-    /// Adds a place, if there is anything to remember about it.
+    /// Adds a location, if there is anything to record.
     pub(super) fn add(&mut self, place: Location) -> Option<usize> {
         if place == Location::default() {
             return None;
@@ -143,7 +144,7 @@ impl Locations {
         Some(self.list.len() - 1)
     }
 
-    /// The place of a definition, known or to come.
+    /// Returns the location of a definition, which may be lowered later.
     pub(super) fn of(&mut self, pointer: &str) -> usize {
         if let Some(place) = self.definitions.get(pointer) {
             return *place;
@@ -153,7 +154,7 @@ impl Locations {
         self.list.len() - 1
     }
 
-    /// Says what a definition turned out to be.
+    /// Sets the location of a lowered definition.
     pub(super) fn link(&mut self, pointer: &str, place: Option<usize>) {
         if let Some(place) = place {
             let definition = self.of(pointer);
@@ -163,7 +164,7 @@ impl Locations {
         }
     }
 
-    /// All places, the root's first.
+    /// Returns all locations, the root first.
     pub(super) fn finish(mut self, root: Option<usize>) -> Nulls {
         self.link("", root);
         let injected = self

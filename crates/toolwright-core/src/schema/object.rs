@@ -11,7 +11,7 @@ use super::walk::step;
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// How many schemas are looked at to find out whether one accepts null.
+/// Maximum number of schemas that are visited to determine whether one accepts null.
 const NULL_FUEL: usize = 256;
 
 impl<'s> Lowering<'s, '_> {
@@ -47,7 +47,7 @@ impl<'s> Lowering<'s, '_> {
         draft.push("properties", properties);
     }
 
-    /// A schema that accepts null as well, in the place of leaving a property out.
+    /// Makes a schema accept null, in place of omitting the property.
     fn nullable(&mut self, schema: Json, at: &str) -> Json {
         let Json::Object(mut object) = schema else { return schema };
         if accepts_null_as_written(&object) {
@@ -90,7 +90,7 @@ impl<'s> Lowering<'s, '_> {
         Json::Object(object)
     }
 
-    /// Whether the schema as it was given accepts null; yes if that cannot be told.
+    /// Whether the original schema accepts null; true if that cannot be determined.
     fn accepts_null(&self, schema: &Json, fuel: &mut usize) -> bool {
         let Json::Object(object) = schema else { return schema != &Json::Bool(false) };
         if *fuel == 0 {
@@ -120,7 +120,7 @@ impl<'s> Lowering<'s, '_> {
         })
     }
 
-    /// Writes `required`, without names that are no properties and with those that must be there.
+    /// Writes `required`, without unknown names and with those that must be required.
     pub(super) fn required(&mut self, draft: &mut Draft, shape: &Shape<'s>) {
         let names = property_names(shape);
         let given = shape.data("required");
@@ -182,7 +182,7 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    /// Adds what a closed object must have.
+    /// Adds the keywords of a closed object.
     pub(super) fn close(&mut self, draft: &mut Draft, shape: &Shape<'s>, root: bool) {
         let free = !draft.has("properties");
         if free {
@@ -201,13 +201,13 @@ impl<'s> Lowering<'s, '_> {
     }
 }
 
-/// The names that are required.
+/// Returns the required names.
 fn required_of<'n>(shape: &'n Shape<'_>) -> HashSet<&'n str> {
     let names = shape.data("required").and_then(Json::as_array).unwrap_or_default();
     names.iter().filter_map(Json::as_str).collect()
 }
 
-/// The names of the properties.
+/// Returns the names of the properties.
 fn property_names<'s>(shape: &Shape<'s>) -> Vec<&'s str> {
     match shape.get("properties") {
         Some(Member { value: Value::Named(named), .. }) => {
@@ -217,7 +217,7 @@ fn property_names<'s>(shape: &Shape<'s>) -> Vec<&'s str> {
     }
 }
 
-/// Whether a lowered schema accepts null already.
+/// Whether a lowered schema already accepts null.
 fn accepts_null_as_written(object: &Object) -> bool {
     let is_null = |name: &Json| name.as_str() == Some("null");
     if let Some(Json::Array(values)) = object.get("enum")

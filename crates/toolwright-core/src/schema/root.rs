@@ -9,19 +9,19 @@ use super::walk::type_named;
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// How many schemas are looked at to find out whether an object can be meant.
+/// Maximum number of schemas that are visited to determine whether an object can match.
 pub(super) const OBJECT_FUEL: usize = 256;
-/// Why a root must be one.
+/// Why the root must be an object.
 pub(super) const OBJECT_ROOT: &str = "parameters are an object";
 
-/// A schema whose root was looked at.
+/// A schema with a normalized root.
 pub(super) struct NormalizedRoot<'s> {
     pub(super) schema: Cow<'s, Json>,
-    /// Whether its root can be the root of parameters. What cannot is left as it is.
+    /// Whether its root can be an object; otherwise it is left unchanged.
     pub(super) is_object: bool,
 }
 
-/// The schema with a root that can be the root of parameters, as far as there is one.
+/// Normalizes the root of parameters to an object, if possible.
 pub(super) fn normalize<'s>(
     schema: &'s Json,
     flatten: bool,
@@ -50,7 +50,7 @@ pub(super) fn normalize<'s>(
     NormalizedRoot { schema: Cow::Owned(root.into()), is_object }
 }
 
-/// Makes `type` say `object`, if the root is one; whether it is.
+/// Sets `type` to `object`, if the root is one; returns whether it is.
 fn kind(object: &mut Object, document: &Document<'_>, changes: &mut Changes) -> bool {
     match object.get("type") {
         None if !may_be_object(document.root, document, &mut { OBJECT_FUEL }) => {
@@ -87,7 +87,7 @@ fn is_object_name(name: &Json) -> bool {
     name.as_str().and_then(type_named) == Some("object")
 }
 
-/// Whether an object can satisfy a schema, as far as its types tell; yes if that takes too long.
+/// Whether an object can match a schema, by its types; true if that takes too long.
 pub(super) fn may_be_object(schema: &Json, document: &Document<'_>, fuel: &mut usize) -> bool {
     let Json::Object(object) = schema else { return schema == &Json::Bool(true) };
     if *fuel == 0 {

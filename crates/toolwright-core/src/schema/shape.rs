@@ -1,5 +1,5 @@
-//! A node of a schema as the conjunction of all that is said about it: the schema itself, what its
-//! `$ref` names, and the members of its `allOf`.
+//! A node of a schema as the conjunction of the schema itself, its `$ref`, and the members of its
+//! `allOf`.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ use crate::json::Json;
 pub(super) struct Source<'s> {
     pub(super) schema: &'s Json,
     pub(super) at: Rc<str>,
-    /// Whether only its `$ref` counts, because the rest is said around it
+    /// Whether only its `$ref` counts, because the other keywords are around it
     pub(super) bare: bool,
 }
 
@@ -24,7 +24,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// A keyword's value, its schemas apart.
+/// The value of a keyword, with its schemas separated.
 #[derive(Debug, Clone)]
 pub(super) enum Value<'s> {
     /// No schema
@@ -41,7 +41,7 @@ pub(super) enum Value<'s> {
 #[derive(Debug, Clone)]
 pub(super) struct Named<'s> {
     pub(super) list: Vec<(&'s str, Vec<Source<'s>>)>,
-    /// The places of the names, once there was something to join
+    /// The positions of the names, once a conjunction was joined
     places: HashMap<&'s str, usize>,
 }
 
@@ -68,29 +68,29 @@ pub(super) struct Member<'s> {
     pub(super) key: &'s str,
     pub(super) at: Rc<str>,
     pub(super) value: Value<'s>,
-    /// The value as it was written, where it was written first
+    /// The original value, where it was first
     pub(super) raw: &'s Json,
 }
 
-/// What stands in for a schema that cannot be written out.
+/// The replacement of a schema that cannot be written.
 #[derive(Debug, Clone)]
 pub(super) struct StandIn {
-    /// What is said about it in the description
+    /// The text for the description
     pub(super) text: String,
-    /// The type that it would have
+    /// Its type
     pub(super) kind: Option<&'static str>,
 }
 
-/// All that is said about a node, in the order of its first appearance.
+/// All keywords of a node, in order of first appearance.
 #[derive(Debug, Clone)]
 pub(super) struct Shape<'s> {
     pub(super) at: Rc<str>,
     pub(super) members: Vec<Member<'s>>,
-    /// The targets of references that were written out here
+    /// The targets of references that were inlined here
     pub(super) opened: Vec<String>,
-    /// Set if the node cannot be written out
+    /// Set if the node cannot be written
     pub(super) stand_in: Option<StandIn>,
-    /// What is to be said in the description, since it could not be joined
+    /// Texts for the description, for keywords that could not be joined
     pub(super) texts: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl<'s> Shape<'s> {
         Some(self.members.remove(place))
     }
 
-    /// The value of a keyword that holds no schema.
+    /// Returns the value of a keyword that is not a schema.
     pub(super) fn data(&self, key: &str) -> Option<&Json> {
         match &self.get(key)?.value {
             Value::Data(value) => Some(value),
@@ -125,7 +125,7 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// Adds a keyword; false if it contradicts what is known, or cannot be joined with it.
+    /// Adds a keyword; false if it contradicts an earlier one, or cannot be joined with it.
     pub(super) fn add(&mut self, key: &'s str, raw: &'s Json, at: Rc<str>) -> bool {
         let value = read(key, raw, &at);
         if let Some(known) = self.members.iter_mut().find(|member| member.key == key) {
@@ -137,7 +137,7 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// A keyword's value with its schemas apart. What is not what the keyword should hold is data.
+/// Parses the value of a keyword into its schemas. A value of another type is data.
 fn read<'s>(key: &str, raw: &'s Json, at: &str) -> Value<'s> {
     match (holds(key), raw) {
         (Holds::Schema, Json::Object(_) | Json::Bool(_)) => {
@@ -191,7 +191,7 @@ fn join_data(key: &str, known: &mut Cow<'_, Json>, other: &Json) -> bool {
             tighter(known, other, Ordering::Greater)
         }
         "uniqueItems" => Some(Json::Bool(true)),
-        // What is told about a value closest to it counts; that is no contradiction.
+        // The closest annotation counts, which is no contradiction.
         _ if !super::walk::restricts(key) => return true,
         _ => None,
     };
@@ -204,7 +204,7 @@ fn join_data(key: &str, known: &mut Cow<'_, Json>, other: &Json) -> bool {
     }
 }
 
-/// The types that two lists have in common; a whole number is a number.
+/// Intersects two lists of types; an integer is a number.
 fn both_types(known: &Json, other: &Json) -> Option<Json> {
     let list = |value: &Json| match value {
         Json::Array(items) => items.clone(),
@@ -230,7 +230,7 @@ fn both_types(known: &Json, other: &Json) -> Option<Json> {
     }
 }
 
-/// The items that two lists have in common.
+/// Intersects two lists.
 fn both(known: &Json, other: &Json) -> Option<Json> {
     let other = texts(other)?;
     let common: Vec<Json> = known
@@ -242,7 +242,7 @@ fn both(known: &Json, other: &Json) -> Option<Json> {
     if common.is_empty() { None } else { Some(Json::Array(common)) }
 }
 
-/// Adds the items of a list; repetitions go when all is said.
+/// Appends the items of a list; repetitions are removed later.
 fn append(known: &mut Json, other: &Json) -> bool {
     let (Json::Array(known), Json::Array(other)) = (known, other) else { return false };
     known.extend(other.iter().cloned());
@@ -253,7 +253,7 @@ fn texts(list: &Json) -> Option<HashSet<String>> {
     Some(list.as_array()?.iter().map(ToString::to_string).collect())
 }
 
-/// Of two bounds the one that leaves less.
+/// Returns the tighter of two bounds.
 fn tighter(known: &Json, other: &Json, replace_if: Ordering) -> Option<Json> {
     let (Json::Number(a), Json::Number(b)) = (known, other) else { return None };
     let replace = a.as_f64().partial_cmp(&b.as_f64()) == Some(replace_if);

@@ -4,21 +4,20 @@
 use crate::loss::Severity;
 use crate::profile::Subset;
 
-/// What a vendor accepts of JSON Schema.
+/// The part of JSON Schema that a vendor accepts.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Whose rules these are, to begin a reason with
+    /// The name of the rules, which begins each reason
     pub(super) name: &'static str,
-    /// Whether the vendor holds the model to the schema. If not, a schema is advice, and a description
-    /// advises as well as a keyword.
+    /// Whether the vendor enforces the schema. If not, a description is as effective as a keyword.
     pub(super) enforced: bool,
-    /// The keywords that exist
+    /// The supported keywords
     pub(super) keywords: &'static [&'static str],
-    /// The keywords that exist at the root, if those are others
+    /// The supported keywords at the root, if they differ
     pub(super) root_keywords: Option<&'static [&'static str]>,
-    /// The formats that exist, if not all do
+    /// The supported formats, if not all are
     pub(super) formats: Option<&'static [&'static str]>,
-    /// Whether every value needs a type, arrays need `items`, and nothing may speak of other types
+    /// Whether every value needs a type, arrays need `items`, and keywords must apply to the type
     pub(super) typed: bool,
     /// Whether objects must have `additionalProperties: false`
     pub(super) closed: bool,
@@ -26,32 +25,32 @@ pub(super) struct Rules {
     pub(super) all_required: bool,
     /// Whether an object below the root must have properties
     pub(super) no_empty_object: bool,
-    /// What becomes of references
+    /// How references are handled
     pub(super) refs: Refs,
-    /// How several types are said
+    /// How several types are written
     pub(super) types: Types,
-    /// Whether enumerations hold nothing but strings
+    /// Whether enumerations may contain only strings
     pub(super) string_enum: bool,
-    /// Whether what stands below `items` is kept as it is
+    /// Whether the schema of `items` is kept unchanged
     pub(super) items_verbatim: bool,
-    /// The greatest `minItems`
+    /// Maximum `minItems`
     pub(super) max_min_items: Option<u64>,
-    /// The most levels of objects and the most properties in total
+    /// Maximum depth of objects and maximum number of properties
     pub(super) ceilings: Option<(usize, usize)>,
 }
 
-/// What becomes of references.
+/// How references are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refs {
-    /// They stay, recursive ones too
+    /// Kept, also recursive ones
     Keep,
-    /// They stay unless they are recursive
+    /// Kept unless recursive
     Acyclic,
-    /// They are written out in place
+    /// Inlined
     Inline,
 }
 
-/// How several types are said.
+/// How several types are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Types {
     /// As a list
@@ -64,7 +63,7 @@ pub(super) enum Types {
     Flag,
 }
 
-/// The rules of a subset; none if it is all of JSON Schema.
+/// Returns the rules of a subset; none for all of JSON Schema.
 pub(super) fn rules(subset: Subset) -> Option<&'static Rules> {
     match subset {
         Subset::Full => None,
@@ -132,7 +131,7 @@ const OPENAI: Rules = Rules {
     ceilings: Some((10, 5000)),
 };
 
-/// As `OPENAI`, without lengths, maps, untyped values and empty nested objects
+/// Like `OPENAI`, without lengths, maps, untyped values and empty nested objects
 /// (`docs/dialects/deepseek.md#tools`).
 const DEEPSEEK: Rules = Rules {
     name: "DeepSeek's strict schemas",
@@ -266,12 +265,13 @@ const OLLAMA: Rules = Rules {
 };
 
 impl Rules {
-    /// How much it matters that a restriction is said in words, or left to what a model does anyway.
+    /// Returns the severity of a constraint that is only described as text, or not needed in
+    /// practice.
     pub(super) fn unenforced(&self) -> Severity {
         if self.enforced { Severity::Minor } else { Severity::Note }
     }
 
-    /// Whether a keyword exists.
+    /// Whether a keyword is supported.
     pub(super) fn has(&self, keyword: &str, root: bool) -> bool {
         match self.root_keywords {
             Some(keywords) if root => keywords.contains(&keyword),
@@ -279,7 +279,7 @@ impl Rules {
         }
     }
 
-    /// A type as it is written.
+    /// Returns a type in the vendor's notation.
     pub(super) fn spell(&self, name: &str) -> String {
         match self.types {
             Types::Flag => name.to_ascii_uppercase(),
@@ -287,8 +287,9 @@ impl Rules {
         }
     }
 
-    /// The keyword that a key means: proto-JSON readers take both spellings, and Google's own
-    /// client sends `property_ordering` (`fixtures/gemini/captured/gemini_openapi_parameters.json`).
+    /// Returns the keyword of a key: proto-JSON readers accept both notations, and Google's own
+    /// client sends `property_ordering`
+    /// (`fixtures/gemini/captured/gemini_openapi_parameters.json`).
     pub(super) fn keyword<'k>(&self, key: &'k str) -> &'k str {
         if self.types != Types::Flag {
             return key;

@@ -1,4 +1,4 @@
-//! Properties of several variants put together, and what pointed into those variants.
+//! Merges the properties of several variants, and redirects references into those variants.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::walk::{step, visit_mut};
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// What is said about a property in the places that were merged, with their pointers.
+/// The schemas of a property in the merged variants, with their pointers.
 #[derive(Clone, PartialEq)]
 pub(super) enum Term<'s> {
     One(&'s Json, String),
@@ -16,7 +16,7 @@ pub(super) enum Term<'s> {
 }
 
 impl<'s> Term<'s> {
-    /// Where the first of its parts stood.
+    /// Returns the pointer of its first part.
     fn first(&self) -> &str {
         match self {
             Term::One(_, at) => at,
@@ -31,7 +31,7 @@ impl<'s> Term<'s> {
         }
     }
 
-    /// Another schema that may hold instead.
+    /// Adds an alternative schema.
     pub(super) fn or(&mut self, other: Term<'s>) {
         match self {
             Term::Any(terms) if terms.iter().any(|term| term.same(&other)) => {}
@@ -41,7 +41,7 @@ impl<'s> Term<'s> {
         }
     }
 
-    /// Another schema that holds too.
+    /// Adds a schema that applies as well.
     pub(super) fn and(&mut self, other: Term<'s>) {
         match self {
             Term::All(terms) if terms.iter().any(|term| term.same(&other)) => {}
@@ -50,7 +50,7 @@ impl<'s> Term<'s> {
             known => *known = Term::All(vec![known.clone(), other]),
         }
     }
-    /// The schema as a whole, remembering where its parts came from.
+    /// Returns the merged schema, and records where its parts came from.
     pub(super) fn write(&self, at: &str, moves: &mut Moves, changes: &mut Changes) -> Json {
         let (key, terms) = match self {
             Term::One(schema, old) => {
@@ -72,7 +72,7 @@ impl<'s> Term<'s> {
     }
 }
 
-/// Where parts of the root went, by their old pointers.
+/// The new pointers of moved parts of the root, by their old pointers.
 #[derive(Default)]
 pub(super) struct Moves(HashMap<String, String>);
 
@@ -84,7 +84,7 @@ impl Moves {
         }
     }
 
-    /// The new pointer of what stood at or below an old one.
+    /// Returns the new pointer for an old one.
     fn follow(&self, old: &str) -> Option<String> {
         let mut end = old.len();
         loop {
@@ -95,7 +95,7 @@ impl Moves {
         }
     }
 
-    /// Lets references into what is gone follow what was moved.
+    /// Redirects references into removed parts.
     pub(super) fn redirect(&self, schema: &mut Json, gone: &[&str], changes: &mut Changes) {
         let is_gone = |pointer: &str| {
             let first = pointer.split('/').nth(1);

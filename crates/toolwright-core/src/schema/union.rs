@@ -1,4 +1,4 @@
-//! Unions: `anyOf` and what becomes one (`oneOf`, type lists, tuples).
+//! Unions: `anyOf`, and keywords that become one (`oneOf`, type lists, tuples).
 
 use super::BUDGET;
 use super::keep::Draft;
@@ -17,7 +17,8 @@ enum Slot<'s> {
 }
 
 impl<'s> Lowering<'s, '_> {
-    /// The place of the union among the members of a node. A second one goes into the description.
+    /// Returns the position of the union among the members of a node. A second one goes into the
+    /// description.
     pub(super) fn union_of(&mut self, shape: &mut Shape<'s>) -> Option<usize> {
         let mut union: Option<usize> = None;
         let mut index = 0;
@@ -42,8 +43,8 @@ impl<'s> Lowering<'s, '_> {
         union
     }
 
-    /// Writes a union. What restricts the node beside it is said again in each branch, since a
-    /// branch must have its own type and a closed branch its own properties.
+    /// Writes a union. Constraints beside it are repeated in each branch, because a branch must
+    /// have its own type and a closed branch its own properties.
     pub(super) fn branches(&mut self, shape: Shape<'s>, union: usize) -> Built {
         let mut own = Shape::new(shape.at.clone());
         let mut slots = Vec::new();
@@ -96,7 +97,7 @@ impl<'s> Lowering<'s, '_> {
                 .push(Built { json: Json::Object(crate::object! { "type": "null" }), place: None });
         }
         if built.is_empty() {
-            // Every branch was one for nothing: what is left is the node without the union.
+            // No branch matches anything: the node is written without the union.
             own.members.extend(slots.into_iter().filter_map(|slot| match slot {
                 Slot::Beside(member) => Some(member),
                 Slot::Here => None,
@@ -107,7 +108,7 @@ impl<'s> Lowering<'s, '_> {
         self.assemble(&shape.at, &union_at, slots, shape.texts, built)
     }
 
-    /// A branch with what is said beside the union.
+    /// Combines a branch with the keywords beside the union.
     fn extended_branch(&mut self, own: &Shape<'s>, branch: &Source<'s>) -> Built {
         let mut shape = own.clone();
         shape.at = branch.at.clone();
@@ -120,7 +121,7 @@ impl<'s> Lowering<'s, '_> {
         built
     }
 
-    /// Writes a node of several types as a branch for each.
+    /// Writes a node of several types as one branch for each.
     pub(super) fn split(&mut self, shape: Shape<'s>, types: &[&'static str]) -> Built {
         let at = shape.at.clone();
         let type_at = step(&at, "type");
@@ -153,7 +154,7 @@ impl<'s> Lowering<'s, '_> {
             }
         }
         if built.is_empty() {
-            // The enumeration has none of the types; it is what it is.
+            // The enumeration has none of the types; it is kept as it is.
             let mut whole = Shape::new(at.clone());
             whole.members = own;
             built.push(self.single(whole, &types[..1], false));
@@ -161,7 +162,7 @@ impl<'s> Lowering<'s, '_> {
         self.assemble(&at, &type_at, slots, shape.texts, built)
     }
 
-    /// Puts branches and what stands beside them together.
+    /// Combines branches and the keywords beside them.
     fn assemble(
         &mut self,
         at: &str,
@@ -211,7 +212,7 @@ impl<'s> Lowering<'s, '_> {
         }
         if collapse && let Some(Json::Object(only)) = branches.pop() {
             let mut members: Vec<_> = only.into_iter().collect();
-            // What stands beside the union is closer to the reader and wins.
+            // Keywords beside the union are closer and take precedence.
             members.retain_mut(|(key, value)| {
                 match (draft.has(key), key.as_ref(), value.as_str()) {
                     (true, "description", Some(text)) => {
@@ -253,7 +254,7 @@ impl<'s> Lowering<'s, '_> {
     }
 }
 
-/// A member as it counts for one type; none if it says nothing about that.
+/// Restricts a member to one type; none if it does not apply to that type.
 fn limited<'s>(member: &Member<'s>, name: &str) -> Option<Member<'s>> {
     let applies = applies_to(member.key);
     if !applies.is_empty() && !applies.contains(&name) || member.key == "format" && name == "null" {
@@ -272,7 +273,7 @@ fn limited<'s>(member: &Member<'s>, name: &str) -> Option<Member<'s>> {
     Some(member)
 }
 
-/// Whether a value is of a type.
+/// Whether a value has a type.
 fn fits(value: &Json, name: &str) -> bool {
     let own = type_of(value);
     own == name || own == "integer" && name == "number" || own == "number" && name == "integer"

@@ -1,27 +1,27 @@
-//! Where a value breaks its schema, in words a model can act on.
+//! Violations of a schema, in a form that a model can act on.
 
 use crate::json::{Json, Object};
 use crate::object;
 
-/// One place where a value is not what its schema asks for.
+/// A place where a value violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// JSON Pointer into the value; empty for the value as a whole
     pub path: String,
-    /// The keyword that was broken (`type`, `required`, …)
+    /// The violated keyword (`type`, `required`, …)
     pub keyword: String,
-    /// What is wrong, in a sentence without the value itself
+    /// The problem, as a sentence without the value
     pub message: String,
-    /// What kind of value came, or the value itself if it is short
+    /// The type of the value, or the value itself if it is short
     pub got: Option<Json>,
-    /// What would be accepted: a type, a list of values, a bound, the names that exist
+    /// What is accepted: a type, a list of values, a bound, the known names
     pub accepted: Option<Json>,
     /// JSON Pointer into the schema, to the keyword
     pub schema_path: String,
 }
 
 impl Violation {
-    /// A violation that no schema is the source of.
+    /// Creates a violation that does not come from a schema.
     pub(crate) fn new(path: impl Into<String>, keyword: &str, message: impl Into<String>) -> Self {
         Violation {
             path: path.into(),
@@ -33,7 +33,7 @@ impl Violation {
         }
     }
 
-    /// For reports: `{path, keyword, message, got, accepted}`.
+    /// Returns the JSON form: `{path, keyword, message, got, accepted}`.
     pub fn to_json(&self) -> Object {
         let mut out = object! {
             "path": self.path.as_str(),

@@ -1,4 +1,4 @@
-//! What JSON Schema's keywords hold, and visiting every schema within a schema.
+//! The values of JSON Schema's keywords, and visitors of all subschemas.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 use crate::loss::Severity;
 
-/// What a keyword holds.
+/// The kind of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     /// A schema
@@ -20,7 +20,7 @@ pub(super) enum Holds {
     Data,
 }
 
-/// What a keyword holds.
+/// Returns the kind of a keyword's value.
 pub(super) fn holds(keyword: &str) -> Holds {
     match keyword {
         "items"
@@ -42,12 +42,12 @@ pub(super) fn holds(keyword: &str) -> Holds {
     }
 }
 
-/// Whether a keyword holds schemas for reference only.
+/// Whether a keyword contains schemas for reference only.
 pub(super) fn holds_definitions(keyword: &str) -> bool {
     matches!(keyword, "$defs" | "definitions" | "defs")
 }
 
-/// The types whose values a keyword speaks of; none if it speaks of all.
+/// Returns the types that a keyword applies to; empty if it applies to all.
 pub(super) fn applies_to(keyword: &str) -> &'static [&'static str] {
     match keyword {
         "properties"
@@ -73,7 +73,7 @@ pub(super) fn applies_to(keyword: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a keyword restricts values, as opposed to telling something about them.
+/// Whether a keyword constrains values, and is not an annotation.
 pub(super) fn restricts(keyword: &str) -> bool {
     !applies_to(keyword).is_empty()
         || matches!(
@@ -96,7 +96,7 @@ pub(super) fn restricts(keyword: &str) -> bool {
         )
 }
 
-/// Whether a keyword that must go is worth a phrase in the description.
+/// Whether a dropped keyword is worth a phrase in the description.
 pub(super) fn is_worth_saying(keyword: &str) -> bool {
     restricts(keyword) && keyword != "propertyOrdering"
         || matches!(keyword, "default" | "examples" | "example" | "deprecated")
@@ -105,7 +105,7 @@ pub(super) fn is_worth_saying(keyword: &str) -> bool {
 /// JSON Schema's types.
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// The type of a name, in whatever case it is written (`OpenAPI` as Gemini has it: `STRING`).
+/// Returns the type of a name, in any case (Gemini's `OpenAPI` has `STRING`).
 pub(super) fn type_named(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
@@ -127,7 +127,7 @@ pub(super) fn step(at: &str, key: &str) -> String {
 /// Maximum number of members for which comparing each key is faster than hashing.
 const MAX_SCANNED_MEMBERS: usize = 16;
 
-/// The members of an object, of a repeated key the last only.
+/// Returns the members of an object, only the last of repeated keys.
 pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
     let mut places = HashMap::new();
     let mut members: Vec<(&str, &Json)> = Vec::with_capacity(object.len());
@@ -145,7 +145,7 @@ pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
     members
 }
 
-/// Shows every schema within a schema, itself first.
+/// Visits all subschemas of a schema, itself first.
 pub(super) fn visit<'s>(schema: &'s Json, at: &str, see: &mut dyn FnMut(&'s Object, &str)) {
     let Json::Object(object) = schema else { return };
     see(object, at);
@@ -168,7 +168,7 @@ pub(super) fn visit<'s>(schema: &'s Json, at: &str, see: &mut dyn FnMut(&'s Obje
     }
 }
 
-/// As [`visit`], for changing.
+/// Like [`visit`], for modification.
 pub(super) fn visit_mut(schema: &mut Json, at: &str, see: &mut dyn FnMut(&mut Object, &str)) {
     let Json::Object(object) = schema else { return };
     see(object, at);
@@ -191,7 +191,7 @@ pub(super) fn visit_mut(schema: &mut Json, at: &str, see: &mut dyn FnMut(&mut Ob
     }
 }
 
-/// Turns the type `integer` into `number`, for targets that ask for it.
+/// Converts the type `integer` to `number`, for targets that require it.
 pub(super) fn integers(schema: &mut Json, changes: &mut Changes) {
     visit_mut(schema, "", &mut |object, at| {
         let Some(kind) = object.get_mut("type") else { return };

@@ -1,4 +1,4 @@
-//! What a translation has to say about itself.
+//! The report of a translation.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,27 +16,27 @@ use crate::note::note;
 use crate::object;
 use crate::reasoning_cache::CachedReasoning;
 
-/// The note of a value on whose way something was lost.
+/// The note of a value that had losses.
 const LOSSES: &str = note!("losses");
 
-/// Losses by their place in the source document, additions and aliases.
+/// Losses by their path in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// What is lost: major before minor before notes, and in the order of the source document
+    /// The losses: major before minor before notes, in the order of the source document
     pub losses: Vec<Entry>,
-    /// What was added because the target requires it
+    /// Values that were added because the target requires them
     pub additions: Vec<Addition>,
-    /// What was renamed, and what must be undone on the way back
+    /// Renamed names and ids, and what restoring the reply must undo
     pub aliases: Aliases,
-    /// The model, where the target's body has no place for it
+    /// The model, if the target's body has no field for it
     pub model: Option<String>,
-    /// The path of the request: some targets say the model and the stream there
+    /// The path of the request: some targets encode model and stream flag there
     pub path: Option<String>,
     /// Reasoning of the reply that the client's dialect will not return and the vendor expects back
     pub cached_reasoning: Option<Arc<CachedReasoning>>,
 }
 
-/// A loss with its place spelled out.
+/// A loss with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The JSON Pointer in the source document
@@ -46,13 +46,13 @@ pub struct Entry {
 }
 
 impl Report {
-    /// Of a fitted request, which is given back.
+    /// Creates the report of a fitted request, and returns the request.
     pub(super) fn of_request(fitted: Fitted, field_paths: &[(&str, &str)]) -> (Request, Report) {
         let Fitted { request, aliases, losses, additions, .. } = fitted;
         (request, Report { additions, aliases, ..Report::of_losses(losses, field_paths) })
     }
 
-    /// Of an answer that was restored.
+    /// Creates the report of a restored reply.
     pub(super) fn of_answer(restorer: &mut Restorer, field_paths: &[(&str, &str)]) -> Report {
         let cached_reasoning = restorer.take_cached_reasoning().map(Arc::new);
         let aliases = restorer.take_aliases();
@@ -67,7 +67,7 @@ impl Report {
         let known = losses.into_iter().filter(|loss| loss.site.exists(field_paths));
         let mut losses: Vec<Entry> =
             known.map(|loss| Entry { path: loss.site.pointer(field_paths), loss }).collect();
-        // A stream may lose the same thing many times; once is enough to say.
+        // A stream may have the same loss many times; it is reported once.
         let mut told = BTreeSet::new();
         let entries =
             losses.iter().map(|Entry { path, loss }| (path, &loss.what, &loss.why, loss.severity));
@@ -83,12 +83,12 @@ impl Report {
         self.losses.iter().filter(|entry| entry.loss.severity == severity).count()
     }
 
-    /// Whether a strict translation must be refused. Notes never refuse.
+    /// Whether a strict translation must be refused. Notes do not count.
     pub fn is_refused(&self) -> bool {
         self.losses.iter().any(|entry| entry.loss.severity > Severity::Note)
     }
 
-    /// Number of losses that make a strict translation fail, in words.
+    /// Describes the number of losses that make a strict translation fail.
     pub fn count(&self) -> String {
         match self.losses.len() - self.count_of(Severity::Note) {
             1 => "one thing".to_owned(),
@@ -96,7 +96,7 @@ impl Report {
         }
     }
 
-    /// The gravest loss, in words.
+    /// Describes the most severe loss.
     pub fn first(&self) -> String {
         self.losses.first().map(Entry::to_string).unwrap_or_default()
     }
@@ -117,7 +117,7 @@ impl Report {
         }
     }
 
-    /// As JSON.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> Json {
         let losses = self.losses.iter().map(Entry::to_json);
         let additions = self.additions.iter();
@@ -134,16 +134,16 @@ impl Report {
 }
 
 impl Response {
-    /// What was lost on the way to the model and back, where an upstream was asked in canonical
-    /// words: `{"path", "what", "why", "severity"}` each, the path one of the canonical request.
+    /// Returns the losses of the request and the response of a canonical exchange: `{"path",
+    /// "what", "why", "severity"}` each, with paths in the canonical request.
     pub fn losses(&self) -> impl Iterator<Item = &Json> {
         let extras = [&self.extra, &self.stop.extra].into_iter();
         extras.filter_map(|extra| extra.fields()?.get(LOSSES)?.as_array()).flatten()
     }
 }
 
-/// Sorts the gravest losses to the front, those of one severity by their place in the document. Members
-/// of the document keep the order in which `fit` visited them.
+/// Sorts the losses by severity, then by position in the document. Members of the document keep the
+/// order in which `fit` visited them.
 fn sort(losses: &mut [Entry]) {
     let member = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
     let mut members: BTreeMap<String, usize> = BTreeMap::new();
@@ -153,7 +153,7 @@ fn sort(losses: &mut [Entry]) {
     }
     losses.sort_by_cached_key(|Entry { path, loss }| {
         let member = members.get(&member(path)).copied();
-        // Indices compare as numbers, and stand before keys.
+        // Indices are compared as numbers, and precede keys.
         let step = |step: &str| (step.parse().unwrap_or(usize::MAX), step.to_owned());
         let steps: Vec<(usize, String)> = path.split('/').skip(2).map(step).collect();
         (Reverse(loss.severity), member, steps)
@@ -161,7 +161,7 @@ fn sort(losses: &mut [Entry]) {
 }
 
 impl Entry {
-    /// As JSON: path, what, why, severity.
+    /// Returns the JSON form: path, what, why, severity.
     pub fn to_json(&self) -> Object {
         object! {
             "path": self.path.as_str(),

@@ -1,4 +1,4 @@
-//! What a call does: read the arguments, bind what is hidden, run the function, take its result.
+//! Expands a call: reads the arguments, locks the context, runs the function, converts its result.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -9,7 +9,7 @@ use super::{located, own, own_parameter};
 use crate::parameter::Parameter;
 use crate::parse::Function;
 
-/// What a call does: read the arguments, bind what is hidden, run the function, take its result.
+/// Expands a call: reads the arguments, locks the context, runs the function, converts its result.
 pub(super) fn body(function: &Function) -> TokenStream {
     let (item, home) = (&function.item, &function.options.home);
     let (scope, arguments, returned) = (own("scope"), own("arguments"), own("returned"));
@@ -31,7 +31,7 @@ pub(super) fn body(function: &Function) -> TokenStream {
     quote!(#asyncness { let _ = &#scope; #read #bind #run #end })
 }
 
-/// Reads all arguments, so that all mistakes are told at once.
+/// Reads all arguments, so that all errors are reported at once.
 fn read(function: &Function, arguments: &Ident) -> TokenStream {
     let home = &function.options.home;
     let count = function.arguments().count();
@@ -49,7 +49,7 @@ fn read(function: &Function, arguments: &Ident) -> TokenStream {
     }
 }
 
-/// Binds the context: alone to change it, beside others to read it.
+/// Locks the context, exclusively or shared.
 fn bind(home: &Path, inner: &Type, mutable: bool, asynchronous: bool) -> TokenStream {
     let (scope, guard) = (own("scope"), own("guard"));
     let (verb, mutability) = if mutable { ("write", Some(quote!(mut))) } else { ("read", None) };
@@ -64,7 +64,7 @@ fn bind(home: &Path, inner: &Type, mutable: bool, asynchronous: bool) -> TokenSt
     }
 }
 
-/// A parameter as it is passed to the function.
+/// Expands a parameter as an argument of the function.
 fn pass(parameter: &Parameter, index: &mut usize) -> TokenStream {
     let (scope, guard) = (own("scope"), own("guard"));
     match parameter {
@@ -85,13 +85,13 @@ fn pass(parameter: &Parameter, index: &mut usize) -> TokenStream {
     }
 }
 
-/// Makes an end of what the function returned, whatever its type is called.
+/// Converts the returned value by its type.
 fn end(home: &Path, output: &ReturnType, returned: &Ident) -> TokenStream {
     let span = match output {
         ReturnType::Default => Span::mixed_site(),
         ReturnType::Type(_, declared) => declared.span(),
     };
-    // Errors are shown where a name stands, and a hygienic one stands at the attribute.
+    // Errors are reported at the position of a name, and that of a hygienic one is the attribute.
     let (value, error) = (Ident::new("__value", span), Ident::new("__error", span));
     let there = located(home, span);
     let written =

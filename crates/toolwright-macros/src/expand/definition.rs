@@ -1,4 +1,4 @@
-//! The tool as a model sees it: its parameters one by one, and the whole.
+//! Expands the definition of the tool: its parameters, and the whole.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::options::Effect;
 use crate::parameter::{Argument, refuse_impl};
 use crate::parse::Function;
 
-/// The description of an argument in a variable: how it is called, described and read.
+/// Declares an argument in a variable: name, description and type.
 pub(super) fn declare(home: &Path, index: usize, argument: &Argument) -> TokenStream {
     let (name, owned, variable) = (&argument.name, owned(argument), own_parameter(index));
     let there = located(home, argument.span);
@@ -40,7 +40,7 @@ pub(super) fn declare(home: &Path, index: usize, argument: &Argument) -> TokenSt
     quote!(let #variable = #new #(#description)* #(#default)* #narrowed;)
 }
 
-/// The value of a default. Text may stand for any type that is made of text.
+/// Expands a default. A string literal may be used for any type that is made from a string.
 fn default(owned: &TokenStream, value: &Expr) -> TokenStream {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
@@ -50,7 +50,7 @@ fn default(owned: &TokenStream, value: &Expr) -> TokenStream {
     }
 }
 
-/// The type that an argument is read as.
+/// Returns the owned type of an argument.
 fn owned(argument: &Argument) -> TokenStream {
     let inner = &argument.inner;
     if argument.borrowed {
@@ -60,7 +60,7 @@ fn owned(argument: &Argument) -> TokenStream {
     }
 }
 
-/// The tool as the model sees it.
+/// Expands the definition of the tool.
 pub(super) fn definition(function: &Function) -> TokenStream {
     let (options, home) = (&function.options, &function.options.home);
     let name = function.name();
@@ -85,7 +85,7 @@ pub(super) fn definition(function: &Function) -> TokenStream {
     }
 }
 
-/// The schema of the result, if its type has one and a name. An envelope has none.
+/// Expands the schema of the result, if its type has one and a name. An envelope has none.
 fn output(function: &Function) -> Option<TokenStream> {
     let home = &function.options.home;
     let ReturnType::Type(_, declared) = &function.item.sig.output else { return None };

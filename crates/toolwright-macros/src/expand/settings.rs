@@ -1,4 +1,4 @@
-//! How a tool is to be called, as its options say.
+//! Expands the settings of a tool, from its options.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::options::{Effect, Envelope, Options};
 use crate::parameter::Parameter;
 use crate::parse::Function;
 
-/// How the tool is to be called.
+/// Expands the settings of the tool.
 pub(super) fn settings(function: &Function) -> TokenStream {
     let options = &function.options;
     let home = &options.home;

@@ -1,20 +1,20 @@
-//! Calls that wait for their outcomes, found by id, by name or by order without a search.
+//! Calls that wait for their outcomes, found by id, name or order in constant time.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// What an outcome says of its call.
+/// How an outcome identifies its call.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted<'k, K: ?Sized> {
     /// Its id
     Id(&'k K),
     /// The name of its tool
     Name(&'k K),
-    /// Nothing
+    /// Not at all
     Any,
 }
 
-/// Calls in the order in which they were made, until they are taken.
+/// Calls in order, until they are taken.
 #[derive(Debug)]
 pub(super) struct Pending<K, T> {
     calls: Vec<Option<T>>,
@@ -43,8 +43,8 @@ impl<K: Eq + Hash, T> Pending<K, T> {
         self.in_order.push_back(place);
     }
 
-    /// Takes the first call that is wanted. Each place leaves each queue once, so that taking all
-    /// calls takes time in proportion to their number, in whatever order.
+    /// Takes the first matching call. Each entry leaves each queue once, so that taking all calls
+    /// takes linear time in any order.
     pub(super) fn take(&mut self, wanted: Wanted<'_, K>) -> Option<T> {
         let queue = match wanted {
             Wanted::Id(id) => self.by_id.get_mut(id)?,
@@ -67,7 +67,7 @@ mod tests {
         static COMPARED: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// A key that counts how often it is compared.
+    /// A key that counts comparisons.
     #[derive(Debug, Clone, Eq)]
     struct Counted(usize);
 

@@ -1,4 +1,4 @@
-//! How an answer ended and what it cost, in words and counts that the client's dialect has.
+//! Restores the stop reason and usage in a form that the client's dialect can express.
 
 use super::Restorer;
 use crate::fit::extras;
@@ -12,7 +12,7 @@ impl Restorer {
     pub(super) fn stop(&mut self, mut stop: Stop) -> Stop {
         let dialect = self.profile.dialect;
         let rule = self.profile.reply;
-        // A refusal that is a part is said there; the word for the reason is that of a plain end.
+        // A refusal part carries the refusal; the stop reason is then a plain end.
         let refused = self.refused && stop.reason == StopReason::Refusal;
         let is_told = refused && self.profile.content.refusal;
         let (is_said, is_explained) = (stop.has_reason_field(), stop.has_explanation());
@@ -52,7 +52,7 @@ impl Restorer {
         stop
     }
 
-    /// A count of input that the client sees only as a part of the plain one.
+    /// Adds an input count to the plain count, if the client has no field for it.
     fn merged(&mut self, count: u64, field: &'static str) {
         if count == 0 {
             return;
@@ -67,7 +67,8 @@ impl Restorer {
         let rule = self.profile.reply;
         let site = Site::field(&Origin::NONE, "usage");
         extras::clear_at(&mut usage.extra, &site, self.profile.dialect, &mut self.losses);
-        // Input stays whole: what the client's dialect cannot split is added to the plain count.
+        // The total input stays the same: counts that the client's dialect lacks are added to the
+        // plain count.
         if !rule.cache_read
             && let Some(read) = usage.cache_read.take()
         {
@@ -84,7 +85,7 @@ impl Restorer {
             self.lose(Severity::Minor, "reasoning_tokens", "dropped", NO_COUNT);
             self.lose(Severity::Minor, PARTIAL[2], "includes thinking", NO_COUNT);
         }
-        // A stream may report some counts first and others later, which must not be undone.
+        // A stream may report some counts first and others later, which must not be reset.
         if rule.counts_required && !self.counted {
             self.counted = true;
             let Usage { input, cache_read, cache_write, output, reasoning, .. } = &mut usage;
@@ -96,7 +97,7 @@ impl Restorer {
     }
 }
 
-/// The reason itself, or the one that comes nearest to it among those that a reply can say.
+/// Returns the reason itself, or the nearest one that a reply can express.
 fn nearest(rule: &ReplyRule, reason: StopReason) -> StopReason {
     use StopReason::{ContextWindow, End, Failed, Filtered, MalformedCall, MaxTokens, Refusal};
     let near: &[StopReason] = match reason {
@@ -109,7 +110,7 @@ fn nearest(rule: &ReplyRule, reason: StopReason) -> StopReason {
     near.iter().find(|own| rule.stops.contains(own)).copied().unwrap_or(End)
 }
 
-/// Counts without what caches gave or thinking took. Not every dialect counts so.
+/// Counts without cached or thinking tokens. Not every dialect has them.
 const PARTIAL: [&str; 3] = ["uncached_input", "uncached_total", "unthought_output"];
 
 const NO_REASON: &str = "the client's dialect lacks it";

@@ -1,4 +1,4 @@
-//! An answer restored as it arrives. A part goes out as soon as it is known what it will be.
+//! Restores a reply as it arrives. A part is sent as soon as its form is known.
 
 use super::Restorer;
 use crate::event::join::Open;
@@ -12,31 +12,31 @@ use crate::model::origin::Origin;
 use crate::model::part::SectionKind;
 use crate::model::response::StopReason;
 
-/// What becomes of a part of the source stream.
+/// The state of a part of the source stream.
 #[derive(Debug)]
 pub(super) enum Slot {
-    /// It must be seen whole, or at least begun, before it can go out
+    /// Held until it is complete or has begun
     Held(Open),
-    /// It goes out under our own index; thinking knows how far it is, and a call whether nothing
-    /// was said of its arguments yet
+    /// Sent under its new index; with the state of thinking, and for a call whether its arguments
+    /// are still empty
     Live { index: usize, thinking: Option<Thinking>, silent: bool },
-    /// The client does not see it
+    /// Not sent to the client
     Dropped,
 }
 
-/// How far thinking is.
+/// The state of thinking.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
     /// Its last section
     section: usize,
-    /// Whether more than summaries was said
+    /// Whether it contains more than summaries
     full: bool,
     /// The last section that became thinking
     late: Option<usize>,
 }
 
 impl Restorer {
-    /// Restores one event of a stream and appends what the client may see.
+    /// Restores one event of a stream and appends the events for the client.
     pub fn event(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
             Event::Start(mut start) => {
@@ -94,13 +94,13 @@ impl Restorer {
         };
         self.refused |= matches!(head, Head::Refusal);
         let holds = match &head {
-            // Free text is no JSON; a client that takes only that gets it as one string.
+            // Free text is not JSON; a client that accepts only JSON gets it as one string.
             Head::Call { name, free, .. } => {
                 self.profile.reply.whole_calls
                     || (*free && !self.profile.content.arguments_free)
                     || rewritten(name)
             }
-            // Thinking may have no words, and then be nothing that the client can carry.
+            // Thinking may be empty, and then cannot be expressed.
             Head::Reasoning | Head::Whole(_) => true,
             Head::Text => self.aliases.forced,
             Head::Refusal => false,
@@ -202,7 +202,8 @@ impl Restorer {
         let (index, thinks) = match self.slots.remove(&at) {
             Some(Slot::Live { index, thinking, silent }) => {
                 if silent {
-                    // Clients read what was streamed as JSON, and nothing is none (case 2).
+                    // Clients parse streamed arguments as JSON, and empty text is not JSON (case
+                    // 2).
                     let delta = Delta::Arguments("{}".to_owned());
                     out.push(Event::PartDelta { index, delta });
                 }

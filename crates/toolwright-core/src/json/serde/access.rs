@@ -1,4 +1,4 @@
-//! How serde walks through arrays, objects and variants.
+//! Access of serde to arrays, objects and variants.
 
 use serde::de::{self, DeserializeSeed, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
@@ -6,7 +6,7 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use super::SerdeError;
 use crate::json::{Json, Object};
 
-/// The members of an object, of a repeated key the last.
+/// Returns the members of an object, only the last of repeated keys.
 pub(super) fn distinct(object: &Object) -> Vec<(&str, &Json)> {
     let mut members: Vec<(&str, &Json)> = object.iter().collect();
     let mut seen = std::collections::HashSet::with_capacity(members.len());
@@ -70,7 +70,7 @@ impl<'de> de::MapAccess<'de> for Members<'de> {
     }
 }
 
-/// A key, which may be asked for as a number or a boolean.
+/// A key, which may be requested as a number or a boolean.
 struct MemberKey<'de>(&'de str);
 
 macro_rules! keys {

@@ -1,10 +1,9 @@
-//! [`Json`] and [`Object`] as Rust types of their own, for fields and parameters that take any JSON.
+//! [`Json`] and [`Object`] as Rust types, for fields and parameters that take any JSON.
 //!
-//! [`Json::to`] hands them over with every digit, the order of keys and their repetitions. Through
-//! other formats, and through `serde` attributes that keep values aside first (`flatten`,
-//! `untagged`), numbers are those that `serde` knows. Written by `serde`, an integer of up to 128
-//! bits keeps its digits, another number is the nearest double, and of a repeated key the last
-//! member stays.
+//! [`Json::to`] preserves every digit, the order of keys and their repetitions. With other formats,
+//! and with `serde` attributes that buffer values (`flatten`, `untagged`), numbers are those that
+//! `serde` supports. When serialized, an integer of up to 128 bits keeps its digits, another number
+//! becomes the nearest double, and only the last of repeated keys stays.
 
 use std::fmt;
 
@@ -15,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::access::distinct;
 use crate::json::{Json, Number, Object, key};
 
-/// The name by which our own reader knows that the value is wanted as it is. It then gives the text.
+/// The name by which our deserializer recognizes that the exact value is requested, as text.
 pub(super) const NAME: &str = "$toolwright::Json";
 
 impl<'de> Deserialize<'de> for Json {
@@ -33,7 +32,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Takes whatever comes.
+/// Accepts any value.
 struct Any;
 
 impl<'de> Visitor<'de> for Any {

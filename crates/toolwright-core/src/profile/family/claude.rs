@@ -5,7 +5,7 @@ use super::{Family, FixedSampling, version, words};
 /// Effort words since Opus 4.7.
 const ALL: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
-/// Least `budget_tokens`.
+/// Minimum `budget_tokens`.
 const LEAST_BUDGET: u64 = 1024;
 
 /// Any Claude model.
@@ -20,7 +20,7 @@ const ADAPTIVE: Family = Family {
     ..ANY
 };
 
-/// Families that think by default, and can be told not to.
+/// Families that think by default, and can be switched off.
 const DEFAULT_ON: Family = Family { default_on: true, late_system: true, ..ADAPTIVE };
 
 /// Families that always think, and therefore refuse a forced call.
@@ -45,7 +45,7 @@ const BOTH: Family = Family {
     ..BUDGET
 };
 
-/// A model of unknown version behind Claude's interface: every way to ask for thinking is passed on.
+/// A model of unknown version with Claude's interface: every thinking setting is passed on.
 pub const ANY_CLAUDE: Family = Family {
     name: "any",
     context_window: None,
@@ -59,10 +59,10 @@ pub const ANY_CLAUDE: Family = Family {
 /// Families that do not think.
 const PLAIN: Family = Family { max_output: Some(8192), ..ANY };
 
-/// A row of the table: the tier, the first version it holds for, and the family.
+/// A row of the table: the tier, the first version, and the family.
 type Row = (&'static [&'static str], (u32, u32), Family);
 
-/// All families, the newest first within each tier. An empty tier stands for every tier.
+/// All families, newest first within each tier. An empty tier stands for every tier.
 pub const CLAUDE: &[Row] = &[
     (&["fable", "mythos"], (0, 0), Family { name: "fable, mythos", ..ALWAYS_ON }),
     (&["opus"], (5, 5), Family { name: "opus 5.5", ..ALWAYS_ON }),
@@ -113,8 +113,8 @@ pub const CLAUDE: &[Row] = &[
     (&[], (0, 0), Family { name: "claude 3", max_output: Some(4096), ..PLAIN }),
 ];
 
-/// The family of a Claude model; `None` for an id that names no Claude model. An id with a tier and
-/// no version gets the newest family of that tier.
+/// Returns the family of a Claude model; `None` for other ids. An id with a tier and no version
+/// gets the newest family of that tier.
 pub fn claude(model: &str) -> Option<&'static Family> {
     let words = words(model);
     let at = words.iter().position(|word| word == "claude")?;

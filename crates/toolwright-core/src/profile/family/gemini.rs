@@ -9,7 +9,7 @@ const ALL: &[&str] = &["minimal", "low", "medium", "high"];
 const PLAIN: Family =
     Family { context_window: Some(1_048_576), max_output: Some(8192), ..Family::UNKNOWN };
 
-/// Models that think, and show it if asked to.
+/// Models that think, and show it on request.
 const THINKING: Family =
     Family { max_output: Some(65_536), default_on: true, hidden: true, ..PLAIN };
 
@@ -23,11 +23,11 @@ pub const ANY_GEMINI: Family = Family {
     ..THINKING
 };
 
-/// A row of the table: a word that the id must have (or none), the first version it holds for, and
-/// the family.
+/// A row of the table: a word that the id must contain (or none), the first version, and the
+/// family.
 type Row = (&'static str, (u32, u32), Family);
 
-/// All families. Rows with a word stand before those without.
+/// All families. Rows with a word precede those without.
 pub const GEMINI: &[Row] = &[
     (
         "pro",
@@ -86,7 +86,7 @@ pub const GEMINI: &[Row] = &[
     ("", (0, 0), Family { name: "gemini 2", ..PLAIN }),
 ];
 
-/// The family of a Gemini model; `None` for an id that names none, or names no version.
+/// Returns the family of a Gemini model; `None` for other ids and for ids without a version.
 pub fn gemini(model: &str) -> Option<&'static Family> {
     let words = words(model);
     let at = words.iter().position(|word| word == "gemini")?;

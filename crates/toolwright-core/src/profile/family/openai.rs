@@ -14,7 +14,7 @@ const REASONING: Family = Family {
     ..Family::UNKNOWN
 };
 
-/// Models that reason only if asked to, and take sampling settings otherwise.
+/// Models that reason only on request, and accept sampling settings otherwise.
 const OPTIONAL: Family = Family {
     fixed_sampling: FixedSampling::WhileThinking,
     default_on: false,
@@ -28,11 +28,11 @@ const O: Family = Family { context_window: Some(200_000), max_output: Some(100_0
 /// Models that do not reason.
 const PLAIN: Family = Family { can_disable: true, ..Family::UNKNOWN };
 
-/// A row of the table: the series, a word that the id must have (or none), the first version it
-/// holds for, and the family.
+/// A row of the table: the series, a word that the id must contain (or none), the first version,
+/// and the family.
 type Row = (&'static str, &'static str, (u32, u32), Family);
 
-/// All families. Rows with a word stand before those without.
+/// All families. Rows with a word precede those without.
 pub const OPENAI: &[Row] = &[
     ("o", "", (3, 0), Family { name: "o3, o4-mini", ..O }),
     ("o", "", (1, 0), Family { name: "o1", stop: true, ..O }),
@@ -140,14 +140,14 @@ pub const OPENAI: &[Row] = &[
     ("gpt", "", (0, 0), Family { name: "gpt-4", max_output: Some(8192), ..PLAIN }),
 ];
 
-/// The family of an OpenAI model; `None` for an id that names none of them.
+/// Returns the family of an OpenAI model; `None` for other ids.
 pub fn openai(model: &str) -> Option<&'static Family> {
     let words = words(model);
     let words = if words.first()? == "openai" { &words[1..] } else { &words[..] };
     let (first, second) = (words.first()?, words.get(1));
     let (series, version) = match first.strip_prefix('o').and_then(|rest| rest.parse().ok()) {
         Some(major) => ("o", (major, 0)),
-        // Others serve `gpt-oss`; `gpt-image` and the like write no text.
+        // `gpt-oss` is served by others; `gpt-image` and similar models write no text.
         None if !second?.starts_with(|own: char| own.is_ascii_digit()) => return None,
         None if first == "gpt" || first == "chatgpt" => {
             ("gpt", version(&words[1..words.len().min(3)]).unwrap_or((0, 0)))

@@ -1,5 +1,5 @@
-//! The keywords that compare numbers, by digits. The validator's own would round a limit or a value
-//! of more than seventeen digits to the nearest double, and know nothing of `1e400`.
+//! Keywords that compare numbers by digits. The validator's own would round a limit or a value of
+//! more than seventeen digits to the nearest double, and do not support `1e400`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::json::{Json, Number};
 pub(super) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
 type Compiled<'a> = Result<Box<dyn for<'i> Keyword<'i, Exact>>, ValidationError<'a>>;
 
-/// What a number must be to a limit.
+/// The relation of a number to a limit.
 #[derive(Debug, Clone, Copy)]
 enum Relation {
     Least,
@@ -32,9 +32,9 @@ const RELATIONS: [(&str, Relation); 5] = [
     ("multipleOf", Relation::Multiple),
 ];
 
-/// Puts exact keywords in place of the validator's own.
+/// Registers exact keywords in place of the validator's own.
 pub(super) fn register<'i>(mut options: Options<'i>, schema: &Json, rounded: bool) -> Options<'i> {
-    // Most schemas hold no number that the validator's own value would round.
+    // Most schemas contain no number that the validator would round.
     let source = rounded.then(|| Arc::new(schema.clone()));
     for (name, relation) in RELATIONS {
         let source = source.clone();
@@ -58,7 +58,7 @@ pub(super) fn register<'i>(mut options: Options<'i>, schema: &Json, rounded: boo
     options
 }
 
-/// The value of a keyword with all its digits.
+/// Returns the value of a keyword with all its digits.
 fn exactly(
     value: &Value,
     location: &Location,
@@ -92,7 +92,7 @@ fn compile_bound(
 struct Bound {
     relation: Relation,
     limit: Number,
-    /// The limit if it is a plain integer, as most are
+    /// The limit as an integer, as most are
     small: Option<i64>,
 }
 

@@ -1,8 +1,8 @@
-//! The size of a schema with its references followed, counted before anything is compiled.
+//! The size of a schema with its references resolved, counted before it is compiled.
 //!
-//! A validator follows references, so a short schema can be a large one: where each of twenty
+//! A validator follows references, so a short schema can be a large one: if each of twenty
 //! definitions refers twice to the next, a million schemas apply to one value. [`measure`] counts
-//! the schemas that apply to the same value (a schema, what it refers to, the members of its unions)
+//! the schemas that apply to the same value (a schema, its references, the members of its unions)
 //! for every value that the schema describes, each definition once.
 
 use std::collections::HashMap;
@@ -17,8 +17,7 @@ pub(super) const MAX_VALUES: usize = 200_000;
 /// Maximum number of schemas that apply to one value.
 const MAX_APPLIED: usize = 10_000;
 
-/// Maximum number of schemas that apply to a property name, for which the work of checking is not
-/// metered.
+/// Maximum number of schemas that apply to a property name, whose check is not metered.
 const MAX_APPLIED_TO_NAMES: usize = 100;
 
 /// Maximum number of schemas that apply to all values that a schema describes.
@@ -27,7 +26,7 @@ const MAX_TOTAL: usize = 1_000_000;
 /// Maximum number of patterns in a schema, since each is compiled.
 const MAX_PATTERNS: usize = 1_000;
 
-/// How deep references and unions may lead into each other without a value in between.
+/// Maximum depth of references and unions without a value in between.
 const MAX_LEVELS: usize = 64;
 
 const TOO_MANY_VALUES: &str = "is too large: it holds more than 200000 values; shorten its lists";
@@ -41,18 +40,18 @@ const TOO_MANY_LEVELS: &str = "is too large: its references and unions lead into
 const TOO_MANY_IN_ALL: &str = "is too large: with its references followed, it is more than 1000000 \
     schemas; let it refer to large definitions less often";
 
-/// What a schema comes to.
+/// The size of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size {
-    /// How many JSON values it holds
+    /// Number of JSON values
     pub(super) values: usize,
-    /// How many patterns it holds
+    /// Number of patterns
     pub(super) patterns: usize,
-    /// How many schemas apply to the values that it describes
+    /// Number of schemas that apply to the values that it describes
     pub(super) applied: usize,
 }
 
-/// Counts a schema; an error if it is too large to be used.
+/// Counts a schema; an error if it is too large.
 pub(crate) fn measure(schema: &Json) -> Result<Size, SchemaError> {
     let mut targets = Targets::new(schema);
     targets.collect(schema, 0);
@@ -62,19 +61,19 @@ pub(crate) fn measure(schema: &Json) -> Result<Size, SchemaError> {
     Ok(expansion.size)
 }
 
-/// What a schema within a schema applies to.
+/// What a subschema applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// A value of its own
+    /// A nested value
     Value,
     /// A property name
     Name,
-    /// The value that the schema around it applies to
+    /// The value of the enclosing schema
     SameValue,
 }
 
 impl Position {
-    /// The position of what a keyword holds.
+    /// Returns the position of a keyword's schema.
     fn of(keyword: &str) -> Position {
         match keyword {
             "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
@@ -85,13 +84,13 @@ impl Position {
     }
 }
 
-/// How many schemas apply to the value of a schema.
+/// The number of schemas that apply to the value of a schema.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     applied: usize,
-    /// How many of them lead into each other
+    /// The depth of their nesting
     levels: usize,
-    /// The outermost open schema that it leads back to, by its place in [`Expansion::open`]
+    /// The outermost open schema that it leads back to, by its index in [`Expansion::open`]
     back_to: usize,
 }
 
@@ -107,16 +106,16 @@ impl Count {
 
 struct Expansion<'s> {
     targets: Targets<'s>,
-    /// Schemas that are counted, by their addresses
+    /// Counted schemas, by address
     counts: HashMap<usize, Count>,
-    /// The addresses of the schemas that lead to the present one, which a validator does not enter
+    /// The addresses of the schemas that lead to the current one, which a validator does not enter
     /// again for the same value
     open: Vec<usize>,
     size: Size,
 }
 
 impl<'s> Expansion<'s> {
-    /// Counts a value of the document and all within it.
+    /// Counts a value of the document and all nested values.
     fn visit(
         &mut self,
         value: &'s Json,
@@ -189,7 +188,7 @@ impl<'s> Expansion<'s> {
             }
         }
         self.open.pop();
-        // What leads back to a schema that is still open counts differently from elsewhere.
+        // A schema that leads back to an open one has another count elsewhere.
         if count.back_to >= place {
             count.back_to = usize::MAX;
             self.counts.insert(address, count);
@@ -198,7 +197,7 @@ impl<'s> Expansion<'s> {
     }
 }
 
-/// How many patterns a keyword holds.
+/// Returns the number of patterns of a keyword.
 fn patterns(keyword: &str, value: &Json) -> usize {
     match (keyword, value) {
         ("pattern", Json::String(_)) => 1,
@@ -211,8 +210,8 @@ fn address(schema: &Json) -> usize {
     std::ptr::from_ref(schema).addr()
 }
 
-/// Where references lead. If a reference could mean several schemas (anchors and pointers of a
-/// document with several `$id`s), all of them count.
+/// The targets of references. If a reference is ambiguous (anchors and pointers of a document with
+/// several `$id`s), all targets count.
 struct Targets<'s> {
     document: Document<'s>,
     /// Schemas with an `$id`
@@ -245,7 +244,7 @@ impl<'s> Targets<'s> {
         }
     }
 
-    /// The schemas that apply to the same value as one that has these members.
+    /// Returns the schemas that apply to the same value.
     fn applied(&self, object: &'s Object) -> Vec<&'s Json> {
         let mut found = Vec::new();
         for (key, value) in object.iter() {
@@ -264,7 +263,7 @@ impl<'s> Targets<'s> {
         found
     }
 
-    /// The schemas that a reference can mean.
+    /// Returns the possible targets of a reference.
     fn of(&self, reference: &str) -> Vec<&'s Json> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let mut found: Vec<&Json> = self.anchors.get(fragment).cloned().unwrap_or_default();
@@ -278,7 +277,7 @@ impl<'s> Targets<'s> {
     }
 }
 
-/// The last segment of an identifier: relative ones begin anywhere before it.
+/// Returns the last segment of an identifier, because relative ones may have any base.
 fn last(id: &str) -> &str {
     let id = id.trim_end_matches('#');
     id.rsplit('/').next().unwrap_or(id)

@@ -1,4 +1,4 @@
-//! What the validator found, said as a [`Violation`].
+//! Converts errors of the validator to [`Violation`]s.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -10,10 +10,10 @@ use crate::schema::describe::{describe, quote};
 use crate::schema::walk::{Holds, holds};
 use crate::suggest;
 
-/// Maximum bytes of a value shown as it came.
+/// Maximum size of a shown value, in bytes.
 const MAX_SHOWN_BYTES: usize = 80;
 
-/// Why a schema did not compile.
+/// Converts the error of a schema that does not compile.
 pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
     match error.kind() {
         Kind::Referencing(reason) => SchemaError::Reference { reason: reason.to_string() },
@@ -24,7 +24,7 @@ pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
     }
 }
 
-/// What was found, with the value and the schema at hand.
+/// Converts an error, with the value and the schema.
 pub(super) fn violation(
     error: &ValidationError<'_>,
     values: &mut Index<'_>,
@@ -34,7 +34,7 @@ pub(super) fn violation(
     let keyword = keyword(schema_path).unwrap_or_else(|| error.kind().keyword());
     let mut path = error.instance_path().as_str();
     if is_rest(keyword) && matches!(error.kind(), Kind::FalseSchema) {
-        // The array has too many items; none of them is wrong by itself.
+        // The array has too many items; none of them is invalid by itself.
         path = path.rsplit_once('/').map_or(path, |(array, _)| array);
     }
     let finding = Finding {
@@ -56,7 +56,7 @@ pub(super) fn violation(
     }
 }
 
-/// The last keyword on the way to a place in a schema, told apart from names and indexes.
+/// Returns the last keyword in a schema path, which also has names and indexes.
 fn keyword(schema_path: &str) -> Option<&str> {
     let mut last = None;
     let mut segments = schema_path.split('/').skip(1);
@@ -71,26 +71,26 @@ fn keyword(schema_path: &str) -> Option<&str> {
     last
 }
 
-/// Whether a keyword speaks of the items that no other keyword names.
+/// Whether a keyword applies to the items that no other keyword names.
 fn is_rest(keyword: &str) -> bool {
     matches!(keyword, "items" | "additionalItems" | "unevaluatedItems")
 }
 
-/// One thing that the validator found, and what surrounds it.
+/// One error and its context.
 struct Finding<'f> {
     kind: &'f Kind,
     keyword: &'f str,
-    /// The value that is wrong
+    /// The invalid value
     place: &'f Json,
-    /// What the keyword says
+    /// The value of the keyword
     rule: Option<&'f Json>,
-    /// The schema that the keyword stands in
+    /// The schema that contains the keyword
     around: Option<&'f Json>,
     schema: &'f Json,
 }
 
 impl Finding<'_> {
-    /// A sentence, and what would be accepted.
+    /// Returns a sentence, and what is accepted.
     fn explain(&self) -> (String, Option<Json>) {
         let rule = || self.rule.cloned();
         let limit = || self.rule.map(Json::to_string).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Names that do not exist.
+    /// Describes unknown names.
     fn unexpected(&self, names: &[String]) -> (String, Option<Json>) {
         let known = self.around.and_then(|around| around.get("properties"));
         let known: Vec<&str> =
@@ -172,14 +172,14 @@ impl Finding<'_> {
         (message, Some(Json::from(known)))
     }
 
-    /// What each branch of a union wants.
+    /// Describes the branches of a union.
     fn branches(&self) -> Option<Json> {
         let branches = self.rule?.as_array()?;
         let texts = branches.iter().map(|branch| describe(branch, self.schema));
         Some(Json::Array(texts.map(Json::from).collect()))
     }
 
-    /// What came, in a word.
+    /// Returns the type of the value.
     fn came(&self) -> &'static str {
         match self.place {
             Json::Null => "null",
@@ -192,7 +192,7 @@ impl Finding<'_> {
         }
     }
 
-    /// The value itself if it is short, else its kind; nothing for what is missing.
+    /// Returns the value if it is short, or else its type; none for a missing value.
     fn got(&self) -> Option<Json> {
         match (self.kind, self.place) {
             (Kind::Required { .. }, _) => None,
@@ -215,7 +215,7 @@ fn meant(near: Option<&str>) -> String {
     near.map(|near| format!(" (did you mean {}?)", quote(near))).unwrap_or_default()
 }
 
-/// `type` in words.
+/// Describes `type`.
 fn types(rule: &Json) -> String {
     let article = |name: &str| match name {
         "null" => "null".to_owned(),

@@ -1,9 +1,9 @@
-//! Our tree as the validator sees it, with a meter of the work.
+//! Presents our tree to the validator, with a meter of its work.
 //!
-//! A recursive schema with unions can make a validator look at a nested value again and again, twice
-//! as often with each level, and find an error each time. So each look and each error is counted.
-//! When the meter has run out, every value looks like `null` and every list ends, so that the
-//! validator comes to its end at once. Its result is then discarded: see [`Meter::is_spent`].
+//! A recursive schema with unions can make a validator visit a nested value exponentially often,
+//! and report an error each time. So each visit and each error is counted. When the meter is spent,
+//! every value looks like `null` and every list ends, so that the validator finishes at once. Its
+//! result is then discarded: see [`Meter::is_spent`].
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,7 +17,7 @@ use crate::json::{Decimal, Json, Key, Number, Object};
 /// The representation of values by [`Json`].
 pub(super) struct Exact;
 
-/// How much more a validator may do.
+/// The remaining budget of a validator.
 #[derive(Debug)]
 pub(super) struct Meter {
     looks: Cell<usize>,
@@ -29,22 +29,22 @@ impl Meter {
         Meter { looks: Cell::new(looks), errors: Cell::new(errors) }
     }
 
-    /// Whether the validator wanted to do more than it may.
+    /// Whether the validator exceeded its budget.
     pub(super) fn is_spent(&self) -> bool {
         self.looks.get() == 0 || self.has_too_many_errors()
     }
 
-    /// Whether the validator found more errors than it may.
+    /// Whether the validator found too many errors.
     pub(super) fn has_too_many_errors(&self) -> bool {
         self.errors.get() == 0
     }
 
-    /// A value under this meter.
+    /// Attaches this meter to a value.
     pub(super) fn over<'a>(&'a self, value: &'a Json) -> Metered<'a> {
         Metered { value, meter: self }
     }
 
-    /// Takes one look; false if there were too many.
+    /// Counts a visit; false if there were too many.
     fn look(&self) -> bool {
         #[cfg(test)]
         crate::work::count(1);
@@ -58,7 +58,7 @@ impl Meter {
     }
 }
 
-/// Something of our tree, under a meter.
+/// A value of our tree with a meter.
 #[derive(Debug)]
 pub(super) struct Under<'a, T: ?Sized> {
     value: &'a T,
@@ -77,7 +77,7 @@ impl<T: ?Sized> Clone for Under<'_, T> {
 impl<T: ?Sized> Copy for Under<'_, T> {}
 
 impl<'a> Metered<'a> {
-    /// Takes a look at the value.
+    /// Visits the value.
     pub(super) fn value(self) -> &'a Json {
         if self.meter.look() { self.value } else { &Json::Null }
     }
@@ -94,7 +94,7 @@ impl Representation for Exact {
 
     fn with_string_node<T>(buffer: &mut Json, text: &str, see: impl FnOnce(Metered<'_>) -> T) -> T {
         *buffer = Json::from(text);
-        // How much is done for a property name is bounded by the size of its schema.
+        // The work for a property name is bounded by the size of its schema.
         see(Meter::new(usize::MAX, usize::MAX).over(buffer))
     }
 }
@@ -148,8 +148,8 @@ impl<'a> Node<'a, Exact> for Metered<'a> {
         equals(self.value(), expected)
     }
 
-    /// The validator copies a value into each error it finds. We find it again by its path, so the
-    /// copy is left empty, and only counted.
+    /// The validator copies a value into each error. We look it up by its path instead, so the copy
+    /// is left empty, and only counted.
     fn to_value(&self) -> Cow<'a, Value> {
         self.meter.error();
         Cow::Owned(Value::Null)
@@ -160,7 +160,7 @@ impl<'a> Node<'a, Exact> for Metered<'a> {
     }
 }
 
-/// Equality with a value of the schema; numbers by what they are, not how they are written.
+/// Compares with a value of the schema; numbers by value.
 fn equals(own: &Json, other: &Value) -> bool {
     match (own, other) {
         (Json::Null, Value::Null) => true,
@@ -249,7 +249,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// A text that two values share if JSON Schema takes them for equal.
+/// Returns a text that is equal for values that are equal in JSON Schema.
 fn canonical(value: &Json) -> String {
     let mut out = String::new();
     write(value, &mut out);

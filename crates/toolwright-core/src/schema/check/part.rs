@@ -1,4 +1,4 @@
-//! The schemas within a schema, each to be checked by itself.
+//! Compiles subschemas to check values against each separately.
 
 use std::cell::Cell;
 
@@ -11,14 +11,14 @@ use crate::json::Json;
 use crate::percent;
 use crate::schema::Violation;
 
-/// How many values the schemas may hold in all that are compiled for one document, each counted with
-/// the whole document, which it may refer to.
+/// Maximum number of values in all compiled subschemas of a document, each counted with the whole
+/// document, to which it may refer.
 const MAX_COMPILED: usize = 2_000_000;
 
-/// What the document is called while one of its parts is compiled.
+/// The URI of the document while one of its subschemas is compiled.
 const DOCUMENT: &str = "urn:toolwright:schema";
 
-/// A schema as the validator reads it, ready to be taken apart.
+/// A schema whose subschemas can be compiled.
 pub(crate) struct Document<'c> {
     check: &'c Check,
     value: Value,
@@ -28,12 +28,12 @@ pub(crate) struct Document<'c> {
 pub(crate) struct Parts<'d> {
     document: &'d Document<'d>,
     registry: Registry<'d>,
-    /// How many values may still be compiled
+    /// Number of values that may still be compiled
     left: Cell<usize>,
 }
 
-/// A schema within the schema of a [`Check`]. References lead where they lead in the whole, and
-/// what it finds is said with pointers into the whole.
+/// A subschema of a [`Check`]. References resolve as in the whole, and violations have pointers
+/// into the whole.
 #[derive(Debug)]
 pub(crate) struct Part<'c> {
     validator: Validator<Exact>,
@@ -41,14 +41,14 @@ pub(crate) struct Part<'c> {
 }
 
 impl Check {
-    /// This schema, to be taken apart.
+    /// Returns this schema for compiling its subschemas.
     pub(crate) fn document(&self) -> Document<'_> {
         Document { check: self, value: self.schema.to_value() }
     }
 }
 
 impl Document<'_> {
-    /// The schemas within this one.
+    /// Returns the compiler of subschemas.
     pub(crate) fn parts(&self) -> Option<Parts<'_>> {
         let registry = Registry::new().add(DOCUMENT, &self.value).ok()?.prepare().ok()?;
         Some(Parts { document: self, registry, left: Cell::new(MAX_COMPILED) })
@@ -56,7 +56,8 @@ impl Document<'_> {
 }
 
 impl<'d> Parts<'d> {
-    /// The schema at a JSON Pointer; `None` if there is no usable schema, or the compile budget is spent.
+    /// Compiles the schema at a JSON Pointer; `None` if there is no usable schema, or the budget is
+    /// spent.
     pub(crate) fn compile(&self, pointer: &str) -> Option<Part<'d>> {
         let Document { check, value } = self.document;
         if !matches!(check.schema.pointer(pointer)?, Json::Object(_) | Json::Bool(_)) {
@@ -79,12 +80,12 @@ impl<'d> Parts<'d> {
 }
 
 impl Part<'_> {
-    /// Whether a value is what this schema asks for.
+    /// Whether a value is valid.
     pub(crate) fn accepts(&self, value: &Json) -> bool {
         accepted(&self.validator, value).unwrap_or(false)
     }
 
-    /// Every place where a value is not what this schema asks for.
+    /// Returns all violations of a value.
     pub(crate) fn violations(&self, value: &Json) -> Vec<Violation> {
         found(&self.validator, value, self.schema)
     }

@@ -1,4 +1,4 @@
-//! [`Nulls`] as JSON, so that a report of the way out can serve on the way back.
+//! The JSON form of [`Nulls`], so that the report of a request can be used for the reply.
 
 use super::{Location, Null, Nulls, Property};
 use crate::json::{Json, Object};
@@ -8,7 +8,7 @@ const WORDS: [(Null, &str); 3] =
     [(Null::Injected, "injected"), (Null::Meant, "meant"), (Null::Impossible, "impossible")];
 
 impl Nulls {
-    /// As JSON.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> Json {
         let property = |own: &Property| {
             let word = WORDS.iter().find(|(null, _)| *null == own.null).map(|(_, word)| *word);
@@ -26,7 +26,7 @@ impl Nulls {
         self.places.iter().map(place).collect::<Vec<Object>>().into()
     }
 
-    /// From the JSON of [`Nulls::to_json`]; `None` if it is something else.
+    /// Reads the JSON form; `None` if it is invalid.
     pub fn from_json(value: &Json) -> Option<Nulls> {
         let places = value.as_array()?.iter().map(place).collect::<Option<_>>()?;
         Some(Nulls { places })

@@ -12,7 +12,7 @@ use crate::model::part::{Body, Part};
 use crate::model::tool::{flat_name, qualified_name, split_name};
 use crate::object;
 
-/// The tool that a call is of.
+/// Returns the tool of a call.
 pub(in super::super) fn of_call(call: &Call) -> Option<&'static ClientTool> {
     match split_name(&call.name) {
         (Some(""), own) => CLIENT_TOOLS.iter().find(|tool| tool.kind == own),
@@ -20,8 +20,8 @@ pub(in super::super) fn of_call(call: &Call) -> Option<&'static ClientTool> {
     }
 }
 
-/// The tool whose call an item is, if the client runs it. The vendor's own calls have no id, or an
-/// environment that is not the client's.
+/// Returns the tool of a call item, if the client runs it. Calls that the vendor runs have no id,
+/// or an environment that is not the client's.
 pub(in super::super) fn of_item(item: &Json) -> Option<&'static ClientTool> {
     let kind = item.get("type").and_then(Json::as_str)?;
     let tool = CLIENT_TOOLS.iter().find(|tool| tool.call == kind)?;
@@ -33,7 +33,7 @@ pub(in super::super) fn of_item(item: &Json) -> Option<&'static ClientTool> {
     (is_own && has_id(item, "call_id")).then_some(tool)
 }
 
-/// The tool whose output an item is. That of a shell does not tell who ran it.
+/// Returns the tool of an output item. That of a shell does not identify who ran it.
 pub(in super::super) fn of_output(item: &Json) -> Option<&'static ClientTool> {
     let kind = item.get("type").and_then(Json::as_str)?;
     let tool = CLIENT_TOOLS.iter().find(|tool| tool.output == kind)?;
@@ -66,8 +66,8 @@ pub(super) fn decode_call(
     Ok(Part::call(call).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-/// Decodes what came of a call. What a search found reaches the model with all other tools; the outcome
-/// names it.
+/// Decodes the output of a call. Tools that a search found reach the model with all other tools;
+/// the outcome names them.
 pub(in super::super) fn decode_outcome(
     tool: &ClientTool,
     item: Json,
@@ -110,7 +110,7 @@ pub(in super::super) fn decode_outcome(
     Ok(part)
 }
 
-/// Encodes what is to be done into the item of a call.
+/// Encodes the input of a call into its item.
 pub(super) fn put_call(tool: &ClientTool, call: &Call, item: &mut Object) {
     item.insert("call_id", call.id.as_deref().unwrap_or_default());
     if tool.kind == SEARCH {
@@ -127,13 +127,13 @@ pub(super) fn put_call(tool: &ClientTool, call: &Call, item: &mut Object) {
     item.insert(tool.input, input);
 }
 
-/// The tool whose outcome a part is, as it was read.
+/// Returns the tool of an outcome, as it was decoded.
 pub(super) fn of_outcome(part: &Part) -> Option<&'static ClientTool> {
     let kind = part.extra.get(DIALECT, KIND).and_then(Json::as_str)?;
     CLIENT_TOOLS.iter().find(|tool| tool.kind == kind)
 }
 
-/// Encodes what came of a call into its item.
+/// Encodes the output of a call into its item.
 pub(super) fn put_outcome(tool: &ClientTool, part: &Part, outcome: &Outcome, item: &mut Object) {
     item.insert(tool.output_id, outcome.call_id.as_deref().unwrap_or_default());
     if tool.kind == SEARCH {

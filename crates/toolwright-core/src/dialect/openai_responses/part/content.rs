@@ -1,4 +1,4 @@
-//! Content parts, one at a time: the pieces of a message item or of a call's output.
+//! Content parts of a message item or of a call's output.
 
 use super::super::wire::{self, DIALECT};
 use crate::codec::{DecodeError, Fields, elements};
@@ -7,7 +7,7 @@ use crate::model::origin::Origin;
 use crate::model::part::{Body, Media, MediaKind, MediaSource, Part};
 use crate::object;
 
-/// Who speaks: text has a type for what a model reads and another for what it wrote.
+/// The side of a text: there is one type for input and another for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Side {
     Input,
@@ -64,7 +64,7 @@ fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
         }
     };
     let mut part = Part { body, signature: None, cache, origin, extra: fields.into_extra() };
-    // Chat's `text` is written as what this format calls it.
+    // Chat's `text` is encoded as the type of this dialect.
     if matches!(kind.as_str(), "input_text" | "output_text") && kind != side.text_type() {
         part.extra.insert(DIALECT, wire::TYPE, kind);
     }
@@ -75,7 +75,7 @@ fn has_source(wire: &Json, keys: &[&str]) -> bool {
     keys.iter().any(|key| wire.get(key).is_some_and(|value| !value.is_null()))
 }
 
-/// An empty list says nothing; the writer adds it by itself.
+/// Drops an empty list, which the encoder adds.
 fn take_empty(fields: &mut Fields<'_>, key: &str) {
     if fields.peek(key).and_then(Json::as_array).is_some_and(<[Json]>::is_empty) {
         fields.take(key);
@@ -96,7 +96,7 @@ fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
 fn decode_file(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     let (mime, source) = if let Some(data) = fields.string("file_data")? {
         match decode_url(data) {
-            // Base64 without the prefix that names its type.
+            // Base64 without the prefix of a `data:` URL.
             (_, MediaSource::Url(data)) => (None, MediaSource::Base64(data)),
             known => known,
         }
@@ -120,7 +120,7 @@ fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(Media { kind: MediaKind::Audio, mime: Some(mime), source, name: None })
 }
 
-/// Takes a `data:` URL apart if it is `data:<type>;base64,<data>`; any other stays an address.
+/// Splits a `data:` URL of the form `data:<type>;base64,<data>`; any other stays a URL.
 fn decode_url(url: String) -> (Option<String>, MediaSource) {
     let parts = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match parts {
@@ -136,7 +136,8 @@ pub(in super::super) fn encode_all(parts: &[Part], side: Side) -> Vec<Json> {
     parts.iter().filter_map(|part| encode(part, side)).collect()
 }
 
-/// Encodes a part; `None` for what is no content, or what [`fit`](crate::fit) would have removed.
+/// Encodes a part; `None` for parts that are not content, and for parts that [`fit`](crate::fit)
+/// removes.
 pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     let kind = part.extra.get(DIALECT, wire::TYPE).and_then(Json::as_str);
     let kind = kind.unwrap_or(side.text_type());
@@ -152,7 +153,7 @@ pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     part.extra.write_into(DIALECT, &mut object);
     object.remove(wire::OUTER);
     object.remove(wire::JOINED);
-    // What the SDK's types require, where nothing was said.
+    // Adds defaults that the SDK's types require.
     match object.get("type").and_then(Json::as_str) {
         Some("output_text") => object
             .merge(&object! {"annotations": Json::Array(vec![]), "logprobs": Json::Array(vec![])}),

@@ -1,4 +1,4 @@
-//! Items to be written: those of a request, and those of a response.
+//! Encodes the items of a request or a response.
 
 use std::collections::BTreeMap;
 
@@ -20,27 +20,27 @@ use crate::object;
 /// Encodes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]
 pub(in super::super) struct Writer<'w> {
-    /// The response's id, from which items get theirs. In a request an id that was not received
-    /// is left out (case 10).
+    /// The response's id, from which ids of items are derived. In a request an id that was not
+    /// received is omitted (case 10).
     seed: Option<&'w str>,
-    /// The number of the next item
+    /// The index of the next item
     next: usize,
-    /// The types of outputs by the ids of their calls, where it is not that of a function
+    /// The types of outputs by the ids of their calls, if it is not that of a function
     outputs: BTreeMap<&'w str, &'static str>,
 }
 
 impl<'w> Writer<'w> {
-    /// For a request.
+    /// Creates a writer for a request.
     pub(in super::super) fn request() -> Writer<'w> {
         Writer::default()
     }
 
-    /// For the items of a response from a number on.
+    /// Creates a writer for the items of a response from an index on.
     pub(in super::super) fn response(id: &'w str, next: usize) -> Writer<'w> {
         Writer { seed: Some(id), next, outputs: BTreeMap::new() }
     }
 
-    /// Learns which calls of a history are not of functions.
+    /// Records which calls of a history are not of functions.
     pub(in super::super) fn learn(&mut self, messages: &'w [Message]) {
         let calls = messages.iter().flat_map(|own| &own.parts).filter_map(Part::as_call);
         self.outputs.extend(calls.filter_map(|call| {
@@ -65,7 +65,7 @@ impl<'w> Writer<'w> {
         if let Some(Json::Object(item)) = own {
             message.extra.write_into(DIALECT, item);
         }
-        // What stands beside the content of a model's message hangs on the parts of a list.
+        // Fields beside the content of a model's message are attached to the parts of a list.
         let bare = |item: &&mut Json| item.as_object().is_some_and(|item| item.len() == 3);
         let all = message.role != Role::Assistant;
         items.iter_mut().filter(|item| all || bare(item)).for_each(simplify);
@@ -96,7 +96,7 @@ impl<'w> Writer<'w> {
                     let own = item_fields(part);
                     let mut item = self.head("message", own);
                     item.insert("role", role_word(role));
-                    // What came as a string leaves as one.
+                    // A string is encoded as a string again.
                     let text = part.as_text().filter(|_| has_string(part));
                     item.insert("content", text.map_or(Json::Array(vec![content]), Json::from));
                     if let Some(own) = own {
@@ -113,7 +113,7 @@ impl<'w> Writer<'w> {
         items
     }
 
-    /// Encodes a part that is an item of its own; `None` for what is no item.
+    /// Encodes a part that is a separate item; `None` for other parts.
     pub(in super::super) fn item(&mut self, part: &Part) -> Option<Json> {
         let own = part.extra.for_dialect(DIALECT);
         let mut item = match &part.body {
@@ -137,7 +137,7 @@ impl<'w> Writer<'w> {
                 let id = outcome.call_id.as_deref();
                 let known = id.and_then(|id| self.outputs.get(id)).copied();
                 let by_type = |kind| CLIENT_TOOLS.iter().find(|tool| tool.output == kind);
-                // A client may answer a search in words.
+                // A client may answer a search with text.
                 let in_words =
                     |tool: &&ClientTool| tool.kind == SEARCH && !outcome.content.is_empty();
                 let learned = known.and_then(by_type);
@@ -177,7 +177,7 @@ impl<'w> Writer<'w> {
         Some(Json::Object(item))
     }
 
-    /// Begins an item: in a response with its id and status, made up if it has none.
+    /// Begins an item: in a response with id and status, which are generated if absent.
     fn head(&mut self, kind: &'static str, own: Option<&Object>) -> Object {
         let mut item = Object::new();
         let own = |key: &str| own.and_then(|own| own.get(key)).cloned();
@@ -195,7 +195,7 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Encodes the name of a tool, and its namespace beside it.
+/// Encodes the name of a tool and its namespace.
 fn put_name(item: &mut Object, name: Option<&str>, extra: &Extra) {
     let Some((namespace, name)) = name.map(split_name) else { return };
     let loaded = extra.get(DIALECT, LOADED).map(|_| name);
@@ -203,13 +203,13 @@ fn put_name(item: &mut Object, name: Option<&str>, extra: &Extra) {
     item.insert_some("namespace", namespace.filter(|own| !own.is_empty()).or(loaded));
 }
 
-/// The status of an item that is done.
+/// The status of a completed item.
 pub(in super::super) const COMPLETED: &str = "completed";
 
 /// The status of an item that has begun.
 pub(in super::super) const BEGUN: &str = "in_progress";
 
-/// What the ids of a kind of item begin with, if the kind has a canonical form.
+/// Returns the id prefix of a type of item, if the type has a canonical form.
 pub(super) fn prefix(kind: &str) -> Option<&'static str> {
     match kind {
         "message" => Some("msg"),
@@ -221,18 +221,18 @@ pub(super) fn prefix(kind: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a model's message does not say that it is done. With an id it must, by the SDK's types.
+/// Whether a model's message lacks its status, which the SDK's types require with an id.
 fn is_unsaid(item: &Object) -> bool {
     item.contains_key("id") && !item.contains_key("status")
 }
 
-/// The kinds of items whose status the SDK's types require.
+/// Whether the SDK's types require the status of a type of item.
 fn has_status(kind: &str) -> bool {
     matches!(kind, "message" | "function_call") || CLIENT_TOOLS.iter().any(|tool| tool.call == kind)
 }
 
-/// Takes away what the writer of a response gives an item of a status by itself, given the
-/// response's id and the item's number.
+/// Removes what the encoder of a response adds to an item with a status, with the response's id and
+/// the item's index.
 pub(in super::super) fn take_usual(item: &mut Json, (seed, index): (&str, usize), status: &str) {
     let Some(kind) = kind(item) else { return };
     let made = prefix(kind).map(|prefix| wire::made_id(prefix, seed, index));
@@ -254,12 +254,12 @@ pub(in super::super) fn is_content(role: Role, part: &Part) -> bool {
     }
 }
 
-/// Whether a content part belongs to the item of the one before it.
+/// Whether a content part belongs to the item of the previous part.
 pub(in super::super) fn is_joined(part: &Part) -> bool {
     part.extra.get(DIALECT, JOINED).and_then(Json::as_bool) == Some(true)
 }
 
-/// The own fields of the message item that a content part begins.
+/// Returns the fields of the message item that a content part begins.
 fn item_fields(part: &Part) -> Option<&Object> {
     let outer = part.extra.get(DIALECT, OUTER)?.as_object()?;
     match outer.get(OUTER) {
@@ -268,8 +268,8 @@ fn item_fields(part: &Part) -> Option<&Object> {
     }
 }
 
-/// Whether the content of the message item was a string: then there is one step less between the
-/// part and the item.
+/// Whether the content of the message item was a string, so that there is one level less between
+/// the part and the item.
 fn has_string(part: &Part) -> bool {
     let outer = part.extra.get(DIALECT, OUTER).and_then(Json::as_object);
     outer.is_some_and(|outer| !outer.contains_key(OUTER))
@@ -297,15 +297,15 @@ fn encode_sections(reasoning: &Reasoning, item: &mut Object) {
         let own = reasoning.sections.iter().filter(|own| own.kind == section);
         let entry = |own: &Section| object! {"type": kind, "text": own.text.as_str()};
         let entries: Vec<Object> = own.map(entry).collect();
-        // The SDK's type requires a summary, be it empty.
+        // The SDK's type requires a summary, even if empty.
         if key == "summary" || !entries.is_empty() {
             item.insert(key, entries);
         }
     }
 }
 
-/// Content that is one plain text becomes a string, the only form that the SDK's types let a
-/// message without an id have for any role.
+/// Converts content that is one plain text to a string, the only form that the SDK's types accept
+/// for a message without an id in any role.
 fn simplify(item: &mut Json) {
     let Json::Object(item) = item else { return };
     if item.contains_key("id") || item.get("type").and_then(Json::as_str) != Some("message") {

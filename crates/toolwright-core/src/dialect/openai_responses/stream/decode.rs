@@ -1,5 +1,5 @@
-//! Streams, read. The end of an item is the authority for all but what was streamed before; events
-//! that are missing are made good by later ones.
+//! Decodes streams. The final form of an item is authoritative, except for content that was
+//! streamed before; missing events are compensated by later ones.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::model::tool::split_name;
 #[derive(Debug, Default)]
 pub(in super::super) struct Decoder {
     emit: Emitter,
-    /// The response's id, from which items may have theirs
+    /// The response's id, from which ids of items may be derived
     id: String,
     items: BTreeMap<u64, Item>,
 }
@@ -68,14 +68,14 @@ impl StreamDecoder for Decoder {
                 self.reasoning(SectionKind::Full, &mut fields, "delta", out)?;
             }
             "reasoning_text.done" => self.reasoning(SectionKind::Full, &mut fields, "text", out)?,
-            // What these say comes again at the end of their item.
+            // The end of the item repeats these.
             "content_part.done"
             | "output_text.annotation.added"
             | "reasoning_summary_part.added"
             | "reasoning_summary_part.done" => {}
             "completed" | "incomplete" | "failed" => self.end(name, fields, out)?,
             "error" => self.emit.fault(fault::decode_event(fields)?, out),
-            // Progress of an item that the vendor runs itself; its end repeats all of it.
+            // Progress of a hosted tool; the end of the item repeats all of it.
             _ if fields.peek("output_index").is_some() => {}
             _ => return Ok(FrameStatus::Unknown),
         }
@@ -103,19 +103,19 @@ impl Decoder {
         Ok(())
     }
 
-    /// The response's id and the number of an item.
+    /// Returns the response's id and the index of an item.
     fn place(&self, at: u64) -> (&str, usize) {
         (&self.id, usize::try_from(at).unwrap_or(usize::MAX))
     }
 
-    /// An item that has begun, without what a writer gives it by itself.
+    /// Returns an item that has begun, without what the encoder adds.
     fn begun(&self, at: u64, mut item: Json) -> Json {
         part::take_usual(&mut item, self.place(at), part::BEGUN);
         item
     }
 
-    /// Opens what can be opened at once: a call, or reasoning. A message waits for its content,
-    /// any other item for its end.
+    /// Opens a call or reasoning at once. A message waits for its content, any other item for its
+    /// end.
     fn added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         let at = output_index(&mut fields)?;
         let wire = fields.need("item")?;
@@ -126,7 +126,7 @@ impl Decoder {
         part::decode(self.begun(at, wire.clone()), Path::ROOT.key("item"), &mut parts)?;
         self.items.insert(at, Item { wire, ..Item::default() });
         let opens = match parts.first().map(|part| &part.body) {
-            // The end of a search gives it another call id than its beginning.
+            // The end of a search has another call id than its start.
             Some(Body::Call(call)) => split_name(&call.name) != (Some(""), SEARCH),
             Some(Body::Reasoning(_)) => true,
             _ => false,
@@ -138,7 +138,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Opens a part of a message's content; parts of other kinds come with the end of the item.
+    /// Opens a part of a message's content; parts of other types arrive with the end of the item.
     fn part_added(
         &mut self,
         mut fields: Fields<'_>,
@@ -178,7 +178,7 @@ impl Decoder {
         }
     }
 
-    /// Grows a text or refusal, which may not have been announced.
+    /// Appends to a text or refusal, which may not have been announced.
     fn text(
         &mut self,
         name: &str,
@@ -195,7 +195,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Grows a call. One that was not announced waits for the end of its item.
+    /// Appends to a call. One that was not announced waits for the end of its item.
     fn arguments(
         &mut self,
         fields: &mut Fields<'_>,
@@ -208,7 +208,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Grows a section of reasoning.
+    /// Appends to a section of reasoning.
     fn reasoning(
         &mut self,
         kind: SectionKind,
@@ -240,7 +240,7 @@ impl Decoder {
         }
     }
 
-    /// Takes an item as it is in the end: says what was not said and closes its parts.
+    /// Processes a complete item: emits content that was not streamed and closes its parts.
     fn done(&mut self, at: u64, wire: Json, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         let item = self.items.entry(at).or_default();
         if item.done {
@@ -249,7 +249,7 @@ impl Decoder {
         item.done = true;
         let mut pieces = std::mem::take(&mut item.pieces);
         let mut parts = Vec::new();
-        // An item of which only deltas came was never shown.
+        // An item with only deltas was never announced.
         if !wire.is_null() {
             part::decode_output(wire, Path::ROOT.key("item"), self.place(at), &mut parts)?;
         }
@@ -275,15 +275,15 @@ impl Decoder {
         self.emit.close(piece.index, tail, out);
     }
 
-    /// The output index at which an item with the same id was streamed. The terminal event may
-    /// leave items out, so that its positions are not the indexes.
+    /// Returns the output index at which an item with the same id was streamed. The terminal event
+    /// may omit items, so its positions are not the indexes.
     fn index_of(&self, item: &Json) -> Option<u64> {
         let id = item.get("id")?.as_str()?;
         let streamed = |own: &Item| own.wire.get("id").and_then(Json::as_str) == Some(id);
         self.items.iter().find(|(_, own)| streamed(own)).map(|(at, _)| *at)
     }
 
-    /// Takes the terminal event, which repeats all items.
+    /// Processes the terminal event, which repeats all items.
     fn end(
         &mut self,
         name: &str,

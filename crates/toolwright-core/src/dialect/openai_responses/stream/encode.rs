@@ -1,4 +1,4 @@
-//! Streams, written. Items come one after another; the last event repeats them all.
+//! Encodes streams. Items come one after another; the last event repeats them all.
 
 use super::super::part::content::{self, Side};
 use super::super::part::{self, Writer};
@@ -27,7 +27,7 @@ use crate::object;
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
-    /// The response as it began, once it did
+    /// The response, once it has begun
     response: Option<Object>,
     /// The parts that are complete
     parts: Vec<Part>,
@@ -37,17 +37,17 @@ pub(in super::super) struct Encoder {
     usage: Option<Usage>,
 }
 
-/// The part that is open.
+/// The open part.
 #[derive(Debug)]
 struct Current {
     open: Open,
     kind: Kind,
     /// The tool's name, for calls
     name: String,
-    /// What was said so far, if it is not reasoning
+    /// The content so far, if it is not reasoning
     text: String,
     sections: Sections,
-    /// The end of a part that came whole
+    /// The end of a complete part
     tail: Option<Tail>,
 }
 
@@ -55,14 +55,14 @@ struct Current {
 enum Kind {
     Text,
     Refusal,
-    /// Content of another kind, which comes whole
+    /// Content of another type, which is complete
     Content,
     Function,
     Custom,
-    /// A tool that the client runs by its type: its input comes whole
+    /// A tool that the client runs by its type: its input is complete
     Client,
     Reasoning,
-    /// An item of another kind, which comes whole
+    /// An item of another type, which is complete
     Whole,
 }
 
@@ -88,7 +88,7 @@ impl Encoder {
         self.response = Some(response);
     }
 
-    /// Encodes the item that some parts make, as the next or as the one that is open.
+    /// Encodes the item of some parts, as the next or as the open one.
     fn write_item(&self, number: usize, parts: &[Part]) -> Option<Object> {
         let id = self.response.as_ref().and_then(|own| own.get("id")).and_then(Json::as_str);
         let mut writer = Writer::response(id.unwrap_or_default(), number);
@@ -138,7 +138,7 @@ impl Encoder {
         }
     }
 
-    /// Announces an item, without what is still to come.
+    /// Announces an item, without the content that follows.
     fn item_added(&mut self, kind: Kind, mut item: Object, frames: &mut Vec<Frame>) {
         let id = item.get("id").and_then(Json::as_str).unwrap_or_default();
         id.clone_into(&mut self.number.id);
@@ -249,14 +249,14 @@ impl Encoder {
         }
     }
 
-    /// Ends the message that is open, if one is.
+    /// Ends the open message, if there is one.
     fn message_done(&mut self, frames: &mut Vec<Frame>) {
         if let Some(from) = self.number.message.take() {
             self.item_done(from, frames);
         }
     }
 
-    /// Ends an item, whose parts are the last ones from a number on.
+    /// Ends an item, whose parts start at an index.
     fn item_done(&mut self, from: usize, frames: &mut Vec<Frame>) {
         let number = self.number.items.saturating_sub(1);
         if let Some(item) = self.write_item(number, &self.parts[from..]) {
@@ -277,7 +277,7 @@ impl Encoder {
         self.number.frame(name, object! {"response": response}, frames);
     }
 
-    /// Breaks off: within a response it is the response that failed.
+    /// Ends with a fault: a response that has begun has failed.
     fn fault(&mut self, fault: &Fault, frames: &mut Vec<Frame>) {
         let Some(start) = self.response.take() else {
             return self.number.frame("error", fault::encode_event(fault), frames);
@@ -302,7 +302,7 @@ impl StreamEncoder for Encoder {
                 Event::Usage(usage) => self.usage.get_or_insert_default().update(usage),
                 Event::End => self.end(frames),
                 Event::Fault(fault) => self.fault(&fault, frames),
-                // The format has no event that says nothing.
+                // The format has no keep-alive event.
                 Event::Ping => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The numbers on the frames that are written: which frame, which item, which part of it.
+//! The numbering of frames, items and parts.
 
 use crate::frame::Frame;
 use crate::json::{Line, Object};
@@ -7,11 +7,11 @@ use crate::json::{Line, Object};
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     frames: usize,
-    /// How many items have begun
+    /// Number of items that have begun
     pub(super) items: usize,
-    /// The id of the last of them
+    /// The id of the last item
     pub(super) id: String,
-    /// Where the parts of a message begin, if the last item is one that may have more of them
+    /// The index of the first part of the open message, if the last item is one
     pub(super) message: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Numbers {
         frames.push(Frame::named(name, line.end()));
     }
 
-    /// Appends a frame about a part of the message that is open, given the number of parts so far.
+    /// Appends a frame about a part of the open message, with the number of parts so far.
     pub(super) fn content(
         &mut self,
         parts: usize,

@@ -1,4 +1,4 @@
-//! What a reader of streams remembers of an item that is not done.
+//! The state of an incomplete item in a decoder.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use crate::event::{Delta, Head};
 use crate::json::Json;
 use crate::model::part::SectionKind;
 
-/// An item, as far as it is known.
+/// An incomplete item.
 #[derive(Debug, Default)]
 pub(super) struct Item {
-    /// As it was added
+    /// The item as it was announced
     pub(super) wire: Json,
-    /// Its parts that are open, by their place in its content
+    /// Its open parts, by their position in its content
     pub(super) pieces: BTreeMap<u64, Piece>,
     pub(super) done: bool,
 }
 
-/// A part that is open.
+/// An open part.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) index: usize,
     kind: Kind,
-    /// Whether anything was said, so that what is said again is not taken for more
+    /// Whether anything was emitted, so that a repetition is not taken for more
     said: bool,
     /// The sections of reasoning in order of appearance
     sections: Vec<Spoken>,
 }
 
-/// A section of reasoning: its number among its kind, and whether anything was said.
+/// A section of reasoning: its index among its kind, and whether anything was emitted.
 #[derive(Debug)]
 struct Spoken {
     kind: SectionKind,
@@ -35,7 +35,7 @@ struct Spoken {
     said: bool,
 }
 
-/// Which deltas a part takes.
+/// The kind of deltas that a part accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a part that is about to open.
+    /// Returns the kind of a part that opens.
     pub(super) fn of(head: &Head) -> Kind {
         match head {
             Head::Call { .. } => Kind::Arguments,
@@ -55,12 +55,12 @@ impl Kind {
 }
 
 impl Piece {
-    /// A part that has just begun.
+    /// Creates a part that has begun.
     pub(super) fn new(index: usize, kind: Kind) -> Piece {
         Piece { index, kind, said: false, sections: vec![] }
     }
 
-    /// The place of a section of reasoning, which may be new.
+    /// Returns the position of a section of reasoning, which may be new.
     pub(super) fn section(&mut self, kind: SectionKind, number: u64) -> usize {
         let known = self.sections.iter().position(|own| own.kind == kind && own.number == number);
         known.unwrap_or_else(|| {
@@ -69,7 +69,7 @@ impl Piece {
         })
     }
 
-    /// Whether a delta is of this part's kind and says something new; notes that it was said.
+    /// Whether a delta has this part's kind and adds something new; records that it was emitted.
     pub(super) fn takes(&mut self, delta: &Delta, is_whole: bool) -> bool {
         let (kind, text, said) = match delta {
             Delta::Text(text) => (Kind::Text, text, Some(&mut self.said)),

@@ -1,4 +1,4 @@
-//! Reasoning that is written section by section: summaries and thinking, each with its own events.
+//! Encodes reasoning section by section: summaries and thinking, each with its own events.
 
 use super::number::Numbers;
 use crate::frame::Frame;
@@ -6,17 +6,17 @@ use crate::json::Object;
 use crate::model::part::SectionKind;
 use crate::object;
 
-/// The sections of the reasoning that is open. Only the last of them is.
+/// The sections of the open reasoning. Only the last of them is open.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
-    /// Each with its number among its kind
+    /// Each with its index among its kind
     opened: Vec<(SectionKind, usize)>,
-    /// What the last one said
+    /// The text of the last one
     text: String,
 }
 
 impl Sections {
-    /// Says words of a section, which is opened if it is new.
+    /// Appends text to a section, which is opened if it is new.
     pub(super) fn append(
         &mut self,
         section: usize,

@@ -1,5 +1,5 @@
-//! Tools that the format defines by their type and that the client runs. For a model of another
-//! vendor they are functions, with what the client needs to know as parameters.
+//! Tools that the format defines by type and that the client runs. For a model of another vendor
+//! they are functions.
 
 use super::super::wire::{CLIENT_TOOLS, DIALECT, SEARCH, SHELL};
 use crate::codec::{DecodeError, Fields};
@@ -7,13 +7,13 @@ use crate::json::{Json, Path};
 use crate::model::tool::{Tool, ToolKind, qualified_name, split_name};
 use crate::object;
 
-/// Whether an element or an item is a search for tools that the client runs. The vendor runs one
-/// that does not say so.
+/// Whether an element or an item is a tool search that the client runs. By default the vendor runs
+/// it.
 pub(in super::super) fn is_client_search(wire: &Json) -> bool {
     wire.get("execution").and_then(Json::as_str) == Some("client")
 }
 
-/// Whether a shell is the client's own. The vendor runs one in a container.
+/// Whether a shell runs on the client. The vendor runs one in a container.
 pub(in super::super) fn is_local(wire: &Json) -> bool {
     let environment = wire.get("environment").filter(|own| !own.is_null());
     environment.is_none_or(|own| own.get("type").and_then(Json::as_str) == Some("local"))

@@ -1,4 +1,4 @@
-//! The list of tools, with namespaces, whose tools the canonical model has one by one.
+//! The list of tools, with namespaces, whose tools are separate in the canonical model.
 
 use super::super::wire::DIALECT;
 use super::{client, decode, definition};
@@ -33,7 +33,7 @@ pub(super) fn decode_element(
     Ok(())
 }
 
-/// Whether an element is a namespace; one without tools offers nothing and stays as it is.
+/// Whether an element is a namespace with tools; an empty one stays opaque.
 fn has_tools(item: &Json) -> bool {
     let is_namespace = item.get("type").and_then(Json::as_str) == Some("namespace");
     is_namespace && item.get("tools").and_then(Json::as_array) != Some(&[])
@@ -66,7 +66,7 @@ fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result
     Ok(())
 }
 
-/// Encodes a list of tools; those that items of the conversation define are not in it.
+/// Encodes a list of tools, without those that items of the conversation define.
 pub(in super::super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
     let mut groups = Vec::new();
     for tool in tools.iter().filter(|tool| !tool.loaded) {
