@@ -294,10 +294,10 @@ fn stream(
     if let Kind::Stream(Some(framing)) = kind {
         reader = reader.framed(framing);
     }
-    let (mut events, mut out, mut writer) = (Vec::new(), Vec::new(), translator.writer());
+    let (mut events, mut out, mut stream) = (Vec::new(), Vec::new(), translator.stream());
     let read = reader.push(bytes, &mut events).and_then(|()| reader.finish(&mut events));
-    writer.write(events, &mut out);
-    let report: Report = writer.report();
+    stream.write(events, &mut out);
+    let report: Report = stream.report();
     line.insert("latin1", out.into_iter().map(char::from).collect::<String>());
     line.insert("report", report.to_json());
     read

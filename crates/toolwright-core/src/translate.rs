@@ -13,7 +13,7 @@ mod vendor;
 use std::sync::Arc;
 
 pub use report::{Entry, Report};
-pub use stream::{StreamReader, StreamTranslator, StreamWriter};
+pub use stream::{StreamReader, StreamTranslator};
 pub use vendor::{VendorCodec, VendorStreamDecoder};
 
 use crate::codec::{
@@ -185,16 +185,11 @@ impl<'c> Translator<'c> {
         self.to.encode_fault(&self.from.decode_fault(wire))
     }
 
-    /// Translates a stream, as its bytes arrive.
+    /// Translates a stream, as its bytes or its events arrive.
     pub fn stream(&self) -> StreamTranslator {
         let reader = StreamReader::new(self.from).with_think_tags(self.has_think_tags());
-        StreamTranslator::new(reader, self.writer())
-    }
-
-    /// Writes a stream of which the events are known.
-    pub fn writer(&self) -> StreamWriter {
-        let field_paths = self.from.field_paths();
-        StreamWriter::new(self.to, self.restorer(), field_paths, &self.options.reply_context)
+        let (field_paths, context) = (self.from.field_paths(), &self.options.reply_context);
+        StreamTranslator::new(reader, self.restorer(), field_paths, self.to, context)
     }
 
     fn restorer(&self) -> Restorer {

@@ -1,4 +1,5 @@
-//! Translates a stream between dialects as its bytes arrive: a reader, then a writer.
+//! Translates a stream between dialects as it arrives: bytes of the source's dialect or events in, bytes
+//! of the target's dialect out.
 
 use super::{Report, TranslateError};
 use crate::codec::{ChatCodec, ReplyContext, ResponseSummary, StreamDecoder, StreamEncoder};
@@ -8,17 +9,66 @@ use crate::fit::restore::Restorer;
 use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
 use crate::model::fault::{Fault, FaultClass};
 
-/// Translates bytes of one dialect to bytes of another. It buffers at most a frame, or a part where the
-/// target's dialect cannot send it in pieces.
+/// Translates one stream to bytes of another dialect, with the client's own names restored. It buffers at
+/// most a frame, or a part where the target's dialect cannot send it in pieces.
+///
+/// The source is either bytes ([`Self::push`], [`Self::finish`]) or events ([`Self::write`]). Nothing is
+/// appended after the end of the response.
 pub struct StreamTranslator {
     reader: StreamReader,
-    writer: StreamWriter,
+    restorer: Restorer,
+    encoder: Box<dyn StreamEncoder>,
+    framer: FrameWriter,
+    field_paths: &'static [(&'static str, &'static str)],
+    /// The fault that ends the stream at its first loss
+    refusal: Option<Fault>,
+    summary: ResponseSummary,
+    /// Bytes of content that were written
+    content_bytes: u64,
+    /// Bytes of an incomplete frame
+    unread: usize,
+    /// Bytes of content that wait for the end of their part
+    held: usize,
     events: Vec<Event>,
+    restored: Vec<Event>,
+    frames: Vec<Frame>,
 }
 
 impl StreamTranslator {
-    pub(super) fn new(reader: StreamReader, writer: StreamWriter) -> StreamTranslator {
-        StreamTranslator { reader, writer, events: Vec::new() }
+    pub(super) fn new(
+        reader: StreamReader,
+        restorer: Restorer,
+        field_paths: &'static [(&'static str, &'static str)],
+        to: &dyn ChatCodec,
+        context: &ReplyContext,
+    ) -> StreamTranslator {
+        StreamTranslator {
+            reader,
+            restorer,
+            encoder: to.stream_encoder(context),
+            framer: FrameWriter::new(to.framing()),
+            field_paths,
+            refusal: None,
+            summary: ResponseSummary::default(),
+            content_bytes: 0,
+            unread: 0,
+            held: 0,
+            events: Vec::new(),
+            restored: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Sets another frame writer, for another framing or to continue a stream.
+    #[must_use]
+    pub fn with_framer(self, framer: FrameWriter) -> StreamTranslator {
+        StreamTranslator { framer, ..self }
+    }
+
+    /// Ends the stream with a fault at its first major or minor loss.
+    #[must_use]
+    pub fn with_refusal(self, fault: Fault) -> StreamTranslator {
+        StreamTranslator { refusal: Some(fault), ..self }
     }
 
     /// Reads bytes and appends the translation of what is complete. Frames of a kind that the source's
@@ -28,33 +78,91 @@ impl StreamTranslator {
     /// that got half a response knows it.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TranslateError> {
         let read = self.reader.push(bytes, &mut self.events);
-        self.write(read, out)
+        self.unread = if self.events.is_empty() { self.unread + bytes.len() } else { 0 };
+        self.write_read(read, out)
     }
 
-    /// Ends the stream. An error reaches the client as in [`Self::push`].
-    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Report, TranslateError> {
+    /// Ends the stream after its last byte: an incomplete response ends with a fault. An error reaches the
+    /// client as in [`Self::push`].
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), TranslateError> {
         let read = self.reader.finish(&mut self.events);
-        self.write(read, out)?;
-        Ok(self.writer.report())
+        self.unread = 0;
+        self.write_read(read, out)
     }
 
-    /// Summary of the response so far.
+    /// Appends the translation of events.
+    pub fn write(&mut self, events: impl IntoIterator<Item = Event>, out: &mut Vec<u8>) {
+        for event in events {
+            if self.summary.is_over() {
+                break;
+            }
+            self.write_event(event, out);
+            // Checked for each event, because the end may arrive in the same frame.
+            if let Some(fault) = self.refusal.take_if(|_| self.restorer.is_refused())
+                && !self.summary.is_over()
+            {
+                self.write_event(Event::Fault(fault), out);
+            }
+        }
+    }
+
+    /// Ends the stream with a fault.
+    pub fn fail(&mut self, fault: Fault, out: &mut Vec<u8>) {
+        self.write([Event::Fault(fault)], out);
+    }
+
+    /// Summary of the response so far, before it was fitted to the client.
     pub fn summary(&self) -> &ResponseSummary {
-        self.writer.summary()
+        &self.summary
+    }
+
+    /// Estimated number of tokens so far.
+    pub fn tokens(&self) -> u64 {
+        self.content_bytes / BYTES_PER_TOKEN
+    }
+
+    /// Number of bytes that were received and not yet written.
+    pub fn buffered_bytes(&self) -> usize {
+        self.unread + self.held
+    }
+
+    /// Takes the losses so far, and the reasoning to cache.
+    pub fn report(&mut self) -> Report {
+        Report::of_answer(&mut self.restorer, self.field_paths)
     }
 
     /// Writes the decoded events, and a fault if the source could not be read.
-    fn write(
+    fn write_read(
         &mut self,
         read: Result<(), TranslateError>,
         out: &mut Vec<u8>,
     ) -> Result<(), TranslateError> {
-        self.writer.write(self.events.drain(..), out);
-        if read.is_err() {
-            let fault = Fault::new(FaultClass::Internal, "the upstream's stream is damaged");
-            self.writer.write([Event::Fault(fault)], out);
+        let mut events = std::mem::take(&mut self.events);
+        self.write(events.drain(..), out);
+        self.events = events;
+        if let Err(error) = &read {
+            let message = format!("The upstream's stream is damaged: {error}.");
+            self.fail(Fault::new(FaultClass::Internal, message), out);
         }
         read
+    }
+
+    fn write_event(&mut self, event: Event, out: &mut Vec<u8>) {
+        let (words, written) = (event.words().len(), out.len());
+        self.content_bytes += words as u64;
+        self.summary.update(&event);
+        self.restorer.event(event, &mut self.restored);
+        for event in self.restored.drain(..) {
+            self.encoder.encode(event, &mut self.frames);
+        }
+        for frame in self.frames.drain(..) {
+            self.framer.write(&frame, out);
+        }
+        if self.summary.is_over() {
+            self.framer.end(out);
+        }
+        // Written events take more bytes than their content, and held content is written all at once.
+        self.held = (self.held + words).saturating_sub(out.len() - written);
     }
 }
 
@@ -131,7 +239,7 @@ impl StreamReader {
     }
 
     /// Creates a reader for a [`ResponseSummary`], which skips most frames of content. The events are not
-    /// for a [`StreamWriter`].
+    /// for a [`StreamTranslator`].
     pub fn summarizing(from: &dyn ChatCodec) -> StreamReader {
         StreamReader { scope: Scope::Summary, ..StreamReader::new(from) }
     }
@@ -199,76 +307,5 @@ impl StreamReader {
             Some(think) => self.decoded.drain(..).for_each(|event| think.push(event, events)),
             None => events.append(&mut self.decoded),
         }
-    }
-}
-
-/// Encodes events to bytes of one dialect, with the client's own names restored.
-pub struct StreamWriter {
-    restorer: Restorer,
-    encoder: Box<dyn StreamEncoder>,
-    framer: FrameWriter,
-    field_paths: &'static [(&'static str, &'static str)],
-    restored: Vec<Event>,
-    frames: Vec<Frame>,
-    summary: ResponseSummary,
-}
-
-impl StreamWriter {
-    pub(super) fn new(
-        to: &dyn ChatCodec,
-        restorer: Restorer,
-        field_paths: &'static [(&'static str, &'static str)],
-        context: &ReplyContext,
-    ) -> StreamWriter {
-        StreamWriter {
-            restorer,
-            encoder: to.stream_encoder(context),
-            framer: FrameWriter::new(to.framing()),
-            field_paths,
-            restored: Vec::new(),
-            frames: Vec::new(),
-            summary: ResponseSummary::default(),
-        }
-    }
-
-    /// Sets another frame writer, for another framing or to continue a stream.
-    #[must_use]
-    pub fn with_framer(self, framer: FrameWriter) -> StreamWriter {
-        StreamWriter { framer, ..self }
-    }
-
-    /// Encodes events and appends their bytes. Events after the end are ignored.
-    pub fn write(&mut self, events: impl IntoIterator<Item = Event>, out: &mut Vec<u8>) {
-        for event in events {
-            if self.summary.is_over() {
-                break;
-            }
-            self.summary.update(&event);
-            self.restorer.event(event, &mut self.restored);
-        }
-        for event in self.restored.drain(..) {
-            self.encoder.encode(event, &mut self.frames);
-        }
-        for frame in self.frames.drain(..) {
-            self.framer.write(&frame, out);
-        }
-        if self.summary.is_over() {
-            self.framer.end(out);
-        }
-    }
-
-    /// Summary of the response, before it was fitted to the client.
-    pub fn summary(&self) -> &ResponseSummary {
-        &self.summary
-    }
-
-    /// Whether a strict translation must fail for the losses so far. Notes never make it fail.
-    pub fn is_refused(&self) -> bool {
-        self.restorer.is_refused()
-    }
-
-    /// Losses so far, and the reasoning to cache.
-    pub fn report(&mut self) -> Report {
-        Report::of_answer(&mut self.restorer, self.field_paths)
     }
 }

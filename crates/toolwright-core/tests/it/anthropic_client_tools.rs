@@ -85,7 +85,7 @@ fn calls_of_client_tools_come_back_under_their_names() {
         assert_eq!(names, NAMES, "{to}");
         let mut bytes = Vec::new();
         let frames = fixtures::encoded(codec, split(reply()), &ReplyContext::default());
-        translator.writer().write(fixtures::decoded(codec, frames), &mut bytes);
+        translator.stream().write(fixtures::decoded(codec, frames), &mut bytes);
         let streamed = toolwright_core::event::join::join(fixtures::events(anthropic(), &bytes));
         let streamed = streamed.unwrap();
         let names: Vec<&str> = streamed.calls().map(|call| call.name.as_str()).collect();

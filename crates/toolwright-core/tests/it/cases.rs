@@ -476,7 +476,8 @@ fn case_27_arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_re
         assert_eq!(cut_off(&whole), ["/choices/0/message/tool_calls/0/function/arguments"], "{to}");
         let (mut stream, mut out) = (translator.stream(), Vec::new());
         stream.push(bytes.as_bytes(), &mut out).unwrap();
-        let report = stream.finish(&mut out).unwrap();
+        stream.finish(&mut out).unwrap();
+        let report = stream.report();
         assert_eq!(cut_off(&report).len(), 1, "{to}: {:?}", report.losses);
         assert!(String::from_utf8(out).unwrap().contains("_raw"), "{to}");
     }

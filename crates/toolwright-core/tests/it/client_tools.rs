@@ -169,10 +169,10 @@ fn streamed_calls_of_client_tools_come_back_in_their_own_form() {
         let (_, report) = translated(to, body());
         let options = options(report.aliases);
         let translator = Translator::new(codec, responses(), &options);
-        let mut writer = translator.writer();
+        let mut stream = translator.stream();
         let frames = fixtures::encoded(codec, split(reply(to)), &ReplyContext::default());
         let mut bytes = Vec::new();
-        writer.write(fixtures::decoded(codec, frames), &mut bytes);
+        stream.write(fixtures::decoded(codec, frames), &mut bytes);
         let frames = fixtures::frames(responses().framing(), &bytes);
         let frames: Vec<Json> = frames.iter().map(|own| Json::parse(&own.data).unwrap()).collect();
         let kind = |own: &&Json, kind: &str| own.get("type").and_then(Json::as_str) == Some(kind);
@@ -488,7 +488,7 @@ fn calls_of_shells_and_patches_come_back_in_their_own_form() {
     let wire = anthropic.encode_response(response.clone(), &ReplyContext::default());
     let whole = translator.response(wire).unwrap().value.body;
     let mut bytes = Vec::new();
-    translator.writer().write(split(response), &mut bytes);
+    translator.stream().write(split(response), &mut bytes);
     let frames = fixtures::frames(responses().framing(), &bytes);
     let last = Json::parse(&frames.last().unwrap().data).unwrap();
     for body in [&whole, last.get("response").unwrap()] {

@@ -86,10 +86,10 @@ fn received_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8])
     let mut translator = Translator::new(vendor, client, &options).stream();
     let mut out = Vec::new();
     translator.push(bytes, &mut out).unwrap();
-    let report = translator.finish(&mut out).unwrap();
+    translator.finish(&mut out).unwrap();
     let events = fixtures::events(client, &out);
     let message = toolwright_core::event::join::join(events).unwrap().message();
-    Received { message, cached: report.cached_reasoning }
+    Received { message, cached: translator.report().cached_reasoning }
 }
 
 /// Both ways for an answer to arrive.
@@ -515,16 +515,16 @@ fn nothing_is_cached_where_nothing_is_lost() {
 fn a_broken_reply_is_not_cached() {
     let options = options();
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let mut writer = Translator::new(vendor, client, &options).writer();
+    let mut translator = Translator::new(vendor, client, &options).stream();
     let mut events = fixtures::events(vendor, &stream(Dialect::Anthropic));
     assert_eq!(events.pop(), Some(Event::End));
     let mut out = Vec::new();
-    writer.write(events.clone(), &mut out);
-    assert!(writer.report().cached_reasoning.is_none());
+    translator.write(events.clone(), &mut out);
+    assert!(translator.report().cached_reasoning.is_none());
     events.push(Event::Fault(Fault::new(FaultClass::Internal, "gone")));
-    let mut writer = Translator::new(vendor, client, &options).writer();
-    writer.write(events, &mut out);
-    assert!(writer.report().cached_reasoning.is_none());
+    let mut translator = Translator::new(vendor, client, &options).stream();
+    translator.write(events, &mut out);
+    assert!(translator.report().cached_reasoning.is_none());
 }
 
 #[test]

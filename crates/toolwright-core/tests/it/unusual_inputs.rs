@@ -26,7 +26,8 @@ fn stream(from: &str, to: &str, bytes: &[u8]) -> (String, Result<Report, String>
     let mut stream = Translator::new(codec(from), codec(to), &options).stream();
     let mut out = Vec::new();
     let result = stream.push(bytes, &mut out).and_then(|()| stream.finish(&mut out));
-    (String::from_utf8_lossy(&out).into_owned(), result.map_err(|error| error.to_string()))
+    let result = result.map(|()| stream.report()).map_err(|error| error.to_string());
+    (String::from_utf8_lossy(&out).into_owned(), result)
 }
 
 /// How each dialect says that a stream failed.

@@ -160,7 +160,8 @@ impl Translate {
         if finished.is_err() && !strict {
             stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         }
-        let report = finished?;
+        finished?;
+        let report = stream.report();
         let is_whole = was_over || stream.summary().is_complete();
         if !is_whole && strict {
             ready.clear();

@@ -17,7 +17,7 @@ use std::time::Duration;
 use toolwright::model::Model;
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::frame::Framing;
-use toolwright_core::translate::{Options, StreamReader};
+use toolwright_core::translate::Options;
 use toolwright_core::{Fault, Json, Request, Response};
 
 use super::coalescing::CoalescingBody;
@@ -127,10 +127,8 @@ impl Exchange {
         match answer {
             Answer::Untouched(incoming) => self.untouched(incoming),
             Answer::Translated(incoming, translation) => {
-                let think_tags = translation.options.think_tags == Some(true);
-                let reader = StreamReader::new(translation.upstream).with_think_tags(think_tags);
                 let body = CoalescingBody::new(incoming.body);
-                self.relay(Source::Bytes(Box::new((body, reader))), &translation)
+                self.relay(Source::Bytes(Box::new(body)), &translation)
             }
             Answer::Whole(response, translation) => self.whole(*response, &translation),
             Answer::Local(model, request) => self.local(&model, *request).await,

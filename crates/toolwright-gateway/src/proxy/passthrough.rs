@@ -204,8 +204,8 @@ impl PassthroughBody {
 fn fault_frame((codec, framer): StreamEnd, fault: Fault) -> Bytes {
     let options = Options::default();
     let mut out = Vec::new();
-    let mut writer = Translator::new(codec, codec, &options).writer().with_framer(framer);
-    writer.write([Event::Fault(fault)], &mut out);
+    let mut stream = Translator::new(codec, codec, &options).stream().with_framer(framer);
+    stream.fail(fault, &mut out);
     Bytes::from(out)
 }
 

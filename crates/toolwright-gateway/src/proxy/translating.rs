@@ -9,20 +9,19 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use toolwright::model::EventStream;
-use toolwright_core::event::Event;
-use toolwright_core::translate::{StreamReader, StreamWriter};
+use toolwright_core::translate::StreamTranslator;
 use toolwright_core::{Fault, FaultClass};
 
 use super::coalescing::CoalescingBody;
 use super::collect::MAX_REPLY_BYTES;
 use super::finalizer::Finalizer;
 use crate::http::Full;
-use crate::telemetry::{BYTES_PER_TOKEN, BusySpan};
+use crate::telemetry::BusySpan;
 
-/// The source of the events of a reply.
+/// The source of a reply.
 pub enum Source {
     /// The stream of an upstream
-    Bytes(Box<(CoalescingBody, StreamReader)>),
+    Bytes(Box<CoalescingBody>),
     /// A model or a run of the gateway
     Events(EventStream),
     /// None, after the end
@@ -40,134 +39,90 @@ pub(super) const MAX_CALLS: usize = 1024;
 /// The body of a reply that is translated as it arrives.
 pub struct TranslatingBody {
     source: Source,
-    writer: StreamWriter,
-    /// Events that were read and not yet written
-    events: Vec<Event>,
+    stream: StreamTranslator,
     out: Vec<u8>,
     /// Bytes that the upstream has sent
     received: usize,
-    /// Bytes of text that were read
-    words: u64,
-    /// Bytes of an incomplete frame
-    unread: usize,
-    /// Bytes of text that were read and not yet written
-    held: usize,
     /// Bytes of memory that are reserved for other purposes
     room: usize,
-    strictness: Strictness,
     /// None after the end
     finalizer: Option<Finalizer>,
 }
 
-/// Whether a loss ends the reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strictness {
-    /// Losses are reported
-    Reports,
-    /// The first loss ends the reply with a fault
-    Refuses,
-}
-
 impl TranslatingBody {
     /// Creates the body of a reply.
-    pub fn new(
-        source: Source,
-        writer: StreamWriter,
-        strictness: Strictness,
-        finalizer: Finalizer,
-    ) -> TranslatingBody {
-        let (events, out) = (Vec::new(), Vec::new());
+    pub fn new(source: Source, stream: StreamTranslator, finalizer: Finalizer) -> TranslatingBody {
         let room = finalizer.share.size();
-        TranslatingBody {
-            source,
-            writer,
-            events,
-            out,
-            received: 0,
-            words: 0,
-            unread: 0,
-            held: 0,
-            room,
-            strictness,
-            finalizer: Some(finalizer),
-        }
+        let finalizer = Some(finalizer);
+        TranslatingBody { source, stream, out: Vec::new(), received: 0, room, finalizer }
     }
 
-    /// Reads and writes what has arrived. Returns whether there may be more.
+    /// Translates what has arrived. Returns whether there may be more.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<bool> {
-        match &mut self.source {
-            Source::Bytes(stream) => {
-                let (body, reader) = stream.as_mut();
+        let (span, more) = match &mut self.source {
+            Source::Bytes(body) => {
                 let frame = ready!(Pin::new(body).poll_frame(context));
-                let span = BusySpan::start();
-                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-                let size = data.map_or(0, Bytes::len);
-                self.received += size;
-                // Some dialects hold a call back until it is complete, so the size must be bounded.
-                let more = if self.received > MAX_REPLY_BYTES
-                    || self.writer.summary().calls.len() > MAX_CALLS
-                {
-                    self.events.push(Event::Fault(too_long()));
-                    false
-                } else {
-                    read(frame, reader, &mut self.events)
-                };
-                self.unread = if self.events.is_empty() { self.unread + size } else { 0 };
-                self.write(span);
-                Poll::Ready(more)
+                (BusySpan::start(), self.translate(frame))
             }
             Source::Events(events) => {
                 let event = ready!(events.as_mut().poll_next(context));
-                let span = BusySpan::start();
-                let more = event.is_some();
-                self.events.extend(event);
-                if !more && !self.writer.summary().is_over() {
-                    self.events.push(Event::Fault(broken_off()));
+                let (span, more) = (BusySpan::start(), event.is_some());
+                self.stream.write(event, &mut self.out);
+                if !more {
+                    self.stream.fail(broken_off(), &mut self.out);
                 }
-                self.write(span);
-                Poll::Ready(more)
+                (span, more)
             }
-            Source::Over => Poll::Ready(false),
-        }
-    }
-
-    /// Writes what was read, and adds the span to the time that the gateway adds.
-    fn write(&mut self, span: BusySpan) {
-        for event in self.events.drain(..) {
-            let (words, written) = (event.words().len(), self.out.len());
-            self.words += words as u64;
-            self.writer.write([event], &mut self.out);
-            // Written events take more bytes than their text, and held text is written all at once.
-            self.held = (self.held + words).saturating_sub(self.out.len() - written);
-            // Checked for each event, because the end may arrive in the same frame.
-            if self.strictness == Strictness::Refuses && self.writer.is_refused() {
-                let message = "Refused: the answer holds something that this dialect cannot say. \
-                               Ask without `toolwright-strict` to get the rest of it.";
-                let fault = Fault::new(FaultClass::Invalid, message);
-                self.writer.write([Event::Fault(fault)], &mut self.out);
-            }
-        }
-        if !self.has_room() && !self.writer.summary().is_over() {
-            self.writer.write([Event::Fault(Full::Now.into())], &mut self.out);
+            Source::Over => return Poll::Ready(false),
+        };
+        if !self.has_room() {
+            self.stream.fail(Full::Now.into(), &mut self.out);
         }
         if let Some(finalizer) = &mut self.finalizer {
-            finalizer.recorder.set_output_tokens(self.words / BYTES_PER_TOKEN);
+            finalizer.recorder.set_output_tokens(self.stream.tokens());
             finalizer.recorder.add_busy(span);
+        }
+        Poll::Ready(more && !self.stream.summary().is_over())
+    }
+
+    /// Translates a frame of an upstream's body. Returns whether there may be more.
+    fn translate(&mut self, frame: Option<Result<Frame<Bytes>, Fault>>) -> bool {
+        match frame.map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(bytes))) => {
+                self.received += bytes.len();
+                // Some dialects hold a call back until it is complete, so the size must be bounded.
+                if self.received > MAX_REPLY_BYTES || self.stream.summary().calls.len() > MAX_CALLS
+                {
+                    self.stream.fail(too_long(), &mut self.out);
+                    return false;
+                }
+                self.stream.push(&bytes, &mut self.out).is_ok()
+            }
+            Some(Ok(Err(_trailers))) => true,
+            Some(Err(fault)) => {
+                self.stream.fail(fault, &mut self.out);
+                false
+            }
+            None => {
+                // An error has become the fault that the client gets.
+                let _ = self.stream.finish(&mut self.out);
+                false
+            }
         }
     }
 
     /// Whether there is memory for what is held back. Growing a buffer takes twice its size.
     fn has_room(&mut self) -> bool {
-        let size = self.room + 2 * (self.unread + self.held);
+        let size = self.room + 2 * self.stream.buffered_bytes();
         self.finalizer.as_mut().is_none_or(|finalizer| finalizer.share.try_resize(size))
     }
 
     /// Ends the body after its last event, and drains the rest of the upstream's stream.
     fn end(&mut self, context: &mut Context<'_>) {
-        if let Source::Bytes(mut stream) = std::mem::replace(&mut self.source, Source::Over)
-            && !matches!(Pin::new(&mut stream.0).poll_frame(context), Poll::Ready(None))
+        if let Source::Bytes(mut body) = std::mem::replace(&mut self.source, Source::Over)
+            && !matches!(Pin::new(&mut body).poll_frame(context), Poll::Ready(None))
         {
-            tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, drain(stream.0)));
+            tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, drain(body)));
         }
         if let Some(finalizer) = self.take_finalizer() {
             finalizer.done();
@@ -177,8 +132,8 @@ impl TranslatingBody {
     /// Takes the finalizer, and records the summary and the losses of the stream.
     fn take_finalizer(&mut self) -> Option<Finalizer> {
         let mut finalizer = self.finalizer.take()?;
-        finalizer.recorder.set_response_report(self.writer.report());
-        finalizer.recorder.add_reply(self.writer.summary().clone());
+        finalizer.recorder.set_response_report(self.stream.report());
+        finalizer.recorder.add_reply(self.stream.summary().clone());
         Some(finalizer)
     }
 }
@@ -191,40 +146,8 @@ impl Drop for TranslatingBody {
     }
 }
 
-async fn drain(mut body: CoalescingBody) {
+async fn drain(mut body: Box<CoalescingBody>) {
     while let Some(Ok(_)) = body.frame().await {}
-}
-
-/// Decodes a frame of an upstream's body into events. Returns whether there may be more.
-fn read(
-    frame: Option<Result<Frame<Bytes>, Fault>>,
-    reader: &mut StreamReader,
-    events: &mut Vec<Event>,
-) -> bool {
-    let read = match frame {
-        Some(Ok(frame)) => match frame.into_data() {
-            Ok(bytes) => reader.push(&bytes, events),
-            Err(_trailers) => return true,
-        },
-        Some(Err(fault)) => {
-            events.push(Event::Fault(fault));
-            return false;
-        }
-        None => {
-            if let Err(error) = reader.finish(events) {
-                events.push(Event::Fault(damaged(&error)));
-            }
-            return false;
-        }
-    };
-    if let Err(error) = &read {
-        events.push(Event::Fault(damaged(error)));
-    }
-    read.is_ok()
-}
-
-fn damaged(error: &toolwright_core::translate::TranslateError) -> Fault {
-    Fault::new(FaultClass::Internal, format!("The upstream's stream is damaged: {error}."))
 }
 
 fn too_long() -> Fault {
@@ -250,7 +173,7 @@ impl Body for TranslatingBody {
             if this.finalizer.is_none() {
                 return Poll::Ready(None);
             }
-            let more = ready!(this.poll_source(context)) && !this.writer.summary().is_over();
+            let more = ready!(this.poll_source(context));
             let bytes = Bytes::from(std::mem::take(&mut this.out));
             if let Some(finalizer) = this.finalizer.as_mut().filter(|_| !bytes.is_empty()) {
                 finalizer.recorder.add_sent(&bytes);
@@ -258,7 +181,7 @@ impl Body for TranslatingBody {
             if !more {
                 let capture =
                     this.finalizer.as_ref().and_then(|finalizer| finalizer.capture.as_ref());
-                if let Some(capture) = capture.filter(|_| this.writer.summary().is_complete()) {
+                if let Some(capture) = capture.filter(|_| this.stream.summary().is_complete()) {
                     capture.end_of_stream(&bytes);
                 }
                 this.end(context);

@@ -4,9 +4,9 @@
 use http::{HeaderName, HeaderValue, header};
 use toolwright::model::event_stream;
 use toolwright::upstream::Incoming;
-use toolwright_core::Response;
 use toolwright_core::event::split::split;
 use toolwright_core::frame::FrameWriter;
+use toolwright_core::{Fault, FaultClass, Response};
 
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};
@@ -16,7 +16,7 @@ use crate::proxy::passthrough::{Observer, PassthroughBody};
 use crate::proxy::prepare::Translation;
 use crate::proxy::responses::capture::PassedAnswer;
 use crate::proxy::send::{Failure, UpstreamError};
-use crate::proxy::translating::{Source, Strictness, TranslatingBody};
+use crate::proxy::translating::{Source, TranslatingBody};
 use crate::proxy::{fault, headers, whole};
 use crate::telemetry::losses;
 
@@ -92,15 +92,15 @@ impl Exchange {
             let report = &self.finalizer.recorder.record().request_report;
             self.finalizer.share.shrink(translation.weight(report));
         }
-        let strictness =
-            if self.inbound.strict { Strictness::Refuses } else { Strictness::Reports };
         if !self.finalizer.recorder.record().request_report.losses.is_empty() {
             self.finalizer.recorder.publish_losses();
         }
+        let mut stream = translation.back().stream().with_framer(FrameWriter::new(framing));
+        if self.inbound.strict {
+            stream = stream.with_refusal(strict_refusal());
+        }
         let finalizer = self.close(&reply);
-        let writer = translation.back().writer().with_framer(FrameWriter::new(framing));
-        let body = TranslatingBody::new(source, writer, strictness, finalizer);
-        *reply.body_mut() = ReplyBody::stream(body);
+        *reply.body_mut() = ReplyBody::stream(TranslatingBody::new(source, stream, finalizer));
         reply
     }
 
@@ -145,4 +145,11 @@ impl Exchange {
         self.finalizer.recorder.rest();
         self.finalizer
     }
+}
+
+/// The fault that ends a stream at its first loss, if the client asked for a strict translation.
+fn strict_refusal() -> Fault {
+    let message = "Refused: the answer holds something that this dialect cannot say. Ask without \
+                   `toolwright-strict` to get the rest of it.";
+    Fault::new(FaultClass::Invalid, message)
 }
