@@ -103,8 +103,9 @@ impl Source {
     }
 
     /// The whole way to another dialect.
-    fn translate(&self, to: &dyn ChatCodec, options: &Options) {
-        let translator = Translator::new(self.codec, to, options);
+    fn translate(&self, to: &dyn ChatCodec, context: &ReplyContext) {
+        let options = Options::default();
+        let translator = Translator::new(self.codec, to, &options).with_reply_context(context);
         match self.kind {
             Kind::Request => {
                 let body = Json::parse_bytes(black_box(&self.pieces[0])).unwrap();
@@ -145,10 +146,8 @@ fn document(dialect: Dialect, name: &str) -> Json {
     Json::parse_bytes(&fixture(dialect, name).unwrap()).unwrap()
 }
 
-fn options() -> Options {
-    let asked =
-        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
-    Options { reply_context: asked, ..Options::default() }
+fn context() -> ReplyContext {
+    ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
 /// Pairs that stand for the others: the most travelled way, the two binary ends, and the way back
@@ -162,8 +161,8 @@ const SHOWN: [(Dialect, Dialect); 4] = [
 
 fn shown(bencher: Bencher<'_, '_>, (from, to): (Dialect, Dialect), kind: Kind) {
     let source = Source::read(from.codec().unwrap(), kind);
-    let options = options();
-    bencher.bench_local(|| source.translate(to.codec().unwrap(), &options));
+    let context = context();
+    bencher.bench_local(|| source.translate(to.codec().unwrap(), &context));
 }
 
 #[divan::bench(args = SHOWN)]
@@ -202,7 +201,8 @@ fn agent_request(bencher: Bencher<'_, '_>, (from, to): (Dialect, Dialect)) {
         pieces: vec![wire.body.compact().into_bytes()],
         documents: vec![],
     };
-    bencher.bench(|| source.translate(to, &options));
+    let context = ReplyContext::default();
+    bencher.bench(|| source.translate(to, &context));
 }
 
 /// How long each pair is measured.
@@ -253,7 +253,7 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// Prints the ratios of one kind: from the dialect of the row to that of the column.
 fn table(kind: Kind, effort: &Effort) {
-    let (codecs, options) = (codecs(), options());
+    let (codecs, context) = (codecs(), context());
     print!("\n{:18}", format!("{kind:?} / floor"));
     for to in &codecs {
         print!("{:>17}", to.dialect().id());
@@ -264,7 +264,7 @@ fn table(kind: Kind, effort: &Effort) {
         print!("{:18}", from.dialect().id());
         let source = Source::read(*from, kind);
         for to in &codecs {
-            let ratio = effort.ratio(|| source.translate(*to, &options), || source.floor());
+            let ratio = effort.ratio(|| source.translate(*to, &context), || source.floor());
             print!("{ratio:17.2}");
             all.push(ratio);
         }

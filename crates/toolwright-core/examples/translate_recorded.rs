@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use toolwright_core::dialect::{self, ChatCodec, Dialect, ReplyContext, WireReply, WireRequest};
-use toolwright_core::fit::Aliases;
 use toolwright_core::frame::Framing;
 use toolwright_core::json::{Json, Key, Object};
 use toolwright_core::object;
@@ -208,8 +207,8 @@ impl Recording {
 
     /// Translates one document to one target.
     fn one(&self, document: &Document, to: &dyn ChatCodec, line: &mut Object) {
-        let options = options(Aliases::default());
-        let translator = Translator::new(self.codec, to, &options);
+        let (options, context) = (Options::default(), context());
+        let translator = Translator::new(self.codec, to, &options).with_reply_context(&context);
         let result = match (self.kind, document) {
             (Kind::Request, Document::Body(body)) => self.request(wire_request(body), to, line),
             (Kind::Response, Document::Body(body)) => translator
@@ -238,10 +237,10 @@ impl Recording {
         to: &dyn ChatCodec,
         line: &mut Object,
     ) -> Result<(), TranslateError> {
-        let strict = Options { strict: true, ..options(Aliases::default()) };
+        let lenient = Options::default();
+        let strict = Options { strict: true, ..Options::default() };
         let passed = Translator::new(self.codec, to, &strict).request(wire.clone());
         line.insert("strict", passed.is_ok());
-        let lenient = options(Aliases::default());
         let Translated { value, report } = match passed {
             Err(TranslateError::Refused(_)) => {
                 Translator::new(self.codec, to, &lenient).request(wire)?
@@ -252,8 +251,8 @@ impl Recording {
         line.insert("body", value.body.clone());
         line.insert("report", report.to_json());
         if !dialect::is_same(self.codec, to) {
-            let back = options(report.aliases);
-            let back = match Translator::new(to, self.codec, &back).request(value) {
+            let back = Translator::new(to, self.codec, &lenient).with_aliases(&report.aliases);
+            let back = match back.request(value) {
                 Ok(Translated { value, report }) => object! {
                     "path": value.path,
                     "body": value.body,
@@ -267,11 +266,9 @@ impl Recording {
     }
 }
 
-/// Options that make a stream report usage and the output the same on every run.
-fn options(aliases: Aliases) -> Options {
-    let asked =
-        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
-    Options { aliases, reply_context: asked, ..Options::default() }
+/// A context that makes a stream report usage and the output the same on every run.
+fn context() -> ReplyContext {
+    ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
 fn reply(value: WireReply, line: &mut Object) {

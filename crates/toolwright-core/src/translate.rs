@@ -10,6 +10,7 @@ mod report;
 mod stream;
 mod vendor;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use report::{Entry, Report};
@@ -32,7 +33,7 @@ use crate::model::response::Response;
 use crate::profile::Overrides;
 use crate::reasoning_cache::{self, CachedReasoning};
 
-/// Options for a translation, beyond its source and target dialects.
+/// Options for a translation, beyond its source and target dialects: what the caller chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Fail if the translation has a major or minor loss
@@ -47,10 +48,6 @@ pub struct Options {
     pub think_tags: Option<bool>,
     /// The target's API version, if rules depend on it
     pub version: Option<String>,
-    /// The aliases of the fitted request, which the reply needs
-    pub aliases: Aliases,
-    /// Facts about the request that encoding the reply depends on
-    pub reply_context: ReplyContext,
     /// Overrides configured for the upstream
     pub overrides: Overrides,
 }
@@ -92,6 +89,8 @@ pub struct Translator<'c> {
     from: &'c dyn ChatCodec,
     to: &'c dyn ChatCodec,
     options: &'c Options,
+    aliases: Option<&'c Aliases>,
+    reply_context: Option<&'c ReplyContext>,
 }
 
 impl<'c> Translator<'c> {
@@ -101,7 +100,23 @@ impl<'c> Translator<'c> {
         to: &'c dyn ChatCodec,
         options: &'c Options,
     ) -> Translator<'c> {
-        Translator { from, to, options }
+        Translator { from, to, options, aliases: None, reply_context: None }
+    }
+
+    /// Sets the aliases of the fitted request, which are undone on the way back.
+    #[must_use]
+    pub fn with_aliases(self, aliases: &'c Aliases) -> Translator<'c> {
+        Translator { aliases: Some(aliases), ..self }
+    }
+
+    /// Sets the facts about the request that encoding its reply depends on.
+    #[must_use]
+    pub fn with_reply_context(self, context: &'c ReplyContext) -> Translator<'c> {
+        Translator { reply_context: Some(context), ..self }
+    }
+
+    fn reply_context(&self) -> Cow<'c, ReplyContext> {
+        self.reply_context.map(Cow::Borrowed).unwrap_or_default()
     }
 
     /// Whether there is nothing to change but what was asked for.
@@ -126,7 +141,10 @@ impl<'c> Translator<'c> {
 
     /// Reads a request, in its own names and with the model that is meant.
     pub fn read(&self, wire: WireRequest) -> Result<Request, TranslateError> {
-        let mut request = restore::request(self.from.decode_request(wire)?, &self.options.aliases);
+        let mut request = self.from.decode_request(wire)?;
+        if let Some(aliases) = self.aliases {
+            request = restore::request(request, aliases);
+        }
         if let Some(model) = &self.options.model {
             request.model = Some(model.clone());
         }
@@ -177,7 +195,7 @@ impl<'c> Translator<'c> {
         let mut restorer = self.restorer();
         let response = restorer.response(response);
         let report = Report::of_answer(&mut restorer, self.from.field_paths());
-        self.refuse_if_lossy(self.to.encode_response(response, &self.options.reply_context), report)
+        self.refuse_if_lossy(self.to.encode_response(response, &self.reply_context()), report)
     }
 
     /// Translates a failure; that always succeeds.
@@ -188,16 +206,21 @@ impl<'c> Translator<'c> {
     /// Translates a stream, as its bytes or its events arrive.
     pub fn stream(&self) -> StreamTranslator {
         let reader = StreamReader::new(self.from).with_think_tags(self.has_think_tags());
-        let (field_paths, context) = (self.from.field_paths(), &self.options.reply_context);
-        StreamTranslator::new(reader, self.restorer(), field_paths, self.to, context)
+        let (field_paths, context) = (self.from.field_paths(), self.reply_context());
+        StreamTranslator::new(reader, self.restorer(), field_paths, self.to, &context)
     }
 
     fn restorer(&self) -> Restorer {
         let profile = self.to.profile(&self.target(None));
         let source = self.from.profile(&self.target(None));
-        let restorer = Restorer::new(self.options.aliases.clone(), &source, profile);
-        let context = &self.options.reply_context;
-        restorer.with_id(context.id.clone()).with_conversation(context.conversation)
+        let aliases = self.aliases.cloned().unwrap_or_default();
+        let restorer = Restorer::new(aliases, &source, profile);
+        match self.reply_context {
+            None => restorer,
+            Some(context) => {
+                restorer.with_id(context.id.clone()).with_conversation(context.conversation)
+            }
+        }
     }
 
     fn refuse_if_lossy<T>(

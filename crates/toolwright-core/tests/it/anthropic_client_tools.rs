@@ -74,8 +74,8 @@ fn client_tools_reach_every_target_as_functions() {
 fn calls_of_client_tools_come_back_under_their_names() {
     for to in fixtures::other_dialects("anthropic") {
         let codec = lookup(to).unwrap();
-        let options = Options { aliases: translated(to).report.aliases, ..Options::default() };
-        let translator = Translator::new(codec, anthropic(), &options);
+        let (options, aliases) = (Options::default(), translated(to).report.aliases);
+        let translator = Translator::new(codec, anthropic(), &options).with_aliases(&aliases);
         let wire = codec.encode_response(reply(), &ReplyContext::default());
         let whole = translator.response(wire).unwrap().value.body;
         let blocks = whole.get("content").and_then(Json::as_array).unwrap();

@@ -23,18 +23,17 @@ fn request(from: &str, to: &str, body: &str) -> Translated<WireRequest> {
     Translator::new(codec(from), codec(to), &Options::default()).request(wire).unwrap()
 }
 
-fn response(from: &str, to: &str, body: &str, aliases: Aliases) -> Json {
-    let options = Options { aliases, ..Options::default() };
-    let translator = Translator::new(codec(from), codec(to), &options);
+fn response(from: &str, to: &str, body: &str, aliases: &Aliases) -> Json {
+    let options = Options::default();
+    let translator = Translator::new(codec(from), codec(to), &options).with_aliases(aliases);
     translator.response(WireReply::ok(json(body))).unwrap().value.body
 }
 
 fn stream(from: &str, to: &str, bytes: &[u8]) -> String {
-    let options = Options {
-        reply_context: ReplyContext { stream_usage: true, ..ReplyContext::default() },
-        ..Options::default()
-    };
-    let mut stream = Translator::new(codec(from), codec(to), &options).stream();
+    let context = ReplyContext { stream_usage: true, ..ReplyContext::default() };
+    let options = Options::default();
+    let translator = Translator::new(codec(from), codec(to), &options);
+    let mut stream = translator.with_reply_context(&context).stream();
     let mut out = Vec::new();
     stream.push(bytes, &mut out).unwrap();
     stream.finish(&mut out).unwrap();
@@ -238,7 +237,7 @@ fn case_13_names_are_shortened_by_hash_everywhere_alike() {
         r#"{{"id":"c","object":"chat.completion","created":0,"model":"m","choices":[{{"index":0,"finish_reason":"tool_calls","message":{{"role":"assistant","content":null,
             "tool_calls":[{{"id":"a","type":"function","function":{{"name":"{first}","arguments":"{{}}"}}}}]}}}}]}}"#
     );
-    let back = response("openai-chat", "gemini", &reply, there.report.aliases);
+    let back = response("openai-chat", "gemini", &reply, &there.report.aliases);
     assert_eq!(
         at(&back, "/candidates/0/content/parts/0/functionCall/name").as_str(),
         Some(long.as_str())
@@ -256,7 +255,7 @@ fn case_14_bedrock_has_tools_whenever_the_history_has_calls() {
     assert!(there.report.aliases.placeholder);
     // A call of the placeholder never reaches the client.
     let reply = r#"{"output":{"message":{"role":"assistant","content":[{"text":"hi"},{"toolUse":{"toolUseId":"t","name":"no_tool_available","input":{}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2},"metrics":{"latencyMs":1}}"#;
-    let back = response("bedrock", "openai-chat", reply, there.report.aliases);
+    let back = response("bedrock", "openai-chat", reply, &there.report.aliases);
     assert!(back.pointer("/choices/0/message/tool_calls").is_none());
     assert_eq!(at(&back, "/choices/0/finish_reason").as_str(), Some("stop"));
     let none = r#","tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none""#;
@@ -392,7 +391,7 @@ fn case_21_one_call_is_kept_where_one_was_asked_for() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}],"parallel_tool_calls":false}"#;
     let there = request("openai-chat", "gemini", body);
     let reply = r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP","index":0}]}"#;
-    let back = response("gemini", "openai-chat", reply, there.report.aliases);
+    let back = response("gemini", "openai-chat", reply, &there.report.aliases);
     assert_eq!(at(&back, "/choices/0/message/tool_calls").as_array().unwrap().len(), 1);
 }
 
@@ -405,7 +404,7 @@ fn case_24_injected_nulls_are_undone() {
     assert_eq!(at(parameters, "/required").to_string(), r#"["city","days","note"]"#);
     let reply = r#"{"id":"c","object":"chat.completion","created":0,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,
         "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"city\":\"x\",\"days\":null,\"note\":null}"}}]}}]}"#;
-    let back = response("openai-chat", "anthropic", reply, there.report.aliases);
+    let back = response("openai-chat", "anthropic", reply, &there.report.aliases);
     assert_eq!(at(&back, "/content/0/input").to_string(), r#"{"city":"x","note":null}"#);
 }
 
@@ -494,7 +493,7 @@ fn made_up_ids_differ_from_reply_to_reply() {
         )
     };
     let ids = |id: &str| -> Vec<String> {
-        let body = response("gemini", "openai-chat", &reply(id), Aliases::default());
+        let body = response("gemini", "openai-chat", &reply(id), &Aliases::default());
         let calls = at(&body, "/choices/0/message/tool_calls").as_array().unwrap();
         calls.iter().map(|call| call.get("id").unwrap().as_str().unwrap().to_owned()).collect()
     };
@@ -506,9 +505,10 @@ fn made_up_ids_differ_from_reply_to_reply() {
 
 #[test]
 fn a_reply_without_an_id_gets_the_one_that_it_was_asked_with() {
-    let asked = ReplyContext { id: Some("msg_9".to_owned()), ..ReplyContext::default() };
-    let options = Options { reply_context: asked, ..Options::default() };
-    let translator = Translator::new(codec("ollama"), codec("anthropic"), &options);
+    let context = ReplyContext { id: Some("msg_9".to_owned()), ..ReplyContext::default() };
+    let options = Options::default();
+    let translator =
+        Translator::new(codec("ollama"), codec("anthropic"), &options).with_reply_context(&context);
     let body = json(
         r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hi"},"done":true,"done_reason":"stop"}"#,
     );

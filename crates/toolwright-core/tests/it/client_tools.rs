@@ -4,7 +4,6 @@
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest, lookup};
 use toolwright_core::event::split::split;
-use toolwright_core::fit::Aliases;
 use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Arguments, Call, Json, Part, Response};
@@ -84,10 +83,6 @@ fn expected() -> Vec<[String; 4]> {
     .to_vec()
 }
 
-fn options(aliases: Aliases) -> Options {
-    Options { aliases, ..Options::default() }
-}
-
 #[test]
 fn a_request_with_client_tools_returns_as_it_was() {
     fixtures::request(responses(), &body());
@@ -150,8 +145,9 @@ fn calls_of_client_tools_come_back_in_their_own_form() {
         let codec = lookup(to).unwrap();
         let (_, report) = translated(to, body());
         let wire = codec.encode_response(reply(to), &ReplyContext::default());
-        let options = options(report.aliases);
-        let translator = Translator::new(codec, responses(), &options);
+        let options = Options::default();
+        let translator =
+            Translator::new(codec, responses(), &options).with_aliases(&report.aliases);
         let body = translator.response(wire).unwrap().value.body;
         let output = body.get("output").and_then(Json::as_array).unwrap();
         assert_eq!(calls(output), expected(), "{to}");
@@ -167,8 +163,9 @@ fn streamed_calls_of_client_tools_come_back_in_their_own_form() {
     for to in targets() {
         let codec = lookup(to).unwrap();
         let (_, report) = translated(to, body());
-        let options = options(report.aliases);
-        let translator = Translator::new(codec, responses(), &options);
+        let options = Options::default();
+        let translator =
+            Translator::new(codec, responses(), &options).with_aliases(&report.aliases);
         let mut stream = translator.stream();
         let frames = fixtures::encoded(codec, split(reply(to)), &ReplyContext::default());
         let mut bytes = Vec::new();
@@ -218,8 +215,9 @@ fn a_flattened_name_that_is_taken_or_too_long_still_comes_back() {
     });
     let anthropic = lookup("anthropic").unwrap();
     let wire = anthropic.encode_response(Response::new(parts.collect()), &ReplyContext::default());
-    let options = options(report.aliases);
-    let reply = Translator::new(anthropic, responses(), &options).response(wire).unwrap();
+    let options = Options::default();
+    let back = Translator::new(anthropic, responses(), &options).with_aliases(&report.aliases);
+    let reply = back.response(wire).unwrap();
     let output = reply.value.body.get("output").and_then(Json::as_array).unwrap().to_vec();
     let rows: Vec<[String; 3]> =
         calls(&output).into_iter().map(|[kind, space, name, _]| [kind, space, name]).collect();
@@ -309,15 +307,15 @@ fn a_free_text_tool_of_chat_comes_back_as_one() {
     let chat = lookup("openai-chat").unwrap();
     for to in targets().filter(|to| *to != "openai-chat" && *to != "deepseek") {
         let codec = lookup(to).unwrap();
-        let none = Options::default();
+        let options = Options::default();
         let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
-        let there = Translator::new(chat, codec, &none).request(wire).unwrap();
+        let there = Translator::new(chat, codec, &options).request(wire).unwrap();
         assert!(there.value.body.compact().contains("regular expression"), "{to}");
         let call = Call::new("call00000", "sql", Arguments::from_text(r#"{"input":"SELECT 1"}"#));
         let wire =
             codec.encode_response(Response::new(vec![Part::call(call)]), &ReplyContext::default());
-        let options = options(there.report.aliases);
-        let reply = Translator::new(codec, chat, &options).response(wire).unwrap().value.body;
+        let back = Translator::new(codec, chat, &options).with_aliases(&there.report.aliases);
+        let reply = back.response(wire).unwrap().value.body;
         let expected = r#""custom":{"name":"sql","input":"SELECT 1"}"#;
         assert!(reply.compact().contains(expected), "{to}: {}", reply.compact());
     }
@@ -483,8 +481,9 @@ fn calls_of_shells_and_patches_come_back_in_their_own_form() {
     });
     let response = Response::new(parts.collect());
     let anthropic = lookup("anthropic").unwrap();
-    let options = options(report.aliases);
-    let translator = Translator::new(anthropic, responses(), &options);
+    let options = Options::default();
+    let translator =
+        Translator::new(anthropic, responses(), &options).with_aliases(&report.aliases);
     let wire = anthropic.encode_response(response.clone(), &ReplyContext::default());
     let whole = translator.response(wire).unwrap().value.body;
     let mut bytes = Vec::new();

@@ -33,10 +33,8 @@ fn compare(path: &Path, bytes: &[u8]) {
     assert!(golden == now, "{} differs; it would now be:\n{now}", path.display());
 }
 
-fn options() -> Options {
-    let asked =
-        ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() };
-    Options { reply_context: asked, ..Options::default() }
+fn context() -> ReplyContext {
+    ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
 /// Every pair, the same dialect on both sides included.
@@ -58,7 +56,7 @@ fn request_of(codec: &dyn ChatCodec) -> WireRequest {
 
 #[test]
 fn matrix_of_requests() {
-    let options = options();
+    let options = Options::default();
     let mut count = 0;
     for (from, to) in pairs() {
         let translated = Translator::new(from, to, &options).request(request_of(from)).unwrap();
@@ -76,11 +74,12 @@ fn matrix_of_requests() {
 
 #[test]
 fn matrix_of_responses() {
-    let options = options();
+    let (options, context) = (Options::default(), context());
     let mut count = 0;
     for (from, to) in pairs() {
         let wire = fixtures::json(from.dialect(), "synthetic/matrix_response.json");
-        let translated = Translator::new(from, to, &options).response(WireReply::ok(wire)).unwrap();
+        let translator = Translator::new(from, to, &options).with_reply_context(&context);
+        let translated = translator.response(WireReply::ok(wire)).unwrap();
         let text = format!("{}\n", translated.value.body.pretty());
         settle("response", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
@@ -90,11 +89,12 @@ fn matrix_of_responses() {
 
 #[test]
 fn matrix_of_streams() {
-    let options = options();
+    let (options, context) = (Options::default(), context());
     let mut count = 0;
     for (from, to) in pairs() {
         let source = fixtures::matrix_stream(from.dialect());
-        let mut stream = Translator::new(from, to, &options).stream();
+        let translator = Translator::new(from, to, &options).with_reply_context(&context);
+        let mut stream = translator.stream();
         let mut out = Vec::new();
         stream.push(&source, &mut out).unwrap();
         stream.finish(&mut out).unwrap();
@@ -121,11 +121,12 @@ fn matrix_of_streams() {
 /// The tools of the matrix's request, from every dialect to every one, MCP on both sides included.
 #[test]
 fn matrix_of_tools() {
+    let options = Options::default();
     let mut count = 0;
     for from in Dialect::ALL {
         for to in Dialect::ALL {
             let translated =
-                translate::tools(from.tool_codec(), to.tool_codec(), tools_of(from), &options())
+                translate::tools(from.tool_codec(), to.tool_codec(), tools_of(from), &options)
                     .unwrap();
             let text = format!("{}\n", translated.value.pretty());
             settle("tools", from, to, ".json", text.as_bytes());
@@ -149,14 +150,14 @@ fn tools_of(dialect: Dialect) -> Json {
 /// pairs that have it.
 #[test]
 fn matrix_of_losses() {
-    let options = options();
+    let (options, context) = (Options::default(), context());
     let mut text =
         "# Losses between dialects\n\nThe request and the response of the matrix, from each \
                     dialect (rows) to each (columns), as\n`major.minor.note`.\n"
             .to_owned();
     for kind in ["Requests", "Responses"] {
         let reports = pairs().into_iter().map(|(from, to)| {
-            let translator = Translator::new(from, to, &options);
+            let translator = Translator::new(from, to, &options).with_reply_context(&context);
             let report = if kind == "Requests" {
                 translator.request(request_of(from)).unwrap().report
             } else {
@@ -207,7 +208,7 @@ fn write_losses(kind: &str, reports: &[(Dialect, Dialect, Report)], out: &mut St
 /// A refusal of each vendor, for a client of each.
 #[test]
 fn matrix_of_faults() {
-    let options = options();
+    let options = Options::default();
     let mut count = 0;
     for (from, to) in pairs() {
         let reply = Translator::new(from, to, &options).fault(fault_of(from.dialect()));

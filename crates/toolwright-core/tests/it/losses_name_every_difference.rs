@@ -73,8 +73,9 @@ fn request(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireRequest) -> Journ
     let there = Translator::new(from, to, &options).request(wire).unwrap();
     let aliases = there.report.aliases.clone();
     let model = there.report.model.clone();
-    let options = Options { aliases, model, ..Options::default() };
-    let back = Translator::new(to, from, &options).request(there.value).unwrap();
+    let options = Options { model, ..Options::default() };
+    let back = Translator::new(to, from, &options).with_aliases(&aliases);
+    let back = back.request(there.value).unwrap();
     Journey { original, again: back.value.body, there: there.report, back: back.report }
 }
 
@@ -82,8 +83,8 @@ fn response(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireReply) -> Journe
     let original = own_words(from, &wire.body);
     let options = Options::default();
     let there = Translator::new(from, to, &options).response(wire).unwrap();
-    let options = Options { aliases: there.report.aliases.clone(), ..options };
-    let back = Translator::new(to, from, &options).response(there.value).unwrap();
+    let back = Translator::new(to, from, &options).with_aliases(&there.report.aliases);
+    let back = back.response(there.value).unwrap();
     let again = own_words(from, &back.value.body);
     Journey { original, again, there: there.report, back: back.report }
 }

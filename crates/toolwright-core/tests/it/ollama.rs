@@ -415,8 +415,8 @@ fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
         }
         let aliases = Aliases::from_json(&there.report.aliases.to_json()).unwrap();
         assert!(aliases.forced);
-        let options = Options { aliases, ..Options::default() };
-        let back = Translator::new(ollama, chat, &options);
+        let options = Options::default();
+        let back = Translator::new(ollama, chat, &options).with_aliases(&aliases);
         let said = r#"{"name":"add","arguments":{"a":1}}"#;
         let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": said}, "done": true, "done_reason": "stop"};
         let answer = back.response(WireReply::ok(reply.clone())).unwrap().value.body;
@@ -439,10 +439,10 @@ fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
         assert!(!text.contains(r#""content":"{"#), "{text}");
     }
     // Text that is no call stays text.
-    let options =
-        Options { aliases: Aliases { forced: true, ..Aliases::default() }, ..Options::default() };
+    let (options, aliases) = (Options::default(), Aliases { forced: true, ..Aliases::default() });
     let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": "no"}, "done": true};
-    let back = Translator::new(ollama, chat, &options).response(WireReply::ok(reply)).unwrap();
+    let back = Translator::new(ollama, chat, &options).with_aliases(&aliases);
+    let back = back.response(WireReply::ok(reply)).unwrap();
     let text = back.value.body.pointer("/choices/0/message/content").and_then(Json::as_str);
     assert_eq!(text, Some("no"));
 }

@@ -36,11 +36,8 @@ fn codecs() -> impl Iterator<Item = &'static dyn ChatCodec> {
     fixtures::codecs().into_iter()
 }
 
-fn options() -> Options {
-    Options {
-        reply_context: ReplyContext { id: Some("exchange-1".into()), ..ReplyContext::default() },
-        ..Options::default()
-    }
+fn context() -> ReplyContext {
+    ReplyContext { id: Some("exchange-1".into()), ..ReplyContext::default() }
 }
 
 /// A vendor's whole reply, with a signature where the recorded one has none.
@@ -74,16 +71,17 @@ struct Received {
 }
 
 fn received_reply(vendor: &dyn ChatCodec, client: &dyn ChatCodec, body: Json) -> Received {
-    let options = options();
-    let translator = Translator::new(vendor, client, &options);
+    let (options, context) = (Options::default(), context());
+    let translator = Translator::new(vendor, client, &options).with_reply_context(&context);
     let translated = translator.response(WireReply::ok(body)).unwrap();
     let response = client.decode_response(translated.value).unwrap();
     Received { message: response.message(), cached: translated.report.cached_reasoning }
 }
 
 fn received_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8]) -> Received {
-    let options = options();
-    let mut translator = Translator::new(vendor, client, &options).stream();
+    let (options, context) = (Options::default(), context());
+    let translator = Translator::new(vendor, client, &options).with_reply_context(&context);
+    let mut translator = translator.stream();
     let mut out = Vec::new();
     translator.push(bytes, &mut out).unwrap();
     translator.finish(&mut out).unwrap();
@@ -282,13 +280,12 @@ fn case_06_made_up_ids_differ_from_exchange_to_exchange() {
         {"functionCall":{"name":"a","args":{}},"thoughtSignature":"QkI="},
         {"functionCall":{"name":"a","args":{}}}]}}]}"#;
     let ids = |id: &str| {
-        let options = Options {
-            reply_context: ReplyContext { id: Some(id.into()), ..ReplyContext::default() },
-            ..Options::default()
-        };
+        let context = ReplyContext { id: Some(id.into()), ..ReplyContext::default() };
+        let options = Options::default();
         let (from, to) = (codec(Dialect::Gemini), codec(Dialect::Anthropic));
         let wire = WireReply::ok(Json::parse(body).unwrap());
-        let wire = Translator::new(from, to, &options).response(wire).unwrap().value;
+        let back = Translator::new(from, to, &options).with_reply_context(&context);
+        let wire = back.response(wire).unwrap().value;
         let calls = to.decode_response(wire).unwrap().message();
         calls.calls().map(|call| call.id.clone().unwrap()).collect::<Vec<String>>()
     };
@@ -513,16 +510,17 @@ fn nothing_is_cached_where_nothing_is_lost() {
 
 #[test]
 fn a_broken_reply_is_not_cached() {
-    let options = options();
+    let (options, context) = (Options::default(), context());
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
-    let mut translator = Translator::new(vendor, client, &options).stream();
+    let back = Translator::new(vendor, client, &options).with_reply_context(&context);
+    let mut translator = back.stream();
     let mut events = fixtures::events(vendor, &stream(Dialect::Anthropic));
     assert_eq!(events.pop(), Some(Event::End));
     let mut out = Vec::new();
     translator.write(events.clone(), &mut out);
     assert!(translator.report().cached_reasoning.is_none());
     events.push(Event::Fault(Fault::new(FaultClass::Internal, "gone")));
-    let mut translator = Translator::new(vendor, client, &options).stream();
+    let mut translator = back.stream();
     translator.write(events, &mut out);
     assert!(translator.report().cached_reasoning.is_none());
 }
@@ -548,13 +546,12 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
         ..Request::default()
     };
     let conversation = Some(ConversationDigest::of(&request(before)));
-    let asked = ReplyContext { conversation, ..ReplyContext::default() };
-    let options = Options { reply_context: asked, ..Options::default() };
-    let back = Translator::new(vendor, client, &options);
+    let context = ReplyContext { conversation, ..ReplyContext::default() };
+    let options = Options::default();
+    let back = Translator::new(vendor, client, &options).with_reply_context(&context);
     let cached =
         back.response(WireReply::ok(reply(Dialect::Anthropic))).unwrap().report.cached_reasoning;
     let cached = cached.unwrap();
-    let options = Options::default();
     let translator = Translator::new(client, vendor, &options);
     let wire = client.encode_request(request(later));
     assert!(!wire.body.compact().contains("toolu"), "{}", wire.body.pretty());

@@ -118,7 +118,7 @@ fn a_grammar_that_is_dropped_is_named_by_its_place() {
 #[test]
 fn a_call_beyond_the_first_is_named_by_its_place() {
     let aliases = Aliases { single_call: true, ..Aliases::default() };
-    let options = Options { aliases, ..Options::default() };
+    let options = Options::default();
     let call =
         |id: &str| format!(r#"{{"toolUse":{{"toolUseId":"{id}","name":"f","input":{{}}}}}}"#);
     let body = format!(
@@ -127,7 +127,8 @@ fn a_call_beyond_the_first_is_named_by_its_place() {
         call("b")
     );
     let reply = WireReply::ok(Json::parse(&body).unwrap());
-    let translator = Translator::new(codec("bedrock"), codec("anthropic"), &options);
+    let translator =
+        Translator::new(codec("bedrock"), codec("anthropic"), &options).with_aliases(&aliases);
     let report = translator.response(reply).unwrap().report;
     assert!(report.losses.iter().any(|own| own.path == "/output/message/content/1"), "{report:?}");
 }

@@ -78,8 +78,6 @@ impl Translate {
             strict: self.strict,
             model: self.model.clone(),
             version: self.api_version.clone(),
-            aliases: self.read_aliases()?,
-            reply_context: ReplyContext { stream_usage: true, ..ReplyContext::default() },
             ..Options::default()
         };
         let report = match self.kind {
@@ -114,7 +112,10 @@ impl Translate {
 
     fn chat(&self, kind: Kind, options: &Options) -> Result<Report, Ended> {
         let (from, to) = (chat_codec("--from", &self.from)?, chat_codec("--to", &self.to)?);
-        let translator = Translator::new(from, to, options);
+        let aliases = self.read_aliases()?;
+        let context = ReplyContext { stream_usage: true, ..ReplyContext::default() };
+        let translator =
+            Translator::new(from, to, options).with_aliases(&aliases).with_reply_context(&context);
         match kind {
             Kind::Request => {
                 let wire = wire_request(input::json(self.file.as_deref())?);

@@ -17,7 +17,6 @@ use std::time::Duration;
 use toolwright::model::Model;
 use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::frame::Framing;
-use toolwright_core::translate::Options;
 use toolwright_core::{Fault, Json, Request, Response};
 
 use super::coalescing::CoalescingBody;
@@ -190,8 +189,8 @@ impl Exchange {
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.inbound, &self.inbound.read(None)?);
-                let options = Options { reply_context: asked, ..Options::default() };
-                let translation = Translation::local(self.inbound.endpoint.codec, options);
+                let codec = self.inbound.endpoint.codec;
+                let translation = Translation::local(codec, codec, false, asked);
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
             Way::Translated(mut translation) => {
@@ -249,10 +248,9 @@ impl Exchange {
             self.room(self.inbound.weight()).await?;
         }
         let request = self.read()?;
-        let options = Options { changed: self.inbound.state.edited, ..Options::default() };
-        let keep = self.finalizer.reasoning_cache();
+        let (keep, changed) = (self.finalizer.reasoning_cache(), self.inbound.state.edited);
         let prepared =
-            prepare::translated(&self.inbound, request, remote, candidate, keep, options)?;
+            prepare::translated(&self.inbound, request, remote, candidate, keep, changed)?;
         self.room(prepared.weight()).await?;
         Ok(prepared)
     }
@@ -271,9 +269,7 @@ impl Exchange {
     async fn local(mut self, model: &Model, request: Request) -> Reply {
         let asked = prepare::asked(&self.inbound, &request);
         let codec = self.inbound.endpoint.codec;
-        let options =
-            Options { strict: self.inbound.strict, reply_context: asked, ..Options::default() };
-        let translation = Translation::local(codec, options);
+        let translation = Translation::local(codec, codec, self.inbound.strict, asked);
         let waiting = self.finalizer.recorder.wait();
         if self.inbound.stream {
             let events = model.stream(request).await;

@@ -23,7 +23,7 @@ use toolwright_core::event::split::split;
 use toolwright_core::fit::alias::is_kept_by_clients;
 use toolwright_core::fit::made_id;
 use toolwright_core::profile::Profile;
-use toolwright_core::translate::{Options, Report};
+use toolwright_core::translate::Report;
 use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 
 use super::collect;
@@ -112,9 +112,8 @@ impl FallbackModel {
         self.inbound.state.check(Some(remote), false).map_err(Failure::unfit)?;
         self.run_record.set_upstream(remote.id(), Some(remote.codec()));
         let (inbound, keep) = (&*self.inbound, &*self.keep);
-        // The request differs from the one that the client sent.
-        let options = Options { changed: true, ..Options::default() };
-        let prepared = prepare::translated(inbound, request, remote, candidate, keep, options)?;
+        // A run adds messages to what the client sent.
+        let prepared = prepare::translated(inbound, request, remote, candidate, keep, true)?;
         let context = self.run_record.attempt_context();
         let attempts = |attempt| self.run_record.add_attempt(attempt);
         let incoming = send::send(inbound, remote, &prepared, patience, context, attempts).await?;

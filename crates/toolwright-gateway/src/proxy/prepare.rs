@@ -9,6 +9,7 @@ use toolwright::upstream::Remote;
 use toolwright_core::dialect::{
     ChatCodec, ConversationDigest, Dialect, ReplyContext, Target, is_same,
 };
+use toolwright_core::fit::Aliases;
 use toolwright_core::json::guess_string;
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
@@ -59,27 +60,40 @@ pub struct Translation {
     pub upstream: &'static dyn ChatCodec,
     /// The client's codec
     pub client: &'static dyn ChatCodec,
-    /// What the way back must know
+    /// Options of both ways
     pub options: Options,
+    /// Aliases of the fitted request
+    pub aliases: Aliases,
+    /// Facts about the request that encoding the reply depends on
+    pub reply_context: ReplyContext,
     /// What the way out lost
     pub report: Report,
 }
 
 impl Translation {
-    /// Of an answer that is our own.
-    pub fn local(client: &'static dyn ChatCodec, options: Options) -> Translation {
-        Translation { upstream: client, client, options, report: Report::default() }
+    /// Creates the translation of a reply that the gateway makes itself, from the dialect of `upstream`.
+    pub fn local(
+        upstream: &'static dyn ChatCodec,
+        client: &'static dyn ChatCodec,
+        strict: bool,
+        reply_context: ReplyContext,
+    ) -> Translation {
+        let options = Options { strict, ..Options::default() };
+        let (aliases, report) = (Aliases::default(), Report::default());
+        Translation { upstream, client, options, aliases, reply_context, report }
     }
 
     /// How many bytes it takes until the exchange ends, with what the way out reported. The aliases are
     /// there twice.
     pub fn weight(&self, report: &Report) -> usize {
-        2 * losses::weight(report) + self.options.reply_context.echo.weight()
+        2 * losses::weight(report) + self.reply_context.echo.weight()
     }
 
     /// From the upstream to the client.
     pub fn back(&self) -> Translator<'_> {
         Translator::new(self.upstream, self.client, &self.options)
+            .with_aliases(&self.aliases)
+            .with_reply_context(&self.reply_context)
     }
 }
 
@@ -123,30 +137,33 @@ pub fn untouched(inbound: &InboundRequest, model: &str) -> Prepared {
     }
 }
 
-/// A request fitted to an upstream and written in its words.
+/// A request fitted to an upstream and written in its words. `changed` says that the request was edited
+/// after decoding.
 pub fn translated(
     inbound: &InboundRequest,
     mut request: Request,
     remote: &Remote,
     candidate: &Candidate,
     keep: &ReasoningCache,
-    options: Options,
+    changed: bool,
 ) -> Result<Prepared, Box<Failure>> {
     let client = inbound.endpoint.codec;
-    let asked = asked(inbound, &request);
+    let reply_context = asked(inbound, &request);
     request.model = Some(candidate.model.clone());
-    let version = remote.version().map(str::to_owned);
-    let overrides = candidate.overrides.clone();
-    let think_tags = Some(remote.has_think_tags());
-    let strict = inbound.strict;
-    let mut options =
-        Options { strict, version, reply_context: asked, overrides, think_tags, ..options };
+    let options = Options {
+        strict: inbound.strict,
+        changed,
+        model: None,
+        think_tags: Some(remote.has_think_tags()),
+        version: remote.version().map(str::to_owned),
+        overrides: candidate.overrides.clone(),
+    };
     let upstream = remote.codec();
     let translator = Translator::new(client, upstream, &options);
     keep.recall(inbound.client.name(), &translator, &mut request, Instant::now());
     let Translated { mut value, report } = translator.send(request).map_err(unfit)?;
     upstream.ask_for_usage(&mut value);
-    options.aliases = report.aliases.clone();
+    let aliases = report.aliases.clone();
     let headers = value.headers.iter().filter_map(|(name, value)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     });
@@ -157,7 +174,14 @@ pub fn translated(
         path: value.path,
         headers: headers.collect(),
         body: Bytes::from(body),
-        way: Way::Translated(Box::new(Translation { upstream, client, options, report })),
+        way: Way::Translated(Box::new(Translation {
+            upstream,
+            client,
+            options,
+            aliases,
+            reply_context,
+            report,
+        })),
     })
 }
 

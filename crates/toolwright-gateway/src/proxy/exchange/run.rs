@@ -6,7 +6,6 @@ use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::model::EventStream;
 use toolwright_core::dialect::ReplyContext;
-use toolwright_core::translate::Options;
 use toolwright_core::{Fault, Response};
 
 use super::Exchange;
@@ -52,10 +51,8 @@ impl Exchange {
         };
         drop(waiting);
         let client = self.inbound.endpoint.codec;
-        let options =
-            Options { strict: self.inbound.strict, reply_context: asked, ..Options::default() };
         let upstream = run_record.codec().unwrap_or(client);
-        let translation = Translation { upstream, ..Translation::local(client, options) };
+        let translation = Translation::local(upstream, client, self.inbound.strict, asked);
         self.finalizer.recorder.merge_run();
         match answer {
             Ok(RunReply::Stream(events)) => self.relay(Source::Events(events), &translation),
