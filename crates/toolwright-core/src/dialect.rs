@@ -23,7 +23,7 @@ pub use crate::codec::{
     ResponseSummary, StreamDecoder, StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
     elements,
 };
-pub use crate::model::dialect::Dialect;
+pub use crate::model::dialect::{Dialect, UnknownDialect};
 pub use crate::model::digest::ConversationDigest;
 
 impl Dialect {

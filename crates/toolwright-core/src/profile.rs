@@ -19,7 +19,7 @@ pub use content::{ContentRule, JsonRule, MediaRule, OutcomeRule};
 pub use family::{Family, FixedSampling};
 pub use hosted::{HostedChoice, HostedKind, HostedMark, HostedParameter, HostedRule};
 pub use names::{Charset, IdRule, NameRule};
-pub use overrides::{Overrides, Setting};
+pub use overrides::{Overrides, Setting, UnknownSetting};
 pub use reasoning::{ReasoningRule, ShowRule, ThinkingRule};
 pub use reply::ReplyRule;
 pub use settings::{FormatRule, SamplingRule};

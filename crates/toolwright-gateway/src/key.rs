@@ -23,7 +23,7 @@ use toolwright_core::{Fault, FaultClass};
 
 pub use allow::{Allow, Pattern};
 pub use client::{Client, Reservation};
-pub use hash::{KeyHash, generate};
+pub use hash::{InvalidKeyHash, KeyHash, generate};
 pub use limit::{Meter, Rates};
 pub use present::Carrier;
 

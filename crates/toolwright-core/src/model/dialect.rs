@@ -59,6 +59,11 @@ impl Dialect {
         }
     }
 
+    /// The dialect of an id.
+    pub fn from_id(id: &str) -> Option<Dialect> {
+        Dialect::ALL.into_iter().find(|dialect| dialect.id() == id)
+    }
+
     /// Whether extra fields of one dialect mean the same in another.
     pub fn shares_wire(self, other: Dialect) -> bool {
         self.parent() == other.parent()
@@ -84,9 +89,14 @@ impl fmt::Display for Dialect {
 }
 
 impl FromStr for Dialect {
-    type Err = ();
+    type Err = UnknownDialect;
 
-    fn from_str(id: &str) -> Result<Dialect, ()> {
-        Dialect::ALL.into_iter().find(|dialect| dialect.id() == id).ok_or(())
+    fn from_str(id: &str) -> Result<Dialect, UnknownDialect> {
+        Dialect::from_id(id).ok_or_else(|| UnknownDialect(id.to_owned()))
     }
 }
+
+/// The error for a text that is not the id of a dialect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no dialect is named '{0}'; dialects: {ids}", ids = Dialect::ALL.map(Dialect::id).join(" "))]
+pub struct UnknownDialect(String);

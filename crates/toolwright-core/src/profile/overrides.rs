@@ -111,9 +111,15 @@ impl Setting {
 }
 
 impl FromStr for Setting {
-    type Err = ();
+    type Err = UnknownSetting;
 
-    fn from_str(name: &str) -> Result<Setting, ()> {
-        Setting::ALL.into_iter().find(|setting| setting.name() == name).ok_or(())
+    fn from_str(name: &str) -> Result<Setting, UnknownSetting> {
+        let named = Setting::ALL.into_iter().find(|setting| setting.name() == name);
+        named.ok_or_else(|| UnknownSetting(name.to_owned()))
     }
 }
+
+/// The error for a text that is not the name of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no setting '{0}'; accepted: {names}", names = Setting::ALL.map(Setting::name).join(", "))]
+pub struct UnknownSetting(String);

@@ -234,9 +234,9 @@ fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec, Failure>
 }
 
 fn tool_codec(option: &str, id: &str) -> Result<&'static dyn ToolCodec, Failure> {
-    match id.parse::<Dialect>() {
-        Ok(dialect) => Ok(dialect.tool_codec()),
-        Err(()) => dialect::lookup(id).map(|codec| codec as _).ok_or_else(|| unknown(option, id)),
+    match Dialect::from_id(id) {
+        Some(dialect) => Ok(dialect.tool_codec()),
+        None => dialect::lookup(id).map(|codec| codec as _).ok_or_else(|| unknown(option, id)),
     }
 }
 

@@ -7,7 +7,7 @@ use super::name;
 use super::refer::Names;
 use super::table::Table;
 use super::value::Value;
-use crate::key::{Allow, Key, KeyHash, Pattern, Rates};
+use crate::key::{Allow, InvalidKeyHash, Key, Pattern, Rates};
 
 /// Reads `[keys]`.
 pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, ConfigError> {
@@ -30,11 +30,9 @@ fn key(name: String, mut table: Table<'_>, names: &Names<'_>) -> Result<Key, Con
     let Some(hash) = table.take("hash") else {
         return Err(table.error("the key `hash` is missing").with_hint(hint));
     };
-    let hash: KeyHash = hash.text()?.parse().map_err(|()| {
-        // The value may be the key itself, so it is not repeated.
-        let what = "this must be `blake3:` and 64 hexadecimal digits; the key itself is never here";
-        hash.error(what).with_hint(hint)
-    })?;
+    let parsed = hash.text()?.parse();
+    let hash =
+        parsed.map_err(|error: InvalidKeyHash| hash.error(error.to_string()).with_hint(hint))?;
     let key = Key {
         hash,
         tenant: table.take_some("tenant", Value::words)?.unwrap_or_else(|| name.clone()),

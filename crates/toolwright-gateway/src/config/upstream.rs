@@ -7,7 +7,7 @@ use http::HeaderName;
 use toolwright::SecretString;
 use toolwright::upstream::{Proxy, providers};
 use toolwright_core::dialect::{Dialect, lookup, vendors::PRESETS};
-use toolwright_core::profile::{Overrides, Setting};
+use toolwright_core::profile::{Overrides, Setting, UnknownSetting};
 
 use super::error::{ConfigError, Place};
 use super::table::Table;
@@ -266,10 +266,8 @@ fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigE
 /// Parses the name of a request setting in `drop`.
 fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
     let name = value.words()?;
-    name.parse().map_err(|()| {
-        let names = Setting::ALL.map(Setting::name);
-        let what = format!("there is no such setting; accepted: {}", names.join(", "));
-        value.error(what).with_suggestion(&name, names)
+    name.parse().map_err(|unknown: UnknownSetting| {
+        value.error(unknown.to_string()).with_suggestion(&name, Setting::ALL.map(Setting::name))
     })
 }
 

@@ -35,13 +35,18 @@ impl fmt::Debug for KeyHash {
 }
 
 impl FromStr for KeyHash {
-    type Err = ();
+    type Err = InvalidKeyHash;
 
-    fn from_str(text: &str) -> Result<KeyHash, ()> {
-        let digits = text.strip_prefix(FUNCTION).ok_or(())?;
-        blake3::Hash::from_hex(digits).map(KeyHash).map_err(|_| ())
+    fn from_str(text: &str) -> Result<KeyHash, InvalidKeyHash> {
+        let digits = text.strip_prefix(FUNCTION).ok_or(InvalidKeyHash)?;
+        blake3::Hash::from_hex(digits).map(KeyHash).map_err(|_| InvalidKeyHash)
     }
 }
+
+/// The error for a text that is not a hash. It does not repeat the text, which may be the key itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this must be `blake3:` and 64 hexadecimal digits; the key itself is never here")]
+pub struct InvalidKeyHash;
 
 /// A new key: 256 random bits.
 pub fn generate() -> Result<SecretString, getrandom::Error> {
@@ -63,7 +68,7 @@ mod tests {
         assert_ne!(hash, KeyHash::of("tw-2"));
         let digits = "0".repeat(64);
         for text in ["", "blake3:", "blake3:00", &digits, &format!("sha256:{digits}")] {
-            assert_eq!(text.parse::<KeyHash>(), Err(()), "{text}");
+            assert_eq!(text.parse::<KeyHash>(), Err(InvalidKeyHash), "{text}");
         }
         assert!(!format!("{hash:?}").contains(&hash.to_string()));
     }

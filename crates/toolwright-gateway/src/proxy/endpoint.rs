@@ -183,7 +183,7 @@ impl Endpoint {
 /// Splits a path into its dialect prefix, if there is one, and the remaining path.
 fn split(path: &str) -> (Option<Dialect>, &str) {
     let first = path.strip_prefix('/').and_then(|rest| rest.split_once('/'));
-    match first.and_then(|(first, _)| Some((first, first.parse::<Dialect>().ok()?))) {
+    match first.and_then(|(first, _)| Some((first, Dialect::from_id(first)?))) {
         Some((first, dialect)) => (Some(dialect), &path[first.len() + 1..]),
         None => (None, path),
     }

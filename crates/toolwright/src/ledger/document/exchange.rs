@@ -62,16 +62,19 @@ impl ExchangeEntry {
     }
 
     pub(super) fn read(fields: Fields<'_>) -> Result<ExchangeEntry, DocumentError> {
-        let dialect = |word: &str| word.parse::<Dialect>().ok();
         Ok(ExchangeEntry {
             time: read_time(fields)?,
             run: fields.text("run")?.into(),
             caller: read_caller(fields)?,
-            dialect: fields.word("dialect", "a dialect", dialect)?,
+            dialect: fields.word("dialect", "a dialect", Dialect::from_id)?,
             endpoint: fields.text("endpoint")?.to_owned().into(),
             model: fields.owned("model")?,
             upstream: fields.owned("upstream")?,
-            upstream_dialect: fields.optional_word("upstream_dialect", "a dialect", dialect)?,
+            upstream_dialect: fields.optional_word(
+                "upstream_dialect",
+                "a dialect",
+                Dialect::from_id,
+            )?,
             answered: fields.owned("answered")?,
             answer_id: fields.owned("answer_id")?,
             stream: fields.flag("stream")?,
