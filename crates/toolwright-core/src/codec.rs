@@ -138,7 +138,9 @@ pub trait ToolCodec: Send + Sync {
 /// express.
 pub trait ChatCodec: ToolCodec {
     /// The framing of streams.
-    fn framing(&self) -> Framing;
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
     /// Encodes a request.
     fn encode_request(&self, request: Request) -> WireRequest;
     /// Requests usage in a stream, in an encoded request to a vendor that sends none by default. The

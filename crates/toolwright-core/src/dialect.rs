@@ -9,6 +9,7 @@ pub mod bedrock;
 pub mod cohere;
 pub mod deepseek;
 mod defaults;
+mod forward;
 pub mod gemini;
 pub mod mcp;
 pub mod mistral;
@@ -55,7 +56,7 @@ impl Dialect {
 
 /// Finds the codec of a dialect or of a vendor's preset, by id.
 pub fn lookup(id: &str) -> Option<&'static dyn ChatCodec> {
-    let dialect = id.parse().ok().and_then(Dialect::codec);
+    let dialect = Dialect::from_id(id).and_then(Dialect::codec);
     dialect.or_else(|| vendors::find(id).map(|vendor| &vendor.codec as &dyn ChatCodec))
 }
 

@@ -9,19 +9,14 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::{
-    ChatCodec, DecodeError, Defaults, ReplyContext, StreamDecoder, StreamEncoder, Target,
-    ToolCodec, WireReply, WireRequest,
-};
+use crate::codec::{ChatCodec, DecodeError, ReplyContext, StreamEncoder, ToolCodec, WireReply};
+use crate::dialect::forward::forward;
 use crate::frame::Framing;
 use crate::json::{Json, Path};
 use crate::model::dialect::Dialect;
-use crate::model::fault::Fault;
 use crate::model::part::Part;
-use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::model::tool::Tool;
-use crate::profile::Profile;
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,17 +27,7 @@ impl ToolCodec for Bedrock {
         Dialect::Bedrock
     }
 
-    fn profile(&self, target: &Target<'_>) -> Profile {
-        quirks::profile(target)
-    }
-
-    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
-        wire::FIELD_PATHS
-    }
-
-    fn defaults(&self) -> Defaults {
-        wire::DEFAULTS
-    }
+    forward!(ToolCodec);
 
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
@@ -78,39 +63,17 @@ impl ToolCodec for Bedrock {
 }
 
 impl ChatCodec for Bedrock {
+    forward!(ChatCodec);
+
     fn framing(&self) -> Framing {
         Framing::Aws
-    }
-
-    fn encode_request(&self, request: Request) -> WireRequest {
-        request::encode(request)
-    }
-
-    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
-        request::decode(wire)
     }
 
     fn encode_response(&self, response: Response, _: &ReplyContext) -> WireReply {
         response::encode(response)
     }
 
-    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
-        response::decode(wire)
-    }
-
-    fn encode_fault(&self, fault: &Fault) -> WireReply {
-        fault::encode(fault)
-    }
-
-    fn decode_fault(&self, wire: WireReply) -> Fault {
-        fault::decode(wire)
-    }
-
     fn stream_encoder(&self, _: &ReplyContext) -> Box<dyn StreamEncoder> {
         Box::new(stream::Encoder::default())
-    }
-
-    fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
-        Box::new(stream::Decoder::default())
     }
 }

@@ -13,18 +13,14 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, Defaults, EmbedFormat, ReplyContext, StreamDecoder, StreamEncoder,
-    Target, ToolCodec, WireReply, WireRequest,
+    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
 };
-use crate::frame::Framing;
+use crate::dialect::forward::forward;
 use crate::json::{Json, Path};
 use crate::model::dialect::Dialect;
-use crate::model::fault::Fault;
 use crate::model::part::Part;
-use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::model::tool::Tool;
-use crate::profile::Profile;
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,17 +31,7 @@ impl ToolCodec for Mistral {
         Dialect::Mistral
     }
 
-    fn profile(&self, _: &Target<'_>) -> Profile {
-        quirks::profile()
-    }
-
-    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
-        wire::FIELD_PATHS
-    }
-
-    fn defaults(&self) -> Defaults {
-        wire::DEFAULTS
-    }
+    forward!(ToolCodec);
 
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode(tool)
@@ -73,32 +59,10 @@ impl ToolCodec for Mistral {
 }
 
 impl ChatCodec for Mistral {
-    fn framing(&self) -> Framing {
-        Framing::Sse
-    }
-
-    fn encode_request(&self, request: Request) -> WireRequest {
-        request::encode(request)
-    }
-
-    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
-        request::decode(wire.body)
-    }
+    forward!(ChatCodec);
 
     fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
         WireReply::ok(response::encode(response, reply_context))
-    }
-
-    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
-        response::decode(wire.body)
-    }
-
-    fn encode_fault(&self, fault: &Fault) -> WireReply {
-        fault::encode(fault)
-    }
-
-    fn decode_fault(&self, wire: WireReply) -> Fault {
-        fault::decode(wire)
     }
 
     fn embed_format(&self) -> Option<EmbedFormat> {
@@ -107,9 +71,5 @@ impl ChatCodec for Mistral {
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
         Box::new(stream::Encoder::new(reply_context))
-    }
-
-    fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
-        Box::new(stream::Decoder::default())
     }
 }

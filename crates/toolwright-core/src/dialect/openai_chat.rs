@@ -15,7 +15,6 @@ use crate::codec::{
     ChatCodec, DecodeError, Defaults, EmbedFormat, Fields, ReplyContext, ResponseSummary,
     StreamDecoder, StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
 };
-use crate::frame::Framing;
 use crate::json::{Json, Path};
 use crate::model::dialect::Dialect;
 use crate::model::fault::Fault;
@@ -90,10 +89,6 @@ impl ToolCodec for OpenaiChat {
 }
 
 impl ChatCodec for OpenaiChat {
-    fn framing(&self) -> Framing {
-        Framing::Sse
-    }
-
     fn encode_request(&self, request: Request) -> WireRequest {
         request::encode(request, self.quirks)
     }

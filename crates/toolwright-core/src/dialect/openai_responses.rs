@@ -10,18 +10,15 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, Defaults, EmbedFormat, ReplyContext, StreamDecoder, StreamEncoder,
-    Target, ToolCodec, WireReply, WireRequest,
+    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
 };
-use crate::frame::Framing;
+use crate::dialect::forward::forward;
 use crate::json::{Json, Path};
 use crate::model::dialect::Dialect;
-use crate::model::fault::Fault;
 use crate::model::part::Part;
 use crate::model::request::Request;
 use crate::model::response::Response;
 use crate::model::tool::Tool;
-use crate::profile::Profile;
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,17 +29,7 @@ impl ToolCodec for OpenaiResponses {
         Dialect::OpenaiResponses
     }
 
-    fn profile(&self, target: &Target<'_>) -> Profile {
-        quirks::profile(target)
-    }
-
-    fn field_paths(&self) -> &'static [(&'static str, &'static str)] {
-        wire::FIELD_PATHS
-    }
-
-    fn defaults(&self) -> Defaults {
-        wire::DEFAULTS
-    }
+    forward!(ToolCodec);
 
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode_all(std::slice::from_ref(tool)).pop().unwrap_or_default()
@@ -78,17 +65,7 @@ impl ToolCodec for OpenaiResponses {
 }
 
 impl ChatCodec for OpenaiResponses {
-    fn framing(&self) -> Framing {
-        Framing::Sse
-    }
-
-    fn encode_request(&self, request: Request) -> WireRequest {
-        request::encode(request)
-    }
-
-    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
-        request::decode(wire.body)
-    }
+    forward!(ChatCodec);
 
     fn reply_context(&self, request: &Request) -> ReplyContext {
         ReplyContext {
@@ -102,27 +79,11 @@ impl ChatCodec for OpenaiResponses {
         WireReply::ok(response::encode(response, reply_context))
     }
 
-    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
-        response::decode(wire.body)
-    }
-
-    fn encode_fault(&self, fault: &Fault) -> WireReply {
-        fault::encode(fault)
-    }
-
-    fn decode_fault(&self, wire: WireReply) -> Fault {
-        fault::decode(wire)
-    }
-
     fn embed_format(&self) -> Option<EmbedFormat> {
         Some(EmbedFormat::OPENAI)
     }
 
     fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
         Box::new(stream::Encoder::new(reply_context))
-    }
-
-    fn stream_decoder(&self) -> Box<dyn StreamDecoder> {
-        Box::new(stream::Decoder::default())
     }
 }

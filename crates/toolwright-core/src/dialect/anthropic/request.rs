@@ -10,8 +10,8 @@ use crate::model::request::{Format, Request, SchemaFormat, Thinking};
 use crate::object;
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     if let Some(system) = fields.take("system") {
         let path = Path::ROOT.key("system");

@@ -6,7 +6,7 @@ pub(super) use summary::summarize;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, elements};
+use crate::codec::{DecodeError, Fields, ReplyContext, WireReply, elements};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::response::{Response, Stop, StopReason};
@@ -18,8 +18,8 @@ use crate::object;
 const CONTAINER: &str = "container";
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["content"])?;
     let parts = elements(fields.array("content")?, &Path::ROOT.key("content"), part::decode)?;
     let mut stop = decode_stop(&mut fields)?.unwrap_or_default().reconciled(&parts);

@@ -2,6 +2,7 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
+use crate::codec::Target;
 use crate::model::part::MediaKind::Image;
 use crate::model::response::StopReason;
 use crate::profile::{
@@ -10,7 +11,7 @@ use crate::profile::{
 };
 
 /// Returns the rules for any model: the vendor itself refuses what a model does not support.
-pub(super) fn profile() -> Profile {
+pub(super) fn profile(_: &Target<'_>) -> Profile {
     Profile {
         ids: IdRule { required: true, ..IdRule::ANY },
         tools: ToolRule {

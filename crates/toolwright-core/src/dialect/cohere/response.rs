@@ -5,7 +5,7 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS, TIMEOUT};
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, WireReply};
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
 use crate::model::response::{Response, Stop, StopReason};
@@ -16,8 +16,8 @@ use crate::object;
 const NO_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
     let mut message = Fields::new(fields.need("message")?, Path::ROOT.key("message"), DIALECT)?;
     message.take("role");

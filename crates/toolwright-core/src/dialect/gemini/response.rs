@@ -2,7 +2,7 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext};
+use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -19,8 +19,8 @@ pub(super) const FIELDS: [&str; 5] =
     ["candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"];
 
 /// Decodes a body. The first candidate is the response; others stay extra under `candidates`.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = wire::open(body, Path::ROOT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = wire::open(wire.body, Path::ROOT)?;
     fields.require_reply(&FIELDS)?;
     let path = Path::ROOT.key("candidates");
     let mut candidates = fields.array("candidates")?.into_iter();

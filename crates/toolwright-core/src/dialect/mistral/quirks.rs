@@ -2,6 +2,7 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
+use crate::codec::Target;
 use crate::model::part::MediaKind::{Audio, Document, Image};
 use crate::model::response::StopReason;
 use crate::profile::{
@@ -32,7 +33,7 @@ const LATE_SYSTEM: LateSystem = LateSystem::AfterUser(LatePlace {
 });
 
 /// Returns the rules, which are the same for all models.
-pub(super) fn profile() -> Profile {
+pub(super) fn profile(_: &Target<'_>) -> Profile {
     Profile {
         names: NameRule::USUAL,
         ids: IdRule {

@@ -18,8 +18,8 @@ const REQUIRED: &str = note!("required");
 const STOP: &str = note!("stop");
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     request.messages =
         elements(fields.array("messages")?, &Path::ROOT.key("messages"), decode_message)?;

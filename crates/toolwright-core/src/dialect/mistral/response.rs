@@ -5,7 +5,7 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext};
+use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -15,8 +15,8 @@ use crate::note::note;
 use crate::object;
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["choices"])?;
     let path = Path::ROOT.key("choices");
     let mut choices = fields.array("choices")?;

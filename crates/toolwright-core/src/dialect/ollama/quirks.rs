@@ -2,6 +2,7 @@
 //! source and date of every fact.
 
 use super::wire::DIALECT;
+use crate::codec::Target;
 use crate::model::part::MediaKind::Image;
 use crate::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, LateSystem, MediaRule, OutcomeRule, Profile,
@@ -9,7 +10,7 @@ use crate::profile::{
 };
 
 /// Returns the rules for any model: the server has the same for all.
-pub(super) fn profile() -> Profile {
+pub(super) fn profile(_: &Target<'_>) -> Profile {
     Profile {
         // Ids are a recent addition; calls and outcomes are paired by name and order without them.
         ids: IdRule { required: false, ..IdRule::ANY },

@@ -5,7 +5,7 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext};
+use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::extra::Extra;
@@ -26,8 +26,8 @@ const DURATIONS: [&str; 4] =
 const UNMEASURED: u64 = 1;
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
     if fields.boolean("done")? == Some(false) {
         return Err(fields.expected("done", "true, for this is no stream"));

@@ -37,8 +37,8 @@ const ECHO: [&str; 14] = [
 const LOGPROBS: &str = "message.output_text.logprobs";
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Request, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     if let Some(text) = fields.string("instructions")? {
         let origin = Origin::at(&Path::ROOT.key("instructions"));

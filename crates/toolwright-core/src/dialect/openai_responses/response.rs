@@ -2,7 +2,7 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext};
+use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
 use crate::event::Start;
 use crate::json::{Json, Object, Path};
 use crate::model::message::Role;
@@ -13,8 +13,8 @@ use crate::note::is_note;
 use crate::object;
 
 /// Decodes a body.
-pub(super) fn decode(body: Json) -> Result<Response, DecodeError> {
-    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+    let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["output"])?;
     let mut parts = Vec::new();
     let id = fields.tag("id").unwrap_or_default().to_owned();
