@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use percent_encoding::percent_decode_str;
-
 use super::BUDGET;
 use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, Source, StandIn, Value};
@@ -13,6 +11,7 @@ use super::walk::{distinct, step, type_named};
 use crate::json::pointer::escape;
 use crate::json::{Json, Object};
 use crate::loss::Severity;
+use crate::percent;
 
 /// Maximum depth of schemas, after which references are not inlined.
 const MAX_DEPTH: usize = 24;
@@ -39,13 +38,13 @@ impl<'s> Document<'s> {
 
     /// Returns the target of a reference within the document, and its pointer.
     pub(super) fn resolve(&self, reference: &str) -> Option<(&'s Json, String)> {
-        let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8().ok()?;
+        let pointer = percent::decode(reference.strip_prefix('#')?);
         let name_end = pointer.match_indices('/').nth(2).map_or(pointer.len(), |(at, _)| at);
         let target = match self.definitions.get(&pointer[..name_end]) {
             Some(definition) => definition.pointer(&pointer[name_end..]),
             None => self.root.pointer(&pointer),
         };
-        Some((target?, pointer.into_owned()))
+        Some((target?, pointer))
     }
 }
 
