@@ -5,117 +5,53 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, fuzz, recorded, release,
-    tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, recorded,
+    release, tidy,
 };
-
-/// How much is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// What a change needs
-    Quick,
-    /// That, and what takes longer
-    Full,
-}
 
 struct Step {
     name: &'static str,
     /// Minutes that it may take on a cold machine, installs included. The steps of `--full` may take 70
     /// together.
     budget: u32,
-    /// What a person types to run this step alone
-    again: &'static str,
     run: fn() -> Outcome,
 }
 
 const QUICK: &[Step] = &[
-    Step { name: "format", budget: 1, again: "cargo fmt --all --check", run: format },
-    Step {
-        name: "lints",
-        budget: 5,
-        again: "cargo clippy --workspace --all-targets --all-features -- -D warnings",
-        run: lints,
-    },
-    Step { name: "tests", budget: 14, again: "cargo test --workspace --all-features", run: tests },
-    Step {
-        name: "docs",
-        budget: 2,
-        again: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --all-features --no-deps",
-        run: docs,
-    },
-    Step { name: "tidy", budget: 1, again: "cargo xtask tidy", run: tidy::run },
-    Step { name: "examples", budget: 4, again: "cargo xtask examples", run: examples::run },
-    Step { name: "external", budget: 1, again: "cargo xtask external", run: release::external },
-    Step {
-        name: "args-report",
-        budget: 2,
-        again: "cargo xtask args-report fixtures/args",
-        run: || args_report::run("fixtures/args"),
-    },
-    Step {
-        name: "conformance",
-        budget: 6,
-        again: "cargo xtask conformance",
-        run: || conformance::run(conformance::Plan::default()),
-    },
+    Step { name: "format", budget: 1, run: format },
+    Step { name: "lints", budget: 5, run: lints },
+    Step { name: "tests", budget: 14, run: tests },
+    Step { name: "docs", budget: 2, run: docs },
+    Step { name: "tidy", budget: 1, run: tidy::run },
+    Step { name: "examples", budget: 4, run: examples::run },
+    Step { name: "external", budget: 1, run: release::external },
+    Step { name: "args-report", budget: 2, run: || args_report::run("fixtures/args") },
+    Step { name: "conformance", budget: 6, run: || conformance::run(conformance::Plan::default()) },
 ];
 
 const SLOW: &[Step] = &[
-    Step { name: "publish", budget: 3, again: "cargo xtask publish", run: release::publish },
-    Step {
-        name: "clients",
-        budget: 6,
-        again: "cargo xtask clients --quick",
-        run: || clients::run(&["--quick"]),
-    },
-    Step {
-        name: "recorded",
-        budget: 4,
-        again: "cargo xtask recorded ../shared/recorded",
-        run: || recorded::run_if_present("../shared/recorded"),
-    },
-    Step {
-        name: "fuzz",
-        budget: 6,
-        again: "cargo xtask fuzz",
-        run: || fuzz::run(&fuzz::Plan::default()),
-    },
-    Step {
-        name: "bench",
-        budget: 5,
-        again: "cargo xtask bench --short",
-        run: || bench::run(bench::Length::Short),
-    },
-    Step {
-        name: "bench-gateway",
-        budget: 7,
-        again: "cargo xtask bench-gateway --short",
-        run: || bench_gateway::measure(&["--short"]),
-    },
-    Step {
-        name: "soak",
-        budget: 1,
-        again: "cargo xtask soak --seconds 20",
-        run: || bench_gateway::soak(&["--seconds", "20"]),
-    },
-    Step {
-        name: "chaos",
-        budget: 2,
-        again: "cargo xtask chaos --seconds 60",
-        run: || bench_gateway::chaos(&["--seconds", "60"]),
-    },
+    Step { name: "publish", budget: 3, run: release::publish },
+    Step { name: "clients", budget: 6, run: || clients::run(&["--quick"]) },
+    Step { name: "recorded", budget: 4, run: || recorded::run_if_present("../shared/recorded") },
+    Step { name: "fuzz", budget: 6, run: || fuzz::run(&fuzz::Plan::default()) },
+    Step { name: "bench", budget: 5, run: || bench::run(bench::Length::Short) },
+    Step { name: "bench-gateway", budget: 7, run: || bench_gateway::measure(&["--short"]) },
+    Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },
+    Step { name: "chaos", budget: 2, run: || bench_gateway::chaos(&["--seconds", "60"]) },
 ];
 
-/// Runs the steps, stops at the first that fails, and closes with a table.
-pub(crate) fn run(extent: Extent) -> Outcome {
-    let steps: Vec<&Step> = match extent {
-        Extent::Quick => QUICK.iter().collect(),
-        Extent::Full => QUICK.iter().chain(SLOW).collect(),
+/// Reads the arguments of the command, runs the steps, stops at the first that fails, and closes with a
+/// table. Without arguments the quick steps run, with `--full` all, and with names only those.
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    let steps: Vec<&Step> = match words {
+        [] => QUICK.iter().collect(),
+        ["--full"] => QUICK.iter().chain(SLOW).collect(),
+        names => names.iter().map(|name| step(name)).collect::<Outcome<_>>()?,
     };
     let mut done: Vec<(&str, Duration)> = Vec::new();
     let mut failed = None;
     for step in &steps {
-        println!("\n==> {}: {}", step.name, step.again);
+        println!("\n==> {}", step.name);
         let start = Instant::now();
         let outcome = (step.run)();
         let took = start.elapsed();
@@ -132,9 +68,17 @@ pub(crate) fn run(extent: Extent) -> Outcome {
     match failed {
         None => Ok(()),
         Some((step, failure)) => {
-            Err(Failure(format!("{}: {failure}\nrun again: {}", step.name, step.again)))
+            Err(Failure(format!("{0}: {failure}\nrun again: cargo xtask ci {0}", step.name)))
         }
     }
+}
+
+fn step(name: &str) -> Outcome<&'static Step> {
+    let known = || QUICK.iter().chain(SLOW);
+    known().find(|step| step.name == name).ok_or_else(|| {
+        let names: Vec<&str> = known().map(|step| step.name).collect();
+        Failure(format!("ci has no step {name}; there are {}", names.join(", ")))
+    })
 }
 
 /// The closing table: step, result, minutes and how many it may take. The last of `done` is the one that
@@ -172,19 +116,19 @@ fn format() -> Outcome {
 }
 
 fn lints() -> Outcome {
-    let what = ["clippy", "--workspace", "--all-targets", "--all-features"];
-    Program::cargo().with(&what).with(&["--", "-D", "warnings"]).run()
+    let program = Program::cargo().with(&["clippy", "--workspace", "--all-targets"]);
+    program.with(&["--features", &features::light()]).with(&["--", "-D", "warnings"]).run_shown()
 }
 
 fn tests() -> Outcome {
-    Program::cargo().with(&["test", "--workspace", "--all-features"]).run()
+    let program = Program::cargo().with(&["test", "--workspace"]);
+    program.with(&["--features", &features::light()]).run_shown()
 }
 
 fn docs() -> Outcome {
-    Program::cargo()
-        .with(&["doc", "--workspace", "--all-features", "--no-deps"])
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .run()
+    let program = Program::cargo().with(&["doc", "--workspace", "--no-deps"]);
+    let program = program.with(&["--features", &features::light()]);
+    program.env("RUSTDOCFLAGS", "-D warnings").run_shown()
 }
 
 #[cfg(test)]
@@ -202,6 +146,13 @@ mod tests {
         assert_eq!(rows[2], ["lints", "FAILED", "2.0", "5"]);
         assert_eq!(rows[3], ["tests", "not", "run", "14"]);
         assert_eq!(rows[4], ["all", "FAILED", "3.5", "20"]);
+    }
+
+    #[test]
+    fn a_step_is_found_by_its_name() {
+        assert!(step("lints").is_ok() && step("chaos").is_ok());
+        let unknown = step("lint").map(|step| step.name).unwrap_err();
+        assert!(unknown.0.starts_with("ci has no step lint; there are format, lints, "));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::features;
 use crate::run::{Failure, Outcome, Program, root};
 
 const FOLDER: &str = "crates/toolwright/examples";
@@ -9,9 +10,10 @@ const FOLDER: &str = "crates/toolwright/examples";
 /// Builds and runs every example.
 pub(crate) fn run() -> Outcome {
     let names = names()?;
+    let features = features::light_of("toolwright");
     Program::cargo()
         .with(&["build", "--quiet", "--examples", "-p", "toolwright"])
-        .with(ALL)
+        .with(&["--features", &features])
         .run()?;
     let mut wrong = Vec::new();
     for name in &names {
@@ -21,7 +23,7 @@ pub(crate) fn run() -> Outcome {
         })?;
         let printed = Program::cargo()
             .with(&["run", "--quiet", "-p", "toolwright", "--example", name])
-            .with(ALL)
+            .with(&["--features", &features])
             .read()?;
         let same = printed.trim_end() == expected.trim_end();
         println!("{name:<28} {}", if same { "ok" } else { "prints something else" });
@@ -35,8 +37,6 @@ pub(crate) fn run() -> Outcome {
         wrong => Err(Failure(format!("{} print something else", wrong.join(", ")))),
     }
 }
-
-const ALL: &[&str] = &["--all-features"];
 
 /// The examples in the order of the course.
 fn names() -> Outcome<Vec<String>> {

@@ -8,6 +8,7 @@ mod ci;
 mod clients;
 mod conformance;
 mod examples;
+mod features;
 mod fuzz;
 mod packages;
 mod recorded;
@@ -20,8 +21,9 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <task>
 
-  ci [--full]              format, lints, tests, docs, tidy, examples, external, conformance;
-                           --full adds publish, clients, fuzz, bench, bench-gateway, soak, chaos
+  ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
+                           conformance; --full adds publish, clients, recorded, fuzz, bench,
+                           bench-gateway, soak, chaos; with names, only those steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -55,8 +57,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["ci"] => ci::run(ci::Extent::Quick),
-        ["ci", "--full"] => ci::run(ci::Extent::Full),
+        ["ci", rest @ ..] => ci::run(rest),
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),

@@ -81,6 +81,12 @@ impl Program {
         if status.success() { Ok(()) } else { Err(Failure(format!("{status}: {}", self.line))) }
     }
 
+    /// Prints the line and runs it.
+    pub(crate) fn run_shown(self) -> Outcome {
+        println!("{}", self.line);
+        self.run()
+    }
+
     /// Runs it and gives what it printed to its standard output.
     pub(crate) fn read(mut self) -> Outcome<String> {
         self.command.stderr(Stdio::inherit());

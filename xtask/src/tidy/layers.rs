@@ -103,6 +103,7 @@ const CRATES: &[Layers] = &[
         folder: "xtask/src",
         order: &[
             "run",
+            "features",
             "packages",
             "tidy",
             "examples",

@@ -1,0 +1,44 @@
+//! The features of the workspace: which of them every check builds, and which only `ci --full`.
+
+use serde_json::Value;
+
+use crate::run::{Failure, Outcome, Program};
+
+/// Features that lints, tests, docs and examples build, as `package/feature`.
+pub(crate) const LIGHT: &[&str] = &[
+    "toolwright-core/schemars",
+    "toolwright-gateway/otel",
+    "toolwright/builtin",
+    "toolwright/sqlite",
+    "toolwright/upstream",
+];
+
+/// Features that take long to build. Each has a step of `ci --full` of its own.
+pub(crate) const HEAVY: &[&str] = &[];
+
+/// [`LIGHT`] as a value of `--features`.
+pub(crate) fn light() -> String {
+    LIGHT.join(",")
+}
+
+/// Those of one package, as a value of `--features`.
+pub(crate) fn light_of(package: &str) -> String {
+    let of_package = |name: &&&str| name.split('/').next() == Some(package);
+    LIGHT.iter().filter(of_package).copied().collect::<Vec<_>>().join(",")
+}
+
+/// Every feature that a package of the workspace declares, except for `default`.
+pub(crate) fn declared() -> Outcome<Vec<String>> {
+    let metadata =
+        Program::cargo().with(&["metadata", "--no-deps", "--format-version", "1"]).read()?;
+    let metadata: Value = serde_json::from_str(&metadata)
+        .map_err(|error| Failure(format!("cargo metadata: {error}")))?;
+    let mut names = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let features = package["features"].as_object().into_iter().flatten();
+        let features = features.filter(|(feature, _)| *feature != "default");
+        names.extend(features.map(|(feature, _)| format!("{name}/{feature}")));
+    }
+    Ok(names)
+}
