@@ -132,6 +132,7 @@ const RULES: &[(&str, Rule)] = &[
     ("a file has a name of its own", file::has_a_name_of_its_own),
     ("nothing is left for later", file::leaves_nothing_for_later),
     ("a crate has one integration test binary", file::has_one_test_binary),
+    ("tests sleep briefly", file::tests_sleep_briefly),
     ("links lead somewhere", reference::links_lead_somewhere),
     ("cited sections exist", reference::cites_existing_sections),
     ("named sources exist", reference::names_existing_sources),

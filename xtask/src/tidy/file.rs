@@ -7,6 +7,7 @@ use super::{Finding, Source, Tree};
 const CODE: &[&str] = &["bench", "crates", "xtask", "fuzz"];
 const LONG: usize = 300;
 const TOO_LONG: usize = 500;
+const LONGEST_SLEEP_MILLIS: u64 = 100;
 
 fn ours(tree: &Tree) -> impl Iterator<Item = &Source> {
     tree.rust().filter(|file| CODE.iter().any(|folder| file.under(folder)))
@@ -90,6 +91,34 @@ pub(super) fn leaves_nothing_for_later(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// No test sleeps longer than [`LONGEST_SLEEP_MILLIS`] of real time. A paused clock skips what it sleeps.
+pub(super) fn tests_sleep_briefly(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in ours(tree).filter(|file| !file.under("xtask/src/tidy")) {
+        let is_test = file.path.contains("/tests/") || file.path.ends_with("/tests.rs");
+        let first = if is_test { 0 } else { length(file) };
+        let is_paused = file.text.contains("start_paused");
+        for (index, line) in file.text.lines().enumerate().skip(first) {
+            let Some((before, slept)) = line.split_once("sleep(") else { continue };
+            let may_skip = is_paused && !before.ends_with("thread::");
+            if !may_skip && millis(slept).is_some_and(|millis| millis > LONGEST_SLEEP_MILLIS) {
+                let what = "sleeps for long; poll with a deadline, or pause the clock";
+                findings.push(file.finding(index + 1, what));
+            }
+        }
+    }
+    findings
+}
+
+/// The milliseconds of a duration that is written as a literal.
+fn millis(duration: &str) -> Option<u64> {
+    let units = [("from_millis(", 1), ("from_secs(", 1000), ("from_mins(", 60_000)];
+    units.iter().find_map(|(unit, millis)| {
+        let (_, count) = duration.split_once(unit)?;
+        Some(count.split(')').next()?.replace('_', "").parse::<u64>().ok()? * millis)
+    })
+}
+
 /// A crate's integration tests are one binary: `tests/it/main.rs`.
 pub(super) fn has_one_test_binary(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -170,6 +199,24 @@ mod tests {
         assert!(found[0].starts_with("crates/a/src/x.rs:2: "));
         assert!(found[1].starts_with("crates/a/src/x.rs:3: "));
         assert_eq!(one("crates/a/src/x.rs", "//! Method.\n", leaves_nothing_for_later), NONE);
+    }
+
+    #[test]
+    fn a_test_that_sleeps_for_long_is_found() {
+        let found = |path: &str, text: &str| one(path, text, tests_sleep_briefly).len();
+        let (test, source) = ("crates/a/tests/it/x.rs", "crates/a/src/x.rs");
+        for long in ["thread::sleep(Duration::from_millis(1_000))", "sleep(Duration::from_secs(1))"]
+        {
+            assert_eq!(found(test, long), 1, "{long}");
+            assert_eq!(found(source, long), 0, "{long}");
+            assert_eq!(found(source, &format!("#[cfg(test)]\nmod tests {{\n{long}")), 1, "{long}");
+        }
+        for short in ["sleep(Duration::from_millis(100))", "sleep(PAUSE)", "sleep_until(due)"] {
+            assert_eq!(found(test, short), 0, "{short}");
+        }
+        let paused = "#[tokio::test(start_paused = true)]\n";
+        assert_eq!(found(test, &format!("{paused}sleep(Duration::from_secs(1))")), 0);
+        assert_eq!(found(test, &format!("{paused}thread::sleep(Duration::from_secs(1))")), 1);
     }
 
     #[test]

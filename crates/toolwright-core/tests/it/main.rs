@@ -25,6 +25,7 @@ mod generate;
 mod generated_round_trips;
 mod golden;
 mod growing;
+mod growth;
 mod hosted;
 mod hosted_tools;
 mod json;

@@ -194,23 +194,27 @@ fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
 fn a_reload_changes_the_level_of_the_log() {
     let gateway = Gateway::start("");
     let hello = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hi"}]}"#;
-    let lines = || gateway.log().matches(" → offline/").count();
+    let lines = |dialect: &str| {
+        let log = gateway.log();
+        log.lines().filter(|line| line.contains(" → offline/") && line.contains(dialect)).count()
+    };
     let ask = || gateway.ask_json("/v1/chat/completions", hello).ok();
     ask();
-    until("a line", || (lines() == 1).then_some(()));
-    gateway.reload("[log]\nlevel = \"error\"\n");
-    until("silence", || {
-        let before = lines();
-        ask();
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        (lines() == before).then_some(())
-    });
-    let silent = lines();
+    until("a line", || (lines("openai-chat") == 1).then_some(()));
+    gateway.reload("[log]\nlevel = \"error\"\n[models]\nquiet = [\"offline/rules\"]\n");
+    let models = || gateway.get("/v1/models", &[]).ok().text();
+    until("the reload", || models().contains("\"quiet\"").then_some(()));
+    // Reloads follow one another: once the next one has failed, this one is over.
+    gateway.reload("listen = 7");
+    until("an error", || gateway.log().contains("not reloaded").then_some(()));
+    let message = hello.replacen('{', "{\"max_tokens\":9,", 1);
+    gateway.ask_json("/v1/messages", &message).ok();
     gateway.reload("");
     until("lines again", || {
         ask();
-        (lines() > silent).then_some(())
+        (lines("openai-chat") > 1).then_some(())
     });
+    assert_eq!(lines("anthropic"), 0);
 }
 
 #[test]

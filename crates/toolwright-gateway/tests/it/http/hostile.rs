@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tokio::net::TcpStream;
 use toolwright_gateway::config::Limits;
 
-use super::probe::{Client, Http2, start};
+use super::probe::{Client, Http2, skip, start};
 
 async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
@@ -43,8 +43,9 @@ async fn an_idle_connection_is_kept_longer_than_a_slow_head() {
     for _ in 0..2 {
         client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert_eq!(client.answer().await.text(), "hello");
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        skip(Duration::from_millis(900)).await;
     }
+    skip(Duration::from_secs(2)).await;
     assert_eq!(client.rest().await, "");
 }
 
@@ -101,7 +102,7 @@ async fn connections_beyond_the_cap_wait_for_their_turn() {
     }
     let mut third = Client::connect(server.address).await;
     third.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    let early = tokio::time::timeout(Duration::from_millis(300), third.head()).await;
+    let early = tokio::time::timeout(Duration::from_millis(100), third.head()).await;
     assert!(early.is_err(), "a third connection was served beside two");
     drop(first);
     assert_eq!(third.head().await.status, 200);
@@ -113,8 +114,9 @@ async fn a_client_that_takes_nothing_is_left() {
     let server = start(limits).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    server.probe.until_under_way(1).await;
+    server.probe.until_under_way(0).await;
     // Once it reads again, it finds an answer that was not finished.
-    tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(client.rest().await.len() < 64 << 20);
 }
 
@@ -143,7 +145,7 @@ async fn who_waits_for_an_answer_is_not_left_and_who_takes_it_slowly_neither() {
     let server = start(limits).await;
     let mut client = Http2::over(connect(server.address).await, 1000).await;
     let mut answer = client.send("GET", "/stream", "").await.into_body();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    skip(Duration::from_secs(3)).await;
     let pieces = server.probe.pieces.clone();
     tokio::spawn(async move {
         for _ in 0..8 {
@@ -154,7 +156,7 @@ async fn who_waits_for_an_answer_is_not_left_and_who_takes_it_slowly_neither() {
     let mut taken = 0;
     while let Some(frame) = answer.frame().await {
         taken += frame.unwrap().into_data().unwrap().len();
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        skip(Duration::from_millis(400)).await;
     }
     assert_eq!(taken, 8000);
 }

@@ -91,6 +91,33 @@ impl http_body::Body for Pieces {
     }
 }
 
+/// A body of so many pieces of a megabyte.
+struct Large {
+    pieces: usize,
+    _counted: Counted,
+}
+
+impl http_body::Body for Large {
+    type Data = Bytes;
+    type Error = String;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, String>>> {
+        let rest = self.pieces.checked_sub(1);
+        self.pieces = rest.unwrap_or_default();
+        Poll::Ready(rest.map(|_| Ok(Frame::data(vec![b'x'; 1 << 20].into()))))
+    }
+}
+
+/// Moves the clock of the runtime forward. Timers that are due by then fire.
+pub async fn skip(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 fn fault(fault: Fault) -> Reply {
     let status = fault.status.unwrap_or(fault.class.status());
     let mut reply = Reply::new(ReplyBody::full(fault.message));
@@ -119,7 +146,10 @@ impl Service for Probe {
             }
             "/hello" => Reply::new(ReplyBody::full("hello")),
             "/secure" => Reply::new(ReplyBody::full(request.secure.to_string())),
-            "/large" => Reply::new(ReplyBody::full(vec![b'x'; 64 << 20])),
+            "/large" => {
+                let counted = Counted::new(&self.under_way);
+                Reply::new(ReplyBody::stream(Large { pieces: 64, _counted: counted }))
+            }
             "/readyz" => self.health.readyz(),
             "/wait" => {
                 let _counted = Counted::new(&self.under_way);

@@ -115,7 +115,9 @@ async fn the_first_byte_is_awaited_from_when_the_request_was_sent() {
     let server = Server::new(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            tokio::time::sleep(Duration::from_millis(1500)).await;
+            tokio::time::pause();
+            tokio::time::advance(Duration::from_millis(1500)).await;
+            tokio::time::resume();
             let mut stream = acceptor.accept(stream).await.unwrap();
             read_request(&mut stream).await.unwrap();
             stream.write_all(FINE).await.unwrap();
