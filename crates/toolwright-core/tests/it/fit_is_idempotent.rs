@@ -2,14 +2,13 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use toolwright_core::dialect::{ChatCodec, Target};
 use toolwright_core::fit::fit;
 use toolwright_core::loss::Loss;
 use toolwright_core::{Dialect, Json, Request, ToolKind};
 
 use crate::schema::property;
-use crate::{fixtures, generate};
+use crate::{fixtures, generate, seeds};
 
 /// Models whose families have rules of their own.
 const MODELS: [&str; 6] =
@@ -58,12 +57,7 @@ fn check(from: Dialect, to: &dyn ChatCodec, request: Request) -> Result<(), Test
 #[test]
 fn fit_is_idempotent() {
     for to in fixtures::codecs() {
-        let config = Config { cases: 128, failure_persistence: None, ..Config::default() };
-        let rng = TestRng::deterministic_rng(config.rng_algorithm);
-        let mut runner = TestRunner::new_with_rng(config, rng);
-        let outcome = runner.run(&request(), |(from, request)| check(from, to, request));
-        if let Err(TestError::Fail(reason, _)) = outcome {
-            panic!("→ {}: {reason}", to.dialect());
-        }
+        let name = format!("→ {}", to.dialect());
+        seeds::each_value(name, 128, &request(), |(from, request)| check(from, to, request));
     }
 }

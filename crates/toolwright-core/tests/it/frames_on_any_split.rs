@@ -159,7 +159,7 @@ fn sayable(framing: Framing, frame: &Frame) -> Option<Frame> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn any_split_gives_the_same_frames_law_5(

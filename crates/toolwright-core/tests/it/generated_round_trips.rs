@@ -1,7 +1,6 @@
 //! Laws 1, 4, 7 and 8 for arbitrary values.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use toolwright_core::dialect::{ChatCodec, ReplyContext, Target};
 use toolwright_core::event::{join, law, split};
 use toolwright_core::fit::alias::{is_legal_id, is_legal_name};
@@ -10,7 +9,7 @@ use toolwright_core::fit::{Aliases, fit};
 use toolwright_core::profile::Profile;
 use toolwright_core::{Body, Request, Response, StopReason};
 
-use crate::{fixtures, generate};
+use crate::{fixtures, generate, seeds};
 
 const CASES: u32 = 64;
 
@@ -22,18 +21,14 @@ fn restorer(from: &dyn ChatCodec, to: &dyn ChatCodec) -> Restorer {
     Restorer::new(Aliases::default(), &profile(from), profile(to))
 }
 
-/// Runs a property for each dialect, the same values in every run.
+/// Checks a property for each dialect.
 fn every<S: Strategy>(
     strategy: impl Fn(&dyn ChatCodec) -> S,
     property: impl Fn(&dyn ChatCodec, S::Value) -> Result<(), TestCaseError>,
 ) {
     for codec in fixtures::codecs() {
-        let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
-        let rng = proptest::test_runner::TestRng::deterministic_rng(config.rng_algorithm);
-        let mut runner = TestRunner::new_with_rng(config, rng);
-        runner
-            .run(&strategy(codec), |value| property(codec, value))
-            .unwrap_or_else(|error| panic!("{}: {error}", codec.dialect()));
+        let property = |value| property(codec, value);
+        seeds::each_value(codec.dialect(), CASES, &strategy(codec), property);
     }
 }
 

@@ -43,6 +43,7 @@ mod recorded_round_trips;
 mod repair;
 mod results;
 mod schema;
+mod seeds;
 mod settings;
 mod shapes;
 mod spelling;

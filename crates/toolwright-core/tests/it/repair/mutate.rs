@@ -7,7 +7,7 @@ use toolwright_core::json::Object;
 
 use crate::fixtures;
 
-/// Numbers that are the same in every run.
+/// Numbers that follow from a seed.
 pub struct Dice(u64);
 
 impl Dice {

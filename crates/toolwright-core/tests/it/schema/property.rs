@@ -187,7 +187,7 @@ fn assert_within(subset: Subset, schema: &Json, root: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn lowering_settles_within_the_subset(text in document(), root_union: bool, integer: bool) {

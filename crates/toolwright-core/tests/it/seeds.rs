@@ -1,0 +1,50 @@
+//! Seeds of property tests: a fixed one, which gives the same values in every run, and a fresh one.
+//!
+//! A failure prints its seed. The variable `TOOLWRIGHT_SEED` runs the properties with that seed alone.
+
+use std::fmt::Display;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
+
+use proptest::prelude::{Strategy, TestCaseError};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+const VARIABLE: &str = "TOOLWRIGHT_SEED";
+
+/// The seed of every run.
+pub const FIXED: u64 = 7;
+
+/// Checks a property with each seed.
+pub fn each(property: impl Fn(u64)) {
+    let given = std::env::var(VARIABLE).ok().map(|seed| vec![seed.parse().unwrap()]);
+    let fresh = || RandomState::new().build_hasher().finish();
+    for seed in given.unwrap_or_else(|| vec![FIXED, fresh()]) {
+        let _printed = PrintedOnPanic(seed);
+        property(seed);
+    }
+}
+
+/// Checks a property of generated values with each seed.
+pub fn each_value<S: Strategy>(
+    name: impl Display,
+    cases: u32,
+    strategy: &S,
+    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    each(|seed| {
+        let rng_seed = RngSeed::Fixed(seed);
+        let config = Config { cases, failure_persistence: None, rng_seed, ..Config::default() };
+        let outcome = TestRunner::new(config).run(strategy, &property);
+        outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+    });
+}
+
+struct PrintedOnPanic(u64);
+
+impl Drop for PrintedOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "run again with {VARIABLE}={}", self.0);
+        }
+    }
+}
