@@ -17,6 +17,7 @@ mod floor;
 mod gateway;
 mod load;
 mod mock;
+mod nonce;
 mod process;
 mod question;
 mod serve;

@@ -23,10 +23,11 @@ use self::behave::Behaviour;
 use self::body::Frames;
 use self::wire::Wire;
 use crate::failure::Outcome;
+use crate::nonce::Nonce;
 use crate::question::Manner;
 use crate::serve::{self, Hangup, Reset};
 
-pub(crate) use self::answer::{ARGUMENTS, Nonce, TEXT};
+pub(crate) use self::answer::{ARGUMENTS, TEXT};
 pub(crate) use self::tool_model::{COMMIT, EFFECTS};
 
 /// The bytes of a plain answer in openai-chat, with the nonce of nobody.

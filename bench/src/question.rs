@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::mock::Nonce;
+use crate::nonce::Nonce;
 
 /// How much a request says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use super::record::{Effect, Exchange, Record};
 use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::load::next_nonce;
-use crate::mock::Nonce;
+use crate::nonce::Nonce;
 use crate::question::Manner;
 use crate::soak::Visit;
 
@@ -50,7 +50,7 @@ impl Job {
             7..12 => Job::Effect("git_commit"),
             12..14 => Job::Look,
             14..17 => Job::Chat,
-            _ => Job::Fault(dice.pick(Visit::FAULTS).model()),
+            _ => Job::Fault(dice.pick(&Visit::faults()).model()),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 
-use crate::mock::Nonce;
+use crate::nonce::Nonce;
 
 /// An exchange whose head a client saw.
 #[derive(Debug, Clone)]

@@ -13,7 +13,8 @@ use super::ledger;
 use super::record::{Effect, Seen};
 use crate::failure::Outcome;
 use crate::findings::{Findings, metric, until};
-use crate::mock::{EFFECTS, Nonce};
+use crate::mock::EFFECTS;
+use crate::nonce::Nonce;
 use crate::process::{descendants, get};
 
 /// Time for what was under way to end.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 use super::Target;
 use crate::failure::{Failure, Outcome};
-use crate::mock::Nonce;
+use crate::nonce::Nonce;
 use crate::question::{Question, ReplyContext};
 
 /// Longer than any right answer takes.

@@ -5,7 +5,8 @@ use memchr::memmem;
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
-use crate::mock::{ARGUMENTS, Nonce, TEXT};
+use crate::mock::{ARGUMENTS, TEXT};
+use crate::nonce::Nonce;
 use crate::question::Manner;
 
 /// The shape of a right answer.

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use hyper::body::Bytes;
-use memchr::memmem;
 use serde_json::{Value, json};
+
+use crate::nonce::Nonce;
 
 /// What the model says, with the nonce of nobody.
 pub(crate) const TEXT: &str = "Ticket nonce-0000000000000000 is about two late parcels. I will look \
@@ -26,37 +27,6 @@ pub(crate) enum Speech {
     OpenAi,
     /// anthropic
     Anthropic,
-}
-
-/// Sixteen hexadecimal digits that are one request's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Nonce([u8; 16]);
-
-impl Nonce {
-    const MARK: &[u8] = b"nonce-";
-
-    /// The nonce with this number.
-    pub(crate) fn new(number: u64) -> Nonce {
-        let mut digits = [b'0'; 16];
-        digits.copy_from_slice(format!("{number:016x}").as_bytes());
-        Nonce(digits)
-    }
-
-    /// Where the digits of the first nonce are.
-    pub(crate) fn place(text: &[u8]) -> Option<usize> {
-        memmem::find(text, Nonce::MARK).map(|mark| mark + Nonce::MARK.len())
-    }
-
-    /// The first nonce in a text.
-    pub(crate) fn find(text: &[u8]) -> Option<Nonce> {
-        let digits = text.get(Nonce::place(text)?..)?.first_chunk::<16>()?;
-        Some(Nonce(*digits))
-    }
-
-    /// The digits.
-    pub(crate) fn digits(&self) -> &[u8; 16] {
-        &self.0
-    }
 }
 
 /// A text with a place for a nonce.

@@ -7,8 +7,8 @@ use hyper::body::Bytes;
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use super::answer::Nonce;
 use super::wire::{Encoded, Wire};
+use crate::nonce::Nonce;
 
 /// The file that `write_file` appends to.
 pub(crate) const EFFECTS: &str = "effects";

@@ -80,15 +80,10 @@ impl Visit {
     ];
 
     /// Those in which the upstream fails.
-    pub(crate) const FAULTS: &[Visit] = &[
-        Visit::Reset,
-        Visit::Stall,
-        Visit::Hang,
-        Visit::Cut,
-        Visit::Busy,
-        Visit::Fails,
-        Visit::Html,
-    ];
+    pub(crate) fn faults() -> Vec<Visit> {
+        let others = [Visit::Fine, Visit::LeaveEarly, Visit::LeaveMiddle];
+        Visit::ALL.into_iter().filter(|visit| !others.contains(visit)).collect()
+    }
 
     /// The visit that a random number stands for.
     pub(crate) fn pick(number: u64) -> Visit {

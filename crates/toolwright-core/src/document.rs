@@ -9,6 +9,6 @@ mod part;
 
 pub use fields::{DocumentError, Fields, items, text};
 pub use part::{
-    read_call, read_dialect, read_extra, read_outcome, read_part, write_call, write_extra,
-    write_outcome, write_part,
+    read_call, read_dialect, read_extra, read_outcome, read_part, read_usage, write_call,
+    write_extra, write_outcome, write_part,
 };

@@ -11,6 +11,7 @@ use crate::model::part::{
     Body, CacheMark, Media, MediaKind, MediaSource, Opaque, Part, Reasoning, Section, SectionKind,
     Signature,
 };
+use crate::model::usage::Usage;
 use crate::object;
 
 const MEDIA: [(&str, MediaKind); 4] = [
@@ -197,6 +198,19 @@ pub fn read_extra(fields: Fields<'_>) -> Result<Extra, DocumentError> {
         Ok(Extra::new(read_dialect(extra, "dialect")?, object.clone()))
     })?;
     Ok(extra.unwrap_or_default())
+}
+
+/// Reads the counts of tokens and extra fields of a usage.
+pub fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
+    let fields = Fields::of(document)?;
+    Ok(Usage {
+        input: fields.optional_count("input")?,
+        cache_read: fields.optional_count("cache_read")?,
+        cache_write: fields.optional_count("cache_write")?,
+        output: fields.optional_count("output")?,
+        reasoning: fields.optional_count("reasoning")?,
+        extra: read_extra(fields)?,
+    })
 }
 
 /// Reads the id of a dialect.

@@ -27,7 +27,7 @@ use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 use toolwright_core::document::{
-    DocumentError, Fields, read_call, read_outcome, write_call, write_outcome,
+    DocumentError, Fields, read_call, read_outcome, read_usage, write_call, write_outcome,
 };
 
 const FORMAT: &str = "toolwright.run";
@@ -82,7 +82,7 @@ fn read_state(document: &Json) -> Result<State, DocumentError> {
         spent: Consumption {
             turns: spent.count("turns")?,
             calls: spent.count("calls")?,
-            usage: spent.required("usage", answer::read_usage)?,
+            usage: spent.required("usage", read_usage)?,
             earlier: Duration::from_millis(spent.count("milliseconds")?),
         },
         failures: fields.required("failures", read_failures)?,

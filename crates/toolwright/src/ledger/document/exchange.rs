@@ -9,7 +9,7 @@ use super::page::Page;
 use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
 use crate::error::CallErrorKind;
-use toolwright_core::document::{DocumentError, Fields, text};
+use toolwright_core::document::{DocumentError, Fields, read_usage, text};
 
 impl ExchangeEntry {
     pub(super) fn write(&self, out: &mut impl Page) {
@@ -133,16 +133,4 @@ fn write_usage(usage: &Usage, out: &mut impl Page) {
     out.some_count("cache_write", usage.cache_write);
     out.some_count("output", usage.output);
     out.some_count("reasoning", usage.reasoning);
-}
-
-fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
-    let fields = Fields::of(document)?;
-    Ok(Usage {
-        input: fields.optional_count("input")?,
-        cache_read: fields.optional_count("cache_read")?,
-        cache_write: fields.optional_count("cache_write")?,
-        output: fields.optional_count("output")?,
-        reasoning: fields.optional_count("reasoning")?,
-        ..Usage::default()
-    })
 }

@@ -5,7 +5,7 @@ use toolwright_core::{Json, Response, Stop, Usage, object};
 
 use crate::chat::response::{finish_reason, stop_reason};
 use toolwright_core::document::{
-    DocumentError, Fields, read_extra, read_part, write_extra, write_part,
+    DocumentError, Fields, read_extra, read_part, read_usage, write_extra, write_part,
 };
 
 pub(super) fn write(response: &Response) -> Object {
@@ -60,16 +60,4 @@ pub(super) fn write_usage(usage: &Usage) -> Object {
     };
     out.insert_some("extra", write_extra(&usage.extra));
     out
-}
-
-pub(super) fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
-    let fields = Fields::of(document)?;
-    Ok(Usage {
-        input: fields.optional_count("input")?,
-        cache_read: fields.optional_count("cache_read")?,
-        cache_write: fields.optional_count("cache_write")?,
-        output: fields.optional_count("output")?,
-        reasoning: fields.optional_count("reasoning")?,
-        extra: read_extra(fields)?,
-    })
 }
