@@ -176,7 +176,7 @@ fn every_format_returns() {
 }
 
 #[test]
-fn case_03_parallel_calls_by_block_index() {
+fn parallel_calls_are_kept_apart_by_block_index() {
     let joined = join(events(
         r#"
         messageStart {"role":"assistant","p":"abc"}
@@ -461,7 +461,7 @@ fn choices_return() {
 }
 
 #[test]
-fn case_11_tools_of_any_shape_are_read() {
+fn tools_of_any_shape_are_read() {
     for wire in [
         r#"{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}"#,
         r#"{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}"#,
@@ -477,7 +477,7 @@ fn case_11_tools_of_any_shape_are_read() {
 }
 
 #[test]
-fn case_09_recorded_ids_are_legal_and_long_ones_are_not() {
+fn recorded_ids_are_legal_and_long_ones_are_not() {
     let rule = codec().profile(&Target::default()).ids;
     let legal = |id: &str| {
         (rule.min..=rule.max).contains(&id.len())
@@ -498,7 +498,7 @@ fn case_09_recorded_ids_are_legal_and_long_ones_are_not() {
 }
 
 #[test]
-fn case_16_an_outcome_without_content_says_so() {
+fn an_outcome_without_content_is_read_and_never_sent() {
     let parts = content(
         r#"[{"toolResult":{"toolUseId":"a","content":[],"status":"success"}},
             {"toolResult":{"toolUseId":"b","content":[{"json":[]},{"searchResult":{"source":"s","title":"t","content":[]}}],"status":"later"}}]"#,
@@ -510,7 +510,7 @@ fn case_16_an_outcome_without_content_says_so() {
 }
 
 #[test]
-fn case_19_breakpoints_stay_where_they_are() {
+fn cache_points_keep_their_positions() {
     let point = r#"{"cachePoint":{"type":"default"}}"#;
     let hour = r#"{"cachePoint":{"type":"default","ttl":"1h"}}"#;
     let spec = r#"{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}"#;
@@ -539,7 +539,7 @@ fn case_19_breakpoints_stay_where_they_are() {
 }
 
 #[test]
-fn case_26_numbers_keep_their_digits() {
+fn numbers_keep_their_digits() {
     let numbers = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10}"#;
     let parts = content(&format!(
         r#"[{{"toolUse":{{"toolUseId":"t","name":"n","input":{numbers}}}}},

@@ -58,7 +58,7 @@ fn names(report: &Report, path: &str) -> bool {
 }
 
 #[test]
-fn case_01_whole_arguments_become_a_start_one_delta_and_a_stop() {
+fn whole_arguments_become_a_start_one_delta_and_a_stop() {
     for from in ["gemini", "ollama", "mistral"] {
         let text = stream(from, "anthropic", &fixtures::matrix_stream(codec(from).dialect()));
         let events = payloads(&text);
@@ -85,7 +85,7 @@ fn case_01_whole_arguments_become_a_start_one_delta_and_a_stop() {
 }
 
 #[test]
-fn case_02_a_streamed_call_without_arguments_says_an_empty_object() {
+fn a_streamed_call_without_arguments_has_an_empty_object() {
     let none = b"data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[]}}\n\n\
         data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\
         {\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"now\",\"input\":{}}}\n\n\
@@ -99,7 +99,7 @@ fn case_02_a_streamed_call_without_arguments_says_an_empty_object() {
 }
 
 #[test]
-fn case_04_indexes_of_calls_are_dense() {
+fn indexes_of_calls_are_dense() {
     for from in ["anthropic", "bedrock", "openai-responses", "gemini", "cohere"] {
         let text = stream(from, "openai-chat", &fixtures::matrix_stream(codec(from).dialect()));
         let mut seen = Vec::new();
@@ -114,7 +114,7 @@ fn case_04_indexes_of_calls_are_dense() {
 }
 
 #[test]
-fn case_06_foreign_history_gets_the_documented_stand_in() {
+fn foreign_history_gets_the_documented_stand_in() {
     let body = r#"{"model":"gemini-3.8-flash","messages":[{"role":"user","content":"x"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"}]}"#;
@@ -130,7 +130,7 @@ fn case_06_foreign_history_gets_the_documented_stand_in() {
 }
 
 #[test]
-fn case_07_thinking_keeps_its_place_and_an_empty_one_its_signature() {
+fn thinking_keeps_its_place_and_an_empty_one_its_signature() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[
         {"type":"thinking","thinking":"","signature":"sig1"},{"type":"text","text":"a"},
         {"type":"redacted_thinking","data":"blob"},{"type":"tool_use","id":"t1","name":"f","input":{}}]},
@@ -147,7 +147,7 @@ fn case_07_thinking_keeps_its_place_and_an_empty_one_its_signature() {
 }
 
 #[test]
-fn case_08_thinking_rests_where_it_would_have_to_be_echoed() {
+fn thinking_is_turned_off_where_it_would_have_to_be_echoed() {
     let body = r#"{"model":"deepseek-v4-flash","messages":[{"role":"user","content":"x"},
         {"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"}],"tools":[{"type":"function","function":{"name":"f"}}]}"#;
@@ -160,7 +160,7 @@ fn case_08_thinking_rests_where_it_would_have_to_be_echoed() {
 }
 
 #[test]
-fn case_09_ids_are_bijective() {
+fn call_ids_map_one_to_one() {
     let long = "x".repeat(80);
     // Two calls that came with one id are told apart (openai/gpt-oss#309).
     let ids = ["functions.get_weather:0", "call_ok", long.as_str(), "功能", "call_ok", "功能"];
@@ -189,7 +189,7 @@ fn case_09_ids_are_bijective() {
 }
 
 #[test]
-fn case_12_a_hosted_tool_is_named_when_it_cannot_go_along() {
+fn a_hosted_tool_is_named_when_it_cannot_go_along() {
     let body = r#"{"model":"m","input":"x","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false}]}"#;
     for to in fixtures::codecs().iter().map(|codec| codec.dialect().id()) {
         let there = request("openai-responses", to, body);
@@ -213,7 +213,7 @@ fn case_12_a_hosted_tool_is_named_when_it_cannot_go_along() {
 }
 
 #[test]
-fn case_13_names_are_shortened_by_hash_everywhere_alike() {
+fn names_are_shortened_by_hash_everywhere_alike() {
     let long = format!("mcp__{}__list.issues/all", "server".repeat(12));
     let near = format!("mcp__{}__list.issues/any", "server".repeat(12));
     let body = format!(
@@ -245,7 +245,7 @@ fn case_13_names_are_shortened_by_hash_everywhere_alike() {
 }
 
 #[test]
-fn case_14_bedrock_has_tools_whenever_the_history_has_calls() {
+fn bedrock_has_tools_whenever_the_history_has_calls() {
     let history = r#"{"model":"m","messages":[{"role":"user","content":"x"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},{"role":"user","content":"thanks"}]TAIL}"#;
@@ -268,7 +268,7 @@ fn case_14_bedrock_has_tools_whenever_the_history_has_calls() {
 }
 
 #[test]
-fn case_15_outcomes_of_a_turn_are_one_message_and_stand_first() {
+fn outcomes_of_a_turn_are_one_message_and_stand_first() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"user","content":"go on"}],
@@ -291,7 +291,7 @@ fn case_15_outcomes_of_a_turn_are_one_message_and_stand_first() {
 }
 
 #[test]
-fn case_16_an_empty_outcome_is_said_as_each_family_takes_it() {
+fn an_empty_outcome_is_written_as_each_model_family_accepts_it() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}],"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}]}"#;
     let chat = request("anthropic", "openai-chat", body).value.body;
@@ -305,7 +305,7 @@ fn case_16_an_empty_outcome_is_said_as_each_family_takes_it() {
 }
 
 #[test]
-fn case_18_a_text_after_a_call_opens_after_it_closed() {
+fn a_text_after_a_call_opens_after_it_closed() {
     let chat = concat!(
         "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":0,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":null}]}\n\n",
         "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":0,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"done\"},\"finish_reason\":null}]}\n\n",
@@ -332,7 +332,7 @@ fn case_18_a_text_after_a_call_opens_after_it_closed() {
 }
 
 #[test]
-fn case_19_a_cache_marker_arrives_or_is_counted() {
+fn a_cache_marker_arrives_or_is_counted() {
     let body = r#"{"model":"m","max_tokens":9,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}],
         "messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}],
         "tools":[{"name":"f","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}]}"#;
@@ -355,7 +355,7 @@ fn case_19_a_cache_marker_arrives_or_is_counted() {
 }
 
 #[test]
-fn case_21_no_restriction_is_widened_in_silence() {
+fn no_restriction_is_widened_in_silence() {
     let body = |choice: &str| {
         format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],{choice}}}"#
@@ -387,7 +387,7 @@ fn case_21_no_restriction_is_widened_in_silence() {
 }
 
 #[test]
-fn case_21_one_call_is_kept_where_one_was_asked_for() {
+fn one_call_is_kept_where_one_was_asked_for() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}],"parallel_tool_calls":false}"#;
     let there = request("openai-chat", "gemini", body);
     let reply = r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP","index":0}]}"#;
@@ -396,7 +396,7 @@ fn case_21_one_call_is_kept_where_one_was_asked_for() {
 }
 
 #[test]
-fn case_24_injected_nulls_are_undone() {
+fn injected_nulls_are_removed() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","strict":true,"input_schema":{"type":"object",
         "properties":{"city":{"type":"string"},"days":{"type":"integer"},"note":{"type":["string","null"]}},"required":["city"],"additionalProperties":false}}]}"#;
     let there = request("anthropic", "openai-chat", body);
@@ -409,7 +409,7 @@ fn case_24_injected_nulls_are_undone() {
 }
 
 #[test]
-fn case_26_exact_numbers_survive_any_pair() {
+fn numbers_keep_their_digits_between_any_pair() {
     const EXACT: &str = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10,"f":-0}"#;
     let call = Call::new("call_1", "f", Arguments::from_text(EXACT));
     let parts = vec![Part::call(call)];
@@ -434,7 +434,7 @@ fn case_26_exact_numbers_survive_any_pair() {
 }
 
 #[test]
-fn case_27_a_call_that_was_cut_off_stays_cut_off() {
+fn a_call_that_was_cut_off_stays_cut_off() {
     let reply = r#"{"id":"c","object":"chat.completion","created":0,"model":"m","choices":[{"index":0,"finish_reason":"length","message":{"role":"assistant","content":null,
         "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"path\":\"/tmp"}}]}}]}"#;
     for to in fixtures::codecs() {
@@ -456,7 +456,7 @@ fn cut_off(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn case_27_arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_reply() {
+fn arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_reply() {
     let call = r#"{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\"path\":\"/tmp"}}"#;
     let reply = format!(
         r#"{{"id":"c","object":"chat.completion","created":0,"model":"m","choices":[{{"index":0,"finish_reason":"length","message":{{"role":"assistant","content":null,"tool_calls":[{call}]}}}}]}}"#
@@ -527,7 +527,7 @@ fn texts_that_are_joined_are_named() {
 }
 
 #[test]
-fn case_21_thinking_that_nobody_asked_for_yields_to_a_forced_call() {
+fn thinking_that_nobody_asked_for_yields_to_a_forced_call() {
     let body = |more: &str| {
         format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],"tool_choice":{{"type":"function","function":{{"name":"f"}}}}{more}}}"#

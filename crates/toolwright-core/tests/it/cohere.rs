@@ -106,7 +106,7 @@ fn a_recorded_stream_returns_frame_by_frame_law_2() {
 }
 
 #[test]
-fn case_01_a_call_that_came_whole_is_a_start_a_delta_and_an_end() {
+fn a_call_that_came_whole_is_a_start_a_delta_and_an_end() {
     let call = Call::new("a", "f", Arguments::from_text(r#"{"n":1}"#));
     let whole = Head::Whole(Box::new(Part::call(call)));
     let frames = encoded([
@@ -118,7 +118,7 @@ fn case_01_a_call_that_came_whole_is_a_start_a_delta_and_an_end() {
 }
 
 #[test]
-fn case_02_nothing_at_all_is_no_arguments_and_broken_text_stays() {
+fn an_empty_buffer_is_an_empty_object_and_broken_text_stays() {
     for (text, arguments) in [
         ("", Arguments::none()),
         (r#"{"a":"#, Arguments::Malformed(r#"{"a":"#.to_owned())),
@@ -137,7 +137,7 @@ fn case_02_nothing_at_all_is_no_arguments_and_broken_text_stays() {
 }
 
 #[test]
-fn case_05_a_repeated_index_starts_a_new_call() {
+fn a_repeated_index_starts_a_new_call() {
     let joined = join(stream(&[
         &call_start(0, "a", "f"),
         &call_delta(0, r#"{"n":"#),
@@ -154,7 +154,7 @@ fn case_05_a_repeated_index_starts_a_new_call() {
 }
 
 #[test]
-fn case_05_interleaved_calls_keep_apart() {
+fn interleaved_calls_keep_apart() {
     let frames = [
         &call_start(0, "a", "f"),
         &call_start(1, "b", "g"),
@@ -170,7 +170,7 @@ fn case_05_interleaved_calls_keep_apart() {
 }
 
 #[test]
-fn case_09_ids_are_required_and_kept_as_they_are() {
+fn ids_are_required_and_kept_as_they_are() {
     assert!(codec().profile(&Target::default()).ids.required);
     let request = request(
         r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"functions.f:0","content":"x"}]}"#,
@@ -180,7 +180,7 @@ fn case_09_ids_are_required_and_kept_as_they_are() {
 }
 
 #[test]
-fn case_16_empty_results_keep_their_form() {
+fn empty_results_keep_their_form() {
     for (content, parts) in [("[]", vec![]), (r#""""#, vec![Part::text("")])] {
         let request = request(&format!(
             r#"{{"messages":[{{"role":"tool","tool_call_id":"a","content":{content}}}]}}"#
@@ -190,7 +190,7 @@ fn case_16_empty_results_keep_their_form() {
 }
 
 #[test]
-fn case_17_what_was_said_decides_why_it_stopped() {
+fn the_stop_reason_follows_from_the_content() {
     let call =
         r#""tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]"#;
     for (word, message, reason) in [
@@ -218,7 +218,7 @@ fn case_17_what_was_said_decides_why_it_stopped() {
 }
 
 #[test]
-fn case_21_a_choice_is_none_or_required() {
+fn a_tool_choice_is_none_or_required() {
     for (word, choice) in [
         (r#""REQUIRED""#, ToolChoice::Required),
         (r#""NONE""#, ToolChoice::None),
@@ -233,7 +233,7 @@ fn case_21_a_choice_is_none_or_required() {
 }
 
 #[test]
-fn case_26_numbers_keep_their_digits() {
+fn numbers_keep_their_digits() {
     let arguments = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10}"#;
     let joined = join(stream(&[&call_start(0, "a", "f"), &call_delta(0, arguments)])).unwrap();
     assert_eq!(calls(&joined.parts)[0].arguments.as_str(), arguments);

@@ -195,7 +195,7 @@ fn bedrock_frames_equal_their_listing() {
 }
 
 #[test]
-fn case_30_utf8_split_across_chunks() {
+fn a_character_split_across_chunks_is_read_whole() {
     let data = r#"{"text":"查询北京天气👩‍👩‍👧 naïve 🇨🇳"}"#;
     for framing in Framing::ALL {
         let expected = if matches!(framing, Framing::Ndjson | Framing::Array) {

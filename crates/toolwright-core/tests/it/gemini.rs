@@ -65,7 +65,7 @@ fn the_stream_joins_to_the_whole_reply_law_3() {
 }
 
 #[test]
-fn case_01_a_whole_call_is_a_start_one_delta_and_a_stop() {
+fn a_whole_call_is_a_start_one_delta_and_a_stop() {
     let bytes = fixtures::bytes(Dialect::Gemini, "accepted/gemini_stream.txt");
     let events = fixtures::events(codec(), &bytes);
     let start = events
@@ -89,7 +89,7 @@ fn case_01_a_whole_call_is_a_start_one_delta_and_a_stop() {
 }
 
 #[test]
-fn case_06_signatures_return_bit_for_bit_on_their_parts() {
+fn signatures_return_bit_for_bit_on_their_parts() {
     let body = r#"{"contents":[{"role":"model","parts":[
         {"text":"thinking","thought":true,"thoughtSignature":"AA+/=="},
         {"text":"words","thoughtSignature":"Qk0="},
@@ -113,7 +113,7 @@ fn case_06_signatures_return_bit_for_bit_on_their_parts() {
 }
 
 #[test]
-fn case_06_a_signature_ends_the_words_it_comes_with() {
+fn a_signature_ends_the_words_it_comes_with() {
     let chunks = [
         chunk(r#"[{"text":"a"}]"#, ""),
         chunk(r#"[{"text":"b","thoughtSignature":"AA=="}]"#, ""),
@@ -140,7 +140,7 @@ fn case_06_a_signature_ends_the_words_it_comes_with() {
 }
 
 #[test]
-fn case_06_foreign_history_gets_the_stand_in_where_signatures_are_checked() {
+fn foreign_history_gets_the_stand_in_where_signatures_are_checked() {
     let stand_in =
         |model| codec().profile(&Target { model: Some(model), version: None }).reasoning.stand_in;
     assert_eq!(stand_in("gemini-3.8-flash"), Some("skip_thought_signature_validator"));
@@ -148,7 +148,7 @@ fn case_06_foreign_history_gets_the_stand_in_where_signatures_are_checked() {
 }
 
 #[test]
-fn case_21_every_choice_has_its_words() {
+fn every_tool_choice_has_its_mode() {
     let choice = |config: &str| {
         let body =
             format!(r#"{{"contents":[],"toolConfig":{{"functionCallingConfig":{config}}}}}"#);
@@ -173,7 +173,7 @@ fn case_21_every_choice_has_its_words() {
 }
 
 #[test]
-fn case_22_the_openapi_subset_is_read_as_json_schema_and_returns_as_it_came() {
+fn the_openapi_subset_is_read_as_json_schema_and_returns_as_it_came() {
     let body = r##"{"contents":[],"tools":[{"function_declarations":[{"name":"f",
         "parameters":{"type":"OBJECT","property_ordering":["b","a"],"required":["a"],
             "properties":{
@@ -202,7 +202,7 @@ fn case_22_the_openapi_subset_is_read_as_json_schema_and_returns_as_it_came() {
 }
 
 #[test]
-fn case_13_names_with_dots_and_colons_are_legal() {
+fn names_with_dots_and_colons_are_legal() {
     let names = codec().profile(&Target::default()).names;
     assert!("mcp.files:read-all".chars().all(|letter| names.charset.contains(letter)));
     assert!(names.letter_first);
@@ -210,7 +210,7 @@ fn case_13_names_with_dots_and_colons_are_legal() {
 }
 
 #[test]
-fn case_09_ids_are_optional_and_stay_as_they_came() {
+fn ids_are_optional_and_stay_as_they_came() {
     let own = parts(
         r#"[{"functionCall":{"name":"f","args":{}}},
             {"functionCall":{"id":"functions.f:0","name":"f","args":{}}},
@@ -225,7 +225,7 @@ fn case_09_ids_are_optional_and_stay_as_they_came() {
 }
 
 #[test]
-fn case_26_digits_survive() {
+fn numbers_keep_their_digits() {
     let digits = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.1,"f":0.10}"#;
     let own = parts(&format!(
         r#"[{{"functionCall":{{"name":"f","args":{digits}}}}},

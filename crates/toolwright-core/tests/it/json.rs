@@ -67,7 +67,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn case_26_rust_types_get_every_digit() {
+fn rust_types_get_every_digit() {
     let parse = |text: &str| Json::parse(text).unwrap();
     assert_eq!(parse("9223372036854775807").to::<i64>(), Ok(i64::MAX));
     assert_eq!(parse("18446744073709551615").to::<u64>(), Ok(u64::MAX));

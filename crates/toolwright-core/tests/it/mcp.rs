@@ -180,7 +180,7 @@ fn a_result_that_asks_is_no_outcome() {
 }
 
 #[test]
-fn case_13_names_may_have_dots() {
+fn names_may_have_dots() {
     let names = STATELESS.profile(&Target::default()).names;
     let legal =
         |name: &str| name.len() <= names.max && name.chars().all(|own| names.charset.contains(own));
@@ -189,7 +189,7 @@ fn case_13_names_may_have_dots() {
 }
 
 #[test]
-fn case_26_digits_survive() {
+fn numbers_keep_their_digits() {
     let wire = json(
         r#"{"name":"f","arguments":{"n":[9007199254740993,18446744073709551615,1e400,0.10]}}"#,
     );

@@ -96,7 +96,7 @@ fn the_recorded_stream_has_the_calls_of_the_whole_reply_law_3() {
 }
 
 #[test]
-fn case_02_no_arguments_are_an_empty_object_and_bad_ones_stay() {
+fn missing_arguments_are_an_empty_object_and_broken_ones_stay() {
     let call = |arguments: &str| {
         format!(
             r#"{{"tool_calls":[{{"id":"D681PevKs","index":0,"function":{{"name":"now","arguments":{arguments}}}}}]}}"#
@@ -110,7 +110,7 @@ fn case_02_no_arguments_are_an_empty_object_and_bad_ones_stay() {
 }
 
 #[test]
-fn case_04_calls_are_numbered_densely() {
+fn calls_are_numbered_densely() {
     let whole = response(&reply(
         r#"{"role":"assistant","content":"Two.","tool_calls":[
             {"id":"aaaaaaaaa","type":"function","index":0,"function":{"name":"f","arguments":"{}"}},
@@ -131,7 +131,7 @@ fn case_04_calls_are_numbered_densely() {
 }
 
 #[test]
-fn case_05_a_repeated_index_starts_a_new_call() {
+fn a_repeated_index_starts_a_new_call() {
     let call = |id: &str| {
         format!(
             r#"{{"tool_calls":[{{{id}"index":0,"function":{{"name":"f","arguments":"{{\"n\":1}}"}}}}]}}"#
@@ -171,7 +171,7 @@ fn fragments_of_calls_are_read() {
 }
 
 #[test]
-fn case_09_only_nine_alphanumerics_are_an_id() {
+fn only_nine_alphanumerics_are_an_id() {
     let ids = codec().profile(&Target::default()).ids;
     let legal = |id: &str| {
         (ids.min..=ids.max).contains(&id.len()) && id.chars().all(|own| ids.charset.contains(own))
@@ -183,7 +183,7 @@ fn case_09_only_nine_alphanumerics_are_an_id() {
 }
 
 #[test]
-fn case_17_calls_decide_on_the_reason() {
+fn the_stop_reason_follows_from_the_calls() {
     let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"aaaaaaaaa","type":"function","index":0,"function":{"name":"f","arguments":"{}"}}]}"#;
     let whole = codec().decode_response(WireReply::ok(json(&reply(call, "stop")))).unwrap();
     assert_eq!(whole.stop.reason, StopReason::ToolUse);
@@ -196,7 +196,7 @@ fn case_17_calls_decide_on_the_reason() {
 }
 
 #[test]
-fn case_26_digits_survive_in_both_forms_of_arguments() {
+fn numbers_keep_their_digits_in_both_forms_of_arguments() {
     let numbers =
         "[9007199254740993,18446744073709551615,123456789012345678901234567890,1e400,0.1]";
     let call = |arguments: &str| {
@@ -289,7 +289,7 @@ fn words_of_a_request_return() {
 }
 
 #[test]
-fn case_11_flat_tools_are_read() {
+fn flat_tools_are_read() {
     let flat = json(r#"{"type":"function","name":"f","parameters":{"type":"object"}}"#);
     let tool = codec().decode_tool(flat).unwrap();
     let nested = codec().encode_tool(&tool);

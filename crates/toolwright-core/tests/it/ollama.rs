@@ -70,7 +70,7 @@ fn the_stream_joins_to_the_whole_reply_and_its_text_law_3() {
 }
 
 #[test]
-fn case_01_a_whole_call_is_a_start_a_delta_and_an_end() {
+fn a_whole_call_is_a_start_a_delta_and_an_end() {
     let events = stream(&[
         r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{"city":"北京"}}}]}"#,
     ]);
@@ -86,7 +86,7 @@ fn case_01_a_whole_call_is_a_start_a_delta_and_an_end() {
 }
 
 #[test]
-fn case_01_a_client_gets_a_call_whole() {
+fn a_client_gets_a_call_whole() {
     let mut events = vec![
         Event::Start(toolwright_core::event::Start::default()),
         Event::PartStart {
@@ -108,7 +108,7 @@ fn case_01_a_client_gets_a_call_whole() {
 }
 
 #[test]
-fn case_02_a_call_without_arguments_has_an_empty_object() {
+fn a_call_without_arguments_has_an_empty_object() {
     for arguments in ["", r#","arguments":{}"#, r#","arguments":null"#] {
         let message = format!(
             r#"{{"role":"assistant","tool_calls":[{{"function":{{"name":"f"{arguments}}}}}]}}"#
@@ -125,7 +125,7 @@ fn case_02_a_call_without_arguments_has_an_empty_object() {
 }
 
 #[test]
-fn case_05_ollama_repeats_index() {
+fn a_repeated_index_starts_a_new_call() {
     for (first, second) in [(r#""index":0,"#, r#""index":0,"#), ("", "")] {
         let line = |name: &str, index: &str| {
             format!(
@@ -146,7 +146,7 @@ fn case_05_ollama_repeats_index() {
 }
 
 #[test]
-fn case_09_ids_are_optional_and_kept_as_they_are() {
+fn ids_are_optional_and_kept_as_they_are() {
     let rule = codec().profile(&Target::default()).ids;
     assert!(!rule.required);
     let request = request(
@@ -167,13 +167,13 @@ fn case_09_ids_are_optional_and_kept_as_they_are() {
 }
 
 #[test]
-fn case_16_an_empty_result_is_an_empty_text() {
+fn an_empty_result_is_an_empty_text() {
     let request = request(r#"{"messages":[{"role":"tool","content":"","tool_name":"f"}]}"#);
     assert_eq!(request.messages[0].parts[0].as_outcome().unwrap().content, []);
 }
 
 #[test]
-fn case_17_what_was_said_decides_why_it_stopped() {
+fn the_stop_reason_follows_from_the_content() {
     let message = r#""message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]}"#;
     let reason = |rest: &str, message: &str| {
         response(&format!(
@@ -192,7 +192,7 @@ fn case_17_what_was_said_decides_why_it_stopped() {
 }
 
 #[test]
-fn case_21_no_choice_can_be_said() {
+fn the_profile_has_no_tool_choice() {
     let rule = codec().profile(&Target::default()).choice;
     let can = [rule.auto, rule.none, rule.required, rule.tool];
     assert_eq!(can, [false; 4]);
@@ -200,7 +200,7 @@ fn case_21_no_choice_can_be_said() {
 }
 
 #[test]
-fn case_26_numbers_keep_their_digits() {
+fn numbers_keep_their_digits() {
     let arguments = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10}"#;
     let message = format!(
         r#"{{"role":"assistant","content":"","tool_calls":[{{"function":{{"index":0,"name":"f","arguments":{arguments}}}}}]}}"#

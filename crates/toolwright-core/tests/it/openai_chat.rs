@@ -295,7 +295,7 @@ fn stop_words_have_reasons_and_return() {
 }
 
 #[test]
-fn case_02_a_call_without_arguments_has_an_empty_object() {
+fn a_call_without_arguments_has_an_empty_object() {
     assert_eq!(
         calls(&stream("case_02_no_arguments_stream.txt").parts),
         [(Some("call_1"), "now", "{}")]
@@ -309,7 +309,7 @@ fn case_02_a_call_without_arguments_has_an_empty_object() {
 }
 
 #[test]
-fn case_04_indexes_are_dense_whatever_stands_between() {
+fn indexes_are_dense_whatever_stands_between() {
     let call = |index: usize, id: &str| Event::PartStart {
         index,
         head: Head::Call { id: Some(id.into()), name: "f".into(), free: false },
@@ -372,7 +372,7 @@ fn case_04_indexes_are_dense_whatever_stands_between() {
 }
 
 #[test]
-fn case_04_fragments_may_interleave() {
+fn fragments_may_interleave() {
     assert_eq!(
         calls(&stream("case_04_interleaved_fragments_stream.txt").parts),
         [
@@ -383,7 +383,7 @@ fn case_04_fragments_may_interleave() {
 }
 
 #[test]
-fn case_05_a_repeated_index_with_a_new_id_is_a_new_call() {
+fn a_repeated_index_with_a_new_id_is_a_new_call() {
     assert_eq!(
         calls(&stream("case_05_repeated_index_stream.txt").parts),
         [
@@ -402,7 +402,7 @@ fn case_05_a_repeated_index_with_a_new_id_is_a_new_call() {
 }
 
 #[test]
-fn case_05_an_omitted_index_is_made_up_for() {
+fn an_omitted_index_is_filled_in() {
     assert_eq!(
         calls(&stream("case_05_omitted_index_stream.txt").parts),
         [(Some("call_1"), "search", r#"{"q":"x"}"#), (Some("call_2"), "search", r#"{"q":"y"}"#)]
@@ -410,7 +410,7 @@ fn case_05_an_omitted_index_is_made_up_for() {
 }
 
 #[test]
-fn case_05_a_name_after_complete_arguments_is_a_new_call() {
+fn a_name_after_complete_arguments_is_a_new_call() {
     assert_eq!(
         calls(&stream("case_05_name_after_complete_stream.txt").parts),
         [
@@ -422,7 +422,7 @@ fn case_05_a_name_after_complete_arguments_is_a_new_call() {
 }
 
 #[test]
-fn case_05_an_id_on_every_fragment_is_one_call() {
+fn an_id_on_every_fragment_is_one_call() {
     let response = stream("case_05_id_on_every_fragment_stream.txt");
     assert_eq!(
         calls(&response.parts),
@@ -455,7 +455,7 @@ fn fragments_that_belong_nowhere_are_refused() {
 }
 
 #[test]
-fn case_06_a_thought_signature_stays_with_its_call() {
+fn a_thought_signature_stays_with_its_call() {
     let request = request("everything_request.json");
     let pointer = "/messages/6/tool_calls/0/extra_content/google/thought_signature";
     let body = codec().encode_request(request).body;
@@ -472,7 +472,7 @@ fn case_06_a_thought_signature_stays_with_its_call() {
 }
 
 #[test]
-fn case_11_each_tool_is_read_in_its_own_shape() {
+fn each_tool_is_read_in_its_own_shape() {
     let body = fixtures::json(DIALECT, "synthetic/case_11_mixed_shapes_request.json");
     let request = decode(body);
     let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -495,7 +495,7 @@ fn names_at(at: usize) -> &'static str {
 }
 
 #[test]
-fn case_12_a_hosted_tool_is_no_nameless_function() {
+fn a_hosted_tool_is_no_nameless_function() {
     let request = request("case_12_hosted_tool_request.json");
     assert_eq!(request.tools[0].name, "web_search");
     assert!(matches!(request.tools[0].kind, ToolKind::Hosted(_)));
@@ -503,7 +503,7 @@ fn case_12_a_hosted_tool_is_no_nameless_function() {
 }
 
 #[test]
-fn case_12_a_call_that_the_vendor_answers_is_no_call_of_ours() {
+fn a_call_that_the_vendor_answers_is_not_a_client_call() {
     let call = r#"{"id":"s","type":"web_search","web_search":{"query":"x"}}"#;
     let all = [
         chunk(&format!(r#"{{"content":"hm","tool_calls":[{call}]}}"#)),
@@ -521,7 +521,7 @@ fn case_12_a_call_that_the_vendor_answers_is_no_call_of_ours() {
 }
 
 #[test]
-fn case_16_an_empty_result_is_an_empty_text() {
+fn an_empty_result_is_an_empty_text() {
     for (wire, empty) in [(r#""""#, true), ("[]", true), ("null", true), (r#"" ""#, false)] {
         let body = json(&format!(r#"{{"role":"tool","tool_call_id":"a","content":{wire}}}"#));
         let part = codec().decode_outcome(body.clone()).unwrap();
@@ -534,7 +534,7 @@ fn case_16_an_empty_result_is_an_empty_text() {
 }
 
 #[test]
-fn case_17_what_was_said_decides_why_it_stopped() {
+fn the_stop_reason_follows_from_the_content() {
     let reason = |name: &str| stream(name).stop.reason;
     assert_eq!(reason("case_17_stop_with_calls_stream.txt"), StopReason::ToolUse);
     assert_eq!(reason("case_17_tool_calls_without_call_stream.txt"), StopReason::End);
@@ -546,7 +546,7 @@ fn case_17_what_was_said_decides_why_it_stopped() {
 }
 
 #[test]
-fn case_19_a_breakpoint_is_a_cache_mark() {
+fn a_breakpoint_is_a_cache_mark() {
     let request = request("everything_request.json");
     let mark =
         |ttl: Option<&str>| Some(CacheMark { ttl: ttl.map(str::to_owned), ..CacheMark::default() });
@@ -561,7 +561,7 @@ fn case_19_a_breakpoint_is_a_cache_mark() {
 }
 
 #[test]
-fn case_26_exact_numbers_survive() {
+fn numbers_keep_their_digits() {
     let numbers = [
         "9007199254740993",
         "18446744073709551615",

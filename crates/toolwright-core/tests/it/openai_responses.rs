@@ -266,7 +266,7 @@ fn wrong_types_are_refused_where_they_stand() {
 }
 
 #[test]
-fn case_07_encrypted_reasoning_without_words_is_kept() {
+fn encrypted_reasoning_without_words_is_kept() {
     let item = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA="}"#;
     let turn = input(item).remove(0);
     assert_eq!(turn.parts[0].signature.as_ref().unwrap().value, "gAAA=");
@@ -276,7 +276,7 @@ fn case_07_encrypted_reasoning_without_words_is_kept() {
 }
 
 #[test]
-fn case_10_only_call_id_correlates() {
+fn only_call_id_correlates() {
     let items = r#"{"type":"function_call","id":"fc_1","call_id":"call_1","name":"t","arguments":"{}","status":"completed"},
                    {"type":"function_call_output","call_id":"call_1","output":"r"}"#;
     let messages = input(items);
@@ -298,7 +298,7 @@ fn case_10_only_call_id_correlates() {
 }
 
 #[test]
-fn case_10_ids_of_a_reply_made_elsewhere_have_their_prefixes_and_differ() {
+fn ids_of_a_reply_made_elsewhere_have_their_prefixes_and_differ() {
     let parts = || {
         vec![
             Part::new(Body::Reasoning(Reasoning::text("r"))),
@@ -322,7 +322,7 @@ fn case_10_ids_of_a_reply_made_elsewhere_have_their_prefixes_and_differ() {
 }
 
 #[test]
-fn case_11_nested_tools_sent_to_responses() {
+fn tools_in_the_shape_of_chat_completions_are_read() {
     let request = decode(
         r#"{"tools":[
             {"type":"function","function":{"name":"a","parameters":{"type":"object"},"strict":true}},
@@ -352,7 +352,7 @@ fn case_11_nested_tools_sent_to_responses() {
 }
 
 #[test]
-fn case_12_web_search_stays_hosted() {
+fn web_search_stays_hosted() {
     let tools = request(
         r#"{"tools":[{"type":"web_search","search_context_size":"low"},
             {"type":"mcp","server_label":"s","server_url":"https://x"},
@@ -378,7 +378,7 @@ fn tools_keep_every_field() {
 }
 
 #[test]
-fn case_21_every_tool_choice_comes_back() {
+fn every_tool_choice_comes_back() {
     let choice = |wire: &str| {
         let tools = r#"[{"type":"function","name":"t"},{"type":"custom","name":"c"}]"#;
         let body = format!(r#"{{"tools":{tools},"tool_choice":{wire}}}"#);
@@ -409,7 +409,7 @@ fn case_21_every_tool_choice_comes_back() {
 }
 
 #[test]
-fn case_17_what_was_said_decides_why_it_stopped() {
+fn the_stop_reason_follows_from_the_content() {
     let call = r#"{"type":"function_call","id":"fc_1","call_id":"c","name":"t","arguments":"{}","status":"completed"}"#;
     let refusal = r#"{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"refusal","refusal":"no"}]}"#;
     let reason = |items: &str, rest: &str| {
@@ -468,7 +468,7 @@ fn counts_add_up() {
 }
 
 #[test]
-fn case_26_numbers_keep_their_digits() {
+fn numbers_keep_their_digits() {
     let numbers = r#"{"a":9007199254740993,"b":18446744073709551615,"c":123456789012345678901234567890,"d":1e400,"e":0.10}"#;
     let escaped = Json::from(numbers).to_string();
     let call = format!(
@@ -486,7 +486,7 @@ fn case_26_numbers_keep_their_digits() {
 }
 
 #[test]
-fn case_02_a_call_without_arguments_has_an_empty_object() {
+fn a_call_without_arguments_has_an_empty_object() {
     let joined = join(events(&[
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":""}}"#,
         r#"{"type":"response.function_call_arguments.done","output_index":0,"arguments":""}"#,

@@ -204,32 +204,32 @@ fn returns_to(vendor: Dialect) {
 }
 
 #[test]
-fn case_06_gemini_gets_its_signatures_back() {
+fn gemini_gets_its_signatures_back() {
     returns_to(Dialect::Gemini);
 }
 
 #[test]
-fn case_07_anthropic_gets_its_thinking_back() {
+fn anthropic_gets_its_thinking_back() {
     returns_to(Dialect::Anthropic);
 }
 
 #[test]
-fn case_07_bedrock_gets_its_thinking_back() {
+fn bedrock_gets_its_thinking_back() {
     returns_to(Dialect::Bedrock);
 }
 
 #[test]
-fn case_07_responses_get_their_encrypted_reasoning_back() {
+fn responses_get_their_encrypted_reasoning_back() {
     returns_to(Dialect::OpenaiResponses);
 }
 
 #[test]
-fn case_07_mistral_gets_its_thinking_back() {
+fn mistral_gets_its_thinking_back() {
     returns_to(Dialect::Mistral);
 }
 
 #[test]
-fn case_08_deepseek_gets_the_thinking_that_a_client_forgot() {
+fn deepseek_gets_the_thinking_that_a_client_forgot() {
     returns_to(Dialect::Deepseek);
 }
 
@@ -242,7 +242,7 @@ fn after(vendor: Dialect, answer: &str) -> Json {
 }
 
 #[test]
-fn case_06_the_signature_is_on_the_first_call() {
+fn the_signature_is_on_the_first_call() {
     let body = after(
         Dialect::Gemini,
         r#"{"candidates":[{"finishReason":"STOP","content":{"role":"model","parts":[
@@ -275,7 +275,7 @@ fn call_ids_that_mistral_clients_would_replace_are_replaced_and_cached() {
 }
 
 #[test]
-fn case_06_made_up_ids_differ_from_exchange_to_exchange() {
+fn made_up_ids_differ_from_exchange_to_exchange() {
     let body = r#"{"candidates":[{"content":{"role":"model","parts":[
         {"functionCall":{"name":"a","args":{}},"thoughtSignature":"QkI="},
         {"functionCall":{"name":"a","args":{}}}]}}]}"#;
@@ -295,7 +295,7 @@ fn case_06_made_up_ids_differ_from_exchange_to_exchange() {
 }
 
 #[test]
-fn case_07_thinking_is_first_in_its_turn_and_keeps_its_order() {
+fn thinking_is_first_in_its_turn_and_keeps_its_order() {
     let body = after(
         Dialect::Anthropic,
         r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use",
@@ -318,7 +318,7 @@ fn case_07_thinking_is_first_in_its_turn_and_keeps_its_order() {
 }
 
 #[test]
-fn case_07_reasoning_stands_before_what_it_led_to_by_their_ids() {
+fn reasoning_is_placed_before_the_item_that_it_led_to() {
     let body = after(
         Dialect::OpenaiResponses,
         r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
@@ -337,7 +337,7 @@ fn case_07_reasoning_stands_before_what_it_led_to_by_their_ids() {
 }
 
 #[test]
-fn case_07_a_message_that_returns_by_its_id_has_its_status() {
+fn a_message_that_returns_by_its_id_has_its_status() {
     let body = after(
         Dialect::OpenaiResponses,
         r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
@@ -353,7 +353,7 @@ fn case_07_a_message_that_returns_by_its_id_has_its_status() {
 }
 
 #[test]
-fn case_08_vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
+fn vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
     let kimi = lookup("moonshot").unwrap();
     let client = codec(Dialect::Anthropic);
     let answer = |thought: &str, city: &str| {

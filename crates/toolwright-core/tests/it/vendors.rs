@@ -127,7 +127,7 @@ fn thinking_is_switched_in_each_vendors_way() {
 }
 
 #[test]
-fn case_08_deepseek_gets_its_thinking_back() {
+fn deepseek_gets_its_thinking_back() {
     let codec = Dialect::Deepseek.codec().unwrap();
     let rule = |model| codec.profile(&Target { model: Some(model), version: None }).reasoning;
     assert!(rule("deepseek-v4-flash").replay && rule("deepseek-v4-flash").must_echo);

@@ -116,7 +116,7 @@ fn a_stream_goes_through_stdin_to_stdout() {
 }
 
 #[test]
-fn law_9_case_20_the_same_input_gives_the_same_bytes_in_every_process() {
+fn the_same_input_gives_the_same_bytes_in_every_process_law_9() {
     let file = fixture("openai-chat/synthetic/matrix_request.json");
     for to in ["anthropic", "bedrock", "gemini", "mistral", "cohere", "ollama", "openai-responses"]
     {

@@ -39,9 +39,9 @@ const BETWEEN: usize = 60;
 const HANG: Duration = Duration::from_mins(10);
 
 #[test]
-fn case_30_a_kill_repeats_no_effect_of_a_tool_that_honours_its_key() {
+fn a_kill_repeats_no_effect_of_a_tool_that_honours_its_key() {
     play();
-    let test = "crash::case_30_a_kill_repeats_no_effect_of_a_tool_that_honours_its_key";
+    let test = "crash::a_kill_repeats_no_effect_of_a_tool_that_honours_its_key";
     let mut trial = Trial::new("keyed", "file", test);
     let hits = trial.rounds(KILLS);
     for (key, lines) in trial.lines() {
@@ -55,9 +55,9 @@ fn case_30_a_kill_repeats_no_effect_of_a_tool_that_honours_its_key() {
 }
 
 #[test]
-fn case_30_a_kill_repeats_no_effect_of_any_other_tool_in_silence() {
+fn a_kill_repeats_no_effect_of_any_other_tool_in_silence() {
     play();
-    let test = "crash::case_30_a_kill_repeats_no_effect_of_any_other_tool_in_silence";
+    let test = "crash::a_kill_repeats_no_effect_of_any_other_tool_in_silence";
     let mut trial = Trial::new("naive", "file", test);
     let hits = trial.rounds(KILLS);
     for (key, lines) in trial.lines() {

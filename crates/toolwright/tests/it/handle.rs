@@ -342,7 +342,7 @@ fn a_small_result_passes_as_it_is() {
 }
 
 #[test]
-fn case_30_a_large_result_costs_a_bounded_preview() {
+fn a_large_result_costs_a_bounded_preview() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let rows: Vec<Json> = (0..50_000_u64).map(|n| Json::from(vec![n, n * 7])).collect();
@@ -358,7 +358,7 @@ fn case_30_a_large_result_costs_a_bounded_preview() {
 }
 
 #[test]
-fn case_30_many_small_pieces_are_bounded_together() {
+fn many_small_pieces_are_bounded_together() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let pieces: Vec<Content> = (0..10_000).map(|n| Content::Text(format!("piece {n}"))).collect();
@@ -406,7 +406,7 @@ fn data_for_tools_alone_is_never_shown() {
 }
 
 #[test]
-fn case_30_media_stay_typed_parts() {
+fn media_stay_typed_parts() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let image = |bytes: usize| {

@@ -1,10 +1,10 @@
 //! The loop: an agent, a scripted model, real tools.
 
 mod approve;
+mod bad_calls;
 mod end;
 mod hand_over;
 mod save;
-mod trouble;
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ async fn a_call_reaches_its_tool_and_its_result_comes_back() {
 }
 
 #[tokio::test]
-async fn case_26_every_digit_of_a_number_reaches_the_tool() {
+async fn every_digit_of_a_number_reaches_the_tool() {
     let toolbox = toolbox([echo("echo")]);
     let arguments =
         r#"{"id":9007199254740993,"max":18446744073709551615,"far":1e400,"tenth":0.10}"#;
@@ -24,7 +24,7 @@ async fn case_26_every_digit_of_a_number_reaches_the_tool() {
 }
 
 #[tokio::test]
-async fn case_27_a_truncated_call_never_runs() {
+async fn a_truncated_call_never_runs() {
     let ran = crate::support::Counter::default();
     let toolbox = toolbox([crate::support::counting("write", &ran)]);
     let session = Session::new("run");
@@ -40,7 +40,7 @@ async fn case_27_a_truncated_call_never_runs() {
 }
 
 #[tokio::test]
-async fn case_27_only_the_last_call_of_a_truncated_turn_is_cut_off() {
+async fn only_the_last_call_of_a_truncated_turn_is_cut_off() {
     let toolbox = toolbox([echo("echo")]);
     let calls = [call("a", "echo", r#"{"n":1}"#), call("b", "echo", r#"{"n":2}"#)];
     let called = toolbox.call_all(&Session::new("run"), &calls, Completeness::Truncated).await;

@@ -188,7 +188,7 @@ fn a_listed_value_is_found_by_its_closest_spelling() {
 }
 
 #[test]
-fn case_25_a_json_string_is_parsed_only_where_the_schema_rejects_it() {
+fn a_json_string_is_parsed_only_where_the_schema_rejects_it() {
     let array = r#"{"type":"array","items":{"type":"integer"}}"#;
     let object = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
     let string = r#"{"type":"string"}"#;

@@ -166,7 +166,7 @@ fn only_resolved_arguments_become_a_call() {
 }
 
 #[test]
-fn case_02_what_cannot_be_understood_never_becomes_an_empty_object() {
+fn what_cannot_be_understood_never_becomes_an_empty_object() {
     let parameters = parameters(r#"{"properties":{"a":{"default":1},"b":true}}"#, "");
     let resolved = resolve(&parameters, "not json at all");
     assert!(!resolved.is_runnable() && !resolved.is_understood());
@@ -178,7 +178,7 @@ fn case_02_what_cannot_be_understood_never_becomes_an_empty_object() {
 }
 
 #[test]
-fn case_24_a_null_that_strict_mode_asked_for_means_absent() {
+fn a_null_that_strict_mode_asked_for_means_absent() {
     use toolwright_core::profile::{SchemaRule, Subset};
     use toolwright_core::schema::{lower, undo_nulls};
     let schema = json(
@@ -196,7 +196,7 @@ fn case_24_a_null_that_strict_mode_asked_for_means_absent() {
 }
 
 #[test]
-fn case_26_every_digit_reaches_the_tool() {
+fn every_digit_reaches_the_tool() {
     let schema =
         r#"{"properties":{"id":{"type":"integer"},"x":{"type":"number"}},"required":["id"]}"#;
     for id in ["9007199254740993", "18446744073709551615", "1234567890123456789012345", "1e400"] {

@@ -5,7 +5,7 @@ use toolwright_core::profile::Subset;
 use super::check;
 
 #[test]
-fn case_22_additional_properties_leave_gemini() {
+fn gemini_schemas_have_no_additional_properties() {
     check(
         Subset::GeminiOpenapi,
         r#"{"type":"object","properties":{"a":{"type":"object","additionalProperties":{"type":"string"}},"b":{"type":"object","properties":{},"additionalProperties":true}},"additionalProperties":false}"#,
@@ -20,7 +20,7 @@ fn case_22_additional_properties_leave_gemini() {
 }
 
 #[test]
-fn case_22_type_lists_become_a_flag_or_branches() {
+fn type_lists_become_a_flag_or_branches() {
     check(
         Subset::GeminiOpenapi,
         r#"{"type":"object","properties":{"a":{"type":["string","null"],"maxLength":3},"b":{"type":["string","integer","null"],"description":"B","maxLength":3,"minimum":1},"c":{"type":"null"}}}"#,
@@ -30,7 +30,7 @@ fn case_22_type_lists_become_a_flag_or_branches() {
 }
 
 #[test]
-fn case_22_branches_without_type_get_one() {
+fn branches_without_type_get_one() {
     check(
         Subset::GeminiOpenapi,
         r#"{"type":"object","properties":{"a":{"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}},"oneOf":[{"required":["x"]},{"required":["y"]}]},"b":{"anyOf":[{"enum":["u"]},{"const":"v"}]}}}"#,
@@ -47,7 +47,7 @@ fn case_22_branches_without_type_get_one() {
 }
 
 #[test]
-fn case_22_arrays_without_items_get_some() {
+fn arrays_without_items_get_some() {
     check(
         Subset::GeminiOpenapi,
         r#"{"type":"object","properties":{"a":{"type":"array"},"b":{"type":"string","items":{"type":"string"}},"c":{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}]}}}"#,
@@ -62,7 +62,7 @@ fn case_22_arrays_without_items_get_some() {
 }
 
 #[test]
-fn case_22_enumerations_are_of_strings() {
+fn enumerations_are_of_strings() {
     check(
         Subset::GeminiOpenapi,
         r#"{"type":"object","properties":{"a":{"type":"integer","enum":[1,2]},"b":{"enum":["x",null]},"c":{"const":7,"description":"C"}},"required":["a","z"]}"#,

@@ -17,7 +17,7 @@ fn undone(subset: Subset, schema: &str, arguments: &str, expected: &str) {
 }
 
 #[test]
-fn case_24_injected_nulls_are_removed() {
+fn injected_nulls_are_removed() {
     for subset in [Subset::OpenaiStrict, Subset::DeepseekStrict] {
         undone(
             subset,
@@ -29,7 +29,7 @@ fn case_24_injected_nulls_are_removed() {
 }
 
 #[test]
-fn case_24_nulls_within_arrays_and_definitions() {
+fn nulls_within_arrays_and_definitions_are_removed() {
     for subset in [Subset::OpenaiStrict, Subset::DeepseekStrict] {
         let schema = recorded(1).to_string();
         undone(
@@ -43,7 +43,7 @@ fn case_24_nulls_within_arrays_and_definitions() {
 }
 
 #[test]
-fn case_24_nulls_that_were_meant_stay() {
+fn nulls_that_the_schema_allows_stay() {
     for subset in [Subset::OpenaiStrict, Subset::DeepseekStrict] {
         undone(
             subset,
@@ -55,7 +55,7 @@ fn case_24_nulls_that_were_meant_stay() {
 }
 
 #[test]
-fn case_24_nulls_of_recursive_schemas() {
+fn nulls_of_recursive_schemas_are_removed() {
     undone(
         Subset::OpenaiStrict,
         RECURSIVE,
@@ -65,7 +65,7 @@ fn case_24_nulls_of_recursive_schemas() {
 }
 
 #[test]
-fn case_24_branches_that_disagree_are_left_to_the_check() {
+fn branches_that_disagree_are_left_to_the_check() {
     undone(
         Subset::OpenaiStrict,
         r#"{"type":"object","properties":{"u":{"anyOf":[{"type":"object","properties":{"k":{"const":1},"x":{"type":"string"},"y":{"type":"string"}},"required":["k"]},{"type":"object","properties":{"k":{"const":2},"x":{"type":"null"}},"required":["k"]}]}},"required":["u"]}"#,

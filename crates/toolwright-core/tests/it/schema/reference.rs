@@ -13,7 +13,7 @@ use super::{SUBSETS, check, lowered};
 pub(super) const RECURSIVE: &str = r##"{"type":"object","properties":{"tree":{"$ref":"#/$defs/Node"},"again":{"$ref":"#"}},"$defs":{"Node":{"type":"object","properties":{"name":{"type":"string"},"next":{"$ref":"#/$defs/Node","description":"the rest"}},"required":["name"]}}}"##;
 
 #[test]
-fn case_23_recursion_ends() {
+fn recursive_references_become_descriptions() {
     check(
         Subset::GeminiOpenapi,
         RECURSIVE,
@@ -39,7 +39,7 @@ fn case_23_recursion_ends() {
 }
 
 #[test]
-fn case_23_recursion_stays_where_it_is_allowed() {
+fn recursion_stays_where_it_is_allowed() {
     let openai = lowered(Subset::OpenaiStrict, RECURSIVE);
     assert_eq!(
         openai.schema.pointer("/$defs/Node/properties/next").unwrap().to_string(),
@@ -49,7 +49,7 @@ fn case_23_recursion_stays_where_it_is_allowed() {
 }
 
 #[test]
-fn case_23_references_without_end_or_target() {
+fn references_without_end_or_target_are_replaced() {
     for subset in SUBSETS {
         for reference in ["#/$defs/a", "#/$defs/none", "https://example.com/x", "#/%", "#anchor"] {
             let schema = format!(
@@ -83,7 +83,7 @@ fn doubling(levels: usize, union: &str) -> String {
 }
 
 #[test]
-fn case_23_blow_up_is_bounded() {
+fn inlining_stops_at_the_size_budget() {
     for subset in SUBSETS {
         for union in ["", "allOf", "anyOf", "oneOf"] {
             let lowered = lowered(subset, &doubling(40, union));
@@ -100,7 +100,7 @@ fn case_23_blow_up_is_bounded() {
 }
 
 #[test]
-fn case_23_long_chains_of_references_end() {
+fn long_chains_of_references_are_bounded() {
     let mut defs = String::new();
     for level in 0..2000 {
         let next = level + 1;
@@ -128,7 +128,7 @@ fn siblings_of_a_reference_win() {
 }
 
 #[test]
-fn case_23_depth_is_bounded() {
+fn depth_of_inlining_is_bounded() {
     // Each definition nests as deep as the reader allows, and ends in a reference to the next.
     for (open, close) in [
         (r#"{"items":"#, "}"),

@@ -37,7 +37,7 @@ fn has(keep: &ReasoningCache, client: &str, id: &str, now: Instant) -> bool {
 }
 
 #[test]
-fn case_07_a_client_finds_its_own_and_nobody_elses() {
+fn a_client_finds_only_its_own_reasoning() {
     let (keep, now) = (ReasoningCache::default(), Instant::now());
     assert!(keep.is_empty() && !has(&keep, "alice", "a", now));
     keep.remember("alice", kept("a", "AA=="), now);
@@ -48,7 +48,7 @@ fn case_07_a_client_finds_its_own_and_nobody_elses() {
 }
 
 #[test]
-fn case_07_a_request_gets_back_what_its_client_left() {
+fn a_request_gets_back_the_reasoning_of_its_client() {
     let (keep, now) = (ReasoningCache::default(), Instant::now());
     keep.remember("alice", kept("a", "AA=="), now);
     let (from, to) = (Dialect::OpenaiChat.codec().unwrap(), Dialect::Anthropic.codec().unwrap());

@@ -90,7 +90,7 @@ fn is_legal_for_anthropic(received: &Received) {
 }
 
 #[test]
-fn case_06_07_09_a_conversation_moves_and_every_signature_returns_to_its_maker_only() {
+fn a_conversation_moves_and_every_signature_returns_only_to_its_vendor() {
     let (claude, google) = (vendor("anthropic"), vendor("gemini"));
     for stream in [false, true] {
         let anthropic = Upstream::start([
@@ -161,7 +161,7 @@ fn case_06_07_09_a_conversation_moves_and_every_signature_returns_to_its_maker_o
 }
 
 #[test]
-fn case_08_thinking_that_must_be_echoed_is_echoed_though_the_client_forgot_it() {
+fn thinking_that_must_be_echoed_is_echoed_though_the_client_forgot_it() {
     let own = vendor("deepseek");
     for stream in [false, true] {
         let upstream = Upstream::start([own.reply(stream), own.final_reply(stream)]);
@@ -179,7 +179,7 @@ fn case_08_thinking_that_must_be_echoed_is_echoed_though_the_client_forgot_it() 
 }
 
 #[test]
-fn case_07_a_client_gets_back_its_own_thinking_and_nobody_else_s() {
+fn a_client_gets_back_only_its_own_thinking() {
     use toolwright_gateway::key::KeyHash;
     let own = vendor("anthropic");
     let upstream =
@@ -226,7 +226,7 @@ fn thinking_returns_to_its_vendor_after_a_restart() {
 }
 
 #[test]
-fn case_09_ids_are_legal_for_each_vendor_and_results_stay_with_their_calls() {
+fn ids_are_legal_for_each_vendor_and_results_stay_with_their_calls() {
     let ids = ["functions.get_weather:0", "call_W8xw01aZ", "a/b c+d=", &"x".repeat(80), "fc-7f3a"];
     for id in ["anthropic", "bedrock", "mistral", "openai-responses", "cohere"] {
         let target = vendor(id);
@@ -359,7 +359,7 @@ impl<'g> Nameless<'g> {
 }
 
 #[test]
-fn case_07_09_a_client_without_ids_gets_its_thinking_back() {
+fn a_client_without_ids_gets_its_thinking_back() {
     let own = vendor("anthropic");
     // The same calls each time, under ids of their own.
     let reply = |number: usize| {

@@ -29,7 +29,7 @@ const TURN: &str = r#",{"role":"assistant","tool_calls":[{"id":"call_1","type":"
 const CHAT: &str = "/v1/chat/completions";
 
 #[test]
-fn case_10_only_the_call_id_correlates() {
+fn only_the_call_id_correlates() {
     let own = vendor("openai-responses");
     let upstream = Upstream::start([own.reply(false), own.final_reply(false)]);
     let gateway = Gateway::start(&table("up", own.id, &upstream));
@@ -57,7 +57,7 @@ fn case_10_only_the_call_id_correlates() {
 }
 
 #[test]
-fn case_11_tools_of_any_shape_keep_their_names() {
+fn tools_of_any_shape_keep_their_names() {
     let body = fixture("openai-chat/synthetic/case_11_mixed_shapes_request.json");
     let body = String::from_utf8(body).unwrap().replacen("\"m\"", "\"up/m\"", 1);
     for (id, list, name) in [
@@ -84,7 +84,7 @@ fn case_11_tools_of_any_shape_keep_their_names() {
 }
 
 #[test]
-fn case_12_a_hosted_tool_is_no_nameless_function() {
+fn a_hosted_tool_is_no_nameless_function() {
     let body = fixture("openai-chat/synthetic/case_12_hosted_tool_request.json");
     let body = String::from_utf8(body).unwrap().replacen("\"m\"", "\"up/m\"", 1);
     for id in ["anthropic", "bedrock", "mistral", "cohere", "ollama"] {
@@ -101,7 +101,7 @@ fn case_12_a_hosted_tool_is_no_nameless_function() {
 }
 
 #[test]
-fn case_13_names_that_are_illegal_elsewhere_are_others_there_and_come_back() {
+fn illegal_tool_names_are_aliased_and_restored() {
     let long = format!("mcp__files.example.com/{}", "read_a_very_long_name_".repeat(5));
     let tools = format!(
         r#""tools":[{{"type":"function","function":{{"name":"{long}","parameters":{{"type":"object","properties":{{}}}}}}}},{TOOL}],"tool_choice":{{"type":"function","function":{{"name":"{long}"}}}},"#
@@ -127,7 +127,7 @@ fn case_13_names_that_are_illegal_elsewhere_are_others_there_and_come_back() {
 }
 
 #[test]
-fn case_14_15_bedrock_gets_tools_with_a_history_of_calls_and_results_in_one_message() {
+fn bedrock_gets_tools_with_a_history_of_calls_and_results_in_one_message() {
     let (_, received) = through(CHAT, &chat("", TURN), "bedrock");
     let document = received.json();
     assert!(!items_at(&document, "/toolConfig/tools").is_empty(), "{}", received.text());
@@ -151,7 +151,7 @@ fn case_14_15_bedrock_gets_tools_with_a_history_of_calls_and_results_in_one_mess
 }
 
 #[test]
-fn case_16_an_empty_result_reaches_every_vendor() {
+fn an_empty_result_reaches_every_vendor() {
     let empty = TURN.replacen("\"content\":\"one\"", "\"content\":\"\"", 1);
     for vendor in VENDORS.iter().filter(|vendor| vendor.id != "openai-chat") {
         let (_, received) = through(CHAT, &chat("", &empty), vendor.id);
@@ -171,7 +171,7 @@ fn case_16_an_empty_result_reaches_every_vendor() {
 }
 
 #[test]
-fn case_19_a_cache_marker_arrives_or_is_counted() {
+fn a_cache_marker_arrives_or_is_counted() {
     let body = r#"{"model":"up/m","max_tokens":9,"system":[{"type":"text","text":"long","cache_control":{"type":"ephemeral","ttl":"1h"}}],"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}]}"#;
     let (_, received) = through("/v1/messages", body, "bedrock");
     assert_eq!(received.text().matches("cachePoint").count(), 2, "{}", received.text());
@@ -189,7 +189,7 @@ fn case_19_a_cache_marker_arrives_or_is_counted() {
 }
 
 #[test]
-fn case_20_the_same_request_is_the_same_bytes_in_every_process() {
+fn the_same_request_is_the_same_bytes_in_every_process() {
     for from in VENDORS {
         let to = if from.id == "anthropic" { "gemini" } else { "anthropic" };
         let sent = from.request(false).with_model(&from, "up/m");
@@ -200,7 +200,7 @@ fn case_20_the_same_request_is_the_same_bytes_in_every_process() {
 }
 
 #[test]
-fn case_21_no_restriction_is_widened_in_silence() {
+fn no_restriction_is_widened_in_silence() {
     let offered = |choice: &str| format!("\"tools\":[{TOOL}],\"tool_choice\":{choice},");
     for vendor in VENDORS.iter().filter(|vendor| vendor.id != "openai-chat") {
         let (_, received) = through(CHAT, &chat(&offered("\"none\""), ""), vendor.id);
@@ -239,7 +239,7 @@ fn case_21_no_restriction_is_widened_in_silence() {
 }
 
 #[test]
-fn case_24_a_null_that_strictness_asked_for_is_absent_again() {
+fn a_null_that_strictness_asked_for_is_absent_again() {
     let tool = r#"{"name":"f","strict":true,"input_schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}}"#;
     let body = format!(
         r#"{{"model":"up/m","max_tokens":9,"tools":[{tool}],"messages":[{{"role":"user","content":"hi"}}]}}"#
@@ -258,7 +258,7 @@ fn case_24_a_null_that_strictness_asked_for_is_absent_again() {
 }
 
 #[test]
-fn case_26_digits_of_a_history_and_of_a_schema_arrive() {
+fn digits_of_a_history_and_of_a_schema_arrive() {
     let exact = r#"{"id":9007199254740993,"huge":1e400,"tenth":0.10}"#;
     let call = object! {
         "id": "call_1", "type": "function",
@@ -293,7 +293,7 @@ fn case_gpt_oss_309_results_of_calls_with_one_id_stay_with_their_calls() {
 }
 
 #[test]
-fn case_30_no_secret_and_no_payload_is_in_the_log() {
+fn no_secret_and_no_payload_is_in_the_log() {
     let own = vendor("anthropic");
     for (format, line) in [("text", "→ up/"), ("full", "toolwright::exchange")] {
         let upstream =

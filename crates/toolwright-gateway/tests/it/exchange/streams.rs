@@ -33,7 +33,7 @@ const WEATHER: &str = r#"{"city":"北京","unit":"celsius"}"#;
 const FLIGHTS: &str = r#"{"origin":"PEK","destination":"CDG","departure_date":"2026-12-01","passengers":[{"name":"王伟","age":34}],"max_price":null}"#;
 
 #[test]
-fn case_01_03_04_30_every_stream_folds_to_the_calls_of_the_whole_answer() {
+fn every_stream_folds_to_the_calls_of_the_whole_answer() {
     for vendor in VENDORS {
         for size in [1, 7, 100_000] {
             let stream = vendor.calls_stream();
@@ -57,7 +57,7 @@ fn case_01_03_04_30_every_stream_folds_to_the_calls_of_the_whole_answer() {
 }
 
 #[test]
-fn case_01_arguments_that_come_whole_are_a_start_one_delta_and_a_stop() {
+fn arguments_that_come_whole_are_a_start_one_delta_and_a_stop() {
     for id in ["gemini", "ollama"] {
         let own = vendor(id);
         let answers = clients(id, true, || own.reply(true));
@@ -70,7 +70,7 @@ fn case_01_arguments_that_come_whole_are_a_start_one_delta_and_a_stop() {
 }
 
 #[test]
-fn case_02_nothing_is_no_arguments_and_broken_text_is_never_none() {
+fn an_empty_buffer_is_an_empty_object_and_broken_text_is_not() {
     let file = fixture("openai-chat/synthetic/case_02_no_arguments_stream.txt");
     for (folded, answer) in clients("openai-chat", true, || Reply::stream(SSE, &file, 50)) {
         assert_eq!(folded.said(), [("now", "{}")], "{}", answer.text());
@@ -107,7 +107,7 @@ data: {"type":"message_stop"}
 }
 
 #[test]
-fn case_05_calls_whose_index_is_repeated_or_missing_stay_apart() {
+fn calls_whose_index_is_repeated_or_missing_stay_apart() {
     let expected: &[(&str, &[(&str, &str)])] = &[
         (
             "repeated_index",
@@ -141,7 +141,7 @@ fn case_05_calls_whose_index_is_repeated_or_missing_stay_apart() {
 }
 
 #[test]
-fn case_17_there_is_one_reason_to_stop_and_it_is_what_was_said() {
+fn the_one_stop_reason_follows_from_the_content() {
     for (name, calls, stop) in [
         ("stop_with_calls", 1, "tool_use"),
         ("tool_calls_without_call", 0, "end_turn"),
@@ -168,7 +168,7 @@ fn case_17_there_is_one_reason_to_stop_and_it_is_what_was_said() {
 }
 
 #[test]
-fn case_18_text_after_a_call_opens_when_the_call_is_closed() {
+fn text_after_a_call_opens_when_the_call_is_closed() {
     let line = |message: &str, rest: &str| {
         format!(
             "{{\"model\":\"m\",\"created_at\":\"2026-11-15T00:00:00Z\",\"message\":{{\"role\":\"assistant\",{message}}}{rest}}}\n"
@@ -211,7 +211,7 @@ fn completion(calls: &[(&str, &str, &str)], stop: &str) -> String {
 const EXACT: &str = r#"{"id":9007199254740993,"max":18446744073709551615,"huge":1e400,"tenth":0.10,"long":1234567890123456789012345678901234567890}"#;
 
 #[test]
-fn case_26_every_digit_of_a_number_arrives() {
+fn every_digit_of_a_number_arrives() {
     let whole = completion(&[("call_1", "f", EXACT)], "tool_calls");
     for (folded, _) in clients("openai-chat", false, || Reply::json(200, whole.clone())) {
         assert_eq!(folded.said(), [("f", EXACT)]);
@@ -229,7 +229,7 @@ fn case_26_every_digit_of_a_number_arrives() {
 }
 
 #[test]
-fn case_27_a_call_that_was_cut_off_is_not_said_to_be_complete() {
+fn a_call_that_was_cut_off_is_not_said_to_be_complete() {
     let cut = r#"{"path":"a.txt","content":"hello"#;
     let whole = completion(&[("call_1", "write_file", cut)], "length");
     for (folded, answer) in clients("openai-chat", false, || Reply::json(200, whole.clone())) {

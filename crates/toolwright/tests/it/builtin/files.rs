@@ -67,7 +67,7 @@ async fn lines_are_found_across_pieces_of_a_large_file() {
 }
 
 #[tokio::test]
-async fn case_30_bytes_that_are_not_text_become_a_handle() {
+async fn bytes_that_are_not_text_become_a_handle() {
     let bench = Bench::new();
     bench.put("图.png", b"\x89PNG\xff\xfe\x00");
     let text = bench.call("read_file", r#"{"path":"图.png"}"#).await.unwrap();

@@ -363,7 +363,7 @@ async fn a_linked_worktree_is_a_repository() {
 }
 
 #[tokio::test]
-async fn case_30_a_large_diff_is_bounded() {
+async fn a_large_diff_is_bounded() {
     let bench = repository();
     let large = numbered(300_000);
     bench.put("读我.md", &large);

@@ -65,7 +65,7 @@ fn assert_nothing_shows(script: &ScriptedModel, finished: &RunResult, ledger: &E
 }
 
 #[tokio::test]
-async fn case_30_a_table_in_the_context_is_in_no_message() {
+async fn a_table_in_the_context_is_in_no_message() {
     let (_dir, root) = folder();
     let ledger = Arc::new(Everything::default());
     let toolbox = Toolbox::new(data::in_context(&root)).unwrap().with_ledger(ledger.clone());
@@ -96,7 +96,7 @@ fn pass_on(tool: &'static str, arguments: &'static str) -> impl FnOnce(&Request)
 }
 
 #[tokio::test]
-async fn case_30_a_table_behind_a_handle_is_in_no_message() {
+async fn a_table_behind_a_handle_is_in_no_message() {
     let (dir, root) = folder();
     let ledger = Arc::new(Everything::default());
     let toolbox = Toolbox::new(toolwright::builtin::handlers(root))

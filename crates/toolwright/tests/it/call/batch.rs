@@ -70,7 +70,7 @@ async fn ten_thousand_calls_of_a_turn_all_have_their_outcome() {
 }
 
 #[tokio::test]
-async fn case_28_equal_calls_of_a_turn_run_once() {
+async fn equal_calls_of_a_turn_run_once() {
     for effect in [Effect::None, Effect::Keyed, Effect::Once] {
         let ran = Counter::default();
         let toolbox = toolbox([counting("count", &ran).with_effect(effect)]);

@@ -19,7 +19,7 @@ async fn make(toolbox: &Toolbox, session: &Session, call: &Call) -> toolwright::
 }
 
 #[tokio::test]
-async fn case_30_the_same_call_runs_once_and_its_outcome_is_given_again() {
+async fn the_same_call_runs_once_and_its_outcome_is_given_again() {
     let (ran, journal) = (Counter::default(), journal());
     let call = call("c1", "pay", r#"{"amount": 5}"#);
     let first = toolbox([counting("pay", &ran)]).with_journal(journal.clone());
@@ -112,7 +112,7 @@ fn interrupted() -> SharedJournal {
 }
 
 #[tokio::test]
-async fn case_30_an_interrupted_effect_is_not_repeated() {
+async fn an_interrupted_effect_is_not_repeated() {
     let ran = Counter::default();
     let toolbox = toolbox([counting("pay", &ran)]).with_journal(interrupted());
     let done = make(&toolbox, &Session::new("run"), &call("c", "pay", "{}")).await;
@@ -122,7 +122,7 @@ async fn case_30_an_interrupted_effect_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn case_30_an_interrupted_effect_is_repeated_with_the_same_key_where_keys_count() {
+async fn an_interrupted_effect_is_repeated_with_the_same_key_where_keys_count() {
     type Seen = Arc<Mutex<Vec<(Arc<str>, u32)>>>;
     let keys = Seen::default();
     let seen = keys.clone();

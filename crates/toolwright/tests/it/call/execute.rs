@@ -12,7 +12,7 @@ use toolwright::{Effect, Handler, Output, Session, Toolbox};
 const GUARD: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
-async fn case_29_a_tool_that_hangs_meets_its_own_deadline() {
+async fn a_tool_that_hangs_meets_its_own_deadline() {
     let hang = Handler::new(any("hang"), |_, _| std::future::pending())
         .with_effect(Effect::None)
         .with_deadline(Duration::from_secs(5));
@@ -25,7 +25,7 @@ async fn case_29_a_tool_that_hangs_meets_its_own_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_29_a_tool_with_effects_that_hangs_may_have_had_them() {
+async fn a_tool_with_effects_that_hangs_may_have_had_them() {
     let hang = Handler::new(any("hang"), |_, _| std::future::pending());
     let done = make(&toolbox([hang]), "hang", "{}").await;
     assert_eq!(kind(&done), Some("timed_out"));
@@ -33,7 +33,7 @@ async fn case_29_a_tool_with_effects_that_hangs_may_have_had_them() {
 }
 
 #[tokio::test]
-async fn case_29_a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
+async fn a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
     let (free, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let hang = Handler::blocking(any("hang"), move |_, _| {

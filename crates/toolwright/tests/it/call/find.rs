@@ -5,7 +5,7 @@ use toolwright::call::{Policy, ResultSource, Rule, Verdict};
 use toolwright::{Caller, Session};
 
 #[tokio::test]
-async fn case_28_an_unknown_tool_is_an_outcome_with_the_nearest_names() {
+async fn an_unknown_tool_is_an_outcome_with_the_nearest_names() {
     let toolbox = toolbox([echo("get_weather"), echo("get_time"), echo("send_mail")]);
     for (name, wanted) in [
         ("getWeather", "get_weather"),
@@ -22,7 +22,7 @@ async fn case_28_an_unknown_tool_is_an_outcome_with_the_nearest_names() {
 }
 
 #[tokio::test]
-async fn case_28_where_nothing_is_near_all_names_are_listed() {
+async fn all_names_are_listed_if_none_is_close() {
     let done = make(&toolbox([echo("alpha"), echo("beta")]), "zzz", "{}").await;
     assert!(text(&done).contains("The tools are: alpha, beta."), "{}", text(&done));
     let done = make(&toolbox([]), "zzz", "{}").await;
@@ -46,7 +46,7 @@ async fn a_name_cannot_pass_for_words_of_ours() {
 }
 
 #[tokio::test]
-async fn case_28_denied_differs_from_unknown() {
+async fn a_denied_tool_is_not_reported_as_unknown() {
     let ran = crate::support::Counter::default();
     let rule = Rule::new(Verdict::Deny).with_tools(["drop_*"]).with_callers(["guest"]);
     let toolbox = toolbox([counting("drop_table", &ran), echo("drop_note"), echo("read_table")])

@@ -82,7 +82,7 @@ async fn the_words_of_a_model_come_back_short_and_on_their_line() {
 }
 
 #[tokio::test]
-async fn case_27_what_had_to_be_closed_runs_only_if_the_model_was_done() {
+async fn repaired_arguments_run_only_if_the_model_had_finished() {
     let ran = Counter::default();
     let toolbox = forecast(&ran);
     let cut = r#"{"city": "Bonn", "days": 2"#;

@@ -8,7 +8,7 @@ use toolwright::run::{Limits, RunError};
 use toolwright::{Arguments, Body, Handler, Message, Part, Response, StopReason, Tool};
 
 #[tokio::test]
-async fn case_27_a_call_that_was_cut_off_is_not_run_and_leaves_a_legal_conversation() {
+async fn a_call_that_was_cut_off_is_not_run_and_leaves_a_legal_conversation() {
     use StopReason::{ContextWindow, Failed, Filtered, MaxTokens};
     for reason in [MaxTokens, ContextWindow, Filtered, Failed] {
         for arguments in [r#"{"path": "a.txt", "text": "once upon"#, "", "{}", r#"{"n":1}"#] {
@@ -40,7 +40,7 @@ async fn case_27_a_call_that_was_cut_off_is_not_run_and_leaves_a_legal_conversat
 }
 
 #[tokio::test]
-async fn case_27_what_stands_for_a_long_call_is_short() {
+async fn the_placeholder_of_a_long_truncated_call_is_short() {
     let long = format!(r#"{{"text": "{}"#, "长".repeat(100_000));
     let script = ScriptedModel::new()
         .then_cut(vec![Part::call(call("cut", "echo", &long))], StopReason::MaxTokens)
@@ -51,7 +51,7 @@ async fn case_27_what_stands_for_a_long_call_is_short() {
 }
 
 #[tokio::test]
-async fn case_27_a_model_that_is_always_cut_off_ends_the_run() {
+async fn a_model_that_is_always_cut_off_ends_the_run() {
     let cut = |id: &str, text: &str| vec![Part::call(call(id, "echo", text))];
     let script = ScriptedModel::new()
         .then_cut(cut("a", r#"{"a": "x"#), StopReason::MaxTokens)
@@ -76,7 +76,7 @@ async fn words_that_were_cut_off_end_the_run_and_say_so() {
 }
 
 #[tokio::test]
-async fn case_28_an_unknown_tool_does_not_end_the_run() {
+async fn an_unknown_tool_does_not_end_the_run() {
     let script = ScriptedModel::new().then_call("a", "ecko_text", "{}").then_text("sorry");
     let tools = toolbox([echo("echo_text"), echo("other")]);
     let finished = agent(&script, tools).run("go").finish().await.unwrap();
@@ -87,7 +87,7 @@ async fn case_28_an_unknown_tool_does_not_end_the_run() {
 }
 
 #[tokio::test]
-async fn case_28_the_same_failing_call_is_told_and_then_ends_the_run() {
+async fn the_same_failing_call_is_told_and_then_ends_the_run() {
     let ran = Counter::default();
     let counter = ran.clone();
     let broken = Handler::new(any("broken"), move |_, _| {
@@ -117,7 +117,7 @@ async fn case_28_the_same_failing_call_is_told_and_then_ends_the_run() {
 }
 
 #[tokio::test]
-async fn case_28_other_calls_and_success_start_the_count_anew() {
+async fn other_calls_and_success_start_the_count_anew() {
     let tries = Counter::default();
     let counter = tries.clone();
     let fickle = Handler::new(any("fickle"), move |_, _| {
@@ -160,7 +160,7 @@ async fn wrong_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn case_27_no_arguments_in_the_conversation_are_anything_but_an_object() {
+async fn no_arguments_in_the_conversation_are_anything_but_an_object() {
     for (arguments, kept) in [
         ("{path: 'a.txt',}", r#"{"path":"a.txt"}"#),
         ("no idea", r#"{"_raw":"no idea"}"#),
@@ -187,7 +187,7 @@ async fn a_pause_goes_on_and_a_refusal_ends() {
 }
 
 #[tokio::test]
-async fn case_17_what_was_said_decides_and_not_the_word() {
+async fn the_content_decides_on_the_next_turn_and_not_the_stop_reason() {
     let calls = vec![Part::call(call("a", "echo", "{}"))];
     let script = ScriptedModel::new()
         .then_cut(calls, StopReason::End)
