@@ -39,7 +39,7 @@ fn turn(wire: Wire, body: &[u8], number: u64) -> Turn {
     let nonce = String::from_utf8_lossy(nonce.digits()).into_owned();
     let id = format!("call_{number}");
     if contains(wire.outcome_mark()) {
-        let end = if contains("nobody knows") {
+        let end = if contains("it is unknown whether") {
             "unknown"
         } else if contains("Wrote ") || contains(COMMIT) || contains("listed.txt") {
             "done"
@@ -80,7 +80,7 @@ mod tests {
         };
         assert_eq!(tool, "write_file");
         assert_eq!(arguments["content"], "nonce-00000000000000ab in words 7\n");
-        for (outcome, word) in [("Wrote 9 bytes", "done"), ("nobody knows", "unknown")] {
+        for (outcome, word) in [("Wrote 9 bytes", "done"), ("it is unknown whether", "unknown")] {
             let told = format!(r#"nonce-00000000000000ab,"tool_result","{outcome}","write_file""#);
             let said = format!("nonce-00000000000000ab {word}, in words 8.");
             assert_eq!(turn(Wire::Anthropic, told.as_bytes(), 8), Turn::Say(said));

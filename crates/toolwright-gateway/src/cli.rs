@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 /// Define a tool once, call it from any model, keep the data out of the prompt.
 #[derive(Debug, Parser)]
 #[command(name = "toolwright", version, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 refused by --strict.")]
+#[command(after_help = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by --strict.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

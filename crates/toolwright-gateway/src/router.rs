@@ -203,9 +203,9 @@ impl Router {
             Fault::new(FaultClass::Internal, message)
         })?;
         found.map(|document| fault::document(&document)).ok_or_else(|| {
-            let message = "No report for this request id. It is in the header \
-                           `toolwright-request-id` of a reply, and only whoever made the request \
-                           may read it.";
+            let message = "There is no report for this request id. The id is in the header \
+                           `toolwright-request-id` of a reply, and only the client that made the \
+                           request may read its report.";
             Fault::new(FaultClass::NotFound, message)
         })
     }
@@ -265,6 +265,6 @@ fn wrong_method(allowed: &str) -> Fault {
 }
 
 fn nowhere() -> Fault {
-    let message = "There is nothing at this path. /openapi.json lists what there is.";
+    let message = "There is no endpoint at this path. /openapi.json lists the endpoints.";
     Fault::new(FaultClass::NotFound, message)
 }

@@ -85,8 +85,8 @@ impl Telemetry {
     pub async fn admit(&self) -> Result<(), Fault> {
         let Some(room) = self.0.records.backpressure() else { return Ok(()) };
         tokio::time::timeout(self.0.wait, room).await.map_err(|_| {
-            let message = "The gateway cannot write its ledger now, and answers nothing that it \
-                           cannot record. Try again later; the gateway's log says why.";
+            let message = "The gateway cannot write its ledger now, and refuses requests that it \
+                           cannot record. Try again later; see the gateway's log for the reason.";
             let mut fault = Fault::new(FaultClass::Overloaded, message);
             fault.status = Some(503);
             fault.retry_after_ms = Some(1000);

@@ -124,7 +124,7 @@ impl Tools {
 
 fn unknown(name: &str, hint: &str) -> Fault {
     let name: String = name.chars().filter(|own| !own.is_control()).take(64).collect();
-    let message = format!("The header `toolwright-tools` names no tool with `{name}`. {hint}");
+    let message = format!("The header `toolwright-tools` names an unknown tool, `{name}`. {hint}");
     let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.param = Some(HEADER.as_str().to_owned());
     fault
@@ -132,8 +132,8 @@ fn unknown(name: &str, hint: &str) -> Fault {
 
 fn forbidden(client: &str, tool: &str) -> Fault {
     let message = format!(
-        "The key `{client}` may not have the tool `{tool}` run. Ask without it, or have the \
-         operator add it to the key's `tools`."
+        "The key `{client}` may not use the tool `{tool}`. Leave it out, or ask the operator to \
+         add it to the key's `tools`."
     );
     Fault::new(FaultClass::Forbidden, message)
 }

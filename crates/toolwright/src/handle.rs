@@ -117,7 +117,10 @@ impl fmt::Display for Handle {
 
 /// The text is not a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a handle: one is tw: and 32 hexadecimal digits, and perhaps # and a JSON Pointer")]
+#[error(
+    "not a handle: expected tw: and 32 hexadecimal digits, optionally followed by # and a \
+         JSON Pointer"
+)]
 pub struct NotAHandle;
 
 impl FromStr for Handle {
@@ -161,7 +164,7 @@ pub enum HandleError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotKept {
     /// The value exceeds the capacity that the store has left for this tenant
-    #[error("the handle store has no room for the value")]
+    #[error("the handle store has no capacity for the value")]
     NoRoom,
     /// The store failed
     #[error("handle store: {0}")]

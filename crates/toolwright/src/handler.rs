@@ -131,7 +131,8 @@ impl Handler {
                     let work = move || {
                         // The thread may start late, when the caller has stopped waiting.
                         if scope.cancel.is_cancelled() {
-                            return Err(ToolError::new("given up before it began").retryable());
+                            return Err(ToolError::new("the call was cancelled before it started")
+                                .retryable());
                         }
                         run(scope, arguments)
                     };

@@ -83,9 +83,7 @@ impl<'de, T: Zeroize + Deserialize<'de> + 'static> Deserialize<'de> for Secret<T
         let secret = Secret(T::deserialize(deserializer)?);
         let text = any(&secret.0).downcast_ref::<String>().map(String::as_str);
         if text == Some(MARK) {
-            return Err(de::Error::custom(
-                "this is what stands in place of a secret, not a secret",
-            ));
+            return Err(de::Error::custom("this is the mark of a redacted secret, not a secret"));
         }
         Ok(secret)
     }

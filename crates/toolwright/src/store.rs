@@ -26,7 +26,7 @@ pub enum StoreError {
         why: String,
     },
     /// The file has another format
-    #[error("{} is not a {kind} of Toolwright; it was left as it is", path.display())]
+    #[error("{} is not a {kind} of Toolwright; it was not changed", path.display())]
     Foreign {
         /// The file
         path: PathBuf,
@@ -35,7 +35,8 @@ pub enum StoreError {
     },
     /// The file was written by a newer version
     #[error(
-        "{} is a {kind} of version {found}, and this program knows versions up to {known}; use a newer program or another file",
+        "{} is a {kind} of version {found}, and this program supports versions up to {known}; use \
+         a newer program or another file",
         path.display()
     )]
     Newer {

@@ -69,11 +69,14 @@ impl Call {
                     CallStatus::Done(done) => return Ok::<CallResult, Failure>(done),
                     CallStatus::Waiting(approval) if !self.json && !tools::somebody_there() => {
                         let text = format!(
-                            "{} changes something, and nobody is at a terminal to agree; nothing \
-                             was done",
+                            "{} needs approval, and there is no terminal to ask on; nothing was \
+                             done",
                             approval.call.name
                         );
-                        return Err(Failure::failed(text).with_hint("--yes allows it beforehand"));
+                        return Err(Failure::failed(text).with_hint(
+                            "pass --yes to approve it in \
+                                                                    advance",
+                        ));
                     }
                     CallStatus::Waiting(approval) => {
                         let answer = tools::confirm(&approval)?;

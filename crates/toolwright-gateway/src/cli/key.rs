@@ -16,8 +16,8 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The table for toolwright.toml goes to stdout, the key itself to stderr: it is shown this once, and
-only its hash is kept. A running gateway takes the table after SIGHUP. To give a client another key,
-make one under the same name and replace the table: what it has used stays used.
+only its hash is kept. A running gateway reads the table after SIGHUP. To give a client another key,
+create one under the same name and replace the table: its used rates are kept.
 
 With --json both go to stdout as one document: {\"name\", \"key\", \"hash\", \"toml\"}.
 

@@ -24,7 +24,7 @@ use crate::telemetry::{Telemetry, log};
 Everything is optional. Without a configuration the gateway listens on 127.0.0.1:8000, reaches the
 vendors whose usual key variables are set, and answers the model offline/rules itself.
 
-SIGTERM or SIGINT stops accepting connections and finishes the requests under way; a second signal
+SIGTERM or SIGINT stops accepting connections and finishes the requests in flight; a second signal
 exits at once. SIGHUP reloads the configuration and the certificate without dropping a request; an
 invalid file changes nothing.
 

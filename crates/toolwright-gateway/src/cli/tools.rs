@@ -82,7 +82,8 @@ pub(crate) fn somebody_there() -> bool {
 /// Asks for approval on the terminal. Without a terminal the call is rejected.
 pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
     if !somebody_there() {
-        let reason = "Nobody is at a terminal to agree. The option --yes allows it beforehand.";
+        let reason = "There is no terminal to ask for approval. Pass --yes to approve it in \
+                      advance.";
         return Ok(Answer::Reject(reason.to_owned()));
     }
     let mut stderr = io::stderr().lock();
@@ -95,7 +96,7 @@ pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
     io::stdin().lock().read_line(&mut line).map_err(exit::io("stdin"))?;
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" | "是" => Ok(Answer::Approve),
-        _ => Ok(Answer::Reject("the person at the terminal said no.".to_owned())),
+        _ => Ok(Answer::Reject("rejected at the terminal.".to_owned())),
     }
 }
 

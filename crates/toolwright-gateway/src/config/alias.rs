@@ -30,7 +30,7 @@ pub(super) fn read(
     for (name, entry) in table.entries() {
         name::check(&name, &entry)?;
         if name == OFFLINE {
-            return Err(entry.error("`offline` is the name of an upstream that is always there"));
+            return Err(entry.error("`offline` is the name of the built-in upstream"));
         }
         places.push((name.clone(), entry.error("")));
         aliases.insert(name, alias(entry, names)?);

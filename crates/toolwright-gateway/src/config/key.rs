@@ -17,7 +17,8 @@ pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, Conf
         let place = entry.error("");
         let key = key(name, entry.table()?, names)?;
         if let Some(twin) = keys.iter().find(|other| other.hash == key.hash) {
-            let what = format!("this is the key of `{}` too; a key has one client", twin.name);
+            let what =
+                format!("this is also the key of `{}`; each client needs its own", twin.name);
             return Err(place.with_what(what));
         }
         keys.push(key);

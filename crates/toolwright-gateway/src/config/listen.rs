@@ -33,11 +33,12 @@ impl Config {
             return Ok(());
         }
         let what = format!(
-            "{address} can be reached from other machines, and there are no keys: everybody could \
+            "{address} can be reached from other machines, and there are no keys: anyone could \
              use your upstreams"
         );
         Err(ConfigError::new("listen", what).with_hint(
-            "make a key with `toolwright key NAME`, or let everybody in with `open = true` (--open)",
+            "create a key with `toolwright key NAME`, or allow access without keys with `open = \
+             true` (--open)",
         ))
     }
 }

@@ -32,7 +32,7 @@ const DEFAULT_CALLS: u32 = 100;
 const DEFAULT_DURATION: Duration = Duration::from_mins(10);
 
 fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
-    u32::try_from(value.number(1)?).map_err(|_| value.error("this is more than can be counted"))
+    u32::try_from(value.number(1)?).map_err(|_| value.error("this is too large"))
 }
 
 /// Reads `[tools]`; also returns the names of all tools.

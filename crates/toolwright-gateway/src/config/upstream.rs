@@ -118,7 +118,7 @@ impl Upstream {
 pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> {
     name::check(id, &entry)?;
     if id == OFFLINE {
-        let what = "`offline` is always there and takes no configuration";
+        let what = "`offline` is built in and has no configuration";
         return Err(entry.error(what).with_hint("choose another name"));
     }
     let place = entry.error("").place();
@@ -190,10 +190,10 @@ fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     // The text before an `@` is a credential and is not repeated.
     if host.contains('@') {
-        return Err(value.error("an address has no credential in it").with_hint("use `key`"));
+        return Err(value.error("an address must not contain a credential").with_hint("use `key`"));
     }
     if rest.contains(['?', '#']) {
-        return Err(value.error("an address ends before `?` and `#`"));
+        return Err(value.error("an address must not have a query or a fragment"));
     }
     match text.parse::<http::Uri>() {
         Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) => Ok(text),
@@ -215,7 +215,7 @@ fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
     let aws = [&access_key, &secret_key, &session_token].into_iter().flatten().next();
     if let Some(first) = aws {
         if dialect != Dialect::Bedrock.id() {
-            return Err(first.error("this is for the dialect bedrock alone"));
+            return Err(first.error("this is valid only for the dialect bedrock"));
         }
         if key.is_some() {
             let what = "an upstream has either `key` or keys of AWS, not both";
@@ -259,7 +259,7 @@ fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigE
     if dialect == meant {
         value.words()
     } else {
-        Err(value.error(format!("this is for the dialect {meant} alone")))
+        Err(value.error(format!("this is valid only for the dialect {meant}")))
     }
 }
 
@@ -295,7 +295,7 @@ fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>, ConfigEr
         let header: HeaderName =
             name.parse().map_err(|_| value.error("this is not the name of a header"))?;
         if let Some((_, instead)) = TAKEN.iter().find(|(taken, _)| *taken == header.as_str()) {
-            let error = value.error("this header is not for the configuration to set");
+            let error = value.error("this header cannot be configured");
             return Err(match *instead {
                 "" => error,
                 instead => error.with_hint(format!("use `{instead}`")),
@@ -308,7 +308,7 @@ fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>, ConfigEr
             None => SecretString::from(value.text()?),
         };
         if http::HeaderValue::from_str(text.expose()).is_err() {
-            return Err(value.error("this has characters that no header can hold"));
+            return Err(value.error("this has characters that are not valid in a header"));
         }
         headers.push((header, text));
     }

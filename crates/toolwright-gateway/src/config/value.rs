@@ -101,7 +101,7 @@ impl<'t> Value<'t> {
     /// Reads a duration of more than zero.
     pub(super) fn deadline(&self) -> Result<Duration, ConfigError> {
         match self.duration()? {
-            Duration::ZERO => Err(self.error("this must be longer than nothing")),
+            Duration::ZERO => Err(self.error("this must be more than zero")),
             duration => Ok(duration),
         }
     }

@@ -181,6 +181,7 @@ fn cut_off() -> Fault {
 }
 
 fn encoded_body() -> Fault {
-    let message = "The body of the request is compressed (content-encoding). Send it as it is.";
+    let message = "The body of the request is compressed (content-encoding). Send it \
+                   uncompressed.";
     fault(FaultClass::Invalid, 415, message.to_owned())
 }

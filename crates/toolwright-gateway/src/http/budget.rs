@@ -192,14 +192,14 @@ impl From<Full> for Fault {
     fn from(full: Full) -> Fault {
         match full {
             Full::Now => {
-                let message = "The gateway holds as much as its memory allows. Try again soon.";
+                let message = "The gateway's memory is exhausted. Try again soon.";
                 let fault = Fault::new(FaultClass::Overloaded, message);
                 Fault { status: Some(503), retry_after_ms: Some(1000), ..fault }
             }
             Full::Ever => {
-                let message = "The request takes more memory than the gateway has for all of them: \
-                               its JSON has too many values. Send less, or raise limits.memory in \
-                               the gateway's configuration.";
+                let message = "The request needs more memory than the gateway has for all \
+                               requests: its JSON has too many values. Send less, or raise \
+                               limits.memory in the gateway's configuration.";
                 Fault { status: Some(413), ..Fault::new(FaultClass::TooLarge, message) }
             }
         }

@@ -40,7 +40,7 @@ impl ListenError {
                 "127.0.0.1 is this machine alone, 0.0.0.0 all of its addresses",
             ),
             InvalidInput => (
-                "that is no address".to_owned(),
+                "this is not an address".to_owned(),
                 "an address has a host and a port, such as 127.0.0.1:8000 or [::1]:8000",
             ),
             _ => (error.to_string(), "choose another address, such as --listen 127.0.0.1:8000"),

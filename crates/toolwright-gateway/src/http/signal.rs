@@ -71,7 +71,10 @@ impl Signals {
             match self.next().await {
                 Order::Stop if stopping => return control.cut(),
                 Order::Stop => {
-                    tracing::info!("stopping: what is under way is finished; once more ends it");
+                    tracing::info!(
+                        "stopping: requests in flight are finished; a second signal \
+                                    exits at once"
+                    );
                     control.drain();
                     stopping = true;
                 }

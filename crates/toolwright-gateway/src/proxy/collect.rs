@@ -64,8 +64,8 @@ fn no_room(upstream: &str, full: Full) -> Fault {
     match full {
         Full::Now => full.into(),
         Full::Ever => no_answer(format!(
-            "Upstream '{upstream}' answered with more than can be read at once: an answer may have \
-             {MAX_REPLY_BYTES} bytes, and what is read of it must fit in limits.memory."
+            "Upstream '{upstream}' sent a reply that is too large: at most {MAX_REPLY_BYTES} \
+             bytes are read, and the decoded reply must fit in limits.memory."
         )),
     }
 }
@@ -74,10 +74,10 @@ fn no_room(upstream: &str, full: Full) -> Fault {
 fn not_json(upstream: &str, kind: &str) -> Fault {
     let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
     no_answer(match kind.as_str() {
-        "application/json" => format!("Upstream '{upstream}' answered with JSON that is damaged."),
+        "application/json" => format!("Upstream '{upstream}' sent damaged JSON."),
         _ => format!(
-            "Upstream '{upstream}' answered with {} instead of JSON. Check its base_url: something \
-             else may be listening there.",
+            "Upstream '{upstream}' sent {} instead of JSON. Check its base_url: something else \
+             may be listening there.",
             if kind.is_empty() { "something" } else { &kind }
         ),
     })

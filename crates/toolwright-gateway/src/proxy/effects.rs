@@ -86,7 +86,7 @@ impl Effects {
         if !each.is_empty() {
             fault.message = format!(
                 "{}. Before this, the gateway ran tools with effects: {}. Only a request with the \
-                 same `Idempotency-Key` goes on from here; any other may repeat them.",
+                 same `Idempotency-Key` continues from here; any other may repeat them.",
                 fault.message.trim_end_matches('.'),
                 each.join(", ")
             );

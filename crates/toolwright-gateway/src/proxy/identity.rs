@@ -81,7 +81,7 @@ fn mark(headers: &HeaderMap) -> Option<(Mark<'_>, Attempt)> {
 fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
     let body = Json::parse_bytes(&inbound.received).ok();
     let body = body.as_ref().and_then(Json::as_object).map(canonical).ok_or_else(|| {
-        Fault::new(FaultClass::Invalid, "The body is not a JSON object. Send one, whole.")
+        Fault::new(FaultClass::Invalid, "The body is not a JSON object. Send a complete one.")
     })?;
     let tools = inbound.headers.get(tools::HEADER).and_then(|value| value.to_str().ok());
     Ok(hash(&[&inbound.endpoint.address(), tools.unwrap_or_default(), &body]))

@@ -77,7 +77,7 @@ impl InboundRequest {
             }
         };
         let (members, parsed) = looked.map_err(|error| {
-            invalid(format!("The body is not a JSON object: {error}. Send one, whole."))
+            invalid(format!("The body is not a JSON object: {error}. Send a complete one."))
         })?;
         let [named, old_name, streamed, input, previous, store, background, conversation, prompt] =
             members;
@@ -255,8 +255,8 @@ fn check(model: &str) -> Result<(), Fault> {
         return Ok(());
     }
     let message = format!(
-        "The model's name is none: it has more than {MAX_MODEL_NAME} bytes, a control character, or a \
-         step of a path (`..`). Name it as 'upstream/model'."
+        "The model name is invalid: it is longer than {MAX_MODEL_NAME} bytes, or contains a \
+         control character or the path segment `..`. Use the form 'upstream/model'."
     );
     let mut fault = invalid(message);
     fault.param = Some("model".to_owned());

@@ -77,8 +77,8 @@ impl Listing {
         let Some(model) = &self.model else { return Ok(list(self.dialect, names)) };
         let found = names.iter().find(|name| *name == model);
         found.map(|name| entry(self.dialect, name)).ok_or_else(|| {
-            let message = "No such model is listed. A model that is not listed may be asked for \
-                           as 'upstream/model' all the same.";
+            let message = "This model is not listed. Models that are not listed can be requested \
+                           as 'upstream/model'.";
             Fault::new(FaultClass::NotFound, message)
         })
     }

@@ -33,8 +33,8 @@ pub fn check(body: &[u8], endpoint: &Endpoint, model: &str) -> Result<(), Fault>
     match refused.filter(|_| read.is_ok()) {
         None => Ok(()),
         Some(key) => {
-            let message = "The body names more models than one, and this key may not use all of \
-                           them. Name one, in `model`.";
+            let message = "The body names several models, and this key may not use all of them. \
+                           Name one, in `model`.";
             let mut fault = Fault::new(FaultClass::Forbidden, message);
             fault.param = Some(key.chars().take(32).collect());
             Err(fault)

@@ -34,7 +34,8 @@ use super::saved_runs::{Claim, Record};
 use crate::telemetry::{RequestId, RunRecord};
 
 /// The outcome of a call that needs approval, for the model.
-const NO_APPROVER: &str = "Nobody can be asked here, and the operator has not allowed this tool.";
+const NO_APPROVER: &str = "This tool needs the approval of a person, who cannot be asked here, \
+                           and the operator has not allowed it.";
 
 /// The parts of a run for a client.
 pub struct Job {
@@ -205,7 +206,13 @@ impl ToolRun {
             done.map(|()| self)
         });
         let ended = task.await;
-        ended.map_err(|_| Fault::new(FaultClass::Internal, "The calls of the run were cut off."))?
+        ended.map_err(|_| {
+            Fault::new(
+                FaultClass::Internal,
+                "The calls of the run were \
+                                                            interrupted.",
+            )
+        })?
     }
 
     /// Runs until all calls of a turn have outcomes.
@@ -331,8 +338,8 @@ fn failed(error: RunError) -> Fault {
 
 fn twice(name: &str) -> Fault {
     let message = format!(
-        "The request brings a tool `{name}`, and so does the gateway. Rename it, or leave it out \
-         of the tools that the gateway shall run."
+        "The request defines a tool `{name}`, and so does the gateway. Rename it, or leave it out \
+         of the tools that the gateway runs."
     );
     let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.param = Some("tools".to_owned());

@@ -17,7 +17,7 @@ pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
     if origin.as_ref().and_then(Uri::host).is_some_and(is_local) {
         return Ok(());
     }
-    let message = "A page of another site sent this request, and no key is asked for here. \
+    let message = "A page of another site sent this request, and the gateway requires no key. \
                    Configure client keys to serve pages.";
     Err(Fault::new(FaultClass::Forbidden, message))
 }
@@ -33,7 +33,7 @@ pub(super) fn check_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Fault> {
     if uri.host().is_none_or(is_local) && named.into_iter().all(is_fine) {
         return Ok(());
     }
-    let message = "The header `Host` names another machine, and no key is asked for here. Use \
+    let message = "The header `Host` names another machine, and the gateway requires no key. Use \
                    localhost or 127.0.0.1, or configure client keys.";
     Err(Fault::new(FaultClass::Forbidden, message))
 }

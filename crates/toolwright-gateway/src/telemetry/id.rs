@@ -16,7 +16,7 @@ pub struct RequestId(u128);
 
 /// The text is not a request id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a request id: one is `req_` and 26 letters and digits")]
+#[error("not a request id: expected `req_` and 26 letters and digits")]
 pub struct NotARequestId;
 
 const PREFIX: &str = "req_";

@@ -75,7 +75,7 @@ impl Metrics {
     pub fn new() -> Metrics {
         let mut registry = Registry::with_prefix("toolwright");
         let (open, waiting, dropped) = (Gauge::default(), Gauge::default(), Counter::default());
-        registry.register("requests_in_flight", "Exchanges under way", open.clone());
+        registry.register("requests_in_flight", "Exchanges in flight", open.clone());
         registry.register(
             "ledger_entries_waiting",
             "Entries that are not in the ledger's file yet",
@@ -100,32 +100,31 @@ impl Metrics {
         #[cfg(feature = "otel")]
         let dropped_spans = Counter::default();
         #[cfg(feature = "otel")]
-        registry.register("spans_dropped", "Spans that no collector took", dropped_spans.clone());
+        registry.register("spans_dropped", "Spans that were not exported", dropped_spans.clone());
         let counters = &mut registry;
-        let calls: Family<Calls, Counter> =
-            counter(counters, "tool_calls", "Tools that were called");
+        let calls: Family<Calls, Counter> = counter(counters, "tool_calls", "Tool calls");
         let asked = calls.get_or_create(&Calls { by: "model", outcome: "asked" }).clone();
         let bytes =
             counter(counters, "body_bytes", "Bytes of the bodies of clients and of replies");
         let bytes = |direction| Counter::clone(&bytes.get_or_create(&Bytes { direction }));
         Metrics {
-            requests: counter(counters, "requests", "Exchanges that are over"),
-            left: counter(counters, "clients_left", "Exchanges that the client did not wait for"),
+            requests: counter(counters, "requests", "Exchanges that have finished"),
+            left: counter(counters, "clients_left", "Exchanges whose client disconnected"),
             attempts: counter(counters, "upstream_attempts", "Attempts at upstreams"),
             tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
-            losses: counter(counters, "losses", "Things that could not be said in a dialect"),
+            losses: counter(counters, "losses", "Losses of translation"),
             calls,
             asked,
             bytes_in: bytes("in"),
             bytes_out: bytes("out"),
-            total: seconds(&mut registry, "request_duration", "How long exchanges took", slow),
+            total: seconds(&mut registry, "request_duration", "Duration of exchanges", slow),
             first_byte: seconds(
                 &mut registry,
                 "first_byte",
-                "How long clients waited for the first byte of an answer",
+                "Time to the first byte of a reply",
                 slow,
             ),
-            added: seconds(&mut registry, "added", "What the gateway itself added", fast),
+            added: seconds(&mut registry, "added", "Time spent in the gateway", fast),
             registry,
             models: RwLock::default(),
             other: "other".into(),

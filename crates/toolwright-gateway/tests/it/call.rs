@@ -78,8 +78,8 @@ fn what_changes_something_runs_only_with_a_word() {
     let write = ["write_file", "--args", r#"{"path":"new.txt","content":"x"}"#];
     let ran = call(&folder, &write, "y\n");
     assert_eq!(ran.code, 1);
-    assert!(!folder.path().join("new.txt").exists(), "a pipe is nobody to ask");
-    assert!(ran.stderr.contains("hint: --yes"), "{}", ran.stderr);
+    assert!(!folder.path().join("new.txt").exists(), "a pipe is not a terminal");
+    assert!(ran.stderr.contains("hint: pass --yes"), "{}", ran.stderr);
     let ran = call(&folder, &[&write[..], &["--yes"]].concat(), "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(folder.path().join("new.txt").exists());

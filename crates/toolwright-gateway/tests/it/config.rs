@@ -145,12 +145,12 @@ fn wrong_values_are_told_with_what_is_accepted() {
         ("open = \"yes\"", "open: this must be true or false, not a text"),
         ("[limits]\ndrain = 30", "this must be a length of time with its unit, such as \"10s\""),
         ("[limits]\ndrain = \"30 sec\"", "units are ms, s, m, h, d"),
-        ("[responses]\nkeep = \"0s\"", "responses.keep: this must be longer than nothing"),
+        ("[responses]\nkeep = \"0s\"", "responses.keep: this must be more than zero"),
         ("[responses]\nkeep = \"400d\"", "responses.keep: this must be a length of time"),
         ("[responses]\nbytes = \"some\"", "responses.bytes: this must be a size"),
         ("[responses]\ncount = 0", "responses.count: this must be a whole number from 1"),
         ("[responses]\nstore = \"no\"", "responses.store: this must be true or false"),
-        ("[limits]\nheader_timeout = \"0s\"", "longer than nothing"),
+        ("[limits]\nheader_timeout = \"0s\"", "more than zero"),
         ("[limits]\nbody = 0", "limits.body: this must be a whole number from 1"),
         ("[limits]\nheaders = -1", "limits.headers: this must be a whole number from 1"),
         ("[limits]\nbody = \"1GB\"", "less than `body`"),
@@ -165,16 +165,22 @@ fn wrong_values_are_told_with_what_is_accepted() {
         ("[upstreams.x]\ndialect = \"mcp\"", "no dialect of an upstream"),
         ("[upstreams.x]", "upstreams.x: the key `dialect` is missing; accepted: openai-chat"),
         ("[upstreams.openai]\nretries = 99", "from 0 to 10"),
-        ("[upstreams.openai]\nversion = \"1\"", "for the dialect anthropic alone"),
-        ("[upstreams.openai]\nregion = \"x\"", "for the dialect bedrock alone"),
+        ("[upstreams.openai]\nversion = \"1\"", "only for the dialect anthropic"),
+        ("[upstreams.openai]\nregion = \"x\"", "only for the dialect bedrock"),
         ("[upstreams.openai]\nbase_url = \"api.x.com\"", "starts with https:// or http://"),
-        ("[upstreams.openai]\nbase_url = \"https://me:sk-hunter2@x.com\"", "no credential in it"),
-        ("[upstreams.openai]\nbase_url = \"https://x.com/v1?key=sk-hunter2\"", "ends before `?`"),
+        (
+            "[upstreams.openai]\nbase_url = \"https://me:sk-hunter2@x.com\"",
+            "must not contain a credential",
+        ),
+        (
+            "[upstreams.openai]\nbase_url = \"https://x.com/v1?key=sk-hunter2\"",
+            "must not have a query",
+        ),
         ("[upstreams.openai]\nbase_url = \"https:///v1\"", "this is not an address"),
         ("[upstreams.openai]\nca = \"none.pem\"", "none.pem: No such file"),
         ("[upstreams.openai]\nheaders = { \"a b\" = \"c\" }", "not the name of a header"),
         ("[upstreams.openai]\nheaders = { \"host\" = \"c\" }", "use `base_url`"),
-        ("[upstreams.openai]\nheaders = { \"x\" = \"a\\nb\" }", "no header can hold"),
+        ("[upstreams.openai]\nheaders = { \"x\" = \"a\\nb\" }", "not valid in a header"),
         ("[upstreams.openai]\nmodels = \"gpt-4o\"", "this must be a list in brackets"),
         ("[upstreams.openai]\nmax_tokens = 0", "upstreams.openai.max_tokens: this must be a whole"),
         ("[upstreams.openai]\ndrop = [\"temprature\"]", "did you mean `temperature`?"),
@@ -275,7 +281,10 @@ fn keys_of_aws_belong_together() {
         let shown = refusal(&format!("{bedrock}{text}"));
         assert!(shown.contains(expected), "{shown}");
     }
-    assert!(refusal("[upstreams.openai]\nsecret_key = \"env:A\"").contains("bedrock alone"));
+    assert!(
+        refusal("[upstreams.openai]\nsecret_key = \"env:A\"")
+            .contains("only for the dialect bedrock")
+    );
     let config = parse("[upstreams.bedrock]\nkey = \"client\"").unwrap();
     assert!(matches!(config.upstreams["bedrock"].access, Access::Client));
 }
@@ -306,7 +315,7 @@ fn keys_of_aws_may_be_in_a_profile() {
     let told = refusal("[upstreams.bedrock]\nprofile = \"work\"\nkey = \"env:KEY\"");
     assert!(told.contains("either `profile` or keys"), "{told}");
     let told = refusal("[upstreams.openai]\nprofile = \"work\"");
-    assert!(told.contains("for the dialect bedrock alone"), "{told}");
+    assert!(told.contains("only for the dialect bedrock"), "{told}");
 }
 
 #[test]
@@ -355,7 +364,7 @@ fn keys_are_hashes_of_one_client_each() {
     for (text, expected) in [
         ("[keys.a]", "`toolwright key a` makes a key"),
         ("[keys.a]\nhash = \"sha256:00\"", "`blake3:` and 64 hexadecimal digits"),
-        ("[keys.a]\nhash = \"H\"\n[keys.b]\nhash = \"H\"", "keys.b: this is the key of `a` too"),
+        ("[keys.a]\nhash = \"H\"\n[keys.b]\nhash = \"H\"", "keys.b: this is also the key of `a`"),
         ("[keys.a]\nhash = \"H\"\nmodels = [\"opnai/*\"]", "did you mean `openai`?"),
         ("[keys.a]\nhash = \"H\"\nrequests_per_minute = 0", "whole number from 1"),
     ] {
@@ -484,7 +493,7 @@ fn the_command_says_where_a_file_is_wrong_and_what_to_do() {
         ("\nlisen = \"127.0.0.1:0\"\n", "\nhint: did you mean `listen`?\n"),
         ("[upstreams.openai]\nkey = \"sk-hunter2\"", "mine.toml:2:7: upstreams.openai.key: "),
         ("[upstreams.openai]\nkey = \"env:TOOLWRIGHT_NO_SUCH\"", "TOOLWRIGHT_NO_SUCH is not set"),
-        ("listen = \"0.0.0.0:0\"", "hint: make a key with `toolwright key NAME`"),
+        ("listen = \"0.0.0.0:0\"", "hint: create a key with `toolwright key NAME`"),
     ] {
         std::fs::write(&path, text).unwrap();
         let ran = toolwright(&["serve", "--config", file], b"");

@@ -17,7 +17,7 @@ use crate::session::Scope;
 /// Stops long work if the call was cancelled.
 fn still_wanted(scope: &Scope) -> Result<(), ToolError> {
     if scope.cancel.is_cancelled() {
-        return Err(ToolError::new("The call was given up before it was done."));
+        return Err(ToolError::new("The call was cancelled before it finished."));
     }
     Ok(())
 }

@@ -41,16 +41,16 @@ pub enum PathError {
     #[error("{0} cannot be the name of a file")]
     Name(Shown),
     /// The path does not exist
-    #[error("there is no {0}: list_files tells what there is")]
+    #[error("{0} does not exist: call list_files to see what exists")]
     Missing(Shown),
     /// The path exists already
     #[error("{0} exists already: to change it, choose another mode")]
     Exists(Shown),
     /// Not a file
-    #[error("{0} is a folder and not a file: list_files tells what is in it")]
+    #[error("{0} is a folder and not a file: call list_files to see what is in it")]
     NotAFile(Shown),
     /// Not a folder
-    #[error("{0} is not a folder, or a name before its last is not")]
+    #[error("{0} is not a folder, or one of its parents is not")]
     NotAFolder(Shown),
     /// A device, a pipe or a socket
     #[error("{0} is neither a file nor a folder and is not opened")]

@@ -112,15 +112,15 @@ pub(crate) fn rejected(tool: &str, reason: &str) -> CallError {
         reason => format!(" The reason given: {reason}"),
     };
     let text = format!(
-        "{tool} needs a person's word to run with these arguments, and did not get it.{reason} \
-         Nothing was done. Do not make the same call again; ask what to do instead, or go on \
-         without it."
+        "{tool} needs the approval of a person to run with these arguments, and did not get \
+         it.{reason} Nothing was done. Do not make the same call again; ask what to do instead, or \
+         continue without it."
     );
     CallError::new(CallErrorKind::Rejected, text)
 }
 
 /// The error of an answer to a question of another run.
 pub(crate) fn foreign(tool: &str) -> CallError {
-    let text = format!("The question about {tool} belongs to another run. Nothing was done.");
+    let text = format!("The approval of {tool} belongs to another run. Nothing was done.");
     CallError::new(CallErrorKind::NotAllowed, text)
 }

@@ -53,7 +53,7 @@ pub struct JournalError(pub String);
 
 impl JournalError {
     fn never_begun() -> JournalError {
-        JournalError("an effect was to be finished that was never begun".to_owned())
+        JournalError("an effect was finished that was never begun".to_owned())
     }
 }
 

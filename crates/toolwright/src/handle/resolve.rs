@@ -198,7 +198,7 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>)
         ),
         (HandleError::TooLarge, _) => write!(
             text,
-            "{id} brings more data than one call may have ({}). Pass a piece of it, by adding \
+            "{id} refers to more data than one call may have ({}). Pass a piece of it, by adding \
              a JSON Pointer such as \"{id}#/0\", or fewer handles in one call.",
             size(RESOLVED_MAX),
         ),

@@ -43,7 +43,7 @@ pub struct Broken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// The link does not match the text and the previous link
-    #[error("it or its place was changed")]
+    #[error("it or its position was changed")]
     Changed,
     /// The entry is missing
     #[error("it was removed")]
@@ -52,13 +52,13 @@ pub enum Damage {
     #[error("it was added without the ledger")]
     Added,
     /// The index columns differ from the text
-    #[error("it is filed under what it does not say")]
+    #[error("its index columns differ from its text")]
     Misfiled,
     /// The text is not a valid entry
     #[error("it cannot be read")]
     Unreadable,
     /// The expected head belongs to another chain
-    #[error("its link is not the one that was kept")]
+    #[error("its link differs from the expected head")]
     Rewritten,
 }
 
@@ -115,7 +115,7 @@ impl fmt::Debug for Link {
 
 /// The text is not a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a head: one is a number, a colon and 64 hexadecimal digits")]
+#[error("not a head: expected a number, a colon and 64 hexadecimal digits")]
 pub struct NotAHead;
 
 impl fmt::Display for Head {

@@ -50,7 +50,7 @@ fn missing(error: MissingContext) -> ToolError {
 }
 
 fn cancelled() -> ToolError {
-    ToolError::new("The call was given up while it waited for its context; nothing was done.")
+    ToolError::new("The call was cancelled while it waited for its context; nothing was done.")
         .with_kind(CallErrorKind::Cancelled.as_str())
         .retryable()
 }

@@ -22,7 +22,7 @@ pub enum RunError {
     #[error("the model did not answer: {}", .0.message)]
     Model(Box<Fault>),
     /// A limit was reached
-    #[error("the run met its limit of {0}")]
+    #[error("the run reached its limit of {0}")]
     Limit(Limit),
     /// The model repeated a failing call
     #[error("the model repeated the same failing call of '{tool}' {times} times")]
@@ -33,7 +33,7 @@ pub enum RunError {
         times: u32,
     },
     /// Calls wait for approval
-    #[error("{} call(s) wait for approval; answer them with Run::answer and go on", .0.len())]
+    #[error("{} call(s) wait for approval; answer them with Run::answer and continue", .0.len())]
     Waiting(Vec<Approval>),
     /// The run was cancelled
     #[error("the run was cancelled")]

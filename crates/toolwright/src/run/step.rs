@@ -45,7 +45,8 @@ enum Interrupt {
 
 /// The outcome text of calls that did not run because the run ended.
 const CANCELLED: &str = "The run was cancelled before this call had an outcome.";
-pub(super) const LIMIT: &str = "The run met its limit before this call was made. Nothing was done.";
+pub(super) const LIMIT: &str = "The run reached its limit before this call was made. Nothing was \
+                                done.";
 
 impl Run {
     /// Runs one step. Returns whether there is more to do.
@@ -168,7 +169,7 @@ impl Run {
         };
         if broken {
             // A truncated response is discarded, because its last call may be incomplete.
-            return Err(Fault::new(FaultClass::Internal, "the answer broke off").into());
+            return Err(Fault::new(FaultClass::Internal, "the response was interrupted").into());
         }
         self.on_response(joiner.finish().map_err(RunError::Model)?)
     }

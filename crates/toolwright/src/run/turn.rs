@@ -50,7 +50,7 @@ pub(super) fn read(response: &mut Response, taken: &HashSet<&str>, turn: u32) ->
         StopReason::Pause => Next::Again,
         StopReason::MalformedCall => Next::Malformed,
         StopReason::Failed => {
-            let text = "it began to answer, and then failed";
+            let text = "the response ended with an error";
             Next::Failed(Fault::new(FaultClass::Internal, text))
         }
         _ => Next::End,

@@ -104,8 +104,8 @@ fn share(
     if runnable.item.handler.settings().effect != Effect::None {
         // The model may have intended two effects, so it learns that there was one.
         content.push(Part::text(
-            "[You state this call more than once in one turn. It was run once, and this is its \
-             result. If it shall be done again, call it again in your next turn.]",
+            "[You made this call more than once in one turn. It was run once, and this is its \
+             result. To run it again, call it again in your next turn.]",
         ));
     }
     let result = CallResult {

@@ -59,7 +59,7 @@ pub(crate) fn too_late(scope: &Scope) -> CallError {
 
 fn busy(tool: &str) -> CallError {
     let text = format!(
-        "Too many calls are under way, and {tool} could not begin in time. Nothing was done. Call \
+        "Too many calls are running, and {tool} could not start in time. Nothing was done. Call \
          it again later."
     );
     CallError::new(CallErrorKind::Busy, text).retryable()

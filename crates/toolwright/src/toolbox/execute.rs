@@ -76,7 +76,7 @@ fn effect_warning(effect: Effect) -> &'static str {
     match effect {
         Effect::None => "",
         Effect::Keyed | Effect::Once => {
-            " It may have had its effect all the same: find out before you call it again."
+            " It may have had its effect nevertheless: find out before you call it again."
         }
     }
 }
@@ -88,17 +88,16 @@ pub(crate) fn cancelled(tool: &str) -> CallError {
 }
 
 fn cancelled_midway(tool: &str, effect: Effect) -> CallError {
-    let text =
-        format!("The call of {tool} was cancelled while it execution.{}", effect_warning(effect));
+    let text = format!("The call of {tool} was cancelled while it ran.{}", effect_warning(effect));
     CallError::new(CallErrorKind::Cancelled, text)
 }
 
 fn timed_out(tool: &str, limit: Duration, effect: Effect) -> CallError {
     let advice = match effect {
-        Effect::None => " Ask for less at once, or go on without it.",
+        Effect::None => " Ask for less at once, or continue without it.",
         Effect::Keyed | Effect::Once => effect_warning(effect),
     };
-    let text = format!("{tool} did not end within {limit:?} and was given up.{advice}");
+    let text = format!("{tool} did not finish within {limit:?} and was stopped.{advice}");
     let error = CallError::new(CallErrorKind::TimedOut, text);
     if effect == Effect::None { error.retryable() } else { error }
 }

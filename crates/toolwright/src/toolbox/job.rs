@@ -133,7 +133,7 @@ impl Job {
             attempt += 1;
             // The call was cancelled before this attempt.
             if self.scope.cancel.is_cancelled() {
-                let error = ToolError::new("given up before it began").retryable();
+                let error = ToolError::new("the call was cancelled before it started").retryable();
                 return Err(Failure::Failed(error));
             }
             self.attempts.store(attempt, Ordering::Relaxed);
@@ -209,9 +209,9 @@ enum Failure {
 
 fn uncertain(tool: &str) -> CallError {
     let text = format!(
-        "This call of {tool} was begun before and interrupted, and nobody knows whether it had its \
-         effect. It was not repeated. Find out whether it happened; make a new call only if it did \
-         not."
+        "This call of {tool} was started before and interrupted, and it is unknown whether it had \
+         its effect. It was not repeated. Find out whether it happened; make a new call only if it \
+         did not."
     );
     CallError::new(CallErrorKind::Uncertain, text)
 }

@@ -33,7 +33,7 @@ pub(crate) fn forbidden(tool: &str, reason: Option<&str>, by_arguments: bool) ->
     let (what, advice) = if by_arguments {
         (" with these arguments", "Do not repeat the call as it is.")
     } else {
-        ("", "Do not call it again; go on without it, or tell the user.")
+        ("", "Do not call it again; continue without it, or tell the user.")
     };
     let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
     let text = format!(

@@ -108,7 +108,7 @@ fn check(
             return Err(lookup::forbidden(&item.name, judged.reason, judged.by_arguments));
         }
         Verdict::Ask => Some(judged.reason.map_or_else(
-            || format!("{} may run only if a person agrees.", item.name),
+            || format!("{} may run only with the approval of a person.", item.name),
             str::to_owned,
         )),
     };
@@ -270,8 +270,8 @@ fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
         return Ok(());
     }
     let text = format!(
-        "{} cannot be used here: something that it works with was not provided. It was not run, \
-         and calling it again will not help. Go on without it.",
+        "{} cannot be used here: the context that it needs was not provided. It was not run, and \
+         calling it again will not help. Continue without it.",
         handler.tool().name
     );
     Err(CallError::new(CallErrorKind::MissingContext, text))

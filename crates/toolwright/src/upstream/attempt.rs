@@ -91,9 +91,7 @@ pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<Wire
         Ok(body) => {
             Ok(WireReply { status: status.as_u16(), headers: wire_headers(&headers), body })
         }
-        Err(_) => {
-            Err(fault::answer(remote.id(), "answered with something that is not JSON").into())
-        }
+        Err(_) => Err(fault::answer(remote.id(), "sent a response that is not JSON").into()),
     }
 }
 
@@ -103,7 +101,7 @@ pub(super) fn unreadable(remote: &Remote, wire: WireReply, error: &DecodeError) 
     if wire.body.get("error").is_some_and(|error| !error.is_null()) {
         return remote.codec().decode_fault(wire).into();
     }
-    let what = format!("answered with something that is no answer of its dialect ({error})");
+    let what = format!("sent a response that is invalid in its dialect ({error})");
     fault::answer(remote.id(), &what).into()
 }
 

@@ -12,7 +12,7 @@ impl Remote {
     /// Embeds texts, one vector each and in order. Without texts no request is sent.
     pub async fn embed(&self, request: EmbedRequest) -> Result<Embeddings, Fault> {
         let Some(format) = self.codec().embed_format() else {
-            let message = format!("upstream `{}` has no embeddings; ask another", self.id());
+            let message = format!("upstream `{}` has no embeddings; use another", self.id());
             return Err(Fault::new(FaultClass::NotFound, message));
         };
         let EmbedRequest { model, inputs, kind, dimensions } = request;
@@ -25,7 +25,7 @@ impl Remote {
             let part = attempt::with_retries(self, || attempt(self, format, sent, count)).await?;
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
-                let what = "answered with vectors of several lengths";
+                let what = "sent vectors of several lengths";
                 return Err(fault::answer(self.id(), what));
             }
             whole.vectors.extend(part.vectors);

@@ -18,8 +18,8 @@ pub enum RemoteError {
     },
     /// The key is not a valid header value
     #[error(
-        "upstream `{id}`: its key has characters that no HTTP header can carry; look for line \
-         breaks and spaces around it"
+        "upstream `{id}`: its key has characters that are not valid in an HTTP header; check for \
+         line breaks and spaces around it"
     )]
     Credential {
         /// The upstream
@@ -82,7 +82,7 @@ pub enum ProviderError {
     NoRegion,
     /// The AWS region is not a valid region name
     #[error(
-        "upstream `bedrock`: its region has other characters than small letters, digits and '-'; \
+        "upstream `bedrock`: its region has characters other than small letters, digits and '-'; \
          set AWS_REGION to one such as us-east-1"
     )]
     Region,

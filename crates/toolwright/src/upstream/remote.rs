@@ -145,7 +145,7 @@ impl Remote {
     /// Sets the API version that requests are fitted to. Anthropic gets it as `anthropic-version`, unless a
     /// request has its own.
     pub fn with_version(self, version: &str) -> Result<Remote, RemoteError> {
-        let why = "has characters that no HTTP header can carry";
+        let why = "has characters that are not valid in an HTTP header";
         let wrong = |_| self.header_error(ANTHROPIC_VERSION.as_str(), why);
         let value = HeaderValue::from_str(version).map_err(wrong)?;
         Ok(self.change(|setup| setup.version = Some(value)))
@@ -160,7 +160,7 @@ impl Remote {
                 self.header_error(name, "cannot be configured; it belongs to the connection")
             );
         }
-        let why = "has characters that no HTTP header can carry";
+        let why = "has characters that are not valid in an HTTP header";
         let value = sensitive(value).ok_or_else(|| self.header_error(name, why))?;
         Ok(self.change(|setup| setup.headers.push((header, value))))
     }

@@ -96,7 +96,7 @@ impl Setup {
             return Err(fault::invalid(&self.id, "the request has no path; name a model"));
         }
         let uri = self.address.target(path);
-        let wrong = "the path has characters that no URL can have; check the model's name";
+        let wrong = "the path has characters that are not valid in a URL; check the model's name";
         let uri = uri.map_err(|_| fault::invalid(&self.id, wrong))?;
         let mut headers = self.headers(headers);
         match &self.credential {

@@ -50,7 +50,7 @@ impl ResponseStream {
                 Ok(())
             }
             None => {
-                let what = "ended its answer before it began; try again";
+                let what = "ended its response before the first event; try again";
                 Err(Box::new(fault::broken(self.remote.id(), what)))
             }
         }
@@ -104,7 +104,7 @@ impl ResponseStream {
         }
         if read.is_err() {
             self.body = None;
-            let what = "sent a stream that is damaged; try again";
+            let what = "sent a damaged stream; try again";
             self.events.push_back(Event::Fault(fault::broken(self.remote.id(), what)));
         }
     }

@@ -385,10 +385,10 @@ fn without_a_store_a_result_is_cut() {
     assert!(text.ends_with("[Cut here: 299.0 kB more, not kept. Ask for less.]"), "{text}");
     let text = words(&budget(vec![Content::Bytes(blob(&[0; 9]))], 1000, &mine, None));
     assert_eq!(text, "[9 bytes of application/pdf, not shown and not kept.]");
-    // A store that has no room is as good as none, and says why.
+    // A store that has no capacity has the same effect, and gives the reason.
     let store = MemoryHandles::new(Limits { bytes: 10, ..Limits::default() });
     let text = words(&budget(vec![Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)));
-    assert!(text.contains("no room"), "{text}");
+    assert!(text.contains("no capacity"), "{text}");
 }
 
 #[test]

@@ -163,7 +163,7 @@ mod sqlite {
         for _ in 0..50 {
             let wanted = intent("given up");
             let mut begin = Box::pin(journal.begin(&wanted));
-            // ReplyContext for, and given up, most likely before the answer.
+            // Polled once and dropped, most likely before the answer.
             let answer = begin.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             drop(begin);
             if answer.is_ready() {

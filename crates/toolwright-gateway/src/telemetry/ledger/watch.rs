@@ -35,7 +35,8 @@ pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
 /// Logs damage and gaps.
 async fn start(ledger: &SqliteLedger, kept: Option<Head>) {
     if let Err(error) = ledger.inspect().await {
-        tracing::error!(%error, "the ledger is damaged; `toolwright ledger verify` tells more");
+        tracing::error!(%error, "the ledger is damaged; run `toolwright ledger verify` for \
+                                 details");
     }
     if let Some(kept) = kept
         && let Ok(false) = ledger.holds(&kept).await

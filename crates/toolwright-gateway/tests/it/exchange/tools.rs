@@ -182,7 +182,7 @@ fn an_alias_brings_its_tools_to_every_dialect_whole() {
 fn what_has_effects_is_refused_to_the_model_unless_it_is_allowed() {
     let write = || [call(0, "call_w", "write_file", r#"{"path":"new.txt","content":"x"}"#)];
     for (allow, expected) in
-        [("", "Nobody can be asked here"), ("allow = [\"write_file\"]\n", "new.txt")]
+        [("", "needs the approval of a person"), ("allow = [\"write_file\"]\n", "new.txt")]
     {
         let upstream = Upstream::start([whole("", &write()), whole("Done.", &[])]);
         let config = [&table("up", "openai-chat", &upstream), TOOLS, allow].concat();
@@ -216,8 +216,8 @@ fn a_tool_that_a_request_may_not_have_is_refused_before_anybody_is_asked() {
     let own = r#","tools":[{"type":"function","function":{"name":"list_files","parameters":{"type":"object"}}}]"#;
     for (wanted, more, status, expected) in [
         ("list_fils", "", 400, "Did you mean `list_files`?"),
-        ("list_files, git_log", "", 403, "may not have the tool `git_log` run"),
-        ("list_files", own, 400, "brings a tool `list_files`"),
+        ("list_files, git_log", "", 403, "may not use the tool `git_log`"),
+        ("list_files", own, 400, "defines a tool `list_files`"),
     ] {
         let headers = [("toolwright-tools", wanted), ("authorization", "Bearer key-a")];
         let answer = gateway.post(CHAT, &headers, question(false, more).as_bytes());

@@ -45,10 +45,10 @@ fn what_is_not_followed_unpacked_or_known_is_a_fault() {
     let redirect = || Reply::json(307, "").with("location", "http://127.0.0.1:1/");
     all("", redirect, 500..503, "status 307, which is not followed");
     let packed = || Reply::json(200, "\x1f\u{8b}").with("content-encoding", "gzip");
-    all("", packed, 500..503, "compressed its answer");
+    all("", packed, 500..503, "sent a compressed response");
     all("", || Reply::json(799, "{}"), 500..503, "status 799");
-    all("", || Reply::json(204, ""), 500..503, "nothing at all");
-    all("", || Reply::json(200, ""), 500..503, "nothing at all");
+    all("", || Reply::json(204, ""), 500..503, "a response without content");
+    all("", || Reply::json(200, ""), 500..503, "a response without content");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_is_no_http_is_a_fault() {
     let two = "HTTP/1.1 200 -\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\n{}  ";
     all("", || raw(two), 500..503, "not HTTP");
     let head = "x: y\r\n".repeat(20_000);
-    all("", || raw(&format!("HTTP/1.1 200 -\r\n{head}\r\n")), 500..503, "headers without end");
+    all("", || raw(&format!("HTTP/1.1 200 -\r\n{head}\r\n")), 500..503, "headers are too large");
     let hints = "HTTP/1.1 103 -\r\nlink: </a>\r\n\r\n".repeat(10_000);
     all("", || raw(&hints), 500..503, "informational replies");
 }
@@ -120,11 +120,11 @@ fn translated(reply: impl Fn() -> Reply, says: &str) {
 fn documents_that_are_no_answers_are_faults() {
     let own = vendor("anthropic");
     let body = own.calls();
-    translated(|| Reply::json(200, &body[..body.len() / 2]), "JSON that is damaged");
+    translated(|| Reply::json(200, &body[..body.len() / 2]), "sent damaged JSON");
     for body in ["[1]", "{}", r#""ok""#, r#"{"detail":"Not Found"}"#] {
         translated(|| Reply::json(200, body), "a body that is no reply");
     }
-    translated(|| Reply::json(200, "[".repeat(100_000)), "JSON that is damaged");
+    translated(|| Reply::json(200, "[".repeat(100_000)), "sent damaged JSON");
     translated(|| Reply::json(200, "{\"a\":\"\u{e9}\"}".replace('\u{e9}', "\n")), "damaged");
     let said = r#"{"type":"error","error":{"type":"overloaded_error","message":"no room"}}"#;
     translated(|| Reply::json(200, said), "no room");

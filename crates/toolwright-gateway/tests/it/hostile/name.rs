@@ -15,7 +15,7 @@ fn a_name_is_no_path_no_line_and_not_long() {
         let body = format!(r#"{{"model":"{name}","messages":[]}}"#);
         let answer = gateway.ask_json("/v1/chat/completions", &body);
         assert_eq!(answer.status, 400, "{}", answer.text());
-        assert!(fault(&client, &answer).contains("The model's name is none"));
+        assert!(fault(&client, &answer).contains("The model name is invalid"));
     }
     let body = client.request(false).body;
     for path in [

@@ -95,7 +95,7 @@ impl<'g> Git<'g> {
                 let name = setting.split(|byte| *byte == b'\n').next().unwrap_or_default();
                 return Err(error(format!(
                     "The configuration of this repository sets {}, a program that git would run. \
-                     Programs that a repository brings are not run, so the git tools cannot be \
+                     Programs that a repository configures are not run, so the git tools cannot be \
                      used here.",
                     String::from_utf8_lossy(name)
                 )));
@@ -151,7 +151,7 @@ impl<'g> Git<'g> {
     pub(super) async fn commit(&self, name: &str) -> Result<String, ToolError> {
         let shown: String = name.chars().take(100).collect();
         let unknown =
-            || error(format!("There is no commit {shown:?}. git_log tells the ids of commits."));
+            || error(format!("There is no commit {shown:?}. Call git_log for the ids of commits."));
         if name.contains('\0') || name.len() > NAME_MAX {
             return Err(unknown());
         }
@@ -181,7 +181,7 @@ impl<'g> Git<'g> {
         })?;
         // Dropping the future of a cancelled call kills the process group.
         let answer = Group::new(child).talk(input, most).await;
-        answer.map_err(|failure| error(format!("git could not be heard: {failure}")))
+        answer.map_err(|failure| error(format!("git's output could not be read: {failure}")))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -32,8 +32,8 @@ pub(crate) fn invalid(id: &str, what: &str) -> Fault {
 /// The client sent no credential, and the upstream requires it.
 pub(crate) fn no_credential(id: &str) -> Fault {
     let message = format!(
-        "upstream `{id}` is asked with the client's own key, and this request has none that can \
-         be sent on; send the vendor's key as your API key"
+        "upstream `{id}` uses the client's own key, and this request has none that can be \
+         forwarded; send the vendor's key as your API key"
     );
     Fault::new(FaultClass::Unauthenticated, message)
 }
@@ -48,10 +48,13 @@ pub(crate) fn unsigned(id: &str) -> Fault {
 pub(crate) fn full(id: &str, full: Full) -> Fault {
     let message = match full {
         Full::QueueFull => {
-            format!("upstream `{id}` has all the requests that it may have, and too many wait")
+            format!(
+                "upstream `{id}` is at its limit of concurrent requests, and its queue is \
+                     full"
+            )
         }
         Full::TimedOut(wait) => {
-            format!("upstream `{id}` had no room for this request within {}", span(wait))
+            format!("upstream `{id}` had no free slot for this request within {}", span(wait))
         }
     };
     ours(FaultClass::Overloaded, 503, "upstream_crowded", message + "; try again later")
@@ -75,7 +78,7 @@ pub(crate) fn too_many_informational(id: &str) -> Fault {
 
 /// No frame arrived within the deadline.
 pub(crate) fn no_frame(id: &str, idle: Duration) -> Fault {
-    late(format!("upstream `{id}` went silent in its answer for {} (idle)", span(idle)))
+    late(format!("upstream `{id}` sent no data for {} (idle)", span(idle)))
 }
 
 /// The exchange failed before the response head.
@@ -85,7 +88,7 @@ pub(crate) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) 
     }
     match find::<hyper::Error>(error) {
         Some(error) if error.is_parse() => {
-            let what = "answered with something that is not HTTP, or has headers without end";
+            let what = "sent a response that is not HTTP, or whose headers are too large";
             answer(id, &format!("{what}; check the scheme and the port of its base_url"))
         }
         _ => broken(id, "closed the connection before it answered; try again"),
@@ -109,10 +112,10 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
     let why = match reason {
         Some(io::ErrorKind::ConnectionRefused) => "the connection is refused",
         Some(io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof) => {
-            "the connection was closed while it was opened"
+            "the connection was closed during the handshake"
         }
         Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
-            "there is no way to its network"
+            "its network is unreachable"
         }
         // Errors of a resolver have no kind.
         _ => "its host was not found, or no connection could be opened",
@@ -128,15 +131,21 @@ pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
     let (code, why) = match error {
         ProxyError::Unreachable(_) => ("upstream_unreachable", "cannot be reached".to_owned()),
         ProxyError::Credential => {
-            let why = "asks for a user and a password, or refuses ours (407)";
+            let why = "requires a user and a password, or rejected ours (407)";
             ("upstream_proxy", why.to_owned())
         }
-        ProxyError::Refused(status) => ("upstream_proxy", format!("gives no way there ({status})")),
+        ProxyError::Refused(status) => (
+            "upstream_proxy",
+            format!(
+                "refused the CONNECT request \
+                                                                   ({status})"
+            ),
+        ),
         ProxyError::InvalidResponse => {
-            ("upstream_proxy", "does not answer as proxies of HTTP do".to_owned())
+            ("upstream_proxy", "sent a response that is not that of an HTTP proxy".to_owned())
         }
         ProxyError::Socks => {
-            ("upstream_proxy", "cannot be reached by SOCKS, or gives no way there".to_owned())
+            ("upstream_proxy", "cannot be reached by SOCKS, or refused the connection".to_owned())
         }
     };
     let message = format!("upstream `{id}` cannot be reached: its proxy {why}; {setting}");
@@ -147,12 +156,12 @@ fn no_tls(id: &str, error: &rustls::Error) -> Fault {
     let (why, hint) = match error {
         rustls::Error::InvalidCertificate(_) => (
             "its certificate is not trusted",
-            "if it has an authority of its own, name that authority's file as `ca`",
+            "if it uses a private certificate authority, set `ca` to the file of that authority",
         ),
         rustls::Error::InvalidMessage(_) => {
             ("it does not speak TLS", "check whether its base_url should begin with http://")
         }
-        _ => ("TLS could not be agreed on", "check its base_url and its certificate"),
+        _ => ("the TLS handshake failed", "check its base_url and its certificate"),
     };
     let message = format!("upstream `{id}` cannot be reached: {why} ({error}); {hint}");
     ours(FaultClass::Internal, 502, "upstream_tls", message)
@@ -161,7 +170,7 @@ fn no_tls(id: &str, error: &rustls::Error) -> Fault {
 /// The response was interrupted.
 pub(crate) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
     if error.is_parse() {
-        return answer(id, "sent a piece of its answer that is not HTTP; try again");
+        return answer(id, "sent invalid HTTP within its response; try again");
     }
     match announced {
         Some(length) => {

@@ -37,7 +37,7 @@ impl Incoming {
             return Err(fault::answer(&meta.id, &what));
         }
         if head.status.is_success() && body.is_end_stream() {
-            return Err(fault::answer(&meta.id, "answered with nothing at all"));
+            return Err(fault::answer(&meta.id, "sent a response without content"));
         }
         let announced = body.size_hint().exact();
         let body = IncomingBody { inner: Some(body), meta, announced, waiting: false };
@@ -58,14 +58,14 @@ fn rejection(status: StatusCode, headers: &HeaderMap) -> Option<String> {
         return Some(format!("answered with status {}, {what}", status.as_u16()));
     }
     if status.as_u16() >= 600 {
-        return Some(format!("answered with status {}, which there is not", status.as_u16()));
+        return Some(format!("sent the invalid status {}", status.as_u16()));
     }
     let is = |name, text: &str| {
         let value = headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
         value.len() >= text.len() && value[..text.len()].eq_ignore_ascii_case(text.as_bytes())
     };
     if headers.contains_key(CONTENT_ENCODING) && !is(CONTENT_ENCODING, "identity") {
-        return Some("compressed its answer, which it was asked not to".to_owned());
+        return Some("sent a compressed response, which it was asked not to".to_owned());
     }
     // An error may be the page of a proxy; its status is enough.
     if status.is_success() && is(CONTENT_TYPE, "text/html") {
@@ -151,7 +151,7 @@ impl IncomingBody {
     }
 
     fn too_large(&self, limit: usize) -> Fault {
-        let what = format!("answered with more than the {limit} bytes that an answer may have");
+        let what = format!("sent a response of more than the maximum of {limit} bytes");
         fault::answer(&self.meta.id, &what)
     }
 }

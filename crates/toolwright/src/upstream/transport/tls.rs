@@ -78,7 +78,7 @@ impl fmt::Debug for Trust {
 }
 
 fn no_versions() -> RemoteError {
-    RemoteError::Certificates { why: "no version of TLS can be spoken".to_owned() }
+    RemoteError::Certificates { why: "no TLS version is available".to_owned() }
 }
 
 fn public_roots() -> RootCertStore {

@@ -19,7 +19,7 @@ async fn files_are_listed_in_order() {
         strings(all.get("entries").unwrap(), "path"),
         ["文件/a.txt", "文件/deep", "文件/deep/c.txt"]
     );
-    bench.refused("list_files", r#"{"path":"nowhere"}"#, "there is no \"nowhere\"").await;
+    bench.refused("list_files", r#"{"path":"nowhere"}"#, "\"nowhere\" does not exist").await;
     bench.refused("list_files", r#"{"path":"b.txt"}"#, "is not a folder").await;
 }
 

@@ -118,7 +118,7 @@ async fn an_interrupted_effect_is_not_repeated() {
     let done = make(&toolbox, &Session::new("run"), &call("c", "pay", "{}")).await;
     assert_eq!((kind(&done), done.attempts, ran.get()), (Some("uncertain"), 0, 0));
     let words = text(&done);
-    assert!(words.contains("nobody knows") && words.contains("not repeated"), "{words}");
+    assert!(words.contains("it is unknown whether") && words.contains("not repeated"), "{words}");
 }
 
 #[tokio::test]

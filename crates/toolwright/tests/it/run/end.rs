@@ -56,7 +56,7 @@ async fn a_stream_that_breaks_off_runs_nothing() {
         .with_tools(toolbox([counting("count", &ran)]));
     let mut run = agent.run("go").build().unwrap();
     let RunError::Model(fault) = follow(&mut run).await.unwrap_err() else { panic!() };
-    assert!(fault.message.contains("broke off"));
+    assert!(fault.message.contains("interrupted"));
     assert_eq!((ran.get(), run.messages().len()), (0, 1));
 }
 

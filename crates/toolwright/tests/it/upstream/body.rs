@@ -73,7 +73,7 @@ async fn pieces_are_put_together() {
                   2\r\n{\"\r\n4\r\nfine\r\n7\r\n\":true}\r\n0\r\n\r\n";
     assert_eq!(collect(reply, 13).await.unwrap(), b"{\"fine\":true}");
     let fault = collect(reply, 12).await.unwrap_err();
-    let wanted = "upstream `there` answered with more than the 12 bytes that an answer may have";
+    let wanted = "upstream `there` sent a response of more than the maximum of 12 bytes";
     assert_eq!(told(&fault), ("upstream_answer", wanted));
 }
 
@@ -102,7 +102,7 @@ async fn a_body_that_goes_silent_is_given_up_and_its_connection_closed() {
     let mut body = remote.send(ask()).await.unwrap().body;
     assert_eq!(&body.next().await.unwrap().unwrap()[..], b"{\"fi");
     let fault = body.next().await.unwrap().unwrap_err();
-    let wanted = "upstream `there` went silent in its answer for 200ms (idle); try again, or set \
+    let wanted = "upstream `there` sent no data for 200ms (idle); try again, or set \
                   a longer deadline";
     assert_eq!(told(&fault), ("upstream_timeout", wanted));
     assert!(body.next().await.is_none());

@@ -132,16 +132,16 @@ async fn replies_that_no_api_gives_are_faults() {
         ),
         (
             b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\n\x1f",
-            "compressed its answer, which it was asked not to",
+            "sent a compressed response, which it was asked not to",
         ),
         (
             b"SSH-2.0-hush\r\n",
-            "answered with something that is not HTTP, or has headers without end; check the \
+            "sent a response that is not HTTP, or whose headers are too large; check the \
              scheme and the port of its base_url",
         ),
         (
             b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n123456",
-            "answered with something that is not HTTP, or has headers without end; check the \
+            "sent a response that is not HTTP, or whose headers are too large; check the \
              scheme and the port of its base_url",
         ),
     ];

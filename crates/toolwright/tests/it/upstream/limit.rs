@@ -15,7 +15,7 @@ async fn beyond_those_that_run_and_wait_there_is_a_fault() {
     // The task waits as soon as it has run once.
     tokio::task::yield_now().await;
     let fault = remote.send(ask()).await.unwrap_err();
-    let wanted = "upstream `there` has all the requests that it may have, and too many wait; try \
+    let wanted = "upstream `there` is at its limit of concurrent requests, and its queue is full; try \
                   again later";
     assert_eq!(told(&fault), ("upstream_crowded", wanted));
     assert_eq!(fault.status, Some(503));
@@ -42,7 +42,7 @@ async fn who_waits_too_long_is_told() {
     let remote = remote(&server.url()).with_concurrency(1).with_deadlines(deadlines);
     let _first = remote.send(ask()).await.unwrap();
     let fault = remote.send(ask()).await.unwrap_err();
-    let wanted = "upstream `there` had no room for this request within 200ms; try again later";
+    let wanted = "upstream `there` had no free slot for this request within 200ms; try again later";
     assert_eq!(told(&fault), ("upstream_crowded", wanted));
 }
 

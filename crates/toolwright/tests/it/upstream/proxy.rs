@@ -117,15 +117,18 @@ async fn a_proxy_that_leads_nowhere_is_told_of() {
     let remote = |base: &str| remote(base).with_trust(&trust).unwrap();
     let nameless = Proxy::new(&proxy.url()).unwrap();
     let fault = refused(remote("https://api.test").with_proxy(&nameless)).await;
-    let wanted = "upstream `there` cannot be reached: its proxy asks for a user and a password, or \
-                  refuses ours (407); check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and \
+    let wanted = "upstream `there` cannot be reached: its proxy requires a user and a password, \
+                  or rejected ours (407); check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and \
                   ALL_PROXY";
     assert_eq!(told(&fault), ("upstream_proxy", wanted));
     let fault = refused(remote("http://api.test").with_proxy(&nameless)).await;
     assert_eq!(told(&fault), ("upstream_proxy", wanted));
     for (answer, why) in [
-        (&b"HTTP/1.1 403 No\r\ncontent-length: 2\r\n\r\nno"[..], "gives no way there (403)"),
-        (b"220 mail.test ESMTP\r\n\r\n", "does not answer as proxies of HTTP do"),
+        (
+            &b"HTTP/1.1 403 No\r\ncontent-length: 2\r\n\r\nno"[..],
+            "refused the CONNECT request (403)",
+        ),
+        (b"220 mail.test ESMTP\r\n\r\n", "sent a response that is not that of an HTTP proxy"),
     ] {
         let proxy = Server::closing(answer).await;
         let fault = refused(remote("https://api.test").with_proxy(&at(&proxy))).await;

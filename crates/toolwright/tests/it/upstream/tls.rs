@@ -66,8 +66,8 @@ async fn an_authority_that_was_added_is_believed() {
     assert_eq!(server.connections(), 1);
     let fault = remote.with_trust(&Trust::public()).unwrap().send(ask()).await.unwrap_err();
     let wanted = "upstream `there` cannot be reached: its certificate is not trusted (invalid peer \
-                  certificate: UnknownIssuer); if it has an authority of its own, name that \
-                  authority's file as `ca`";
+                  certificate: UnknownIssuer); if it uses a private certificate authority, set \
+                  `ca` to the file of that authority";
     assert_eq!(told(&fault), ("upstream_tls", wanted));
 }
 
@@ -104,8 +104,8 @@ async fn a_connection_that_is_closed_while_it_is_opened_is_a_fault() {
     let server = Server::new(|stream| async move { drop(stream) }).await;
     let base = server.url().replace("http:", "https:");
     let fault = remote(&base).send(ask()).await.unwrap_err();
-    let wanted = "upstream `there` cannot be reached: the connection was closed while it was \
-                  opened; check its base_url, and whether it is running";
+    let wanted = "upstream `there` cannot be reached: the connection was closed during the \
+                  handshake; check its base_url, and whether it is running";
     assert_eq!(told(&fault), ("upstream_unreachable", wanted));
 }
 
