@@ -61,7 +61,7 @@ fn losses(bencher: Bencher<'_, '_>) {
         let (request, response) = (request_report, response_report);
         Lost { id, client, from: dialect, to: None, request, response }
     };
-    bencher.with_inputs(input).bench_values(|lost| losses.keep(lost));
+    bencher.with_inputs(input).bench_values(|lost| losses.insert(lost));
 }
 
 /// On the path of the exchange: metrics, losses and what is handed to the ledger's thread.

@@ -66,9 +66,9 @@ impl Telemetry {
         Telemetry(Arc::new(Inner {
             metrics: Metrics::new(),
             records,
-            losses: Losses::new(config.losses.keep),
+            losses: Losses::new(config.losses.max_entries),
             log: config.log.clone(),
-            wait: config.ledger.wait,
+            wait: config.ledger.max_wait,
             traces: AtomicBool::new(false),
             #[cfg(feature = "otel")]
             exporter: std::sync::OnceLock::new(),
@@ -196,7 +196,7 @@ impl Telemetry {
 
     fn store_losses(&self, record: &ExchangeRecord, request: Report, response: Report) {
         let ExchangeRecord { id, dialect: from, upstream_dialect: to, .. } = *record;
-        self.0.losses.keep(Lost { id, client: record.client.clone(), from, to, request, response });
+        self.0.losses.insert(Lost { id, client: record.client.clone(), from, to, request, response });
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Limits {
     /// Maximum time that a client may not read its reply
     pub write_timeout: Duration,
     /// Maximum time for requests in flight after the gateway receives a signal to stop
-    pub drain: Duration,
+    pub drain_timeout: Duration,
 }
 
 impl Limits {
@@ -52,7 +52,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(90),
             write_timeout: Duration::from_mins(5),
-            drain: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -61,7 +61,8 @@ impl Default for Limits {
 const MIN_HEADER_BYTES: usize = 8192;
 
 /// Reads `[limits]`.
-pub(super) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
+pub(super) fn read(table: Table<'_>) -> Result<Limits, ConfigError> {
+    let mut table = table.with_old_names(&[("drain", "drain_timeout")]);
     let usual = Limits::default();
     let limits = Limits {
         body: table.take_or("body", usual.body, Value::size)?,
@@ -73,7 +74,7 @@ pub(super) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
         body_timeout: table.take_or("body_timeout", usual.body_timeout, Value::deadline)?,
         idle_timeout: table.take_or("idle_timeout", usual.idle_timeout, Value::deadline)?,
         write_timeout: table.take_or("write_timeout", usual.write_timeout, Value::deadline)?,
-        drain: table.take_or("drain", usual.drain, Value::duration)?,
+        drain_timeout: table.take_or("drain_timeout", usual.drain_timeout, Value::duration)?,
     };
     if limits.budget() < limits.body {
         let what = format!(

@@ -45,7 +45,7 @@ pub struct Ledger {
     /// What happens to requests while the file cannot be written
     pub on_failure: OnFailure,
     /// Maximum time that a request waits for capacity in the ledger before it is refused
-    pub wait: Duration,
+    pub max_wait: Duration,
 }
 
 /// What happens to requests while the ledger cannot be written and too many entries wait.
@@ -60,20 +60,20 @@ pub enum OnFailure {
 
 impl Default for Ledger {
     fn default() -> Ledger {
-        Ledger { payloads: false, on_failure: OnFailure::Refuse, wait: Duration::from_secs(2) }
+        Ledger { payloads: false, on_failure: OnFailure::Refuse, max_wait: Duration::from_secs(2) }
     }
 }
 
 /// Settings of the loss reports at `/v1/losses`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Losses {
-    /// Of how many requests they are kept
-    pub keep: usize,
+    /// Maximum number of reports
+    pub max_entries: usize,
 }
 
 impl Default for Losses {
     fn default() -> Losses {
-        Losses { keep: 10_000 }
+        Losses { max_entries: 10_000 }
     }
 }
 
@@ -105,22 +105,26 @@ pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {
 }
 
 /// Reads `[ledger]`.
-pub(super) fn ledger(mut table: Table<'_>) -> Result<Ledger, ConfigError> {
+pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
+    let mut table = table.with_old_names(&[("wait", "max_wait")]);
     let usual = Ledger::default();
     let ledger = Ledger {
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
         on_failure: table
             .take_or("on_failure", usual.on_failure, |value| one_of(value, &ON_FAILURE))?,
-        wait: table.take_or("wait", usual.wait, Value::duration)?,
+        max_wait: table.take_or("max_wait", usual.max_wait, Value::duration)?,
     };
     table.finish()?;
     Ok(ledger)
 }
 
 /// Reads `[losses]`.
-pub(super) fn losses(mut table: Table<'_>) -> Result<Losses, ConfigError> {
+pub(super) fn losses(table: Table<'_>) -> Result<Losses, ConfigError> {
+    let mut table = table.with_old_names(&[("keep", "max_entries")]);
     let usual = Losses::default();
-    let losses = Losses { keep: table.take_or("keep", usual.keep, |value| value.count(0))? };
+    let max_entries =
+        table.take_or("max_entries", usual.max_entries, |value| value.count(0))?;
+    let losses = Losses { max_entries };
     table.finish()?;
     Ok(losses)
 }

@@ -25,14 +25,19 @@ impl Default for Responses {
 }
 
 /// Reads `[responses]`.
-pub(super) fn read(mut table: Table<'_>) -> Result<Responses, ConfigError> {
+pub(super) fn read(table: Table<'_>) -> Result<Responses, ConfigError> {
+    let mut table = table.with_old_names(&[
+        ("keep", "max_age"),
+        ("bytes", "max_bytes"),
+        ("count", "max_entries"),
+    ]);
     let Responses { store, limits } = Responses::default();
     let responses = Responses {
         store: table.take_or("store", store, Value::flag)?,
         limits: Limits {
-            lifetime: table.take_or("keep", limits.lifetime, Value::deadline)?,
-            bytes: table.take_or("bytes", limits.bytes, Value::size)?,
-            entries: table.take_or("count", limits.entries, |value| value.count(1))?,
+            lifetime: table.take_or("max_age", limits.lifetime, Value::deadline)?,
+            bytes: table.take_or("max_bytes", limits.bytes, Value::size)?,
+            entries: table.take_or("max_entries", limits.entries, |value| value.count(1))?,
         },
     };
     table.finish()?;

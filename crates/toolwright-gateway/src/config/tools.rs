@@ -36,7 +36,12 @@ fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
 }
 
 /// Reads `[tools]`; also returns the names of all tools.
-pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
+pub(super) fn read(table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
+    let mut table = table.with_old_names(&[
+        ("turns", "max_turns"),
+        ("calls", "max_calls"),
+        ("duration", "max_duration"),
+    ]);
     let Some(value) = table.take("root") else {
         let what = "the key `root` is missing: the folder that the tools work in";
         return Err(table.error(what));
@@ -51,9 +56,9 @@ pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigE
         refer::check_tool(tool.text()?, &names, &tool)?;
         allow.push(tool.words()?);
     }
-    let turns = table.take_or("turns", DEFAULT_TURNS, count)?;
-    let calls = table.take_or("calls", DEFAULT_CALLS, count)?;
-    let duration = table.take_or("duration", DEFAULT_DURATION, Value::deadline)?;
+    let turns = table.take_or("max_turns", DEFAULT_TURNS, count)?;
+    let calls = table.take_or("max_calls", DEFAULT_CALLS, count)?;
+    let duration = table.take_or("max_duration", DEFAULT_DURATION, Value::deadline)?;
     let limits = Limits::turns(turns).with_calls(calls).with_duration(duration);
     table.finish()?;
     Ok((Tools { root, allow, limits }, names))

@@ -104,7 +104,7 @@ impl Server {
             });
         }
         drop(listener);
-        let patience = control.settings.get().limits.drain;
+        let patience = control.settings.get().limits.drain_timeout;
         let all = u32::try_from(most).unwrap_or(u32::MAX);
         // All of them may have been aborted.
         let gone = tokio::select! {

@@ -45,7 +45,7 @@ impl Control {
         Control { phase: Arc::new(watch::Sender::new(Phase::Open)), settings }
     }
 
-    /// Stops accepting, and finishes requests in flight within `limits.drain`.
+    /// Stops accepting, and finishes requests in flight within `limits.drain_timeout`.
     pub fn drain(&self) {
         self.advance(Phase::Draining);
     }

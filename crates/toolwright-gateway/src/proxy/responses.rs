@@ -92,7 +92,7 @@ impl ResponseStore {
         self.store.put(&scope(client), entry, settings.limits, |done| match done {
             Ok(Outcome::Stored) => {}
             Ok(Outcome::TooLarge) => {
-                tracing::warn!("a response is larger than responses.bytes and was not stored");
+                tracing::warn!("a response is larger than responses.max_bytes and was not stored");
             }
             Err(error) => tracing::warn!("a response was not stored: {error}"),
         });

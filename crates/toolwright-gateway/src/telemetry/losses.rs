@@ -38,7 +38,7 @@ pub struct Lost {
 #[derive(Debug)]
 pub struct Losses {
     reports: Mutex<Reports>,
-    keep: usize,
+    max_entries: usize,
 }
 
 type Reports = BoundedMap<RequestId, Lost, ()>;
@@ -48,19 +48,19 @@ const WEIGHT: usize = 16 * 1024 * 1024;
 
 impl Losses {
     /// Creates a store for this many reports.
-    pub fn new(keep: usize) -> Losses {
-        Losses { reports: Mutex::default(), keep }
+    pub fn new(max_entries: usize) -> Losses {
+        Losses { reports: Mutex::default(), max_entries }
     }
 
     /// Stores a report. It replaces an earlier report of the same exchange.
-    pub fn keep(&self, lost: Lost) {
-        if self.keep == 0 {
+    pub fn insert(&self, lost: Lost) {
+        if self.max_entries == 0 {
             return;
         }
         let (id, weight) = (lost.id, lost.weight());
         let mut reports = self.reports();
         reports.insert(id, lost, weight, ());
-        while reports.pop_excess(self.keep, WEIGHT).is_some() {}
+        while reports.pop_excess(self.max_entries, WEIGHT).is_some() {}
     }
 
     /// Returns the report of an exchange, if the client made it.

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `toolwright_requests_total` | `dialect`, `upstream`, `model`, `status` (`2xx`, …) |
 //! | `toolwright_requests_in_flight` | |
-//! | `toolwright_clients_left_total` | `dialect` |
+//! | `toolwright_client_disconnects_total` | `dialect` |
 //! | `toolwright_request_duration_seconds` | `dialect`, `upstream`, `stream` |
-//! | `toolwright_first_byte_seconds` | `dialect`, `upstream`, `stream` |
-//! | `toolwright_added_seconds` | `dialect`, `upstream_dialect`, `way` (`untouched`, `translated`) |
+//! | `toolwright_time_to_first_byte_seconds` | `dialect`, `upstream`, `stream` |
+//! | `toolwright_overhead_seconds` | `dialect`, `upstream_dialect`, `mode` (`passthrough`, `translated`) |
 //! | `toolwright_upstream_attempts_total` | `upstream`, `outcome` (`ok` or a class of fault) |
 //! | `toolwright_tokens_total` | `upstream`, `model`, `direction`, `kind` |
 //! | `toolwright_losses_total` | `dialect`, `upstream_dialect`, `severity` |
@@ -36,7 +36,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::ledger::Numbers;
-use label::{Attempts, Bytes, Calls, Left, Losses, Requests, Times, Tokens, Ways};
+use label::{Attempts, Bytes, Calls, Left, Losses, Overhead, Requests, Times, Tokens};
 
 /// All metrics.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct Metrics {
     left: Family<Left, Counter>,
     total: Seconds<Times>,
     first_byte: Seconds<Times>,
-    added: Seconds<Ways>,
+    added: Seconds<Overhead>,
     attempts: Family<Attempts, Counter>,
     tokens: Family<Tokens, Counter>,
     losses: Family<Losses, Counter>,
@@ -109,7 +109,7 @@ impl Metrics {
         let bytes = |direction| Counter::clone(&bytes.get_or_create(&Bytes { direction }));
         Metrics {
             requests: counter(counters, "requests", "Exchanges that have finished"),
-            left: counter(counters, "clients_left", "Exchanges whose client disconnected"),
+            left: counter(counters, "client_disconnects", "Exchanges whose client disconnected"),
             attempts: counter(counters, "upstream_attempts", "Attempts at upstreams"),
             tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
             losses: counter(counters, "losses", "Losses of translation"),
@@ -120,11 +120,11 @@ impl Metrics {
             total: seconds(&mut registry, "request_duration", "Duration of exchanges", slow),
             first_byte: seconds(
                 &mut registry,
-                "first_byte",
+                "time_to_first_byte",
                 "Time to the first byte of a reply",
                 slow,
             ),
-            added: seconds(&mut registry, "added", "Time spent in the gateway", fast),
+            added: seconds(&mut registry, "overhead", "Time spent in the gateway", fast),
             registry,
             models: RwLock::default(),
             other: "other".into(),

@@ -44,7 +44,7 @@ fn nothing_is_the_default() {
     assert_eq!(config.data, Path::new("./.toolwright"));
     assert_eq!(config.limits.body, 32 << 20);
     assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
-    assert_eq!(config.losses.keep, 10_000);
+    assert_eq!(config.losses.max_entries, 10_000);
     assert!(config.upstreams.is_empty() && config.models.is_empty() && config.keys.is_empty());
     assert!(config.tools.is_none() && config.tls.is_none() && !config.open);
     assert!(!config.log.payloads && !config.ledger.payloads);
@@ -129,12 +129,32 @@ fn unknown_keys_are_refused_with_what_was_meant() {
         ("[upstreams.openai]\nbaseurl = \"x\"", "upstreams.openai.baseurl:", "`base_url`"),
         ("[log]\nlevels = \"info\"", "log.levels:", "`level`"),
         ("[models]\na = { use = [\"b\"], tool = [] }", "models.a.tool:", "`tools`"),
-        ("[responses]\nentries = 1", "accepted: store, keep, bytes, count", ""),
-        ("[losses]\nzebra = 1", "losses.zebra: there is no such key; accepted: keep", ""),
+        ("[responses]\nentries = 1", "accepted: store, max_age, max_bytes, max_entries", ""),
+        ("[losses]\nzebra = 1", "losses.zebra: there is no such key; accepted: max_entries", ""),
     ] {
         let shown = refusal(text).replace("line ", "").replace(", column ", ":");
         assert!(shown.contains(key) && shown.contains(hint), "{text}: {shown}");
     }
+}
+
+#[test]
+fn keys_of_the_previous_release_are_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = "[tools]\nroot = \".\"\nturns = 2\ncalls = 3\nduration = \"4s\"\n\
+               [limits]\ndrain = \"5s\"\n[ledger]\nwait = \"6s\"\n[losses]\nkeep = 7\n\
+               [responses]\nkeep = \"8s\"\nbytes = 9\ncount = 10\n";
+    let new = "[tools]\nroot = \".\"\nmax_turns = 2\nmax_calls = 3\nmax_duration = \"4s\"\n\
+               [limits]\ndrain_timeout = \"5s\"\n[ledger]\nmax_wait = \"6s\"\n\
+               [losses]\nmax_entries = 7\n\
+               [responses]\nmax_age = \"8s\"\nmax_bytes = 9\nmax_entries = 10\n";
+    let read = |text: &str| Config::parse(text, folder.path(), &|_| None).unwrap();
+    let (old, new) = (read(old), read(new));
+    assert_eq!(old.tools.unwrap().limits, new.tools.unwrap().limits);
+    assert_eq!((old.limits, old.ledger, old.losses), (new.limits, new.ledger, new.losses));
+    assert_eq!(old.responses, new.responses);
+    assert_eq!((new.responses.limits.entries, new.responses.limits.bytes), (10, 9));
+    let both = refusal("[losses]\nkeep = 1\nmax_entries = 2");
+    assert!(both.contains("losses.keep: there is no such key"), "{both}");
 }
 
 #[test]
@@ -143,12 +163,12 @@ fn wrong_values_are_told_with_what_is_accepted() {
         ("listen = 8000", "listen: this must be a text in quotes, not a whole number"),
         ("listen = \"example.com:80\"", "listen: this is not an address with a port"),
         ("open = \"yes\"", "open: this must be true or false, not a text"),
-        ("[limits]\ndrain = 30", "this must be a length of time with its unit, such as \"10s\""),
-        ("[limits]\ndrain = \"30 sec\"", "units are ms, s, m, h, d"),
-        ("[responses]\nkeep = \"0s\"", "responses.keep: this must be more than zero"),
-        ("[responses]\nkeep = \"400d\"", "responses.keep: this must be a length of time"),
-        ("[responses]\nbytes = \"some\"", "responses.bytes: this must be a size"),
-        ("[responses]\ncount = 0", "responses.count: this must be a whole number from 1"),
+        ("[limits]\ndrain_timeout = 30", "this must be a length of time with its unit, such as \"10s\""),
+        ("[limits]\ndrain_timeout = \"30 sec\"", "units are ms, s, m, h, d"),
+        ("[responses]\nmax_age = \"0s\"", "responses.max_age: this must be more than zero"),
+        ("[responses]\nmax_age = \"400d\"", "responses.max_age: this must be a length of time"),
+        ("[responses]\nmax_bytes = \"some\"", "responses.max_bytes: this must be a size"),
+        ("[responses]\nmax_entries = 0", "responses.max_entries: this must be a whole number from 1"),
         ("[responses]\nstore = \"no\"", "responses.store: this must be true or false"),
         ("[limits]\nheader_timeout = \"0s\"", "more than zero"),
         ("[limits]\nbody = 0", "limits.body: this must be a whole number from 1"),

@@ -204,9 +204,9 @@ fn a_full_disk_turns_the_gateway_not_ready_until_there_is_room_again() {
 fn without_room(folder: &Path, overflow: Overflow) -> Telemetry {
     let ledger = SqliteLedger::open(folder.join("ledger.sqlite")).unwrap();
     let ledger = ledger.with_backlog(0).with_overflow(overflow);
-    let wait = Duration::from_millis(1);
+    let max_wait = Duration::from_millis(1);
     let config = Config {
-        ledger: config::Ledger { wait, ..config::Ledger::default() },
+        ledger: config::Ledger { max_wait, ..config::Ledger::default() },
         ..Config::default()
     };
     Telemetry::new(Records::File(Arc::new(ledger)), &config)
@@ -233,8 +233,8 @@ async fn a_gateway_may_go_on_without_the_ledger_and_counts_what_is_missing() {
 #[test]
 fn what_happens_on_a_failure_is_configured() {
     let parse = |text: &str| Config::parse(text, Path::new(""), &|_| None);
-    let config = parse("[ledger]\non_failure = \"continue\"\nwait = \"10s\"").unwrap();
+    let config = parse("[ledger]\non_failure = \"continue\"\nmax_wait = \"10s\"").unwrap();
     assert_eq!(config.ledger.on_failure, config::OnFailure::Continue);
-    assert_eq!(config.ledger.wait, Duration::from_secs(10));
+    assert_eq!(config.ledger.max_wait, Duration::from_secs(10));
     assert!(parse("[ledger]\non_failure = \"ignore\"").is_err());
 }

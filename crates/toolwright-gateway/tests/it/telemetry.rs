@@ -168,7 +168,7 @@ async fn exchanges_are_written_when_the_gateway_ends() {
 #[tokio::test]
 async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let losses = config::Losses { keep: 1 };
+    let losses = config::Losses { max_entries: 1 };
     let config = Config { losses, ..config(folder.path()) };
     let telemetry = Telemetry::open(&config).unwrap();
     let ids: Vec<_> = (0..2)

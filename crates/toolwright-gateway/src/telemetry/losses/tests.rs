@@ -42,7 +42,7 @@ fn lost(id: RequestId, client: &str, request: Report) -> Lost {
 fn a_report_is_read_by_its_client_and_nobody_else() {
     let (losses, id) = (Losses::new(10), RequestId::random());
     let request = report(2, "weather");
-    losses.keep(lost(id, "alice", request.clone()));
+    losses.insert(lost(id, "alice", request.clone()));
     let found = losses.find(id, &Caller::new("alice")).unwrap();
     assert_eq!(found.get("request_id").and_then(Json::as_str), Some(id.to_string().as_str()));
     assert_eq!(found.get("dialect").and_then(Json::as_str), Some("anthropic"));
@@ -56,9 +56,9 @@ fn a_report_is_read_by_its_client_and_nobody_else() {
 #[test]
 fn what_is_told_later_replaces_what_was_told_before() {
     let (losses, id) = (Losses::new(10), RequestId::random());
-    losses.keep(lost(id, "alice", report(1, "a")));
+    losses.insert(lost(id, "alice", report(1, "a")));
     let both = Lost { response: report(1, "b"), ..lost(id, "alice", report(1, "a")) };
-    losses.keep(both.clone());
+    losses.insert(both.clone());
     assert_eq!(losses.len(), 1);
     assert_eq!(losses.find(id, &Caller::new("alice")), Some(both.to_json()));
 }
@@ -68,13 +68,13 @@ fn the_oldest_reports_leave() {
     let losses = Losses::new(3);
     let ids: Vec<RequestId> = (0..5).map(|_| RequestId::random()).collect();
     for id in &ids {
-        losses.keep(lost(*id, "alice", Report::default()));
+        losses.insert(lost(*id, "alice", Report::default()));
     }
     let kept: Vec<bool> =
         ids.iter().map(|id| losses.find(*id, &Caller::new("alice")).is_some()).collect();
     assert_eq!(kept, [false, false, true, true, true]);
     let none = Losses::new(0);
-    none.keep(lost(ids[0], "alice", Report::default()));
+    none.insert(lost(ids[0], "alice", Report::default()));
     assert!(none.is_empty());
 }
 
@@ -83,7 +83,7 @@ fn large_reports_take_bounded_memory() {
     let (losses, request) = (Losses::new(10_000), report(2_000, "weather"));
     let weight = lost(RequestId::random(), "alice", request.clone()).weight();
     for _ in 0..(2 * WEIGHT / weight) {
-        losses.keep(lost(RequestId::random(), "alice", request.clone()));
+        losses.insert(lost(RequestId::random(), "alice", request.clone()));
     }
     let reports = losses.reports();
     assert!(reports.bytes() <= WEIGHT);

@@ -5,7 +5,7 @@ use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
 use super::Metrics;
-use super::label::{Attempts, Calls, Left, Losses, Requests, Times, Tokens, Ways};
+use super::label::{Attempts, Calls, Left, Losses, Overhead, Requests, Times, Tokens};
 use crate::telemetry::ExchangeRecord;
 
 impl Metrics {
@@ -38,9 +38,9 @@ impl Metrics {
         if let Some(first_byte) = record.timing.first_byte {
             self.first_byte.get_or_create(&times).observe(first_byte.as_secs_f64());
         }
-        let way = if record.untouched { "untouched" } else { "translated" };
-        let ways = Ways { dialect, upstream_dialect, way };
-        self.added.get_or_create(&ways).observe(record.timing.added.as_secs_f64());
+        let mode = if record.untouched { "passthrough" } else { "translated" };
+        let overhead = Overhead { dialect, upstream_dialect, mode };
+        self.added.get_or_create(&overhead).observe(record.timing.added.as_secs_f64());
         for attempt in &record.attempts {
             let outcome = attempt.fault.map_or("ok", FaultClass::word);
             let attempts = Attempts { upstream: attempt.upstream.clone(), outcome };

@@ -30,10 +30,10 @@ pub(super) struct Times {
 
 /// Labels of the time spent in the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Ways {
+pub(super) struct Overhead {
     pub(super) dialect: &'static str,
     pub(super) upstream_dialect: &'static str,
-    pub(super) way: &'static str,
+    pub(super) mode: &'static str,
 }
 
 /// Labels of attempts at upstreams.

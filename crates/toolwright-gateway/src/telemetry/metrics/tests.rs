@@ -67,13 +67,13 @@ fn every_number_is_where_it_belongs() {
         r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="fast",status="2xx"} 2"#,
         r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="other",status="2xx"} 2"#,
         r#"toolwright_requests_total{dialect="openai-chat",upstream="none",model="fast",status="5xx"} 1"#,
-        r#"toolwright_clients_left_total{dialect="openai-chat"} 1"#,
-        r#"toolwright_added_seconds_bucket{le="0.00005",dialect="openai-chat",upstream_dialect="anthropic",way="translated"} 0"#,
-        r#"toolwright_added_seconds_bucket{le="0.000075",dialect="openai-chat",upstream_dialect="anthropic",way="translated"} 4"#,
-        r#"toolwright_added_seconds_count{dialect="openai-chat",upstream_dialect="none",way="untouched"} 1"#,
+        r#"toolwright_client_disconnects_total{dialect="openai-chat"} 1"#,
+        r#"toolwright_overhead_seconds_bucket{le="0.00005",dialect="openai-chat",upstream_dialect="anthropic",mode="translated"} 0"#,
+        r#"toolwright_overhead_seconds_bucket{le="0.000075",dialect="openai-chat",upstream_dialect="anthropic",mode="translated"} 4"#,
+        r#"toolwright_overhead_seconds_count{dialect="openai-chat",upstream_dialect="none",mode="passthrough"} 1"#,
         r#"toolwright_request_duration_seconds_bucket{le="0.002",dialect="openai-chat",upstream="claude",stream="false"} 0"#,
         r#"toolwright_request_duration_seconds_bucket{le="0.004",dialect="openai-chat",upstream="claude",stream="false"} 4"#,
-        r#"toolwright_first_byte_seconds_count{dialect="openai-chat",upstream="claude",stream="false"} 4"#,
+        r#"toolwright_time_to_first_byte_seconds_count{dialect="openai-chat",upstream="claude",stream="false"} 4"#,
         r#"toolwright_upstream_attempts_total{upstream="openai",outcome="rate_limited"} 5"#,
         r#"toolwright_upstream_attempts_total{upstream="claude",outcome="ok"} 5"#,
         r#"toolwright_tokens_total{upstream="claude",model="fast",direction="input",kind="uncached"} 14"#,
@@ -129,5 +129,5 @@ fn exchanges_under_way_are_counted_until_they_end() {
     drop(two);
     assert_eq!(telemetry.metrics().in_flight(), 0);
     let text = telemetry.prometheus();
-    assert!(text.contains(r#"toolwright_clients_left_total{dialect="gemini"} 1"#), "{text}");
+    assert!(text.contains(r#"toolwright_client_disconnects_total{dialect="gemini"} 1"#), "{text}");
 }

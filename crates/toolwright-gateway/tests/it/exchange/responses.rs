@@ -260,7 +260,7 @@ fn stored_responses_survive_a_restart_and_expire() {
     let upstream = Upstream::start([said("One."), said("Two."), said("Three.")]);
     let gateway = Gateway::start(&claude(&upstream));
     let first = id_of(&ask(&gateway, "\"Hi.\"", "").ok());
-    let config = format!("{}[responses]\nkeep = \"1ms\"\n", claude(&upstream));
+    let config = format!("{}[responses]\nmax_age = \"1ms\"\n", claude(&upstream));
     let gateway = gateway.restart(&config);
     let second = id_of(&ask(&gateway, "\"Next.\"", &continues(&first)).ok());
     assert_eq!(history(&upstream), ["user: Hi.", "assistant: One.", "user: Next."]);
@@ -273,7 +273,7 @@ fn stored_responses_survive_a_restart_and_expire() {
 #[test]
 fn a_client_keeps_as_many_responses_as_are_configured() {
     let upstream = Upstream::start([said("One."), said("Two."), said("Three."), said("Long.")]);
-    let config = format!("{}[responses]\ncount = 2\nbytes = \"4KB\"\n", claude(&upstream));
+    let config = format!("{}[responses]\nmax_entries = 2\nmax_bytes = \"4KB\"\n", claude(&upstream));
     let gateway = Gateway::start(&config);
     let ids: Vec<String> = (0..3).map(|_| id_of(&ask(&gateway, "\"Hi.\"", "").ok())).collect();
     assert_eq!(gateway.get(&format!("{PATH}/{}", ids[0]), &[]).status, 404);
@@ -282,7 +282,7 @@ fn a_client_keeps_as_many_responses_as_are_configured() {
     let id = id_of(&ask(&gateway, &long, "").ok());
     assert_eq!(gateway.get(&format!("{PATH}/{id}"), &[]).status, 404);
     gateway.get(&format!("{PATH}/{}", ids[2]), &[]).ok();
-    until("a warning", || gateway.log().contains("larger than responses.bytes").then_some(()));
+    until("a warning", || gateway.log().contains("larger than responses.max_bytes").then_some(()));
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn a_run_ends_at_its_limit_with_a_fault_that_no_sdk_repeats() {
         |at: usize| [call(0, &format!("call_{at}"), "list_files", &format!(r#"{{"depth":{at}}}"#))];
     let upstream =
         Upstream::start([whole("", &again(1)), whole("", &again(2)), whole("", &again(3))]);
-    let config = [&table("up", "openai-chat", &upstream), TOOLS, "turns = 2\n"].concat();
+    let config = [&table("up", "openai-chat", &upstream), TOOLS, "max_turns = 2\n"].concat();
     let gateway = Gateway::start(&config);
     let answer = gateway.post(CHAT, &[WANTED], question(false, "").as_bytes());
     assert_eq!(answer.status, 400, "{}", answer.text());

@@ -86,8 +86,8 @@ fn the_document_is_of_this_version_and_names_its_operations() {
 async fn losses_are_as_described_from_memory_and_from_the_ledger() {
     let check = schema("Losses");
     let folder = tempfile::tempdir().unwrap();
-    for keep in [0, 10] {
-        let losses = toolwright_gateway::config::Losses { keep };
+    for max_entries in [0, 10] {
+        let losses = toolwright_gateway::config::Losses { max_entries };
         let config = toolwright_gateway::config::Config { losses, ..super::config(folder.path()) };
         let telemetry = Telemetry::open(&config).unwrap();
         let mut one = begin(&telemetry);
