@@ -54,15 +54,15 @@ impl Service for Router {
             None => match Lookup::find(&request.method, &request.uri) {
                 Some(lookup) => {
                     let found = self.lookup(lookup, request).await;
-                    found.unwrap_or_else(|fault| say(lookup::DIALECT, fault))
+                    found.unwrap_or_else(|fault| encode_fault(lookup::DIALECT, fault))
                 }
-                None => self.own(&request).await,
+                None => self.answer_own_endpoint(&request).await,
             },
         }
     }
 
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
-        say(Endpoint::nearest(uri.path()), fault)
+        encode_fault(Endpoint::nearest(uri.path()), fault)
     }
 }
 
@@ -79,7 +79,8 @@ impl Router {
             live.keys.strip(&mut request.headers);
             endpoint.retain_query(|_, value| !live.keys.holds(value));
         }
-        let caller = found.as_ref().map_or_else(|_| nobody(), |found| found.client.caller());
+        let caller =
+            found.as_ref().map_or_else(|_| unknown_caller(), |found| found.client.caller());
         let telemetry = &self.gateway.telemetry;
         if let Err(fault) = telemetry.admit().await {
             return fault::reply(endpoint.codec, RequestId::random(), fault);
@@ -155,7 +156,7 @@ impl Router {
     }
 
     /// Answers the gateway's own endpoints.
-    async fn own(&self, request: &HttpRequest) -> Reply {
+    async fn answer_own_endpoint(&self, request: &HttpRequest) -> Reply {
         let path = request.uri.path();
         let answered = match (&request.method, path) {
             (&Method::GET | &Method::HEAD, "/healthz") => Ok(self.health.healthz()),
@@ -172,7 +173,7 @@ impl Router {
         answered.unwrap_or_else(|fault| {
             let listing = Listing::find(path, &request.headers);
             let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
-            say(dialect, fault)
+            encode_fault(dialect, fault)
         })
     }
 
@@ -239,13 +240,13 @@ const LOSSES: &str = "/v1/losses/";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Encodes a fault outside of an exchange, in a dialect.
-fn say(dialect: Dialect, fault: Fault) -> Reply {
+fn encode_fault(dialect: Dialect, fault: Fault) -> Reply {
     let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
     fault::reply(codec, RequestId::random(), fault)
 }
 
 /// The caller of a request without a known key.
-fn nobody() -> Caller {
+fn unknown_caller() -> Caller {
     Caller::new("nobody").with_tenant("nobody")
 }
 

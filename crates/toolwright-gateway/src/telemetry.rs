@@ -196,7 +196,14 @@ impl Telemetry {
 
     fn store_losses(&self, record: &ExchangeRecord, request: Report, response: Report) {
         let ExchangeRecord { id, dialect: from, upstream_dialect: to, .. } = *record;
-        self.0.losses.insert(Lost { id, client: record.client.clone(), from, to, request, response });
+        self.0.losses.insert(Lost {
+            id,
+            client: record.client.clone(),
+            from,
+            to,
+            request,
+            response,
+        });
     }
 }
 

@@ -13,19 +13,19 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub struct BoundedMap<K, V, T> {
     entries: HashMap<K, Entry<V, T>>,
-    order: BTreeMap<Place<T>, K>,
+    order: BTreeMap<ExpiryKey<T>, K>,
     bytes: usize,
     next: u64,
 }
 
 /// When an entry expires, and a number that no other entry has.
-type Place<T> = (T, u64);
+type ExpiryKey<T> = (T, u64);
 
 #[derive(Debug)]
 struct Entry<V, T> {
     value: V,
     bytes: usize,
-    place: Place<T>,
+    place: ExpiryKey<T>,
 }
 
 impl<K: Hash + Eq + Clone, V, T: Ord + Copy> BoundedMap<K, V, T> {
@@ -134,7 +134,7 @@ impl<K: Hash + Eq + Clone, V, T: Ord + Copy> BoundedMap<K, V, T> {
             .filter_map(|((expiry, _), key)| Some((*expiry, key, self.get(key)?)))
     }
 
-    fn place(&mut self, expiry: T) -> Place<T> {
+    fn place(&mut self, expiry: T) -> ExpiryKey<T> {
         self.next += 1;
         (expiry, self.next)
     }

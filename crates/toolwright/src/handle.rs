@@ -48,7 +48,7 @@ pub struct Handle {
 
 /// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum StoredValue {
     /// A JSON value
     Json(Arc<Json>),
     /// Bytes
@@ -64,17 +64,17 @@ pub struct Owner {
     pub run: Arc<str>,
 }
 
-impl Kept {
+impl StoredValue {
     /// A JSON value.
-    pub fn json(value: impl Into<Json>) -> Kept {
-        Kept::Json(Arc::new(value.into()))
+    pub fn json(value: impl Into<Json>) -> StoredValue {
+        StoredValue::Json(Arc::new(value.into()))
     }
 
     /// Returns the approximate size in memory, in bytes.
     pub fn weight(&self) -> usize {
         match self {
-            Kept::Json(value) => weight(value),
-            Kept::Bytes(blob) => blob.bytes.len() + blob.mime.len(),
+            StoredValue::Json(value) => weight(value),
+            StoredValue::Bytes(blob) => blob.bytes.len() + blob.mime.len(),
         }
     }
 }
@@ -162,10 +162,10 @@ pub enum HandleError {
 
 /// Why a value was not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotKept {
+pub enum HandleStoreError {
     /// The value exceeds the capacity that the store has left for this tenant
     #[error("the handle store has no capacity for the value")]
-    NoRoom,
+    Full,
     /// The store failed
     #[error("handle store: {0}")]
     Failed(String),
@@ -174,9 +174,9 @@ pub enum NotKept {
 /// Stores values behind handles. Its size is bounded; the oldest values are evicted first.
 pub trait HandleStore: Send + Sync + 'static {
     /// Stores a value and returns its id.
-    fn keep(&self, owner: &Owner, value: Kept) -> Result<HandleId, NotKept>;
+    fn put(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError>;
 
     /// Returns the value if it belongs to the owner. For any other owner the result is the same as
     /// for a handle that does not exist.
-    fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError>;
+    fn find(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError>;
 }

@@ -18,9 +18,9 @@ use crate::session::Scope;
 use crate::settings::{Effect, Envelope, Fill, Retry, Settings};
 
 /// The result of running a tool.
-pub type Ended = Result<Output, ToolError>;
+pub type ToolResult = Result<Output, ToolError>;
 
-type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+type Running = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
 /// A tool with the function that runs it.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ enum Body {
     /// Runs as a task
     Async(Arc<dyn Fn(Scope, Object) -> Running + Send + Sync>),
     /// Runs on a blocking thread
-    Blocking(Arc<dyn Fn(Scope, Object) -> Ended + Send + Sync>),
+    Blocking(Arc<dyn Fn(Scope, Object) -> ToolResult + Send + Sync>),
 }
 
 impl Handler {
@@ -69,7 +69,7 @@ impl Handler {
     pub fn new<F, R>(tool: Tool, run: F) -> Handler
     where
         F: Fn(Scope, Object) -> R + Send + Sync + 'static,
-        R: Future<Output = Ended> + Send + 'static,
+        R: Future<Output = ToolResult> + Send + 'static,
     {
         let body = Body::Async(Arc::new(move |scope, arguments| Box::pin(run(scope, arguments))));
         Handler::with_body(tool, body)
@@ -78,7 +78,7 @@ impl Handler {
     /// Creates a handler with a function that blocks its thread.
     pub fn blocking<F>(tool: Tool, run: F) -> Handler
     where
-        F: Fn(Scope, Object) -> Ended + Send + Sync + 'static,
+        F: Fn(Scope, Object) -> ToolResult + Send + Sync + 'static,
     {
         Handler::with_body(tool, Body::Blocking(Arc::new(run)))
     }
@@ -120,7 +120,7 @@ impl Handler {
         &self,
         scope: Scope,
         arguments: Object,
-    ) -> impl Future<Output = Ended> + Send + use<> {
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
         let body = self.body.clone();
         let mut scope = scope;
         scope.session.context.extend(&self.own);

@@ -7,14 +7,14 @@
 
 mod look;
 mod name;
-mod place;
+mod subschemas;
 mod text;
 
 use toolwright_core::Json;
 use toolwright_core::args::Change;
 use toolwright_core::json::{Object, pointer};
 
-use place::Place;
+use subschemas::Subschemas;
 pub use text::text;
 
 /// Replaces a secret.
@@ -40,27 +40,31 @@ impl<'a> Redactor<'a> {
 
     /// Redacts a value.
     pub fn json(&self, value: &Json) -> Json {
-        covered(value, &Place::root(self.schema))
+        covered(value, &Subschemas::root(self.schema))
     }
 
     /// Redacts an object.
     pub fn object(&self, object: &Object) -> Object {
-        members(object, &Place::root(self.schema))
+        members(object, &Subschemas::root(self.schema))
     }
 
     /// Redacts the JSON text of a value. Text that is not JSON is redacted as a whole if the schema
     /// has secrets, because their position in it is unknown.
     pub fn text(&self, own: &str) -> String {
-        let place = Place::root(self.schema);
+        let place = Subschemas::root(self.schema);
         let unknown = || {
-            if place::has_secrets(self.schema) { MARK.to_owned() } else { text::at(own, &place) }
+            if subschemas::has_secrets(self.schema) {
+                MARK.to_owned()
+            } else {
+                text::at(own, &place)
+            }
         };
         text::inner(own, &place).unwrap_or_else(unknown)
     }
 
     /// Redacts the secrets in a change of such a value.
     pub fn change(&self, change: &Change) -> Change {
-        let mut place = Place::root(self.schema);
+        let mut place = Subschemas::root(self.schema);
         let mut secret = place.is_secret();
         for step in pointer::segments(&change.path) {
             secret |= name::is_secret(&step);
@@ -91,7 +95,7 @@ fn mark(value: &Json) -> Json {
     if value.is_null() { Json::Null } else { Json::from(MARK) }
 }
 
-fn covered(value: &Json, place: &Place<'_>) -> Json {
+fn covered(value: &Json, place: &Subschemas<'_>) -> Json {
     if place.is_secret() {
         return mark(value);
     }
@@ -106,7 +110,7 @@ fn covered(value: &Json, place: &Place<'_>) -> Json {
     }
 }
 
-fn members(object: &Object, place: &Place<'_>) -> Object {
+fn members(object: &Object, place: &Subschemas<'_>) -> Object {
     let mut out = Object::with_capacity(object.len());
     for (key, value) in object.iter() {
         // A boolean or null is never a secret.

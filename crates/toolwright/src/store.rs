@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use expiring::ExpiringStore;
 pub(crate) use file::{FileId, Kind, Safety, open, reopen};
-pub(crate) use writer::{Desk, Urgency, Writer};
+pub(crate) use writer::{JobSender, Urgency, Writer};
 
 /// Why a file could not be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

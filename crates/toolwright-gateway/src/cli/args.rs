@@ -96,7 +96,7 @@ impl Judge {
         let parameters = self
             .compile(definition)
             .map_err(|reason| Failure::failed(format!("{name}: {reason}")))?;
-        let settled = self.settle(&parameters, Arguments::from_text(text));
+        let settled = self.resolve(&parameters, Arguments::from_text(text));
         let mut stdout = io::stdout().lock();
         let result = Json::Object(settled.to_json());
         writeln!(stdout, "{}", result.pretty()).map_err(exit::io("stdout"))?;
@@ -179,7 +179,7 @@ impl Judge {
             kept.insert(key.clone(), parameters);
         }
         let parameters = kept.get(&key).ok_or("no tool")?;
-        Ok(self.settle(parameters, arguments))
+        Ok(self.resolve(parameters, arguments))
     }
 
     fn compile(&self, definition: Json) -> Result<Parameters, String> {
@@ -187,7 +187,7 @@ impl Judge {
         Parameters::compile(&tool, &self.hidden).map_err(|error| error.to_string())
     }
 
-    fn settle(&self, parameters: &Parameters, arguments: Arguments) -> ResolvedArguments {
+    fn resolve(&self, parameters: &Parameters, arguments: Arguments) -> ResolvedArguments {
         parameters.resolve(parse(&arguments), &self.options)
     }
 }

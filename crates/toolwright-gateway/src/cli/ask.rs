@@ -84,7 +84,7 @@ impl Ask {
             follow(run.map_err(failed)?).await
         })?;
         let answer = if self.json {
-            Json::Object(response::write(&whole(&finished))).pretty()
+            Json::Object(response::write(&summarize(&finished))).pretty()
         } else {
             finished.response.refusal().map_or(finished.text, str::to_owned)
         };
@@ -129,24 +129,24 @@ fn started(call: &Call) -> Result<(), Failure> {
         Some((end, _)) => format!("{}…", &arguments[..end]),
         None => arguments.to_owned(),
     };
-    say(&format!("→ {} {shown}", call.name))
+    print_progress(&format!("→ {} {shown}", call.name))
 }
 
 fn ended(done: &CallResult) -> Result<(), Failure> {
     let name = done.outcome.name.as_deref().unwrap_or_default();
     let took = done.duration.as_millis();
     match &done.error {
-        None => say(&format!("✓ {name} ({took} ms)")),
-        Some(error) => say(&format!("✗ {name}: {} ({took} ms)", error.error_type())),
+        None => print_progress(&format!("✓ {name} ({took} ms)")),
+        Some(error) => print_progress(&format!("✗ {name}: {} ({took} ms)", error.error_type())),
     }
 }
 
-fn say(line: &str) -> Result<(), Failure> {
+fn print_progress(line: &str) -> Result<(), Failure> {
     writeln!(io::stderr().lock(), "{}", terminal::plain(line)).map_err(exit::io("stderr"))
 }
 
 /// The run as one document: the last text, all calls, all tokens.
-fn whole(finished: &RunResult) -> Response {
+fn summarize(finished: &RunResult) -> Response {
     let mut response = finished.response.clone();
     response.parts.extend(finished.calls().cloned().map(Part::call));
     response.usage = Some(finished.usage.clone());

@@ -67,7 +67,7 @@ impl Call {
             loop {
                 match called {
                     CallStatus::Done(done) => return Ok::<CallResult, Failure>(done),
-                    CallStatus::Waiting(approval) if !self.json && !tools::somebody_there() => {
+                    CallStatus::Waiting(approval) if !self.json && !tools::is_interactive() => {
                         let text = format!(
                             "{} needs approval, and there is no terminal to ask on; nothing was \
                              done",

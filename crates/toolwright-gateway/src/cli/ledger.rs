@@ -49,7 +49,7 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-struct Place {
+struct LedgerPath {
     /// Read this ledger
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     file: Option<PathBuf>,
@@ -64,7 +64,7 @@ struct Place {
 #[derive(Debug, Args)]
 struct Verify {
     #[command(flatten)]
-    place: Place,
+    place: LedgerPath,
     /// Check that the chain contains this head, which was stored elsewhere
     #[arg(long, value_name = "HEAD")]
     against: Option<Head>,
@@ -73,7 +73,7 @@ struct Verify {
 #[derive(Debug, Args)]
 struct Show {
     #[command(flatten)]
-    place: Place,
+    place: LedgerPath,
     /// Show only entries of this kind
     #[arg(long)]
     kind: Option<Shown>,
@@ -119,7 +119,7 @@ impl Ledger {
     }
 }
 
-impl Place {
+impl LedgerPath {
     fn open(&self) -> Result<LedgerFile, Failure> {
         let path = self.file.clone().unwrap_or_else(|| self.data.join(FILE));
         let hint = "name the folder of the gateway with --data, or the file with --file";

@@ -75,13 +75,13 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 }
 
 /// Whether stdin and stderr are a terminal, so that a person can approve calls.
-pub(crate) fn somebody_there() -> bool {
+pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks for approval on the terminal. Without a terminal the call is rejected.
 pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
-    if !somebody_there() {
+    if !is_interactive() {
         let reason = "There is no terminal to ask for approval. Pass --yes to approve it in \
                       advance.";
         return Ok(Answer::Reject(reason.to_owned()));

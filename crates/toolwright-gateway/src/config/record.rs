@@ -122,8 +122,7 @@ pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
 pub(super) fn losses(table: Table<'_>) -> Result<Losses, ConfigError> {
     let mut table = table.with_old_names(&[("keep", "max_entries")]);
     let usual = Losses::default();
-    let max_entries =
-        table.take_or("max_entries", usual.max_entries, |value| value.count(0))?;
+    let max_entries = table.take_or("max_entries", usual.max_entries, |value| value.count(0))?;
     let losses = Losses { max_entries };
     table.finish()?;
     Ok(losses)

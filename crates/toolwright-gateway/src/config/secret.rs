@@ -45,7 +45,7 @@ fn variable(value: &Value<'_>, name: &str) -> Result<SecretString, ConfigError> 
         None => Err(value
             .error(format!("the variable {name} is not set"))
             .with_hint(format!("set {name}, or remove what needs it"))),
-        Some(text) => whole(value, &text, &format!("the variable {name}")),
+        Some(text) => single_line(value, &text, &format!("the variable {name}")),
     }
 }
 
@@ -62,12 +62,12 @@ fn file(value: &Value<'_>, path: &str) -> Result<SecretString, ConfigError> {
         Ok(length) if length as u64 > LARGEST => {
             Err(value.error(format!("{name} is larger than {LARGEST} bytes")))
         }
-        Ok(_) => whole(value, &text, &format!("the file {name}")),
+        Ok(_) => single_line(value, &text, &format!("the file {name}")),
     }
 }
 
 /// Removes the final newline that editors and shells add.
-fn whole(value: &Value<'_>, text: &str, source: &str) -> Result<SecretString, ConfigError> {
+fn single_line(value: &Value<'_>, text: &str, source: &str) -> Result<SecretString, ConfigError> {
     let text = text.trim();
     if text.is_empty() {
         return Err(value.error(format!("{source} is empty")));

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::budget::Budget;
-use super::connection::{self, Close, ConnectionContext};
+use super::connection::{self, ConnectionContext, ConnectionEnd};
 use super::drain::{Control, Ended, Health, Phase};
 use super::listen::{ListenError, listen};
 use super::request::Service;
@@ -97,7 +97,7 @@ impl Server {
             let (service, watch) = (Arc::clone(&service), control.watch());
             let cuts = Arc::clone(&cuts);
             tokio::spawn(async move {
-                if connection::open(socket, context, service, watch).await == Close::Cut {
+                if connection::open(socket, context, service, watch).await == ConnectionEnd::Cut {
                     cuts.fetch_add(1, Ordering::Relaxed);
                 }
                 drop(slot);

@@ -23,7 +23,7 @@ use super::budget::Budget;
 use super::drain::{Phase, Watch};
 use super::request::{HttpRequest, Service};
 use super::settings::Settings;
-use super::sniff::{Spoken, sniff};
+use super::sniff::{HttpVersion, sniff};
 use super::watchdog::{Finding, Heads, Watchdog};
 use super::wire::Wire;
 use super::write_stall::Streams;
@@ -40,7 +40,7 @@ pub(super) struct ConnectionContext {
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Close {
+pub(super) enum ConnectionEnd {
     /// Regularly, or because of the client
     Own,
     /// Aborted with a request in flight
@@ -53,7 +53,7 @@ pub(super) async fn open<S: Service>(
     context: ConnectionContext,
     service: Arc<S>,
     mut watch: Watch,
-) -> Close {
+) -> ConnectionEnd {
     let settings = Arc::clone(&context.settings);
     let Some(tls) = &settings.tls else {
         return serve(socket, context, service, watch).await;
@@ -61,11 +61,11 @@ pub(super) async fn open<S: Service>(
     let patience = Instant::now() + settings.limits.header_timeout;
     let shaken = tokio::select! {
         shaken = timeout_at(patience, tls.acceptor().accept(socket)) => shaken,
-        () = watch.reached(Phase::Draining) => return Close::Own,
+        () = watch.reached(Phase::Draining) => return ConnectionEnd::Own,
     };
     match shaken {
         Ok(Ok(socket)) => serve(socket, context, service, watch).await,
-        Ok(Err(_)) | Err(_) => Close::Own,
+        Ok(Err(_)) | Err(_) => ConnectionEnd::Own,
     }
 }
 
@@ -74,7 +74,7 @@ async fn serve<I, S>(
     context: ConnectionContext,
     service: Arc<S>,
     mut watch: Watch,
-) -> Close
+) -> ConnectionEnd
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service,
@@ -86,16 +86,16 @@ where
     let sniffed = tokio::select! {
         biased;
         sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
-        () = watch.reached(Phase::Draining) => return Close::Own,
+        () = watch.reached(Phase::Draining) => return ConnectionEnd::Own,
     };
-    let Ok(Ok((spoken, first))) = sniffed else { return Close::Own };
+    let Ok(Ok((spoken, first))) = sniffed else { return ConnectionEnd::Own };
     if first.is_empty() {
-        return Close::Own;
+        return ConnectionEnd::Own;
     }
     watchdog.heard();
     let heads = match spoken {
-        Spoken::Http1 => Heads::Timed,
-        Spoken::Http2 => Heads::Untimed,
+        HttpVersion::Http1 => Heads::Timed,
+        HttpVersion::Http2 => Heads::Untimed,
     };
     let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&watchdog), heads));
     let context = Arc::new(context);
@@ -104,11 +104,11 @@ where
         async move { Ok::<_, Infallible>(answer(service, context, request).await) }
     });
     match spoken {
-        Spoken::Http1 => {
+        HttpVersion::Http1 => {
             let connection = settings.http1.serve_connection(wire, answers);
             drive(connection, &settings, &watchdog, heads, watch).await
         }
-        Spoken::Http2 => {
+        HttpVersion::Http2 => {
             let connection = settings.http2.serve_connection(wire, answers);
             drive(connection, &settings, &watchdog, heads, watch).await
         }
@@ -117,13 +117,13 @@ where
 
 /// Drives a connection until it ends, is stopped, or is stuck. Errors are ignored, because they are
 /// the client's.
-async fn drive<C: Polite>(
+async fn drive<C: GracefulShutdown>(
     connection: C,
     settings: &Settings,
     watchdog: &Watchdog,
     heads: Heads,
     mut watch: Watch,
-) -> Close {
+) -> ConnectionEnd {
     let mut connection = pin!(connection);
     let mut patrol = pin!(sleep_until(Instant::now() + settings.limits.header_timeout));
     let mut closing = false;
@@ -135,10 +135,10 @@ async fn drive<C: Polite>(
             biased;
             // First, so that a ready reply already announces the close.
             phase = watch.changed() => match phase {
-                Phase::Cut => return Close::Cut,
+                Phase::Cut => return ConnectionEnd::Cut,
                 Phase::Open | Phase::Draining => connection.as_mut().close(),
             },
-            () = connection.as_mut().run() => return Close::Own,
+            () = connection.as_mut().run() => return ConnectionEnd::Own,
             () = patrol.as_mut() => match watchdog.inspect(&settings.limits, heads) {
                 Finding::Well(next) => patrol.as_mut().reset(next),
                 Finding::Idle if !closing => {
@@ -146,21 +146,21 @@ async fn drive<C: Polite>(
                     closing = true;
                     patrol.as_mut().reset(Instant::now() + settings.limits.header_timeout);
                 }
-                Finding::Idle | Finding::Stuck => return Close::Own,
+                Finding::Idle | Finding::Stuck => return ConnectionEnd::Own,
             },
         }
     }
 }
 
 /// A connection that can be closed gracefully.
-trait Polite {
+trait GracefulShutdown {
     fn run(self: Pin<&mut Self>) -> impl Future<Output = ()>;
     fn close(self: Pin<&mut Self>);
 }
 
 type Answered = Response<Answer>;
 
-impl<I, S> Polite for hyper::server::conn::http1::Connection<I, S>
+impl<I, S> GracefulShutdown for hyper::server::conn::http1::Connection<I, S>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin,
     S: hyper::service::HttpService<Incoming, ResBody = Answer>,
@@ -175,7 +175,7 @@ where
     }
 }
 
-impl<I, S> Polite for hyper::server::conn::http2::Connection<I, S, Streams>
+impl<I, S> GracefulShutdown for hyper::server::conn::http2::Connection<I, S, Streams>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin,
     S: hyper::service::HttpService<Incoming, ResBody = Answer>,

@@ -30,7 +30,7 @@ pub async fn collect(
     let Ok(body) = Json::parse_bytes(&bytes) else {
         return Err(not_json(remote.id(), content_type(&headers)));
     };
-    Ok(WireReply { status: status.as_u16(), headers: headers::told(&headers), body })
+    Ok(WireReply { status: status.as_u16(), headers: headers::for_codec(&headers), body })
 }
 
 /// Reads all bytes of a body; the error says that there is no memory.

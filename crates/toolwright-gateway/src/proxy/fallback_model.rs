@@ -122,11 +122,11 @@ impl FallbackModel {
             Way::Untouched => Report::default(),
         };
         self.run_record.set_request_report(&report);
-        Ok(self.hear(remote, incoming, &report).await?)
+        Ok(self.decode_reply(remote, incoming, &report).await?)
     }
 
     /// Decodes a reply. A client that asked for a whole response gets it from a whole reply.
-    async fn hear(
+    async fn decode_reply(
         &self,
         remote: &Remote,
         incoming: Incoming,

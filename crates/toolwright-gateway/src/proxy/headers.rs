@@ -58,7 +58,7 @@ pub fn meant(client: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// Returns the reply headers that a codec reads.
-pub fn told(reply: &HeaderMap) -> Vec<(String, String)> {
+pub fn for_codec(reply: &HeaderMap) -> Vec<(String, String)> {
     let said = reply.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
     said.map(|(name, value)| (name.as_str().to_owned(), value.to_owned())).collect()
 }

@@ -160,7 +160,7 @@ pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure>
     if parsed.as_object().is_none() {
         (body, parsed) = (Bytes::new(), Json::Null);
     }
-    let told = headers::told(&headers);
+    let told = headers::for_codec(&headers);
     let wire = WireReply { status: status.as_u16(), headers: told, body: parsed };
     let fault = remote.codec().decode_fault(wire);
     let error = Some(UpstreamError { status, headers, body });

@@ -111,12 +111,12 @@ impl ExchangeRecorder {
 
     /// Ends the current span of work, and counts no more until the returned guard is dropped.
     pub fn wait(&mut self) -> Waiting<'_> {
-        self.rest();
+        self.end_work();
         Waiting(self)
     }
 
     /// Ends the current span of work. The time for the body of the reply is added separately.
-    pub fn rest(&mut self) {
+    pub fn end_work(&mut self) {
         if let Some(span) = self.busy.take() {
             self.add_busy(span);
         }

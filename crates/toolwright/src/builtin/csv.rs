@@ -16,7 +16,7 @@ use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use toolwright_core::Json;
 use toolwright_core::json::Number;
 
-use super::root::{PathError, Place, Root};
+use super::root::{PathError, RelativePath, Root};
 use super::table::Table;
 use crate::handle::size;
 
@@ -72,7 +72,7 @@ pub enum CsvError {
 
 /// Reads a table from a file.
 pub fn read(root: &Root, path: &str) -> Result<Table, CsvError> {
-    let (file, length) = root.file(&Place::parse(path)?)?;
+    let (file, length) = root.file(&RelativePath::parse(path)?)?;
     let too_large =
         |length: u64| CsvError::TooLarge(size(usize::try_from(length).unwrap_or(usize::MAX)));
     if length > FILE_MAX {

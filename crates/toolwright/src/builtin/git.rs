@@ -13,14 +13,14 @@ pub use diff::git_diff;
 pub use log::git_log;
 pub use status::git_status;
 
-use super::root::{PathError, Place};
+use super::root::{PathError, RelativePath};
 
 /// Prefix of a pathspec without pattern characters.
 const LITERAL: &str = ":(literal)";
 
 /// Checks a path and returns it as a pathspec.
 fn checked(path: &str) -> Result<String, PathError> {
-    Place::parse(path).map(|place| format!("{LITERAL}{}", place.path()))
+    RelativePath::parse(path).map(|place| format!("{LITERAL}{}", place.path()))
 }
 
 /// Splits output into its NUL-terminated fields.

@@ -83,13 +83,13 @@ impl fmt::Display for Shown {
 
 /// A relative path without `..`, checked by its text alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RelativePath {
     names: Vec<String>,
     shown: Shown,
 }
 
-impl Place {
-    pub(super) fn parse(path: &str) -> Result<Place, PathError> {
+impl RelativePath {
+    pub(super) fn parse(path: &str) -> Result<RelativePath, PathError> {
         let shown = Shown::new(path);
         if path.is_empty() || path.len() > PATH_MAX || path.contains('\0') {
             return Err(PathError::Name(shown));
@@ -111,14 +111,14 @@ impl Place {
                 _ => return Err(PathError::Outside(shown)),
             }
         }
-        Ok(Place { names, shown })
+        Ok(RelativePath { names, shown })
     }
 
     /// Appends a name that was read from the folder.
-    pub(super) fn join(&self, name: &str) -> Place {
+    pub(super) fn join(&self, name: &str) -> RelativePath {
         let mut names = self.names.clone();
         names.push(name.to_owned());
-        Place { shown: Shown::new(&names.join("/")), names }
+        RelativePath { shown: Shown::new(&names.join("/")), names }
     }
 
     /// Returns the path with `/`, or `.` for the root.
@@ -178,16 +178,25 @@ impl Root {
     }
 
     /// Opens a folder in the root.
-    pub(super) fn folder(&self, place: &Place) -> Result<Dir, PathError> {
+    pub(super) fn folder(&self, place: &RelativePath) -> Result<Dir, PathError> {
         self.walk(place, &place.names, Missing::Refuse)
     }
 
     /// Opens the folder of a file, which need not exist.
-    pub(super) fn folder_of(&self, place: &Place, missing: Missing) -> Result<Dir, PathError> {
+    pub(super) fn folder_of(
+        &self,
+        place: &RelativePath,
+        missing: Missing,
+    ) -> Result<Dir, PathError> {
         self.walk(place, place.file()?.0, missing)
     }
 
-    fn walk(&self, place: &Place, names: &[String], missing: Missing) -> Result<Dir, PathError> {
+    fn walk(
+        &self,
+        place: &RelativePath,
+        names: &[String],
+        missing: Missing,
+    ) -> Result<Dir, PathError> {
         let other = |error: io::Error| PathError::Other(place.shown.clone(), error.kind());
         let mut here = self.dir.try_clone().map_err(other)?;
         for name in names {
@@ -207,7 +216,7 @@ impl Root {
     }
 
     /// Opens a file for reading and returns its size.
-    pub(super) fn file(&self, place: &Place) -> Result<(File, u64), PathError> {
+    pub(super) fn file(&self, place: &RelativePath) -> Result<(File, u64), PathError> {
         let folder = self.folder_of(place, Missing::Refuse)?;
         let (_, name) = place.file()?;
         open_file(&folder, name, place)
@@ -215,7 +224,11 @@ impl Root {
 }
 
 /// Opens a file of a folder for reading and returns its size.
-pub(super) fn open_file(folder: &Dir, name: &str, place: &Place) -> Result<(File, u64), PathError> {
+pub(super) fn open_file(
+    folder: &Dir,
+    name: &str,
+    place: &RelativePath,
+) -> Result<(File, u64), PathError> {
     let why = |error: io::Error| place.why(folder, name, &error);
     // Checked before opening, since opening a device can have effects, and after, since it may have
     // been replaced. Opening a pipe must not wait for its other end.
@@ -228,7 +241,7 @@ pub(super) fn open_file(folder: &Dir, name: &str, place: &Place) -> Result<(File
     Ok((file, found.len()))
 }
 
-fn regular(kind: cap_std::fs::FileType, place: &Place) -> Result<(), PathError> {
+fn regular(kind: cap_std::fs::FileType, place: &RelativePath) -> Result<(), PathError> {
     let shown = || place.shown.clone();
     match kind {
         kind if kind.is_file() => Ok(()),

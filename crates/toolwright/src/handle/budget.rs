@@ -16,7 +16,7 @@ use toolwright_core::part::{Media, MediaSource};
 use toolwright_core::{Body, Json, Part};
 
 use super::preview::{PREVIEW_MAX, preview, size, usage};
-use super::{HandleStore, Kept, Owner};
+use super::{HandleStore, Owner, StoredValue};
 use crate::output::{Blob, Content};
 
 /// Maximum number of encoded bytes of inline media in a result.
@@ -96,8 +96,8 @@ impl Keeper<'_> {
     /// stored.
     fn reference(&self, value: Json, bytes: usize) -> Piece {
         let value = Arc::new(value);
-        let kept = Kept::Json(value.clone());
-        let text = match self.keep(&kept) {
+        let kept = StoredValue::Json(value.clone());
+        let text = match self.store(&kept) {
             Ok(id) => preview(id, &kept),
             Err(why) => match &*value {
                 Json::String(text) => shorten(text, bytes, &why),
@@ -110,7 +110,7 @@ impl Keeper<'_> {
     /// Stores data for tools and returns its description with the handle.
     fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
         let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
-        Piece::Text(match self.keep(&Kept::json(value)) {
+        Piece::Text(match self.store(&StoredValue::json(value)) {
             Ok(id) => format!("{about}\n{}", usage(id, "")),
             Err(why) => format!("{about}\n[The data itself was not kept{why}.]"),
         })
@@ -118,8 +118,8 @@ impl Keeper<'_> {
 
     fn bytes(&self, blob: Blob) -> Piece {
         let about = format!("{} of {}", size(blob.bytes.len()), blob.mime);
-        let kept = Kept::Bytes(blob);
-        Piece::Text(match self.keep(&kept) {
+        let kept = StoredValue::Bytes(blob);
+        Piece::Text(match self.store(&kept) {
             Ok(id) => preview(id, &kept),
             Err(why) => format!("[{about}, not shown and not kept{why}.]"),
         })
@@ -172,9 +172,9 @@ impl Keeper<'_> {
     }
 
     /// Stores a value; the error says why it cannot.
-    fn keep(&self, value: &Kept) -> Result<super::HandleId, String> {
+    fn store(&self, value: &StoredValue) -> Result<super::HandleId, String> {
         let Some(store) = self.store else { return Err(String::new()) };
-        store.keep(self.owner, value.clone()).map_err(|error| format!(": {error}"))
+        store.put(self.owner, value.clone()).map_err(|error| format!(": {error}"))
     }
 }
 

@@ -8,7 +8,7 @@ use toolwright_core::Json;
 use toolwright_core::json::pointer::escape;
 use toolwright_core::json::{Key, Object};
 
-use super::{HandleId, Kept};
+use super::{HandleId, StoredValue};
 use crate::output::Blob;
 
 /// Maximum number of bytes of a preview.
@@ -27,10 +27,10 @@ const PIECES: usize = 5;
 const BASE64_MIN: usize = 120;
 
 /// Returns the preview of a stored value, with its handle.
-pub fn preview(id: HandleId, kept: &Kept) -> String {
+pub fn preview(id: HandleId, kept: &StoredValue) -> String {
     match kept {
-        Kept::Bytes(blob) => bytes(id, blob),
-        Kept::Json(value) => json(id, value),
+        StoredValue::Bytes(blob) => bytes(id, blob),
+        StoredValue::Json(value) => json(id, value),
     }
 }
 

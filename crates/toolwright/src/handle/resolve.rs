@@ -19,7 +19,7 @@ use toolwright_core::json::Path;
 use toolwright_core::schema::Violation;
 
 use super::preview::{cut, pieces, size};
-use super::{Handle, HandleError, HandleStore, Kept, Owner, slot, weight};
+use super::{Handle, HandleError, HandleStore, Owner, StoredValue, slot, weight};
 
 /// Maximum number of bytes in memory that the handles of one call may resolve to.
 pub const RESOLVED_MAX: usize = 64 << 20;
@@ -130,7 +130,7 @@ impl Resolver<'_> {
         &mut self,
         handle: &Handle,
         path: &str,
-    ) -> Result<Option<Json>, (HandleError, Option<Kept>)> {
+    ) -> Result<Option<Json>, (HandleError, Option<StoredValue>)> {
         let slots = slot::at(self.schema, path);
         let asks = |keyword: &str, word: &str| {
             slots.iter().any(|slot| slot.get(keyword).and_then(Json::as_str) == Some(word))
@@ -140,12 +140,12 @@ impl Resolver<'_> {
         }
         let kept = self.store.find(self.owner, handle.id).map_err(|error| (error, None))?;
         let found = match &kept {
-            Kept::Json(value) => match value.pointer(&handle.pointer) {
+            StoredValue::Json(value) => match value.pointer(&handle.pointer) {
                 Some(piece) if self.has_room(weight(piece)) => Ok(piece.clone()),
                 Some(_) => Err(HandleError::TooLarge),
                 None => Err(HandleError::NoSuchPiece),
             },
-            Kept::Bytes(blob) => {
+            StoredValue::Bytes(blob) => {
                 let is_whole = handle.pointer.is_empty();
                 if !is_whole || !asks("contentEncoding", "base64") {
                     Err(HandleError::NotJson)
@@ -167,14 +167,14 @@ impl Resolver<'_> {
 }
 
 /// Writes the message for the model.
-fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>) -> String {
+fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&StoredValue>) -> String {
     let mut text = String::new();
     if !path.is_empty() {
         let _ = write!(text, "At {}: ", cut(path, 200));
     }
     let id = handle.id;
     let _ = match (error, kept) {
-        (HandleError::NoSuchPiece, Some(Kept::Json(value))) => {
+        (HandleError::NoSuchPiece, Some(StoredValue::Json(value))) => {
             let (found, piece) = nearest(value, &handle.pointer);
             let place = if found.is_empty() {
                 "its top".to_owned()
@@ -189,7 +189,7 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Kept>)
                 pieces(piece),
             )
         }
-        (HandleError::NotJson, Some(Kept::Bytes(blob))) => write!(
+        (HandleError::NotJson, Some(StoredValue::Bytes(blob))) => write!(
             text,
             "{id} stands for {} of {}, which has no pieces and can only be passed whole to a \
              parameter that takes base64 or a handle. Call a tool that reads such data.",

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{HandleError, HandleId, HandleStore, Kept, NotKept, Owner};
+use super::{HandleError, HandleId, HandleStore, HandleStoreError, Owner, StoredValue};
 use crate::bounded::BoundedMap;
 
 /// Limits of a store.
@@ -48,7 +48,7 @@ struct State {
     gone: BoundedMap<HandleId, Owner, ()>,
 }
 
-type Share = BoundedMap<HandleId, (Owner, Kept), Instant>;
+type Share = BoundedMap<HandleId, (Owner, StoredValue), Instant>;
 
 impl MemoryHandles {
     /// Creates a store with limits.
@@ -112,13 +112,14 @@ impl Default for MemoryHandles {
 }
 
 impl HandleStore for MemoryHandles {
-    fn keep(&self, owner: &Owner, value: Kept) -> Result<HandleId, NotKept> {
+    fn put(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError> {
         let weight = value.weight();
         if weight > self.limits.bytes || self.limits.entries == 0 {
-            return Err(NotKept::NoRoom);
+            return Err(HandleStoreError::Full);
         }
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| NotKept::Failed(error.to_string()))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| HandleStoreError::Failed(error.to_string()))?;
         let id = HandleId::from_random(u128::from_le_bytes(random));
         let mut state = self.state();
         let now = Instant::now();
@@ -127,10 +128,10 @@ impl HandleStore for MemoryHandles {
         state.trim(&self.limits, now);
         // If every other tenant has less than this one value, the new value itself is evicted.
         let share = state.shares.get(&owner.tenant);
-        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(NotKept::NoRoom)
+        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(HandleStoreError::Full)
     }
 
-    fn find(&self, owner: &Owner, id: HandleId) -> Result<Kept, HandleError> {
+    fn find(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
         let state = self.state();
         let share = state.shares.get(&owner.tenant);
         match share.and_then(|share| share.get(&id)) {

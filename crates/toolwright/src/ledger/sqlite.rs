@@ -24,7 +24,7 @@ use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
 use super::{Backpressure, Entry, Ledger, Recorded};
-use crate::store::{self, Desk, StoreError, Urgency, Writer};
+use crate::store::{self, JobSender, StoreError, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
 use rows::Row;
@@ -184,7 +184,7 @@ impl SqliteLedger {
     /// Waits until all recorded entries are written. Fails if the file was removed or replaced.
     /// After an error no entry is lost, and `flush` may be called again.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        let written = self.backlog.write(self.writer.desk()?, self.data, Occasion::Flush);
+        let written = self.backlog.write(self.writer.sender()?, self.data, Occasion::Flush);
         written.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -256,8 +256,8 @@ impl Ledger for SqliteLedger {
             return;
         }
         drop(fresh);
-        if let Ok(desk) = self.writer.desk() {
-            drop(self.backlog.write(desk, self.data, Occasion::Record));
+        if let Ok(sender) = self.writer.sender() {
+            drop(self.backlog.write(sender, self.data, Occasion::Record));
         }
     }
 
@@ -269,24 +269,25 @@ impl Ledger for SqliteLedger {
         if self.backlog() < self.limit || self.overflow == Overflow::Drop {
             return None;
         }
-        let (desk, backlog) = (Arc::downgrade(self.writer.desk().ok()?), self.backlog.clone());
-        Some(Backpressure::new(drained(desk, backlog, self.data, self.limit)))
+        let (sender, backlog) = (Arc::downgrade(self.writer.sender().ok()?), self.backlog.clone());
+        Some(Backpressure::new(drained(sender, backlog, self.data, self.limit)))
     }
 }
 
 impl Drop for SqliteLedger {
     fn drop(&mut self) {
-        if let Ok(desk) = self.writer.desk() {
+        if let Ok(sender) = self.writer.sender() {
             // The writer completes pending work before it ends.
-            drop(self.backlog.write(desk, self.data, Occasion::Close));
+            drop(self.backlog.write(sender, self.data, Occasion::Close));
         }
     }
 }
 
 /// Waits until the backlog is below the limit or the ledger is closed.
-async fn drained(desk: Weak<Desk>, backlog: Arc<Backlog>, data: Data, limit: usize) {
+async fn drained(sender: Weak<JobSender>, backlog: Arc<Backlog>, data: Data, limit: usize) {
     while backlog.waiting.load(Ordering::Relaxed) >= limit {
-        let Some(written) = desk.upgrade().map(|desk| backlog.write(&desk, data, Occasion::Flush))
+        let Some(written) =
+            sender.upgrade().map(|sender| backlog.write(&sender, data, Occasion::Flush))
         else {
             return;
         };
@@ -330,7 +331,7 @@ impl Backlog {
     /// Schedules a write of the backlog and returns when it is done.
     fn write(
         self: &Arc<Backlog>,
-        desk: &Desk,
+        sender: &JobSender,
         data: Data,
         occasion: Occasion,
     ) -> oneshot::Receiver<Result<(), StoreError>> {
@@ -365,7 +366,7 @@ impl Backlog {
             // Most callers do not wait for the acknowledgement.
             drop(ack.send(committed.map(|_| ())));
         };
-        desk.post(occasion.urgency(), apply, done);
+        sender.post(occasion.urgency(), apply, done);
         written
     }
 }

@@ -24,7 +24,7 @@ use toolwright_core::Json;
 use super::Probe;
 use crate::define::{self, Writer};
 use crate::error::ToolError;
-use crate::handler::Ended;
+use crate::handler::ToolResult;
 use crate::output::Output;
 
 /// A `Result`.
@@ -92,7 +92,7 @@ pub struct ByFrom;
 
 impl ByFrom {
     /// Converts the value.
-    pub fn output<T: Into<Output>>(&self, value: T) -> Ended {
+    pub fn output<T: Into<Output>>(&self, value: T) -> ToolResult {
         Ok(value.into())
     }
 }
@@ -114,7 +114,7 @@ pub struct BySerde;
 
 impl BySerde {
     /// Serializes the value.
-    pub fn output<T: Answer>(&self, value: T) -> Ended {
+    pub fn output<T: Answer>(&self, value: T) -> ToolResult {
         let written = Json::from_serialize(&value);
         written.map(Output::json).map_err(|error| {
             let message = format!("the tool's result cannot be written as JSON: {error}");

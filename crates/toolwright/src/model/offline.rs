@@ -71,7 +71,7 @@ fn answer(request: &Request) -> Response {
 }
 
 /// A call since the last user message, with its outcome.
-struct Made<'a> {
+struct CompletedCall<'a> {
     call: &'a Call,
     outcome: Option<&'a Outcome>,
 }
@@ -139,13 +139,17 @@ fn cut(text: &str, most: usize) -> &str {
 }
 
 /// Returns the calls of messages with their outcomes.
-fn made(messages: &[Message]) -> Vec<Made<'_>> {
+fn made(messages: &[Message]) -> Vec<CompletedCall<'_>> {
     let mut outcomes: HashMap<Option<&str>, &Outcome> = HashMap::new();
     for outcome in messages.iter().flat_map(Message::outcomes) {
         outcomes.entry(outcome.call_id.as_deref()).or_insert(outcome);
     }
     let of = |call: &Call| outcomes.get(&call.id.as_deref()).copied();
-    messages.iter().flat_map(Message::calls).map(|call| Made { call, outcome: of(call) }).collect()
+    messages
+        .iter()
+        .flat_map(Message::calls)
+        .map(|call| CompletedCall { call, outcome: of(call) })
+        .collect()
 }
 
 /// Returns the tools that may be called: functions, as far as the request allows them.
@@ -180,7 +184,7 @@ fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
 }
 
 /// Returns the wishes without a call.
-fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[Made<'_>]) -> Vec<&'w Wish<'a>> {
+fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[CompletedCall<'_>]) -> Vec<&'w Wish<'a>> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for made in made {
         *left.entry(&made.call.name).or_default() += 1;

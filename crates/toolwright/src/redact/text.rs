@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use toolwright_core::Json;
 
-use super::place::Place;
+use super::subschemas::Subschemas;
 use super::{MARK, covered, look, name};
 
 /// A name and the separator before its value, including escaped quotes.
@@ -19,16 +19,16 @@ const SCHEMES: &[&str] = &["Bearer ", "Basic ", "Token ", "Digest ", "ApiKey ", 
 
 /// Redacts the secrets in a text.
 pub fn text(text: &str) -> String {
-    at(text, &Place::root(&Json::Null))
+    at(text, &Subschemas::root(&Json::Null))
 }
 
 /// Redacts text at a place: if it is JSON, the schema applies to it.
-pub(super) fn at(text: &str, place: &Place<'_>) -> String {
+pub(super) fn at(text: &str, place: &Subschemas<'_>) -> String {
     inner(text, place).unwrap_or_else(|| named(&look::covered(text)))
 }
 
 /// Redacts JSON within a string.
-pub(super) fn inner(text: &str, place: &Place<'_>) -> Option<String> {
+pub(super) fn inner(text: &str, place: &Subschemas<'_>) -> Option<String> {
     let start = text.trim_start();
     if !start.starts_with(['{', '[']) {
         return None;

@@ -147,8 +147,8 @@ impl ExpiringStore {
                     pending.fetch_sub(size, Ordering::Relaxed);
                     done(put.map(|()| Outcome::Stored));
                 };
-                match writer.desk() {
-                    Ok(desk) => desk.post(
+                match writer.sender() {
+                    Ok(sender) => sender.post(
                         urgency,
                         move |change| sqlite::put(change, &scope, &entry, limits, now),
                         done,
@@ -166,7 +166,7 @@ impl ExpiringStore {
             Backend::Memory(memory) => Ok(memory.get(scope, name, now())),
             Backend::File { writer, .. } => {
                 let (scope, name, now) = (scope.clone(), name.to_owned(), now());
-                writer.desk()?.ask(move |change| sqlite::get(change, &scope, &name, now)).await
+                writer.sender()?.ask(move |change| sqlite::get(change, &scope, &name, now)).await
             }
         }
     }
@@ -182,7 +182,7 @@ impl ExpiringStore {
             Backend::Memory(memory) => Ok(memory.recent(kind, bytes, now())),
             Backend::File { writer, .. } => {
                 let now = now();
-                writer.desk()?.ask(move |change| sqlite::recent(change, kind, bytes, now)).await
+                writer.sender()?.ask(move |change| sqlite::recent(change, kind, bytes, now)).await
             }
         }
     }
@@ -193,7 +193,7 @@ impl ExpiringStore {
             Backend::Memory(memory) => Ok(memory.remove(scope, name, now())),
             Backend::File { writer, .. } => {
                 let (scope, name, now) = (scope.clone(), name.to_owned(), now());
-                writer.desk()?.ask(move |change| sqlite::remove(change, &scope, &name, now)).await
+                writer.sender()?.ask(move |change| sqlite::remove(change, &scope, &name, now)).await
             }
         }
     }
@@ -202,7 +202,7 @@ impl ExpiringStore {
     pub async fn flush(&self) -> Result<(), StoreError> {
         match &self.0 {
             Backend::Memory(_) => Ok(()),
-            Backend::File { writer, .. } => writer.desk()?.ask(|_| Ok(())).await,
+            Backend::File { writer, .. } => writer.sender()?.ask(|_| Ok(())).await,
         }
     }
 }

@@ -20,13 +20,13 @@ const LINGER: Duration = Duration::from_millis(20);
 /// A writer thread. Dropping it completes pending jobs first.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    desk: Option<Arc<Desk>>,
+    sender: Option<Arc<JobSender>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The queue of the writer thread, which runs while a sender exists.
 #[derive(Debug)]
-pub(crate) struct Desk(mpsc::Sender<(Urgency, Box<dyn Job>)>);
+pub(crate) struct JobSender(mpsc::Sender<(Urgency, Box<dyn Job>)>);
 
 /// The urgency of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ where
     }
 }
 
-impl Desk {
+impl JobSender {
     /// Queues a job. `done` runs on the writer thread when the job is committed or has failed.
     pub(crate) fn post<T: Send + 'static>(
         &self,
@@ -104,18 +104,18 @@ impl Writer {
             .name("toolwright-store".to_owned())
             .spawn(move || run(connection, &held, &queue))
             .map_err(|error| StoreError::Unavailable { path, why: error.to_string() })?;
-        Ok(Writer { desk: Some(Arc::new(Desk(jobs))), thread: Some(thread) })
+        Ok(Writer { sender: Some(Arc::new(JobSender(jobs))), thread: Some(thread) })
     }
 
     /// Returns the queue.
-    pub(crate) fn desk(&self) -> Result<&Arc<Desk>, StoreError> {
-        self.desk.as_ref().ok_or(StoreError::Closed)
+    pub(crate) fn sender(&self) -> Result<&Arc<JobSender>, StoreError> {
+        self.sender.as_ref().ok_or(StoreError::Closed)
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.desk.take());
+        drop(self.sender.take());
         if let Some(thread) = self.thread.take() {
             // The thread ends when the queue is empty; a panic in it cannot be reported any more.
             drop(thread.join());

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use toolwright::handle::{
-    Handle, HandleError, HandleId, HandleStore, Kept, Limits, MemoryHandles, NotKept, Owner,
-    PREVIEW_MAX, admit, budget, conceal, preview, resolve,
+    Handle, HandleError, HandleId, HandleStore, HandleStoreError, Limits, MemoryHandles, Owner,
+    PREVIEW_MAX, StoredValue, admit, budget, conceal, preview, resolve,
 };
 use toolwright::output::{Blob, Content};
 use toolwright::{Json, Part};
@@ -53,8 +53,8 @@ fn handle_in(text: &str) -> String {
 fn only_its_owner_finds_a_value() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
-    assert_eq!(store.find(&mine, id), Ok(Kept::json(table())));
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
+    assert_eq!(store.find(&mine, id), Ok(StoredValue::json(table())));
     for stranger in [owner("acme", "run-2"), owner("other", "run-1"), owner("", "")] {
         assert_eq!(store.find(&stranger, id), Err(HandleError::Unknown));
     }
@@ -65,8 +65,9 @@ fn only_its_owner_finds_a_value() {
 fn ids_are_random() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let ids: std::collections::HashSet<String> =
-        (0..1000).map(|_| store.keep(&mine, Kept::json(Json::Null)).unwrap().to_string()).collect();
+    let ids: std::collections::HashSet<String> = (0..1000)
+        .map(|_| store.put(&mine, StoredValue::json(Json::Null)).unwrap().to_string())
+        .collect();
     assert_eq!(ids.len(), 1000);
     // Every digit takes many values: no counter, no time, no zeros in front.
     for place in 3..35 {
@@ -81,13 +82,13 @@ async fn a_value_expires() {
     let limits = Limits { lifetime: Duration::from_mins(10), ..Limits::default() };
     let store = MemoryHandles::new(limits);
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     tokio::time::advance(Duration::from_secs(599)).await;
     assert!(store.find(&mine, id).is_ok());
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
     // The next one clears it away; the owner is still told what happened, and a stranger nothing.
-    store.keep(&mine, Kept::json(Json::Null)).unwrap();
+    store.put(&mine, StoredValue::json(Json::Null)).unwrap();
     assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
     assert_eq!(store.find(&owner("acme", "run-2"), id), Err(HandleError::Unknown));
 }
@@ -96,7 +97,7 @@ async fn a_value_expires() {
 fn the_oldest_make_room() {
     let store = MemoryHandles::new(Limits { entries: 3, ..Limits::default() });
     let mine = owner("acme", "run-1");
-    let ids: Vec<_> = (0..5_u64).map(|n| store.keep(&mine, Kept::json(n)).unwrap()).collect();
+    let ids: Vec<_> = (0..5_u64).map(|n| store.put(&mine, StoredValue::json(n)).unwrap()).collect();
     for id in &ids[..2] {
         assert_eq!(store.find(&mine, *id), Err(HandleError::Expired));
     }
@@ -107,19 +108,22 @@ fn the_oldest_make_room() {
 
 #[test]
 fn no_tenant_pushes_out_another() {
-    let kilobyte = || Kept::Bytes(blob(&[0; 1000]));
+    let kilobyte = || StoredValue::Bytes(blob(&[0; 1000]));
     let store = MemoryHandles::new(Limits { bytes: 10_500, ..Limits::default() });
     let (small, large) = (owner("small", "r"), owner("large", "r"));
-    let id = store.keep(&small, kilobyte()).unwrap();
+    let id = store.put(&small, kilobyte()).unwrap();
     for _ in 0..100 {
-        store.keep(&large, kilobyte()).unwrap();
+        store.put(&large, kilobyte()).unwrap();
     }
     assert!(store.find(&small, id).is_ok());
     // More than all others together leave room for is not kept, and nobody else loses anything.
-    let big = store.keep(&large, Kept::Bytes(blob(&[0; 10_000])));
-    assert_eq!(big, Err(NotKept::NoRoom));
+    let big = store.put(&large, StoredValue::Bytes(blob(&[0; 10_000])));
+    assert_eq!(big, Err(HandleStoreError::Full));
     assert!(store.find(&small, id).is_ok());
-    assert_eq!(store.keep(&large, Kept::Bytes(blob(&vec![0; 20_000]))), Err(NotKept::NoRoom));
+    assert_eq!(
+        store.put(&large, StoredValue::Bytes(blob(&vec![0; 20_000]))),
+        Err(HandleStoreError::Full)
+    );
 }
 
 #[test]
@@ -141,7 +145,7 @@ fn text_is_a_handle_whole_or_not_at_all() {
 fn handles_become_values_at_any_depth() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     let text = format!(
         r#"{{"table":"{id}","cells":["{id}#/rows/0/0",{{"x":"{id}#/columns"}}],"note":"see {id}"}}"#
     );
@@ -162,8 +166,8 @@ fn handles_become_values_at_any_depth() {
 fn what_is_put_in_is_not_searched_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let inner = store.keep(&mine, Kept::json("secret")).unwrap();
-    let outer = store.keep(&mine, Kept::json(inner.to_string())).unwrap();
+    let inner = store.put(&mine, StoredValue::json("secret")).unwrap();
+    let outer = store.put(&mine, StoredValue::json(inner.to_string())).unwrap();
     let mut value = json(&format!(r#"{{"a":"{outer}"}}"#));
     resolve(&mut value, &any(), &mine, &store).unwrap();
     assert_eq!(value.get("a").and_then(Json::as_str), Some(inner.to_string().as_str()));
@@ -173,7 +177,7 @@ fn what_is_put_in_is_not_searched_again() {
 fn a_slot_for_handles_keeps_the_handle() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     let schema = json(
         r##"{"type":"object","properties":{
             "direct":{"type":"string","format":"handle"},
@@ -193,7 +197,7 @@ fn a_slot_for_handles_keeps_the_handle() {
 fn bytes_go_where_base64_is_asked_for() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::Bytes(blob(b"%PDF\xff"))).unwrap();
+    let id = store.put(&mine, StoredValue::Bytes(blob(b"%PDF\xff"))).unwrap();
     let schema = json(
         r#"{"properties":{"file":{"type":"string","contentEncoding":"base64"},"text":{"type":"string"}}}"#,
     );
@@ -210,7 +214,8 @@ fn bytes_go_where_base64_is_asked_for() {
 #[test]
 fn forged_and_foreign_handles_read_the_same() {
     let store = MemoryHandles::default();
-    let theirs = store.keep(&owner("other", "run-1"), Kept::json(table())).unwrap().to_string();
+    let theirs =
+        store.put(&owner("other", "run-1"), StoredValue::json(table())).unwrap().to_string();
     let forged = HandleId::from_random(u128::MAX).to_string();
     let mine = owner("acme", "run-1");
     let texts = [&theirs, &forged].map(|id| {
@@ -227,7 +232,7 @@ fn forged_and_foreign_handles_read_the_same() {
 async fn an_expired_handle_says_to_call_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     tokio::time::advance(Duration::from_hours(2)).await;
     let mut value = json(&format!(r#"{{"table":"{id}"}}"#));
     let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
@@ -239,7 +244,7 @@ async fn an_expired_handle_says_to_call_again() {
 fn a_pointer_to_nothing_lists_what_is_near() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     let explain = |pointer: &str| {
         let mut value = json(&format!(r#"{{"x":"{id}#{pointer}"}}"#));
         let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
@@ -261,7 +266,7 @@ fn a_pointer_to_nothing_lists_what_is_near() {
 fn one_call_gets_only_so_much() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json("x".repeat(1 << 20))).unwrap();
+    let id = store.put(&mine, StoredValue::json("x".repeat(1 << 20))).unwrap();
     let many = vec![id.to_string(); 1000];
     let mut value = Json::from(many);
     let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
@@ -272,7 +277,7 @@ fn one_call_gets_only_so_much() {
 fn violations_do_not_show_what_came_from_a_handle() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.keep(&mine, Kept::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).unwrap();
     let mut value = json(&format!(r#"{{"table":"{id}","tables":1}}"#));
     let changes = resolve(&mut value, &any(), &mine, &store).unwrap();
     let violation = |path: &str| Violation {
@@ -291,17 +296,17 @@ fn violations_do_not_show_what_came_from_a_handle() {
 #[test]
 fn a_preview_tells_what_it_is_and_how_to_use_it() {
     let id = HandleId::from_random(1);
-    let text = preview(id, &Kept::json(table()));
+    let text = preview(id, &StoredValue::json(table()));
     assert!(text.starts_with("table of 2 rows and 2 columns: 姓名, age (67 bytes)"), "{text}");
     assert!(text.contains("#/rows/0: [\"张三\",34]"), "{text}");
     let piece = format!("pass \"{id}\" as the argument, or a piece of it as \"{id}#/rows/0\".");
     assert!(text.ends_with(&piece), "{text}");
 
-    let text = preview(id, &Kept::json(json(r#"{"a/b":[1,2],"c":"d"}"#)));
+    let text = preview(id, &StoredValue::json(json(r#"{"a/b":[1,2],"c":"d"}"#)));
     assert!(text.contains("object with 2 keys: a/b, c"), "{text}");
     assert!(text.contains("#/a~1b: [1,2]\n#/c: \"d\"\n"), "{text}");
 
-    let text = preview(id, &Kept::Bytes(blob(&[7; 12_345])));
+    let text = preview(id, &StoredValue::Bytes(blob(&[7; 12_345])));
     assert!(text.starts_with("12.3 kB of application/pdf, kept"), "{text}");
 }
 
@@ -323,13 +328,13 @@ fn a_preview_is_bounded_and_never_the_bytes() {
         json(&deep),
     ];
     for value in values {
-        let text = preview(id, &Kept::json(value));
+        let text = preview(id, &StoredValue::json(value));
         assert!(text.len() <= PREVIEW_MAX, "{} bytes: {text}", text.len());
         assert!(!text.contains("iVBORw0KGgoiVBOR"), "{text}");
         assert!(text.contains(&id.to_string()));
     }
     let mime = "x".repeat(5000);
-    let odd = Kept::Bytes(Blob { mime, bytes: [].into() });
+    let odd = StoredValue::Bytes(Blob { mime, bytes: [].into() });
     assert!(preview(id, &odd).len() <= PREVIEW_MAX);
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolwright::handler::Ended;
+use toolwright::handler::ToolResult;
 use toolwright::output::Content;
 use toolwright::{Context, Handler, Json, Scope, Session};
 
@@ -27,19 +27,19 @@ fn scope(context: Context) -> Scope {
 }
 
 /// Runs a tool as it is, with arguments that are said to have been checked.
-async fn run_in(handler: &Handler, context: &Context, arguments: &str) -> Ended {
+async fn run_in(handler: &Handler, context: &Context, arguments: &str) -> ToolResult {
     let Ok(Json::Object(arguments)) = Json::parse(arguments) else {
         panic!("{arguments} is no object");
     };
     handler.run(scope(context.clone()), arguments).await
 }
 
-async fn run(handler: Handler, arguments: &str) -> Ended {
+async fn run(handler: Handler, arguments: &str) -> ToolResult {
     run_in(&handler, &Context::new(), arguments).await
 }
 
 /// The only piece of a result, as text.
-fn shown(ended: Ended) -> String {
+fn shown(ended: ToolResult) -> String {
     let output = ended.expect("a result");
     match output.content.as_slice() {
         [Content::Text(text)] => text.clone(),

@@ -142,7 +142,7 @@ impl Exchange {
     /// Ends the work on the head. Only the body is left.
     fn close(mut self, reply: &Reply) -> Finalizer {
         self.finalizer.recorder.set_status(reply.status().as_u16());
-        self.finalizer.recorder.rest();
+        self.finalizer.recorder.end_work();
         self.finalizer
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
         let Some(ledger) = ledger.upgrade() else { return };
         // The ledger's observer logs the failure.
         let Ok(head) = ledger.head().await else { continue };
-        if kept != Some(head) && keep(kept_at.clone(), head).await {
+        if kept != Some(head) && write_head(kept_at.clone(), head).await {
             kept = Some(head);
         }
     }
@@ -62,7 +62,7 @@ fn unfinished(path: &Path) -> PathBuf {
 }
 
 /// Writes the head atomically. Returns whether it was written; if not, no file is left behind.
-async fn keep(path: PathBuf, head: Head) -> bool {
+async fn write_head(path: PathBuf, head: Head) -> bool {
     let write = move || {
         let half = unfinished(&path);
         let written = std::fs::write(&half, format!("{head}\n"));
@@ -84,10 +84,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.head");
         std::fs::create_dir(&path).unwrap();
-        assert!(!keep(path.clone(), Head::start()).await);
+        assert!(!write_head(path.clone(), Head::start()).await);
         assert!(!unfinished(&path).exists());
         std::fs::remove_dir(&path).unwrap();
-        assert!(keep(path.clone(), Head::start()).await);
+        assert!(write_head(path.clone(), Head::start()).await);
         assert_eq!(read(&path), Some(Head::start()));
     }
 }

@@ -273,7 +273,8 @@ fn stored_responses_survive_a_restart_and_expire() {
 #[test]
 fn a_client_keeps_as_many_responses_as_are_configured() {
     let upstream = Upstream::start([said("One."), said("Two."), said("Three."), said("Long.")]);
-    let config = format!("{}[responses]\nmax_entries = 2\nmax_bytes = \"4KB\"\n", claude(&upstream));
+    let config =
+        format!("{}[responses]\nmax_entries = 2\nmax_bytes = \"4KB\"\n", claude(&upstream));
     let gateway = Gateway::start(&config);
     let ids: Vec<String> = (0..3).map(|_| id_of(&ask(&gateway, "\"Hi.\"", "").ok())).collect();
     assert_eq!(gateway.get(&format!("{PATH}/{}", ids[0]), &[]).status, 404);

@@ -48,7 +48,8 @@ async fn an_answer_that_is_still_to_come_says_that_the_connection_ends() {
 
 #[tokio::test]
 async fn what_takes_too_long_is_cut() {
-    let server = start(Limits { drain_timeout: Duration::from_millis(300), ..Limits::default() }).await;
+    let server =
+        start(Limits { drain_timeout: Duration::from_millis(300), ..Limits::default() }).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await;
     server.probe.until_under_way(1).await;

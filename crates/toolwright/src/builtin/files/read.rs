@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::still_wanted;
-use crate::builtin::root::{Place, Root};
+use crate::builtin::root::{RelativePath, Root};
 use crate::handle::size;
 use crate::output::Blob;
 use crate::prelude::*;
@@ -28,7 +28,7 @@ pub fn read_file(
     #[schemars(range(min = 1))]
     lines: Option<u64>,
 ) -> Result<Output, ToolError> {
-    let place = Place::parse(&path)?;
+    let place = RelativePath::parse(&path)?;
     let (file, length) = root.file(&place)?;
     let is_whole = first_line == 1 && lines.is_none();
     if is_whole && length > READ_MAX as u64 {

@@ -5,7 +5,7 @@ use std::io;
 
 use cap_std::fs::Dir;
 
-use crate::builtin::root::{PathError, Place, Root, is_git};
+use crate::builtin::root::{PathError, RelativePath, Root, is_git};
 use crate::prelude::*;
 
 /// Maximum number of names that are read from one folder. They come in no particular order, so
@@ -46,7 +46,7 @@ pub enum Kind {
 pub(super) struct Walk<'w> {
     root: &'w Root,
     /// Paths, not open folders: file descriptors are limited
-    folders: VecDeque<(Place, usize)>,
+    folders: VecDeque<(RelativePath, usize)>,
     depth: usize,
     /// Whether something was left out
     pub(super) more: bool,
@@ -55,7 +55,7 @@ pub(super) struct Walk<'w> {
 /// An open folder and its entries, in order.
 pub(super) struct Opened {
     pub(super) dir: Dir,
-    pub(super) place: Place,
+    pub(super) place: RelativePath,
     pub(super) entries: Vec<(String, Entry)>,
 }
 
@@ -63,7 +63,7 @@ impl<'w> Walk<'w> {
     /// Starts at a folder, with a maximum depth.
     pub(super) fn new(root: &'w Root, path: &str, depth: usize) -> Result<Walk<'w>, PathError> {
         // Some models pass an empty path for the root.
-        let place = Place::parse(if path.is_empty() { "." } else { path })?;
+        let place = RelativePath::parse(if path.is_empty() { "." } else { path })?;
         root.folder(&place)?;
         Ok(Walk { root, folders: VecDeque::from([(place, 1)]), depth, more: false })
     }
@@ -81,7 +81,7 @@ impl<'w> Walk<'w> {
         None
     }
 
-    fn descend(&mut self, place: &Place, entries: &[(String, Entry)], level: usize) {
+    fn descend(&mut self, place: &RelativePath, entries: &[(String, Entry)], level: usize) {
         let is_folder =
             |(name, entry): &&(String, Entry)| entry.kind == Kind::Folder && !is_git(name);
         for (name, _) in entries.iter().filter(is_folder) {
@@ -93,7 +93,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn scan(&mut self, dir: &Dir, place: &Place) -> io::Result<Vec<(String, Entry)>> {
+    fn scan(&mut self, dir: &Dir, place: &RelativePath) -> io::Result<Vec<(String, Entry)>> {
         let mut entries = Vec::new();
         for found in dir.entries()? {
             if entries.len() == NAMES_MAX {

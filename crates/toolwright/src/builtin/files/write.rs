@@ -9,7 +9,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, OpenOptions};
 use toolwright_core::{Tool, object};
 
-use crate::builtin::root::{Missing, PathError, Place, Root, open_file};
+use crate::builtin::root::{Missing, PathError, RelativePath, Root, open_file};
 use crate::handle::size;
 use crate::prelude::*;
 
@@ -68,7 +68,7 @@ fn write(root: &Root, path: &str, content: Json, mode: Mode) -> Result<String, T
         let most = size(WRITE_MAX);
         return Err(ToolError::new(format!("That is more than {most}. Nothing was written.")));
     }
-    let place = Place::parse(path)?;
+    let place = RelativePath::parse(path)?;
     let (_, name) = place.file()?;
     let folder = root.folder_of(&place, Missing::Make)?;
     let file = Target { folder: &folder, name, place: &place };
@@ -84,7 +84,7 @@ fn write(root: &Root, path: &str, content: Json, mode: Mode) -> Result<String, T
 struct Target<'t> {
     folder: &'t Dir,
     name: &'t str,
-    place: &'t Place,
+    place: &'t RelativePath,
 }
 
 impl Target<'_> {

@@ -51,7 +51,7 @@ pub async fn git_add(
         lines.extend_from_slice(b"\0:(exclude,literal)");
         lines.extend(submodule);
     }
-    git.tell(&["add", "--pathspec-from-file=-", "--pathspec-file-nul"], &lines).await?;
+    git.run_with_input(&["add", "--pathspec-from-file=-", "--pathspec-file-nul"], &lines).await?;
     staged(&git).await
 }
 
@@ -73,7 +73,7 @@ pub async fn git_commit(
     }
     let arguments =
         ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-"];
-    git.tell(&arguments, message.as_bytes()).await?;
+    git.run_with_input(&arguments, message.as_bytes()).await?;
     Ok(Committed { id: git.commit("HEAD").await?, files: staged.count })
 }
 
@@ -89,7 +89,7 @@ async fn submodules(git: &Git<'_>) -> Result<Vec<Vec<u8>>, ToolError> {
 async fn staged(git: &Git<'_>) -> Result<Staged, ToolError> {
     let arguments =
         ["diff", "--cached", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=dirty"];
-    let answer = git.ask(&arguments).await?;
+    let answer = git.run(&arguments).await?;
     let mut files: Vec<String> = fields(&answer.stdout).collect();
     let count = files.len();
     files.truncate(FILES_MAX);

@@ -63,8 +63,8 @@ pub async fn git_diff(
     arguments.extend(commit.as_deref());
     arguments.push("--");
     arguments.extend(only.as_deref());
-    let counts = git.ask(&with(&["diff", "--numstat", "-z"], &arguments)).await?;
-    let whole = git.ask(&with(&["diff", "--patch"], &arguments)).await?;
+    let counts = git.run(&with(&["diff", "--numstat", "-z"], &arguments)).await?;
+    let whole = git.run(&with(&["diff", "--patch"], &arguments)).await?;
     Ok(output(&counts, &whole)?)
 }
 

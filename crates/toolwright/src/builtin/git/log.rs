@@ -63,7 +63,7 @@ pub async fn git_log(
     let mut arguments = vec!["log", "-z", format, "--no-show-signature", &count, &skip];
     arguments.extend([commit.as_str(), "--"]);
     arguments.extend(path.as_deref());
-    let answer = git.ask(&arguments).await?;
+    let answer = git.run(&arguments).await?;
     let mut fields = fields(&answer.stdout);
     let mut commits = Vec::new();
     while let (Some(id), Some(author), Some(email), Some(time), Some(message)) =

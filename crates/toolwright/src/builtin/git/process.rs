@@ -28,7 +28,7 @@ impl Group {
     }
 
     /// Writes the input and reads the output, up to `most` bytes.
-    pub(super) async fn talk(&mut self, input: &[u8], most: usize) -> io::Result<Answer> {
+    pub(super) async fn communicate(&mut self, input: &[u8], most: usize) -> io::Result<Answer> {
         let Group(child) = self;
         let id = child.id();
         let (stdin, stdout, stderr) =

@@ -88,7 +88,7 @@ impl<'g> Git<'g> {
         let git = Git { root };
         let programs = r"^(filter\..*\.(clean|smudge|process)|hook\..*\.command)$";
         let found =
-            git.run(&["config", "--show-scope", "-z", "--get-regexp", programs], b"").await?;
+            git.output(&["config", "--show-scope", "-z", "--get-regexp", programs], b"").await?;
         let mut words = found.stdout.split(|byte| *byte == 0);
         while let (Some(scope), Some(setting)) = (words.next(), words.next()) {
             if !matches!(scope, b"system" | b"global") {
@@ -105,18 +105,22 @@ impl<'g> Git<'g> {
     }
 
     /// Runs a command that must succeed.
-    pub(super) async fn ask(&self, arguments: &[&str]) -> Result<Answer, ToolError> {
-        self.tell(arguments, b"").await
+    pub(super) async fn run(&self, arguments: &[&str]) -> Result<Answer, ToolError> {
+        self.run_with_input(arguments, b"").await
     }
 
     /// Runs a command that must succeed, with input.
-    pub(super) async fn tell(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
-        self.settle(arguments, self.run(arguments, input).await?)
+    pub(super) async fn run_with_input(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Answer, ToolError> {
+        self.check_status(arguments, self.output(arguments, input).await?)
     }
 
     /// Runs a command whose output must be complete.
     pub(super) async fn list(&self, arguments: &[&str]) -> Result<Vec<u8>, ToolError> {
-        let answer = self.settle(arguments, self.hear(arguments, b"", LIST_MAX).await?)?;
+        let answer = self.check_status(arguments, self.execute(arguments, b"", LIST_MAX).await?)?;
         if answer.is_cut {
             return Err(error(
                 "The repository has too many files for this tool. Nothing was done.",
@@ -125,7 +129,7 @@ impl<'g> Git<'g> {
         Ok(answer.stdout)
     }
 
-    fn settle(&self, arguments: &[&str], answer: Answer) -> Result<Answer, ToolError> {
+    fn check_status(&self, arguments: &[&str], answer: Answer) -> Result<Answer, ToolError> {
         if answer.code == Some(0) || answer.is_cut {
             return Ok(answer);
         }
@@ -140,10 +144,10 @@ impl<'g> Git<'g> {
 
     /// Runs a command that answers by its exit code, 0 or 1.
     pub(super) async fn test(&self, arguments: &[&str]) -> Result<bool, ToolError> {
-        match self.run(arguments, b"").await?.code {
+        match self.output(arguments, b"").await?.code {
             Some(0) => Ok(true),
             Some(1) => Ok(false),
-            _ => self.ask(arguments).await.map(|_| true),
+            _ => self.run(arguments).await.map(|_| true),
         }
     }
 
@@ -157,7 +161,7 @@ impl<'g> Git<'g> {
         }
         let commit = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
-        let answer = self.run(&arguments, b"").await?;
+        let answer = self.output(&arguments, b"").await?;
         let id = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
         if answer.code != Some(0) || id.is_empty() || id.starts_with('-') {
             return Err(unknown());
@@ -165,11 +169,11 @@ impl<'g> Git<'g> {
         Ok(id)
     }
 
-    async fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
-        self.hear(arguments, input, ANSWER_MAX).await
+    async fn output(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
+        self.execute(arguments, input, ANSWER_MAX).await
     }
 
-    async fn hear(
+    async fn execute(
         &self,
         arguments: &[&str],
         input: &[u8],
@@ -180,7 +184,7 @@ impl<'g> Git<'g> {
             _ => error(format!("git could not be started: {failure}")),
         })?;
         // Dropping the future of a cancelled call kills the process group.
-        let answer = Group::new(child).talk(input, most).await;
+        let answer = Group::new(child).communicate(input, most).await;
         answer.map_err(|failure| error(format!("git's output could not be read: {failure}")))
     }
 

@@ -59,7 +59,7 @@ pub async fn git_status(#[context] root: &Root) -> Result<Status, ToolError> {
     let git = Git::open(root).await?;
     let arguments =
         ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--renames"];
-    let answer = git.ask(&arguments).await?;
+    let answer = git.run(&arguments).await?;
     let mut status = parse(fields(&answer.stdout));
     status.more |= answer.is_cut;
     Ok(status)

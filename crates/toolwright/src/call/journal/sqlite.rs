@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};
-use crate::store::{self, Desk, Kind, Safety, StoreError, Urgency, Writer};
+use crate::store::{self, JobSender, Kind, Safety, StoreError, Urgency, Writer};
 
 const JOURNAL: Kind = Kind {
     name: "journal",
@@ -73,7 +73,7 @@ impl SqliteJournal {
         let before = millis(SystemTime::now().checked_sub(older_than).unwrap_or(UNIX_EPOCH));
         let mut removed = 0;
         loop {
-            let rows = self.writer.desk()?.ask(move |change| prune(change, before)).await?;
+            let rows = self.writer.sender()?.ask(move |change| prune(change, before)).await?;
             removed += rows;
             if rows < PRUNED_AT_ONCE {
                 return Ok(removed);
@@ -83,43 +83,43 @@ impl SqliteJournal {
 
     /// Returns the effects that are running or were interrupted by a crash, oldest first.
     pub async fn unfinished(&self) -> Result<Vec<Unfinished>, JournalError> {
-        Ok(self.writer.desk()?.ask(unfinished).await?)
+        Ok(self.writer.sender()?.ask(unfinished).await?)
     }
 
     /// Removes an effect, so that its call may run again. Call it only if you know whether the
     /// effect happened.
     pub async fn forget(&self, key: &str) -> Result<(), JournalError> {
         let key = key.to_owned();
-        Ok(self.writer.desk()?.ask(move |change| forget(change, &key)).await?)
+        Ok(self.writer.sender()?.ask(move |change| forget(change, &key)).await?)
     }
 }
 
 impl Journal for SqliteJournal {
     /// Dropping this future before it is ready leaves no record.
     async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
-        let (desk, intent) = (self.writer.desk()?, intent.clone());
+        let (sender, intent) = (self.writer.sender()?, intent.clone());
         let (ack, answer) = oneshot::channel();
-        let (key, back) = (intent.key.clone(), desk.clone());
+        let (key, back) = (intent.key.clone(), sender.clone());
         let done = move |begun: Result<Begun, StoreError>| {
             // If the caller stopped waiting, dropping the grant withdraws the intent.
-            drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, desk: back })));
+            drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, sender: back })));
         };
-        desk.post(Urgency::Now, move |change| begin(change, &intent), done);
+        sender.post(Urgency::Now, move |change| begin(change, &intent), done);
         let mut grant = answer.await.map_err(|_| StoreError::Closed)??;
         grant.begun.take().ok_or_else(|| StoreError::Closed.into())
     }
 
     async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
         let (key, record) = (key.to_owned(), record.compact());
-        match self.writer.desk()?.ask(move |change| finish(change, &key, &record)).await? {
-            Ended::Recorded => Ok(()),
-            Ended::NeverBegun => Err(JournalError::never_begun()),
+        match self.writer.sender()?.ask(move |change| finish(change, &key, &record)).await? {
+            FinishResult::Recorded => Ok(()),
+            FinishResult::NeverBegun => Err(JournalError::never_begun()),
         }
     }
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         let key = key.to_owned();
-        Ok(self.writer.desk()?.ask(move |change| withdraw(change, &key)).await?)
+        Ok(self.writer.sender()?.ask(move |change| withdraw(change, &key)).await?)
     }
 }
 
@@ -128,20 +128,20 @@ impl Journal for SqliteJournal {
 struct Grant {
     begun: Option<Begun>,
     key: Arc<str>,
-    desk: Arc<Desk>,
+    sender: Arc<JobSender>,
 }
 
 impl Drop for Grant {
     fn drop(&mut self) {
         if let Some(Begun::New | Begun::Unfinished(_)) = self.begun {
             let key = self.key.clone();
-            self.desk.post(Urgency::Now, move |change| withdraw(change, &key), drop);
+            self.sender.post(Urgency::Now, move |change| withdraw(change, &key), drop);
         }
     }
 }
 
 /// The result of `finish`.
-enum Ended {
+enum FinishResult {
     Recorded,
     NeverBegun,
 }
@@ -175,14 +175,14 @@ fn begin(change: &Transaction<'_>, intent: &Intent) -> rusqlite::Result<Begun> {
 }
 
 /// The first record stays, because it may have been returned already.
-fn finish(change: &Transaction<'_>, key: &str, record: &str) -> rusqlite::Result<Ended> {
+fn finish(change: &Transaction<'_>, key: &str, record: &str) -> rusqlite::Result<FinishResult> {
     let rows = change
         .prepare_cached(
             "UPDATE effect SET record = coalesce(record, ?2), finished = coalesce(finished, ?3)
              WHERE key = ?1",
         )?
         .execute(params![key, record, millis(SystemTime::now())])?;
-    Ok(if rows == 0 { Ended::NeverBegun } else { Ended::Recorded })
+    Ok(if rows == 0 { FinishResult::NeverBegun } else { FinishResult::Recorded })
 }
 
 /// Earlier attempts stay, because nothing new is known about them.

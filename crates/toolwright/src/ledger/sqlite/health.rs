@@ -16,7 +16,7 @@ const CHECKED_WHOLE: u64 = 64 * 1024 * 1024;
 const CHECKED_ENTRIES: u64 = 1000;
 
 /// Called with the error when writing starts to fail, and with `None` when it works again.
-pub(super) type Observer = Box<dyn Fn(Option<&StoreError>) + Send + Sync>;
+pub(super) type FailureObserver = Box<dyn Fn(Option<&StoreError>) + Send + Sync>;
 
 /// The state of the file.
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(super) struct Health {
     file: Option<FileId>,
     state: Mutex<State>,
     failures: AtomicU64,
-    observer: Mutex<Option<Observer>>,
+    observer: Mutex<Option<FailureObserver>>,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Health {
         Health { file: FileId::of(path), ..Health::default() }
     }
 
-    pub(super) fn observe(&self, observer: Observer) {
+    pub(super) fn observe(&self, observer: FailureObserver) {
         *self.observer.lock().unwrap_or_else(PoisonError::into_inner) = Some(observer);
     }
 

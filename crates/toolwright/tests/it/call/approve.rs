@@ -7,7 +7,7 @@ use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::call::{
     Answer, Approval, CallStatus, Completeness, Policy, ResultSource, Rule, Verdict,
 };
-use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Handler, Json, Output, Session, Toolbox};
 use toolwright_core::args::CoercionOptions;
@@ -73,7 +73,7 @@ async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
         .with_coercions(CoercionOptions::LENIENT);
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id = handles.keep(&session.owner(), Kept::json(json(r#"["private"]"#))).unwrap();
+    let id = handles.put(&session.owner(), StoredValue::json(json(r#"["private"]"#))).unwrap();
     let ledger = Arc::new(MemoryLedger::new().with_data());
     let toolbox = toolbox([send])
         .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask)))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Counter, any, call, counting, echo, json, tool, toolbox};
 use tokio::sync::Notify;
 use toolwright::call::{Completeness, Policy, ResultSource, Rule, Verdict};
-use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
 use toolwright::ledger::{Backpressure, CallEntry, Entry, Ledger, MemoryLedger, Query};
 use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 
@@ -105,7 +105,7 @@ async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
 async fn a_person_is_shown_neither_secrets_nor_what_a_handle_stands_for() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id = handles.keep(&session.owner(), Kept::json(json("[1,2,3]"))).unwrap();
+    let id = handles.put(&session.owner(), StoredValue::json(json("[1,2,3]"))).unwrap();
     let toolbox = toolbox([login()]).with_handles(handles).with_policy(Policy::new(Verdict::Ask));
     let arguments = format!(r#"{{"user": "ann", "code": "hunter2", "rows": "{id}"}}"#);
     let called = toolbox.call(&session, &call("1", "login", &arguments)).await;

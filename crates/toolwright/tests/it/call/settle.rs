@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::{Counter, call, done, json, kind, text, tool, toolbox};
 use toolwright::call::{CallResult, Completeness, ResultSource};
-use toolwright::handle::{HandleStore, Kept, Limits, MemoryHandles};
+use toolwright::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
 use toolwright::json::Object;
 use toolwright::{Caller, Effect, Handler, Output, Session, Toolbox};
 
@@ -99,7 +99,7 @@ async fn a_handle_arrives_as_what_it_stands_for() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
     let owner = Session::new("run").owner();
-    let id = handles.keep(&owner, Kept::json(json(r#"{"a":[1,2,3]}"#))).unwrap();
+    let id = handles.put(&owner, StoredValue::json(json(r#"{"a":[1,2,3]}"#))).unwrap();
 
     let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}#/a"}}"#);
     let done = make(&toolbox, &arguments, Completeness::Unknown).await;
@@ -116,7 +116,7 @@ async fn a_handle_of_somebody_else_is_a_tool_error_with_advice() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&ran).with_handles(handles.clone());
     let stranger = Session::new("run").with_caller(Caller::new("x").with_tenant("other")).owner();
-    let id = handles.keep(&stranger, Kept::json(json("[1]"))).unwrap();
+    let id = handles.put(&stranger, StoredValue::json(json("[1]"))).unwrap();
     let forged = format!("tw:{}", "0".repeat(32));
     let mut words = Vec::new();
     for handle in [id.to_string(), forged] {
@@ -134,7 +134,7 @@ async fn what_a_handle_stands_for_is_not_told_when_it_is_wrong() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
     let owner = Session::new("run").owner();
-    let id = handles.keep(&owner, Kept::json(json(r#"["hunter2"]"#))).unwrap();
+    let id = handles.put(&owner, StoredValue::json(json(r#"["hunter2"]"#))).unwrap();
     let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}"}}"#);
     let done = make(&toolbox, &arguments, Completeness::Unknown).await;
     assert_eq!(kind(&done), Some("invalid_arguments"));

@@ -7,7 +7,7 @@ use toolwright_core::Json;
 /// The subschemas that may apply to one value. All branches of `anyOf` and similar keywords are
 /// included.
 #[derive(Debug, Clone)]
-pub(super) struct Place<'a> {
+pub(super) struct Subschemas<'a> {
     root: &'a Json,
     schemas: Vec<&'a Json>,
 }
@@ -29,14 +29,14 @@ pub(super) fn has_secrets(schema: &Json) -> bool {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> Subschemas<'a> {
     /// Returns the subschemas of the root value.
-    pub(super) fn root(schema: &'a Json) -> Place<'a> {
-        Place::of(schema, [schema])
+    pub(super) fn root(schema: &'a Json) -> Subschemas<'a> {
+        Subschemas::of(schema, [schema])
     }
 
-    fn of(root: &'a Json, schemas: impl IntoIterator<Item = &'a Json>) -> Place<'a> {
-        let mut place = Place { root, schemas: Vec::new() };
+    fn of(root: &'a Json, schemas: impl IntoIterator<Item = &'a Json>) -> Subschemas<'a> {
+        let mut place = Subschemas { root, schemas: Vec::new() };
         for schema in schemas {
             place.add(schema);
         }
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
     }
 
     /// Returns the subschemas of a member of an object.
-    pub(super) fn member(&self, key: &str) -> Place<'a> {
+    pub(super) fn member(&self, key: &str) -> Subschemas<'a> {
         let mut found = Vec::new();
         for schema in &self.schemas {
             let named = schema.get("properties").and_then(|named| named.get(key));
@@ -93,11 +93,11 @@ impl<'a> Place<'a> {
                 found.extend(others.iter().filter_map(|word| schema.get(word)));
             }
         }
-        Place::of(self.root, found)
+        Subschemas::of(self.root, found)
     }
 
     /// Returns the subschemas of an item of an array.
-    pub(super) fn item(&self, index: usize) -> Place<'a> {
+    pub(super) fn item(&self, index: usize) -> Subschemas<'a> {
         let mut found = Vec::new();
         for schema in &self.schemas {
             for word in ["prefixItems", "items"] {
@@ -107,11 +107,11 @@ impl<'a> Place<'a> {
             let words = ["items", "additionalItems", "contains", "unevaluatedItems"];
             found.extend(words.iter().filter_map(|word| schema.get(word)));
         }
-        Place::of(self.root, found)
+        Subschemas::of(self.root, found)
     }
 
     /// Adds the subschemas of another place.
-    pub(super) fn or(mut self, other: Place<'a>) -> Place<'a> {
+    pub(super) fn or(mut self, other: Subschemas<'a>) -> Subschemas<'a> {
         self.schemas.extend(other.schemas);
         self
     }
