@@ -32,6 +32,7 @@ pub struct EmbedRequest {
 
 /// The purpose of vectors. It is not sent to vendors that make no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum EmbedKind {
     /// Texts to search in
     #[default]

@@ -41,6 +41,7 @@ use crate::profile::Profile;
 
 /// A request that its target can express.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fitted {
     /// The request
     pub request: Request,
@@ -56,6 +57,7 @@ pub struct Fitted {
 
 /// Why a request cannot be fitted: it depends on something that the target lacks, or is malformed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The place in the source
     pub site: Site,
@@ -65,6 +67,7 @@ pub struct Refusal {
 
 /// A value that was added because the target requires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Addition {
     /// The canonical field
     pub field: &'static str,

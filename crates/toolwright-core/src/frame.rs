@@ -79,6 +79,7 @@ pub const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 /// Why bytes are not frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FrameError {
     /// A frame exceeds [`MAX_FRAME`]
     #[error("frame larger than {MAX_FRAME} bytes")]

@@ -10,6 +10,7 @@ use crate::model::part::CacheMark;
 
 /// A part of the source that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// Its place in the source
     pub site: Site,

@@ -45,6 +45,7 @@ pub struct KnownFields {
 
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// The dialect
     pub dialect: Dialect,

@@ -44,6 +44,7 @@ pub const BUDGET: usize = 10_000;
 
 /// A lowered schema, and its differences from the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lowered {
     /// The schema to send
     pub schema: Json,

@@ -63,6 +63,7 @@ pub struct Translated<T> {
 
 /// Why there is no translation.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum TranslateError {
     /// The source is not what its dialect says
     #[error(transparent)]

@@ -7,6 +7,7 @@ use std::fmt;
 /// It does not implement [`std::error::Error`], because that would rule out the conversion from
 /// every error.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolError {
     /// The message for the model
     pub message: String,
@@ -61,6 +62,7 @@ impl fmt::Debug for ToolError {
 /// Why a call has no result, as a message for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
+#[non_exhaustive]
 pub struct CallError {
     /// The kind of failure
     pub kind: CallErrorKind,

@@ -39,6 +39,7 @@ pub struct HandleId(u128);
 
 /// A reference to a stored value or to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Handle {
     /// The stored value
     pub id: HandleId,
@@ -141,6 +142,7 @@ impl FromStr for Handle {
 /// Why a handle cannot be resolved. A forged handle and a handle of another owner give the same
 /// error, so that handles cannot be probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HandleError {
     /// The handle does not exist or belongs to another owner
     #[error("no such handle")]
@@ -162,6 +164,7 @@ pub enum HandleError {
 
 /// Why a value was not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HandleStoreError {
     /// The value exceeds the capacity that the store has left for this tenant
     #[error("the handle store has no capacity for the value")]

@@ -64,6 +64,7 @@ pub use sqlite::{Gap, LedgerError, LedgerFile, Overflow, SqliteLedger};
 
 /// An entry at its position in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Recorded {
     /// Its position, from 1
     pub sequence: u64,

@@ -72,6 +72,7 @@ pub struct Model {
     "no upstream is known for the model '{model}'{}; one that needs neither key nor network is offline/rules",
     suggestion.as_ref().map(|own| format!("; did you mean '{own}'?")).unwrap_or_default()
 )]
+#[non_exhaustive]
 pub struct UnknownModel {
     /// The requested name
     pub model: String,

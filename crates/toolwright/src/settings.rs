@@ -12,6 +12,7 @@ use crate::secret::SecretString;
 
 /// How a call changes external state, which decides whether it may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Effect {
     /// Changes nothing: the call may be repeated and its result cached
     None,

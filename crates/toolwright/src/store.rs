@@ -16,6 +16,7 @@ pub(crate) use writer::{JobSender, Urgency, Writer};
 
 /// Why a file could not be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The file cannot be opened
     #[error("{} cannot be opened: {why}", path.display())]

@@ -80,6 +80,7 @@ impl<'s> Coercion<'s> {
 
 /// Arguments that the schema does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unmended {
     /// The arguments, with the changes that were possible
     pub reading: Reading,

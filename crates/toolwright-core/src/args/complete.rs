@@ -34,6 +34,7 @@ impl Missing {
 
 /// The result of completion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Completed {
     /// The parameters that have neither value nor default
     pub missing: Vec<Missing>,

@@ -2,6 +2,7 @@
 
 /// The format of embedding requests and replies. Examples are in `fixtures/<dialect>/embed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EmbedFormat {
     /// `{"model", "input"}` to `{"data": [{"index", "embedding"}]}`, as `OpenAI` has it
     Openai {
@@ -45,6 +46,7 @@ impl EmbedFormat {
 
 /// The limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EmbedLimits {
     /// Maximum number of texts
     pub texts: usize,

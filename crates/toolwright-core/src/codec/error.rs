@@ -6,6 +6,7 @@ use crate::model::dialect::Dialect;
 /// The dialect, path and kind of a decoding error. It never contains the input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{dialect}: {}: {kind}", if .pointer.is_empty() { "/" } else { .pointer })]
+#[non_exhaustive]
 pub struct DecodeError {
     /// The dialect
     pub dialect: Dialect,
@@ -17,6 +18,7 @@ pub struct DecodeError {
 
 /// The problem with a wire value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeErrorKind {
     /// It is not JSON
     #[error("not JSON: {0}")]

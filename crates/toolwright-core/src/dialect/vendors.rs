@@ -12,6 +12,7 @@ use crate::profile::{LateSystem, Profile};
 
 /// A vendor with OpenAI's Chat Completions format and its quirks.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct VendorPreset {
     /// The id, which can be used like that of a dialect
     pub id: &'static str,

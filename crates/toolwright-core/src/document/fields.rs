@@ -8,6 +8,7 @@ use crate::json::{Json, Object};
 /// An unexpected value in a document. It does not contain the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: expected {expected}", if path.is_empty() { "the document" } else { path })]
+#[non_exhaustive]
 pub struct DocumentError {
     /// JSON Pointer to the value
     pub path: String,

@@ -18,6 +18,7 @@ use crate::schema::Nulls;
 
 /// Renamed names and ids, and what restoring the reply must undo or enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Aliases {
     /// Tool names: alias and original
     pub names: Vec<(String, String)>,

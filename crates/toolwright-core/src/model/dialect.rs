@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Dialect {
     /// OpenAI Chat Completions
     OpenaiChat,

@@ -134,6 +134,7 @@ pub struct Media {
 
 /// The kinds of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MediaKind {
     /// An image
     Image,

@@ -166,6 +166,7 @@ pub struct Thinking {
 
 /// The response format.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Text, explicitly
     Text,

@@ -82,6 +82,7 @@ pub struct Stop {
 
 /// The stop reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum StopReason {
     /// The model finished
     #[default]

@@ -122,6 +122,7 @@ impl Tool {
 
 /// Which tools the model may, must or must not call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides
     Auto,

@@ -2,6 +2,7 @@
 
 /// A hosted tool that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HostedKind {
     /// Web search
     WebSearch,
@@ -28,6 +29,7 @@ pub struct HostedRule {
 
 /// How the definition of a hosted tool is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HostedMark {
     /// By the prefix of its `type`
     Type(&'static str),
@@ -37,6 +39,7 @@ pub enum HostedMark {
 
 /// A parameter of hosted tools that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HostedParameter {
     /// Allowed domains of results: a list of strings
     AllowedDomains,
@@ -50,6 +53,7 @@ pub enum HostedParameter {
 
 /// How a call of a hosted tool is forced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HostedChoice {
     /// By its name, as for any tool
     Name(&'static str),

@@ -2,6 +2,7 @@
 
 /// The characters of a name or an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Charset {
     /// Anything
     Any,

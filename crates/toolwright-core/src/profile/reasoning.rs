@@ -81,6 +81,7 @@ pub struct ThinkingRule {
 
 /// How a reply shows the thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShowRule {
     /// There is no setting
     None,

@@ -68,6 +68,7 @@ impl ToolRule {
 
 /// Where strictness is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strictness {
     /// Nowhere
     None,
@@ -102,6 +103,7 @@ impl SchemaRule {
 
 /// A part of JSON Schema that a vendor accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Subset {
     /// All of it
     Full,

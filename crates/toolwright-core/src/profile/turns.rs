@@ -19,6 +19,7 @@ impl SystemRule {
 
 /// Where system messages are accepted after the first turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LateSystem {
     /// Anywhere except between a call and its outcome
     Anywhere,
@@ -69,6 +70,7 @@ impl TurnRule {
 
 /// Which consecutive messages of one role are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Merges {
     /// None
     None,

@@ -7,6 +7,7 @@ use crate::loss::Severity;
 
 /// A keyword that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SchemaChange {
     /// The keyword's JSON Pointer in the original schema, also of a keyword that was added
     pub pointer: String,

@@ -21,6 +21,7 @@ const LOSSES: &str = note!("losses");
 
 /// Losses by their path in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// The losses: major before minor before notes, in the order of the source document
     pub losses: Vec<Entry>,

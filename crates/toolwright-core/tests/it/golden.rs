@@ -236,7 +236,8 @@ fn fault_of(dialect: Dialect) -> WireReply {
         Dialect::Gemini => (dialect, "gemini_error_429", 429),
         Dialect::Mistral => (dialect, "mistral_error_429", 429),
         Dialect::Ollama => (dialect, "ollama_error_400", 400),
-        Dialect::Cohere | Dialect::Mcp => (Dialect::Cohere, "cohere_error_400", 400),
+        Dialect::Cohere => (dialect, "cohere_error_400", 400),
+        _ => panic!("{dialect} has no recorded fault"),
     };
     let headers = match dialect {
         Dialect::Bedrock => vec![("x-amzn-errortype".to_owned(), "ThrottlingException".to_owned())],

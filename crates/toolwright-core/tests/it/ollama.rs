@@ -439,7 +439,8 @@ fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
         assert!(!text.contains(r#""content":"{"#), "{text}");
     }
     // Text that is no call stays text.
-    let (options, aliases) = (Options::default(), Aliases { forced: true, ..Aliases::default() });
+    let (options, mut aliases) = (Options::default(), Aliases::default());
+    aliases.forced = true;
     let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": "no"}, "done": true};
     let back = Translator::new(ollama, chat, &options).with_aliases(&aliases);
     let back = back.response(WireReply::ok(reply)).unwrap();

@@ -117,7 +117,8 @@ fn a_grammar_that_is_dropped_is_named_by_its_place() {
 
 #[test]
 fn a_call_beyond_the_first_is_named_by_its_place() {
-    let aliases = Aliases { single_call: true, ..Aliases::default() };
+    let mut aliases = Aliases::default();
+    aliases.single_call = true;
     let options = Options::default();
     let call =
         |id: &str| format!(r#"{{"toolUse":{{"toolUseId":"{id}","name":"f","input":{{}}}}}}"#);

@@ -112,10 +112,6 @@ pub(super) fn provider(dialect: Dialect) -> &'static str {
         Dialect::Bedrock => "aws.bedrock",
         Dialect::Gemini => "gcp.gemini",
         Dialect::Mistral => "mistral_ai",
-        Dialect::Anthropic
-        | Dialect::Deepseek
-        | Dialect::Ollama
-        | Dialect::Cohere
-        | Dialect::Mcp => dialect.id(),
+        _ => dialect.id(),
     }
 }

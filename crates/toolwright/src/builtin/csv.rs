@@ -33,6 +33,7 @@ pub const MISSING: [&str; 13] =
 
 /// Why a file is not a table. It never contains the content of a field.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CsvError {
     /// The path cannot be used
     #[error(transparent)]

@@ -27,6 +27,7 @@ pub struct Root {
 
 /// Why a path cannot be used, for the model. It does not reveal the location of the root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PathError {
     /// The path is absolute or has `..`
     #[error("{0} leaves the root: a path must be relative to it and without \"..\"")]

@@ -18,6 +18,7 @@ pub struct Table {
 
 /// Why a value is not a table, or lacks a column. It never contains the content of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// The value has another form
     #[error(

@@ -27,6 +27,7 @@ pub const RESOLVED_MAX: usize = 64 << 20;
 /// A handle that could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
+#[non_exhaustive]
 pub struct HandleFailure {
     /// JSON Pointer to the handle in the arguments
     pub path: String,

@@ -22,6 +22,7 @@ pub struct Head {
 
 /// The result of verifying an intact chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// Number of verified entries
     pub entries: u64,
@@ -41,6 +42,7 @@ pub struct Broken {
 
 /// The kind of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Damage {
     /// The link does not match the text and the previous link
     #[error("it or its position was changed")]

@@ -13,6 +13,7 @@ use crate::session::Caller;
 
 /// An entry of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Entry {
     /// A call of a tool
     Call(Box<CallEntry>),
@@ -22,6 +23,7 @@ pub enum Entry {
 
 /// The kinds of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// A call of a tool
     Call,

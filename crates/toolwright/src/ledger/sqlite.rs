@@ -42,6 +42,7 @@ pub struct SqliteLedger {
 
 /// What happens when too many entries wait to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Overflow {
     /// New calls wait for [`backpressure`](Ledger::backpressure)
     #[default]
@@ -52,6 +53,7 @@ pub enum Overflow {
 
 /// Why a ledger cannot be read, or is not intact.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LedgerError {
     /// The chain is damaged
     #[error(transparent)]

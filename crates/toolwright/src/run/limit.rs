@@ -90,6 +90,7 @@ impl fmt::Display for Limit {
 
 /// What a run has consumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Consumption {
     /// Number of turns
     pub turns: u32,

@@ -36,6 +36,7 @@ pub enum ToolboxError {
 /// The context lacks a type that a tool needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tool} needs a context value of type {needed}; add one with Context::with")]
+#[non_exhaustive]
 pub struct MissingNeed {
     /// The tool
     pub tool: Arc<str>,

@@ -31,6 +31,7 @@ pub use models::{for_model, resolve};
 
 /// A provider of models: its address, its dialect and the environment variables of its key.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Provider {
     /// Its id, which stands before the `/` of a model name
     pub id: &'static str,

@@ -33,6 +33,7 @@ pub enum Verdict {
 
 /// What response headers say about retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RetryHint {
     /// The time to wait from the response on
     pub wait: Option<Duration>,

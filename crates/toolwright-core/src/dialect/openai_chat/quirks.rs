@@ -47,6 +47,7 @@ pub struct Quirks {
 
 /// How thinking is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ThinkingSwitch {
     /// Only by `reasoning_effort`
     Effort,
@@ -60,6 +61,7 @@ pub enum ThinkingSwitch {
 
 /// The form of tools. Both forms are always decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolShape {
     /// `{"type": "function", "function": {"name", …}}`
     Nested,
@@ -69,6 +71,7 @@ pub enum ToolShape {
 
 /// The position of usage in a stream. All positions are always decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UsagePlace {
     /// On a separate chunk, if the client asks for it
     OwnChunk,

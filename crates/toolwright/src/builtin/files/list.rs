@@ -7,6 +7,7 @@ use crate::prelude::*;
 
 /// What is in a folder.
 #[data]
+#[non_exhaustive]
 pub struct Listing {
     /// In order, folder by folder
     pub entries: Vec<Entry>,

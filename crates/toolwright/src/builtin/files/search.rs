@@ -18,6 +18,7 @@ const LINE_MAX: usize = 300;
 
 /// What was found.
 #[data]
+#[non_exhaustive]
 pub struct Found {
     /// In order, folder by folder
     pub matches: Vec<Match>,
@@ -27,6 +28,7 @@ pub struct Found {
 
 /// A line with the words.
 #[data]
+#[non_exhaustive]
 pub struct Match {
     /// The file, relative to the root
     pub path: String,

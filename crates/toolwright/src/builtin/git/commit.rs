@@ -10,6 +10,7 @@ const FILES_MAX: usize = 300;
 
 /// What the next commit will have.
 #[data]
+#[non_exhaustive]
 pub struct Staged {
     /// How many files differ from the last commit
     pub count: usize,
@@ -19,6 +20,7 @@ pub struct Staged {
 
 /// A commit that was made.
 #[data]
+#[non_exhaustive]
 pub struct Committed {
     /// Its id
     pub id: String,

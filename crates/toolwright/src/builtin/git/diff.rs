@@ -15,6 +15,7 @@ const FILES_MAX: usize = 300;
 
 /// The files of a patch.
 #[data]
+#[non_exhaustive]
 pub struct Summary {
     /// The files
     pub files: Vec<Counts>,
@@ -24,6 +25,7 @@ pub struct Summary {
 
 /// How much of a file has changed.
 #[data]
+#[non_exhaustive]
 pub struct Counts {
     /// The file
     pub path: String,

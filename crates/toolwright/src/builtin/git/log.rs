@@ -10,6 +10,7 @@ const MESSAGE_MAX: usize = 2000;
 
 /// A part of the history.
 #[data]
+#[non_exhaustive]
 pub struct History {
     /// The newest first
     pub commits: Vec<Commit>,
@@ -19,6 +20,7 @@ pub struct History {
 
 /// A commit.
 #[data]
+#[non_exhaustive]
 pub struct Commit {
     /// Its id
     pub id: String,

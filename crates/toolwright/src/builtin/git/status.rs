@@ -11,6 +11,7 @@ const ENTRIES_MAX: usize = 500;
 /// What differs from the last commit.
 #[data]
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Status {
     /// The branch; absent if none is checked out
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,7 @@ pub struct Status {
 
 /// A file that has changed.
 #[data]
+#[non_exhaustive]
 pub struct Changed {
     /// The file
     pub path: String,

@@ -48,6 +48,7 @@ pub struct SqliteJournal {
 
 /// An effect that was begun and not finished, for an operator to investigate.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unfinished {
     /// The intent
     pub intent: Intent,

@@ -17,6 +17,7 @@ pub struct Condition {
 
 /// A test of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Test {
     /// Equal to this value
     Equals(Json),
