@@ -30,7 +30,7 @@ use super::pending_turns::PendingTurns;
 use super::prepare::{self, Prepared, Translation, Way};
 use super::responses::ResponseStore;
 use super::responses::capture::Capture;
-use super::route::{Candidate, Place, Routes};
+use super::route::{Backend, Candidate, Routes};
 use super::saved_runs::SavedRuns;
 use super::send::{self, Failure};
 use super::translating::Source;
@@ -163,14 +163,14 @@ impl Exchange {
         candidate: &Candidate,
         patience: Duration,
     ) -> Result<Answer, Box<Failure>> {
-        let remote = match &candidate.place {
-            Place::Offline => {
+        let remote = match &candidate.backend {
+            Backend::Offline => {
                 self.finalizer.recorder.set_upstream(candidate.upstream(), None);
                 self.inbound.state.check(None, false).map_err(Failure::unfit)?;
                 self.room(self.inbound.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
-            Place::Remote(remote) => remote,
+            Backend::Remote(remote) => remote,
         };
         self.finalizer.recorder.set_upstream(remote.id(), Some(remote.codec().dialect()));
         let prepared = self.prepare(remote, candidate).await?;

@@ -31,7 +31,7 @@ use super::fallback::Fallback;
 use super::inbound::InboundRequest;
 use super::prepare::{self, Way};
 use super::reasoning_cache::ReasoningCache;
-use super::route::{Candidate, Place};
+use super::route::{Backend, Candidate};
 use super::send::{self, Failure};
 use super::whole;
 use crate::http::Share;
@@ -101,13 +101,13 @@ impl FallbackModel {
         patience: Duration,
     ) -> Result<EventStream, Box<Failure>> {
         request.stream = Some(self.inbound.stream);
-        let remote = match &candidate.place {
-            Place::Offline => {
+        let remote = match &candidate.backend {
+            Backend::Offline => {
                 self.inbound.state.check(None, false).map_err(Failure::unfit)?;
                 self.run_record.set_upstream(candidate.upstream(), None);
                 return Ok(Model::offline().stream(request).await?);
             }
-            Place::Remote(remote) => remote,
+            Backend::Remote(remote) => remote,
         };
         self.inbound.state.check(Some(remote), false).map_err(Failure::unfit)?;
         self.run_record.set_upstream(remote.id(), Some(remote.codec()));

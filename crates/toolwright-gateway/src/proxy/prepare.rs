@@ -18,7 +18,7 @@ use super::endpoint::Endpoint;
 use super::headers;
 use super::inbound::{InboundRequest, Reading};
 use super::reasoning_cache::ReasoningCache;
-use super::route::{Candidate, Place, Routes};
+use super::route::{Backend, Candidate, Routes};
 use super::send::Failure;
 use super::weight::{UNWEIGHED_BYTES, weight_at_most};
 use crate::http::Share;
@@ -103,9 +103,9 @@ pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Sh
     let said = endpoint.target.as_ref().map(|said| said.model.as_str());
     let model = said.or_else(|| guess_string(body, "model"));
     let candidates = model.and_then(|model| routes.find(model).ok()).unwrap_or_default();
-    let translates = candidates.first().is_some_and(|first| match &first.place {
-        Place::Offline => true,
-        Place::Remote(remote) => !has_same_dialect(endpoint, remote, first),
+    let translates = candidates.first().is_some_and(|first| match &first.backend {
+        Backend::Offline => true,
+        Backend::Remote(remote) => !has_same_dialect(endpoint, remote, first),
     });
     if translates && (body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body))) {
         Reading::Whole

@@ -11,20 +11,20 @@ use toolwright_core::{Fault, FaultClass};
 /// An upstream that may answer, and its name of the model.
 #[derive(Clone)]
 pub struct Candidate {
-    /// The upstream
-    pub place: Place,
+    /// The backend that answers
+    pub backend: Backend,
     /// The name of the model there
     pub model: String,
     /// Overrides of the upstream, and of the aliases that resolved to it
     pub overrides: Overrides,
 }
 
-/// The location of a model.
+/// What answers requests for a model.
 #[derive(Clone)]
-pub enum Place {
+pub enum Backend {
     /// The built-in offline rules
     Offline,
-    /// A vendor
+    /// An upstream over HTTP
     Remote(Remote),
 }
 
@@ -36,9 +36,9 @@ impl Candidate {
 
     /// Returns the id of the upstream.
     pub fn upstream(&self) -> &str {
-        match &self.place {
-            Place::Offline => OFFLINE,
-            Place::Remote(remote) => remote.id(),
+        match &self.backend {
+            Backend::Offline => OFFLINE,
+            Backend::Remote(remote) => remote.id(),
         }
     }
 }
@@ -161,7 +161,7 @@ impl Routes {
 
     fn one(&self, name: &str) -> Result<Candidate, Fault> {
         let offline = || Candidate {
-            place: Place::Offline,
+            backend: Backend::Offline,
             model: RULES.to_owned(),
             overrides: Overrides::NONE,
         };
@@ -183,7 +183,7 @@ impl Routes {
 
     fn at(&self, remote: &Remote, model: &str) -> Candidate {
         let overrides = self.overrides.get(remote.id()).cloned().unwrap_or_default();
-        Candidate { place: Place::Remote(remote.clone()), model: model.to_owned(), overrides }
+        Candidate { backend: Backend::Remote(remote.clone()), model: model.to_owned(), overrides }
     }
 
     fn unknown(&self, name: &str) -> Fault {

@@ -13,7 +13,7 @@ use crate::proxy::endpoint::Purpose;
 use crate::proxy::fallback::Fallback;
 use crate::proxy::models::Description;
 use crate::proxy::prepare;
-use crate::proxy::route::{Candidate, Place};
+use crate::proxy::route::{Backend, Candidate};
 use crate::proxy::send::Failure;
 use crate::proxy::{fault, tokens};
 
@@ -57,9 +57,9 @@ impl Exchange {
         let candidates = self.candidates().map_err(|fault| self.not_found(fault))?;
         let mut fallback = Fallback::from(&candidates, 0);
         while let Some((candidate, patience)) = fallback.advance() {
-            let native = match &candidate.place {
-                Place::Remote(remote) => prepare::is_native(&self.inbound, remote, candidate),
-                Place::Offline => false,
+            let native = match &candidate.backend {
+                Backend::Remote(remote) => prepare::is_native(&self.inbound, remote, candidate),
+                Backend::Offline => false,
             };
             if !native {
                 return Ok(Inquired::Gateway(candidate.clone()));
@@ -107,9 +107,9 @@ impl Exchange {
 
 /// Describes a model in Ollama's form.
 fn describe(candidate: &Candidate) -> Json {
-    let vision = match &candidate.place {
-        Place::Offline => false,
-        Place::Remote(remote) => {
+    let vision = match &candidate.backend {
+        Backend::Offline => false,
+        Backend::Remote(remote) => {
             let target = Target { model: Some(&candidate.model), version: remote.version() };
             let profile = remote.codec().profile(&target);
             profile.content.media.base64.contains(&MediaKind::Image)
