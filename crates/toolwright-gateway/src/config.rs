@@ -35,7 +35,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use alias::Alias;
-pub use error::{ConfigError, Place};
+pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};

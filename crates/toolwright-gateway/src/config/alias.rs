@@ -26,19 +26,19 @@ pub(super) fn read(
     names: &Names<'_>,
 ) -> Result<BTreeMap<String, Alias>, ConfigError> {
     let mut aliases = BTreeMap::new();
-    let mut places = Vec::new();
+    let mut errors = Vec::new();
     for (name, entry) in table.entries() {
         name::check(&name, &entry)?;
         if name == OFFLINE {
             return Err(entry.error("`offline` is the name of the built-in upstream"));
         }
-        places.push((name.clone(), entry.error("")));
+        errors.push((name.clone(), entry.error("")));
         aliases.insert(name, alias(entry, names)?);
     }
-    for (name, place) in places {
-        if let Some(way) = cycle(&name, &aliases) {
-            let what = format!("the alias leads back to itself: {}", way.join(" → "));
-            return Err(place.with_what(what));
+    for (name, error) in errors {
+        if let Some(path) = cycle(&name, &aliases) {
+            let what = format!("the alias leads back to itself: {}", path.join(" → "));
+            return Err(error.with_what(what));
         }
     }
     Ok(aliases)
@@ -90,19 +90,19 @@ fn target(value: &Value<'_>, names: &Names<'_>) -> Result<String, ConfigError> {
 /// Returns the path from an alias back to itself, if there is a cycle.
 fn cycle(name: &str, aliases: &BTreeMap<String, Alias>) -> Option<Vec<String>> {
     let mut seen: Vec<&str> = Vec::new();
-    let mut ways = vec![vec![name]];
-    while let Some(way) = ways.pop() {
-        let last = way.last().copied().unwrap_or_default();
+    let mut paths = vec![vec![name]];
+    while let Some(path) = paths.pop() {
+        let last = path.last().copied().unwrap_or_default();
         let Some(alias) = aliases.get(last) else { continue };
         for target in alias.targets.iter().map(String::as_str) {
-            let mut longer = way.clone();
+            let mut longer = path.clone();
             longer.push(target);
             if target == name {
                 return Some(longer.into_iter().map(str::to_owned).collect());
             }
             if !seen.contains(&target) {
                 seen.push(target);
-                ways.push(longer);
+                paths.push(longer);
             }
         }
     }

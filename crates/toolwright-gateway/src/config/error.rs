@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: Option<PathBuf>,
-    place: Option<Place>,
+    position: Option<FilePosition>,
     key: String,
     what: String,
     hint: Option<String>,
@@ -18,7 +18,7 @@ pub struct ConfigError {
 
 /// A position in a file, counted from one; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FilePosition {
     /// The line
     pub line: usize,
     /// The column
@@ -28,7 +28,7 @@ pub struct Place {
 impl ConfigError {
     /// Creates an error about a key; the key of the root is empty.
     pub fn new(key: impl Into<String>, what: impl Into<String>) -> ConfigError {
-        ConfigError { file: None, place: None, key: key.into(), what: what.into(), hint: None }
+        ConfigError { file: None, position: None, key: key.into(), what: what.into(), hint: None }
     }
 
     /// Sets the file.
@@ -40,8 +40,8 @@ impl ConfigError {
 
     /// Sets the position in the file.
     #[must_use]
-    pub fn with_place(mut self, place: Place) -> ConfigError {
-        self.place = Some(place);
+    pub fn with_position(mut self, position: FilePosition) -> ConfigError {
+        self.position = Some(position);
         self
     }
 
@@ -88,19 +88,19 @@ impl ConfigError {
     }
 
     /// Returns the position in the file.
-    pub fn place(&self) -> Option<Place> {
-        self.place
+    pub fn position(&self) -> Option<FilePosition> {
+        self.position
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.file, self.place) {
-            (Some(file), Some(Place { line, column })) => {
+        match (&self.file, self.position) {
+            (Some(file), Some(FilePosition { line, column })) => {
                 write!(formatter, "{}:{line}:{column}: ", file.display())?;
             }
             (Some(file), None) => write!(formatter, "{}: ", file.display())?,
-            (None, Some(Place { line, column })) => {
+            (None, Some(FilePosition { line, column })) => {
                 write!(formatter, "line {line}, column {column}: ")?;
             }
             (None, None) => {}

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toolwright::upstream::Environment;
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, FilePosition};
 use super::table::Table;
 
 /// Looks up environment variables.
@@ -32,7 +32,7 @@ impl<'f> File<'f> {
             // Only the message: the error would quote the line, which may contain a secret.
             let refused = ConfigError::new("", format!("this is not TOML: {}", error.message()));
             match error.span() {
-                Some(span) => refused.with_place(self.place(span.start)),
+                Some(span) => refused.with_position(self.position(span.start)),
                 None => refused,
             }
         })?;
@@ -41,11 +41,14 @@ impl<'f> File<'f> {
     }
 
     /// Returns the position of a byte.
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn position(&self, offset: usize) -> FilePosition {
         let offset = self.text.floor_char_boundary(offset);
         let before = &self.text[..offset];
         let line = before.rfind('\n').map_or(0, |end| end + 1);
-        Place { line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
+        FilePosition {
+            line: before.matches('\n').count() + 1,
+            column: before[line..].chars().count() + 1,
+        }
     }
 
     /// Resolves a path relative to the folder of the file.

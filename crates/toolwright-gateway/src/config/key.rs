@@ -14,12 +14,12 @@ pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, Conf
     let mut keys: Vec<Key> = Vec::new();
     for (name, entry) in table.entries() {
         name::check(&name, &entry)?;
-        let place = entry.error("");
+        let error = entry.error("");
         let key = key(name, entry.table()?, names)?;
         if let Some(twin) = keys.iter().find(|other| other.hash == key.hash) {
             let what =
                 format!("this is also the key of `{}`; each client needs its own", twin.name);
-            return Err(place.with_what(what));
+            return Err(error.with_what(what));
         }
         keys.push(key);
     }

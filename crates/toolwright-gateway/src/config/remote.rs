@@ -37,8 +37,8 @@ impl Config {
     fn refused(&self, name: &str, what: String) -> ConfigError {
         let key = format!("upstreams.{}", super::name::quoted(name));
         let mut error = ConfigError::new(key, what);
-        if let Some(place) = self.upstreams.get(name).and_then(|upstream| upstream.place) {
-            error = error.with_place(place);
+        if let Some(position) = self.upstreams.get(name).and_then(|upstream| upstream.position) {
+            error = error.with_position(position);
         }
         match &self.file {
             Some(file) => error.with_file(file),

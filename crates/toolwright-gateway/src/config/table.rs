@@ -94,7 +94,7 @@ impl<'t> Table<'t> {
         };
         let what = "this table is reserved, and this version of toolwright does not support it";
         Err(ConfigError::new(self.below(key.get_ref()), what)
-            .with_place(self.file.place(key.span().start))
+            .with_position(self.file.position(key.span().start))
             .with_hint("remove it"))
     }
 
@@ -103,16 +103,16 @@ impl<'t> Table<'t> {
         let Some((key, _)) = self.left.iter().min_by_key(|(key, _)| key.span().start) else {
             return Ok(());
         };
-        let place = self.file.place(key.span().start);
+        let position = self.file.position(key.span().start);
         let name = key.get_ref().as_ref();
         let what = format!("there is no such key; accepted: {}", self.known.join(", "));
-        let error = ConfigError::new(self.below(name), what).with_place(place);
+        let error = ConfigError::new(self.below(name), what).with_position(position);
         Err(error.with_suggestion(name, self.known.iter().copied()))
     }
 
     /// Creates an error about the table.
     pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
-        ConfigError::new(&self.key, what).with_place(self.file.place(self.offset))
+        ConfigError::new(&self.key, what).with_position(self.file.position(self.offset))
     }
 
     fn value(&self, (key, value): Entry<'t>) -> Value<'t> {

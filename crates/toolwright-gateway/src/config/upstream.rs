@@ -9,7 +9,7 @@ use toolwright::upstream::{Proxy, providers};
 use toolwright_core::dialect::{Dialect, lookup, vendors::PRESETS};
 use toolwright_core::profile::{Overrides, Setting, UnknownSetting};
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, FilePosition};
 use super::table::Table;
 use super::value::Value;
 use super::{name, secret};
@@ -53,7 +53,7 @@ pub struct Upstream {
     /// Overrides of the vendor's profile: `max_tokens` and `drop`
     pub overrides: Overrides,
     /// Position in the file
-    pub place: Option<Place>,
+    pub position: Option<FilePosition>,
 }
 
 /// How an upstream is reached.
@@ -109,7 +109,7 @@ impl Upstream {
             headers: Vec::new(),
             models: Vec::new(),
             overrides: Overrides::NONE,
-            place: None,
+            position: None,
         }
     }
 }
@@ -121,9 +121,9 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
         let what = "`offline` is built in and has no configuration";
         return Err(entry.error(what).with_hint("choose another name"));
     }
-    let place = entry.error("").place();
+    let position = entry.error("").position();
     let mut table = entry.table()?;
-    let mut upstream = Upstream { place, ..Upstream::new(dialect(id, &mut table)?) };
+    let mut upstream = Upstream { position, ..Upstream::new(dialect(id, &mut table)?) };
     let own = upstream.dialect.clone();
     upstream.base_url = table.take_some("base_url", base_url)?;
     upstream.access = access(&own, &mut table)?;

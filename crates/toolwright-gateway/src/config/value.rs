@@ -31,7 +31,7 @@ impl<'t> Value<'t> {
 
     /// Creates an error about this value.
     pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
-        ConfigError::new(&self.key, what).with_place(self.file.place(self.offset))
+        ConfigError::new(&self.key, what).with_position(self.file.position(self.offset))
     }
 
     fn expected(&self, what: &str) -> ConfigError {

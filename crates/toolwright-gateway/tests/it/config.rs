@@ -114,8 +114,8 @@ fn half_a_file_is_read_or_refused() {
     let example = example();
     for (end, _) in example.char_indices() {
         if let Err(error) = parse(&example[..end]) {
-            let place = error.place().unwrap();
-            assert!(place.line <= example[..end].matches('\n').count() + 1, "{error}");
+            let position = error.position().unwrap();
+            assert!(position.line <= example[..end].matches('\n').count() + 1, "{error}");
         }
     }
 }
