@@ -42,7 +42,7 @@ pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::Tools;
-pub use upstream::{Access, Upstream, Way};
+pub use upstream::{Access, ProxySetting, Upstream};
 
 use crate::key::Key;
 use file::File;

@@ -13,7 +13,7 @@ use toolwright::upstream::{
 use toolwright_core::dialect::lookup;
 
 use super::error::ConfigError;
-use super::upstream::{Access, Upstream, Way};
+use super::upstream::{Access, ProxySetting, Upstream};
 use super::{Config, Env};
 
 impl Config {
@@ -63,7 +63,7 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
         _ => env(variable),
     };
     let remote = match (&upstream.access, &upstream.base_url, provider) {
-        (Access::Usual | Access::Profile(_), None, Some(provider)) => {
+        (Access::FromEnv | Access::Profile(_), None, Some(provider)) => {
             provider.remote_as(name, env).map_err(text)?
         }
         (_, None, None) => return Err("the key `base_url` is missing".to_owned()),
@@ -78,9 +78,9 @@ fn remote(name: &str, upstream: &Upstream, env: Env<'_>) -> Result<Remote, Strin
         }
     };
     let proxy = match &upstream.proxy {
-        Way::Usual => Proxy::from_env(env).map_err(text)?,
-        Way::Direct => Proxy::none(),
-        Way::Proxy(url) => Proxy::new(url.expose()).map_err(text)?,
+        ProxySetting::FromEnv => Proxy::from_env(env).map_err(text)?,
+        ProxySetting::Direct => Proxy::none(),
+        ProxySetting::Url(url) => Proxy::new(url.expose()).map_err(text)?,
     };
     set_up(remote.with_proxy(&proxy), upstream).map_err(text)
 }
@@ -120,7 +120,7 @@ fn credential(
     env: Env<'_>,
 ) -> Result<Credential, String> {
     Ok(match &upstream.access {
-        Access::Usual => Credential::None,
+        Access::FromEnv => Credential::None,
         Access::Client => Credential::Client,
         Access::Profile(_) => Credential::Profile(AwsProfile::from_env(env)),
         Access::Key(key) => match provider {

@@ -43,7 +43,7 @@ pub struct Upstream {
     /// A file with additional certificate authorities
     pub ca: Option<PathBuf>,
     /// The proxy
-    pub proxy: Way,
+    pub proxy: ProxySetting,
     /// Whether a leading `<think>…</think>` is reasoning; `None` for the vendor's default
     pub think_tags: Option<bool>,
     /// Headers of each request
@@ -58,20 +58,20 @@ pub struct Upstream {
 
 /// How an upstream is reached.
 #[derive(Debug, Clone)]
-pub enum Way {
+pub enum ProxySetting {
     /// Through the proxy that the environment names (`HTTPS_PROXY`, `NO_PROXY`, …)
-    Usual,
+    FromEnv,
     /// Directly
     Direct,
     /// Through the proxy with this URL
-    Proxy(SecretString),
+    Url(SecretString),
 }
 
 /// The credential for an upstream.
 #[derive(Debug, Clone)]
 pub enum Access {
     /// From the vendor's environment variables, if the vendor is built in; otherwise none
-    Usual,
+    FromEnv,
     /// This key
     Key(SecretString),
     /// The credential that the client sent
@@ -95,7 +95,7 @@ impl Upstream {
         Upstream {
             dialect: dialect.into(),
             base_url: None,
-            access: Access::Usual,
+            access: Access::FromEnv,
             version: None,
             region: None,
             connect: Duration::from_secs(10),
@@ -104,7 +104,7 @@ impl Upstream {
             concurrency: 256,
             retries: 2,
             ca: None,
-            proxy: Way::Usual,
+            proxy: ProxySetting::FromEnv,
             think_tags: None,
             headers: Vec::new(),
             models: Vec::new(),
@@ -136,7 +136,7 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
         table.take_or("concurrency", upstream.concurrency, |value| value.count(1))?;
     upstream.retries = table.take_or("retries", upstream.retries, retries)?;
     upstream.ca = table.take_some("ca", Value::existing_file)?;
-    upstream.proxy = table.take_or("proxy", Way::Usual, proxy)?;
+    upstream.proxy = table.take_or("proxy", ProxySetting::FromEnv, proxy)?;
     upstream.think_tags = table.take_some("think_tags", Value::flag)?;
     if let Some(value) = table.take("headers") {
         upstream.headers = headers(value.table()?)?;
@@ -231,16 +231,16 @@ fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
         });
     }
     match key {
-        None => Ok(Access::Usual),
+        None => Ok(Access::FromEnv),
         Some(value) if value.text()? == "client" => Ok(Access::Client),
         Some(value) => secret::fetch(&value).map(Access::Key),
     }
 }
 
-fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
+fn proxy(value: &Value<'_>) -> Result<ProxySetting, ConfigError> {
     let text = value.words()?;
     if text == "none" {
-        return Ok(Way::Direct);
+        return Ok(ProxySetting::Direct);
     }
     let url = match secret::find(value)? {
         Some(secret) => secret,
@@ -249,7 +249,7 @@ fn proxy(value: &Value<'_>) -> Result<Way, ConfigError> {
         None => SecretString::from(text),
     };
     match Proxy::new(url.expose()) {
-        Ok(_) => Ok(Way::Proxy(url)),
+        Ok(_) => Ok(ProxySetting::Url(url)),
         Err(error) => Err(value.error(error.to_string()).with_hint("or write \"none\"")),
     }
 }
