@@ -27,7 +27,7 @@ use super::fallback::Fallback;
 use super::finalizer::Finalizer;
 use super::inbound::InboundRequest;
 use super::pending_turns::PendingTurns;
-use super::prepare::{self, Prepared, Translation, Way};
+use super::prepare::{self, Prepared, ReplyMode, Translation};
 use super::responses::ResponseStore;
 use super::responses::capture::Capture;
 use super::route::{Backend, Candidate, Routes};
@@ -179,8 +179,8 @@ impl Exchange {
         let attempts = |attempt| waiting.add_attempt(attempt);
         let sent = send::send(&self.inbound, remote, &prepared, patience, context, attempts).await;
         drop(waiting);
-        Ok(match prepared.way {
-            Way::Untouched => {
+        Ok(match prepared.reply_mode {
+            ReplyMode::Passthrough => {
                 let incoming = sent?;
                 if !self.is_other(&incoming) {
                     return Ok(Answer::Untouched(incoming));
@@ -193,7 +193,7 @@ impl Exchange {
                 let translation = Translation::local(codec, codec, false, asked);
                 Answer::Whole(Box::new(response), Box::new(translation))
             }
-            Way::Translated(mut translation) => {
+            ReplyMode::Translated(mut translation) => {
                 let report = std::mem::take(&mut translation.report);
                 self.finalizer.recorder.set_request_report(report);
                 let incoming = sent?;

@@ -29,7 +29,7 @@ use toolwright_core::{Event, Fault, Message, Part, Request, Response};
 use super::collect;
 use super::fallback::Fallback;
 use super::inbound::InboundRequest;
-use super::prepare::{self, Way};
+use super::prepare::{self, ReplyMode};
 use super::reasoning_cache::ReasoningCache;
 use super::route::{Backend, Candidate};
 use super::send::{self, Failure};
@@ -117,9 +117,9 @@ impl FallbackModel {
         let context = self.run_record.attempt_context();
         let attempts = |attempt| self.run_record.add_attempt(attempt);
         let incoming = send::send(inbound, remote, &prepared, patience, context, attempts).await?;
-        let report = match prepared.way {
-            Way::Translated(translation) => translation.report,
-            Way::Untouched => Report::default(),
+        let report = match prepared.reply_mode {
+            ReplyMode::Translated(translation) => translation.report,
+            ReplyMode::Passthrough => Report::default(),
         };
         self.run_record.set_request_report(&report);
         Ok(self.decode_reply(remote, incoming, &report).await?)

@@ -24,49 +24,49 @@ use super::weight::{UNWEIGHED_BYTES, weight_at_most};
 use crate::http::Share;
 use crate::telemetry::{RequestId, losses};
 
-/// What is sent to an upstream, and how its answer is to be read.
+/// A request to an upstream, and how its reply becomes the client's.
 pub struct Prepared {
     /// The path with its query
     pub path: String,
-    /// Headers that mean something there
+    /// Headers that the upstream understands
     pub headers: HeaderMap,
     /// The body
     pub body: Bytes,
-    /// How its answer becomes the client's
-    pub way: Way,
+    /// How the upstream's reply becomes the client's
+    pub reply_mode: ReplyMode,
 }
 
 impl Prepared {
-    /// How many bytes it takes: the body, and what is known of it until the exchange ends.
+    /// Returns its size in bytes: the body, and the translation that is held until the exchange ends.
     pub fn weight(&self) -> usize {
-        match &self.way {
-            Way::Untouched => self.body.len(),
-            Way::Translated(own) => self.body.len() + own.weight(&own.report),
+        match &self.reply_mode {
+            ReplyMode::Passthrough => self.body.len(),
+            ReplyMode::Translated(own) => self.body.len() + own.weight(&own.report),
         }
     }
 }
 
-/// How an answer becomes the client's.
-pub enum Way {
-    /// As it is
-    Untouched,
-    /// Word by word
+/// How the reply of an upstream becomes the client's.
+pub enum ReplyMode {
+    /// It is passed through unchanged
+    Passthrough,
+    /// It is translated
     Translated(Box<Translation>),
 }
 
-/// One translation, both ways.
+/// The translation of one exchange, for the request and the reply.
 pub struct Translation {
     /// The upstream's codec
     pub upstream: &'static dyn ChatCodec,
     /// The client's codec
     pub client: &'static dyn ChatCodec,
-    /// Options of both ways
+    /// Options for both directions
     pub options: Options,
     /// Aliases of the fitted request
     pub aliases: Aliases,
     /// Facts about the request that encoding the reply depends on
     pub reply_context: ReplyContext,
-    /// What the way out lost
+    /// Losses of the request
     pub report: Report,
 }
 
@@ -97,8 +97,8 @@ impl Translation {
     }
 }
 
-/// Chooses how to read a body: whole, if it will probably be translated and there is memory for it now.
-/// The model is guessed before it is known; a wrong guess costs time and nothing else.
+/// Chooses how to read a body: as a whole, if it will probably be translated and the memory budget
+/// allows it. The model is guessed from the first bytes; a wrong guess costs only time.
 pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Share) -> Reading {
     let said = endpoint.target.as_ref().map(|said| said.model.as_str());
     let model = said.or_else(|| guess_string(body, "model"));
@@ -114,12 +114,12 @@ pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Sh
     }
 }
 
-/// Whether an upstream takes requests of an endpoint as they are.
+/// Whether an upstream takes requests of an endpoint unchanged.
 fn has_same_dialect(endpoint: &Endpoint, remote: &Remote, candidate: &Candidate) -> bool {
     is_same(endpoint.codec, remote.codec()) && candidate.overrides.is_empty()
 }
 
-/// Whether the bytes of a request can go to an upstream as they are, but for the model's name.
+/// Whether an upstream takes the bytes of a request unchanged, apart from the name of the model.
 pub fn is_native(inbound: &InboundRequest, remote: &Remote, candidate: &Candidate) -> bool {
     let same = has_same_dialect(&inbound.endpoint, remote, candidate);
     let model = &candidate.model;
@@ -127,18 +127,18 @@ pub fn is_native(inbound: &InboundRequest, remote: &Remote, candidate: &Candidat
     same && !inbound.state.edited && speaks_version(inbound, remote) && renames
 }
 
-/// The bytes as they came.
+/// Prepares the request with its bytes unchanged.
 pub fn untouched(inbound: &InboundRequest, model: &str) -> Prepared {
     Prepared {
         path: inbound.endpoint.address_for(model),
         headers: headers::onward(&inbound.headers),
         body: inbound.body_for(model),
-        way: Way::Untouched,
+        reply_mode: ReplyMode::Passthrough,
     }
 }
 
-/// A request fitted to an upstream and written in its words. `changed` says that the request was edited
-/// after decoding.
+/// Fits a request to an upstream and encodes it in its dialect. `changed` says that the request was
+/// edited after decoding.
 pub fn translated(
     inbound: &InboundRequest,
     mut request: Request,
@@ -174,7 +174,7 @@ pub fn translated(
         path: value.path,
         headers: headers.collect(),
         body: Bytes::from(body),
-        way: Way::Translated(Box::new(Translation {
+        reply_mode: ReplyMode::Translated(Box::new(Translation {
             upstream,
             client,
             options,
