@@ -53,7 +53,7 @@ pub struct Keys {
 
 /// The authenticated client, and where its key was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct AuthenticatedClient {
     /// The client
     pub client: Arc<Client>,
     /// Where the key was found, so that it is not forwarded as a credential; `None` if no key is
@@ -67,7 +67,7 @@ pub struct Found {
 /// word.
 const MIN_MASKED_KEY: usize = 20;
 
-impl Found {
+impl AuthenticatedClient {
     /// Whether a body contains the key, which must not leave the gateway.
     pub fn is_in(&self, body: &[u8]) -> bool {
         let text = std::str::from_utf8(body).unwrap_or_default();
@@ -135,15 +135,23 @@ impl Keys {
     }
 
     /// Authenticates a request.
-    pub fn find(&self, headers: &HeaderMap, uri: &Uri) -> Result<Found, Fault> {
+    pub fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        uri: &Uri,
+    ) -> Result<AuthenticatedClient, Fault> {
         if self.is_open() {
-            return Ok(Found { client: Arc::clone(&self.everybody), carrier: None, key: None });
+            return Ok(AuthenticatedClient {
+                client: Arc::clone(&self.everybody),
+                carrier: None,
+                key: None,
+            });
         }
         let presented = present::presented(headers, uri);
         let found = presented.iter().find_map(|(carrier, key)| {
             let client = self.clients.get(&KeyHash::of(key))?;
             let (carrier, key) = (Some(*carrier), Some(SecretString::from(*key)));
-            Some(Found { client: Arc::clone(client), carrier, key })
+            Some(AuthenticatedClient { client: Arc::clone(client), carrier, key })
         });
         found.ok_or_else(|| refusal(&presented))
     }
@@ -182,12 +190,16 @@ mod tests {
         }
     }
 
-    fn found(keys: &Keys, headers: &[(&'static str, &str)], uri: &str) -> Result<Found, Fault> {
+    fn authenticate(
+        keys: &Keys,
+        headers: &[(&'static str, &str)],
+        uri: &str,
+    ) -> Result<AuthenticatedClient, Fault> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        keys.find(&map, &uri.parse().unwrap())
+        keys.authenticate(&map, &uri.parse().unwrap())
     }
 
     const SIGNED: &str = "AWS4-HMAC-SHA256 Credential=tw-1/20261115/us-east-1/bedrock/aws4_request, \
@@ -207,8 +219,11 @@ mod tests {
             (&[("toolwright-key", "tw-1"), ("x-api-key", "vendor")], "/", Carrier::Own),
             (&[("authorization", "Bearer vendor"), ("x-api-key", "tw-1")], "/", Carrier::ApiKey),
         ] {
-            let found = found(&keys, headers, uri).unwrap();
-            assert_eq!((found.client.name(), found.carrier), ("alice", Some(carrier)));
+            let authenticated = authenticate(&keys, headers, uri).unwrap();
+            assert_eq!(
+                (authenticated.client.name(), authenticated.carrier),
+                ("alice", Some(carrier))
+            );
         }
     }
 
@@ -249,7 +264,7 @@ mod tests {
             (&[("authorization", &other)], "/", "as the access key id"),
             (&[("toolwright-key", "no"), ("x-api-key", "tw-1")], "/", "not a key"),
         ] {
-            let fault = found(&keys, headers, uri).unwrap_err();
+            let fault = authenticate(&keys, headers, uri).unwrap_err();
             assert_eq!(fault.class, FaultClass::Unauthenticated);
             assert!(fault.message.contains(words), "{headers:?}: {}", fault.message);
             assert!(!fault.message.contains("tw-"), "{}", fault.message);
@@ -258,18 +273,22 @@ mod tests {
 
     #[test]
     fn without_keys_everybody_may_do_everything() {
-        let found = found(&Keys::new(&[]), &[("authorization", "Bearer x")], "/").unwrap();
-        assert_eq!((found.client.name(), found.carrier), ("open", None));
-        assert!(found.client.may_use("any", "openai/any") && found.client.may_call("write_file"));
+        let authenticated =
+            authenticate(&Keys::new(&[]), &[("authorization", "Bearer x")], "/").unwrap();
+        assert_eq!((authenticated.client.name(), authenticated.carrier), ("open", None));
+        assert!(
+            authenticated.client.may_use("any", "openai/any")
+                && authenticated.client.may_call("write_file")
+        );
         let now = Instant::now();
-        found.client.reserve(u64::MAX, now).unwrap().settle(u64::MAX, now);
-        assert!((0..1000).all(|_| found.client.admit(now).is_ok()));
+        authenticated.client.reserve(u64::MAX, now).unwrap().settle(u64::MAX, now);
+        assert!((0..1000).all(|_| authenticated.client.admit(now).is_ok()));
     }
 
     #[test]
     fn a_client_uses_what_its_key_allows() {
         let keys = Keys::new(&[key("alice", "tw-1")]);
-        let client = found(&keys, &[("x-api-key", "tw-1")], "/").unwrap().client;
+        let client = authenticate(&keys, &[("x-api-key", "tw-1")], "/").unwrap().client;
         assert!(client.may_use("fast", "claude/claude-haiku-5"), "by alias, wherever it leads");
         assert!(client.may_use("gpt-4o", "openai/gpt-4o"), "by where it leads");
         assert!(!client.may_use("claude-haiku-5", "claude/claude-haiku-5"));
@@ -283,7 +302,8 @@ mod tests {
     fn what_was_used_stays_used_after_a_reload() {
         let now = Instant::now();
         let before = Keys::new(&[key("alice", "tw-1"), key("bob", "tw-2")]);
-        let of = |keys: &Keys, secret| found(keys, &[("x-api-key", secret)], "/").unwrap().client;
+        let of =
+            |keys: &Keys, secret| authenticate(keys, &[("x-api-key", secret)], "/").unwrap().client;
         let old = of(&before, "tw-1");
         assert!(old.admit(now).is_ok());
         let after = before.renew(&[key("alice", "tw-3"), key("carol", "tw-4")], now);
@@ -294,6 +314,9 @@ mod tests {
         assert_eq!(fault.retry_after_ms, Some(30_001));
         assert!(fault.message.contains("2 requests per minute"), "{}", fault.message);
         assert!(carol.admit(now).is_ok());
-        assert!(found(&after, &[("x-api-key", "tw-1")], "/").is_err(), "the old key is gone");
+        assert!(
+            authenticate(&after, &[("x-api-key", "tw-1")], "/").is_err(),
+            "the old key is gone"
+        );
     }
 }

@@ -16,7 +16,7 @@ use toolwright_core::{Fault, FaultClass};
 use crate::config::listen::is_loopback;
 use crate::gateway::Gateway;
 use crate::http::{Health, HttpRequest, Reply, ReplyBody, Service, Share};
-use crate::key::{Client, Found, Reservation};
+use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
@@ -74,13 +74,14 @@ impl Router {
 
     async fn exchange(&self, mut endpoint: Endpoint, mut request: HttpRequest) -> Reply {
         let live = self.gateway.live();
-        let found = live.keys.find(&request.headers, &request.uri);
-        if found.is_ok() {
+        let authenticated = live.keys.authenticate(&request.headers, &request.uri);
+        if authenticated.is_ok() {
             live.keys.strip(&mut request.headers);
             endpoint.retain_query(|_, value| !live.keys.holds(value));
         }
-        let caller =
-            found.as_ref().map_or_else(|_| unknown_caller(), |found| found.client.caller());
+        let caller = authenticated
+            .as_ref()
+            .map_or_else(|_| unknown_caller(), |authenticated| authenticated.client.caller());
         let telemetry = &self.gateway.telemetry;
         if let Err(fault) = telemetry.admit().await {
             return fault::reply(endpoint.codec, RequestId::random(), fault);
@@ -89,7 +90,10 @@ impl Router {
         recorder.trace(&request.headers);
         let codec = endpoint.codec;
         let mut share = request.budget.share();
-        match self.ask(found, endpoint, request, recorder.id(), &live.routes, &mut share).await {
+        match self
+            .ask(authenticated, endpoint, request, recorder.id(), &live.routes, &mut share)
+            .await
+        {
             Ok((inbound, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.reasoning_cache);
@@ -109,28 +113,28 @@ impl Router {
     /// Authenticates a request and reads its body.
     async fn ask(
         &self,
-        found: Result<Found, Fault>,
+        authenticated: Result<AuthenticatedClient, Fault>,
         endpoint: Endpoint,
         request: HttpRequest,
         id: RequestId,
         routes: &Routes,
         share: &mut Share,
     ) -> Result<(InboundRequest, BusySpan, Option<Reservation>), Fault> {
-        let found = found?;
-        if found.carrier.is_none() {
+        let authenticated = authenticated?;
+        if authenticated.carrier.is_none() {
             browser::check_origin(&request.headers)?;
         }
-        found.client.admit(request.started)?;
+        authenticated.client.admit(request.started)?;
         let HttpRequest { headers, body, budget, .. } = request;
         let mut body = body.read().await?;
         let busy = BusySpan::start();
-        if found.is_in(&body) {
+        if authenticated.is_in(&body) {
             let mut share = budget.share();
             share.reach(body.len(), body.len()).await?;
-            body = share.hold(found.mask(&body));
+            body = share.hold(authenticated.mask(&body));
         }
         let reading = prepare::reading(&endpoint, &body, routes, share);
-        let mut inbound = InboundRequest::new(id, endpoint, headers, body, found, reading)?;
+        let mut inbound = InboundRequest::new(id, endpoint, headers, body, authenticated, reading)?;
         self.gateway.responses.resolve(&mut inbound, budget.share()).await?;
         let reservation = inbound.reserve(Instant::now())?;
         Ok((inbound, busy, reservation))
@@ -139,7 +143,8 @@ impl Router {
     /// Answers a request for a stored response.
     async fn lookup(&self, mut lookup: Lookup, mut request: HttpRequest) -> Result<Reply, Fault> {
         let live = self.gateway.live();
-        let Found { client, carrier, .. } = live.keys.find(&request.headers, &request.uri)?;
+        let AuthenticatedClient { client, carrier, .. } =
+            live.keys.authenticate(&request.headers, &request.uri)?;
         if carrier.is_none() {
             browser::check_origin(&request.headers)?;
         }
@@ -221,7 +226,7 @@ impl Router {
     }
 
     fn client(&self, request: &HttpRequest) -> Result<Arc<Client>, Fault> {
-        Ok(self.gateway.live().keys.find(&request.headers, &request.uri)?.client)
+        Ok(self.gateway.live().keys.authenticate(&request.headers, &request.uri)?.client)
     }
 }
 

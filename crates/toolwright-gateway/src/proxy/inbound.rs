@@ -17,7 +17,7 @@ use super::endpoint::{Endpoint, Purpose};
 use super::responses::state::{Members, State};
 use super::weight::weight;
 use super::{headers, named, tokens};
-use crate::key::{Client, Found, Reservation};
+use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::telemetry::RequestId;
 
 /// A request that a client sent to an endpoint.
@@ -67,7 +67,7 @@ impl InboundRequest {
         endpoint: Endpoint,
         headers: HeaderMap,
         body: Bytes,
-        found: Found,
+        authenticated: AuthenticatedClient,
         reading: Reading,
     ) -> Result<InboundRequest, Fault> {
         let looked = match reading {
@@ -92,17 +92,19 @@ impl InboundRequest {
             None => (model(named.as_ref())?, false),
         };
         check(&model)?;
-        if found.client.has_allowed_models() {
+        if authenticated.client.has_allowed_models() {
             named::check(&body, &endpoint, &model)?;
         }
         let members = Members { input, previous, store, background, conversation, prompt };
         let state = match endpoint.dialect {
-            Dialect::OpenaiResponses => State::read(&body, &members, found.carrier.is_none())?,
+            Dialect::OpenaiResponses => {
+                State::read(&body, &members, authenticated.carrier.is_none())?
+            }
             _ => State::default(),
         };
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
-        let client = found.client;
+        let client = authenticated.client;
         let credential = ClientCredential::from_headers(&headers);
         Ok(InboundRequest {
             id,

@@ -14,7 +14,7 @@ fn enters(table: &str, key: &str) -> (Config, Option<String>) {
     let config = Config::parse(table, Path::new(""), &|_| None).unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("x-api-key", key.parse().unwrap());
-    let found = Keys::new(&config.keys).find(&headers, &Uri::from_static("/"));
+    let found = Keys::new(&config.keys).authenticate(&headers, &Uri::from_static("/"));
     (config, found.ok().map(|found| found.client.name().to_owned()))
 }
 
