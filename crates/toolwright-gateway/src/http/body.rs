@@ -23,20 +23,14 @@ const TRUSTED: usize = 1 << 20;
 const SLOWEST: u64 = 1 << 10;
 
 /// The body of a request, not read yet.
-pub struct RequestBody(Source);
-
-enum Source {
-    Whole(Bytes),
-    Wire { body: Incoming, context: Arc<ConnectionContext>, encoded: bool },
+pub struct RequestBody {
+    body: Incoming,
+    context: Arc<ConnectionContext>,
+    encoded: bool,
 }
 
 impl RequestBody {
-    /// Creates a body that has arrived.
-    pub fn whole(bytes: impl Into<Bytes>) -> RequestBody {
-        RequestBody(Source::Whole(bytes.into()))
-    }
-
-    pub(super) fn wire(
+    pub(super) fn new(
         body: Incoming,
         headers: &HeaderMap,
         context: Arc<ConnectionContext>,
@@ -44,16 +38,13 @@ impl RequestBody {
         let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         let encoded = !headers.get_all(header::CONTENT_ENCODING).iter().all(plain);
         context.watchdog.set_unread(!body.is_end_stream());
-        RequestBody(Source::Wire { body, context, encoded })
+        RequestBody { body, context, encoded }
     }
 
     /// Reads the body to its end. The bytes count against the memory budget until their last clone
     /// is dropped.
     pub async fn read(self) -> Result<Bytes, Fault> {
-        let (body, context, encoded) = match self.0 {
-            Source::Whole(bytes) => return Ok(bytes),
-            Source::Wire { body, context, encoded } => (body, context, encoded),
-        };
+        let RequestBody { body, context, encoded } = self;
         if body.is_end_stream() {
             return Ok(Bytes::new());
         }
@@ -82,10 +73,7 @@ impl RequestBody {
 
 impl fmt::Debug for RequestBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Source::Whole(bytes) => write!(f, "RequestBody({} bytes)", bytes.len()),
-            Source::Wire { body, .. } => write!(f, "RequestBody({:?})", body.size_hint()),
-        }
+        write!(f, "RequestBody({:?})", self.body.size_hint())
     }
 }
 

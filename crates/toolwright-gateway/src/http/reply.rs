@@ -41,7 +41,7 @@ impl ReplyBody {
     }
 
     /// Returns the bytes of a complete body; empty for a stream.
-    pub fn whole(&self) -> &[u8] {
+    pub fn full_bytes(&self) -> &[u8] {
         match &self.0 {
             Kind::Full(bytes) => bytes,
             Kind::Stream(_) => &[],

@@ -129,7 +129,7 @@ impl Exchange {
                 let body = CoalescingBody::new(incoming.body);
                 self.relay(Source::Bytes(Box::new(body)), &translation)
             }
-            Answer::Whole(response, translation) => self.whole(*response, &translation),
+            Answer::Whole(response, translation) => self.reply_with(*response, &translation),
             Answer::Local(model, request) => self.local(&model, *request).await,
         }
     }
@@ -282,7 +282,7 @@ impl Exchange {
         let response = model.respond(request).await;
         drop(waiting);
         match response {
-            Ok(response) => self.whole(response, &translation),
+            Ok(response) => self.reply_with(response, &translation),
             Err(fault) => self.fail(fault.into()),
         }
     }

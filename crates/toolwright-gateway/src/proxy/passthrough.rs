@@ -54,13 +54,13 @@ const MAX_OBSERVED_BODY: usize = 4 << 20;
 
 impl Observer {
     /// Creates an observer of a stream.
-    pub fn stream(codec: &'static dyn ChatCodec, framing: Framing) -> Observer {
+    pub fn of_stream(codec: &'static dyn ChatCodec, framing: Framing) -> Observer {
         let reader = Box::new(StreamReader::summarizing(codec).framed(framing));
         Observer::Stream(codec, reader, Vec::new(), ResponseSummary::default())
     }
 
-    /// Creates an observer of a whole reply.
-    pub fn whole(codec: &'static dyn ChatCodec, share: Share) -> Observer {
+    /// Creates an observer of a complete body.
+    pub fn of_body(codec: &'static dyn ChatCodec, share: Share) -> Observer {
         Observer::Whole(codec, Vec::new(), 0, share)
     }
 
@@ -126,7 +126,7 @@ impl Observer {
                     _ => chunks.iter().fold(BytesMut::with_capacity(size), join).freeze(),
                 };
                 if let Some(ids) = ids {
-                    ids.whole(&body);
+                    ids.observe_response(&body);
                 }
                 if size > UNWEIGHED_BYTES && !share.try_resize(2 * size + weight(&body)) {
                     return None;
@@ -249,7 +249,7 @@ impl Body for PassthroughBody {
             if let Some(ids) =
                 this.ids.as_mut().filter(|_| matches!(this.observer, Observer::Stream(..)))
             {
-                ids.stream(bytes);
+                ids.observe_chunk(bytes);
             }
         }
         // Hyper does not poll again after this.

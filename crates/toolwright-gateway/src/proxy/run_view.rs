@@ -117,14 +117,14 @@ impl RunView {
     /// Emits the end of the reply.
     pub fn end(&mut self, finished: RunResult, out: &mut Vec<Event>) {
         out.extend(self.held.take().unwrap_or_default());
-        let response = self.whole(finished);
+        let response = self.final_response(finished);
         out.push(Event::Stop(response.stop));
         out.extend(response.usage.map(Event::Usage));
         out.push(Event::End);
     }
 
-    /// The last response, with the usage of all turns.
-    pub fn whole(&self, finished: RunResult) -> Response {
+    /// Returns the last response, with the usage of all turns.
+    pub fn final_response(&self, finished: RunResult) -> Response {
         let RunResult { mut response, usage, .. } = finished;
         response.parts.retain(|part| !self.hides_part(part));
         response.usage = (usage != Usage::default()).then_some(usage);

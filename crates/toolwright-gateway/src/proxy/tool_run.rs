@@ -131,7 +131,7 @@ impl Job {
 
 impl ToolRun {
     /// Runs to the end and returns the final response.
-    pub async fn whole(mut self: Box<Self>) -> Result<Response, Fault> {
+    pub async fn run_to_end(mut self: Box<Self>) -> Result<Response, Fault> {
         loop {
             match self.step().await? {
                 RunEvent::Answered(response) if response.calls().next().is_some() => {
@@ -139,7 +139,7 @@ impl ToolRun {
                 }
                 RunEvent::Finished(finished) => {
                     self.finished(&finished);
-                    return Ok(self.view.whole(*finished));
+                    return Ok(self.view.final_response(*finished));
                 }
                 _ => {}
             }

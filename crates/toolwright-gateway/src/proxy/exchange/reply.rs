@@ -33,8 +33,8 @@ impl Exchange {
         let share = self.finalizer.share.beside();
         let observer = match framing.filter(|_| self.inbound.stream) {
             _ if self.inbound.endpoint.purpose != Purpose::Generate => Observer::Off,
-            Some(framing) => Observer::stream(codec, framing),
-            None => Observer::whole(codec, share),
+            Some(framing) => Observer::of_stream(codec, framing),
+            None => Observer::of_body(codec, share),
         };
         let mut reply = Reply::new(ReplyBody::empty());
         *reply.status_mut() = status;
@@ -49,8 +49,8 @@ impl Exchange {
         reply
     }
 
-    /// Replies with a whole response, as a stream if the client asked for one.
-    pub(super) fn whole(mut self, response: Response, translation: &Translation) -> Reply {
+    /// Replies with a complete response, as a stream if the client asked for one.
+    pub(super) fn reply_with(mut self, response: Response, translation: &Translation) -> Reply {
         if self.inbound.stream {
             let events = event_stream(split(response));
             return self.relay(Source::Events(events), translation);
@@ -70,9 +70,9 @@ impl Exchange {
     pub(super) fn finish(mut self, mut reply: Reply) -> Reply {
         self.head(&mut reply);
         let mut finalizer = self.close(&reply);
-        finalizer.recorder.add_sent(reply.body().whole());
+        finalizer.recorder.add_sent(reply.body().full_bytes());
         if let (Some(capture), Ok(body)) =
-            (&finalizer.capture, std::str::from_utf8(reply.body().whole()))
+            (&finalizer.capture, std::str::from_utf8(reply.body().full_bytes()))
         {
             capture.answer(body);
         }

@@ -47,7 +47,7 @@ impl Exchange {
         let answer = if self.inbound.stream {
             work.stream().await.map(RunReply::Stream)
         } else {
-            work.whole().await.map(|response| RunReply::Whole(Box::new(response)))
+            work.run_to_end().await.map(|response| RunReply::Whole(Box::new(response)))
         };
         drop(waiting);
         let client = self.inbound.endpoint.codec;
@@ -56,7 +56,7 @@ impl Exchange {
         self.finalizer.recorder.merge_run();
         match answer {
             Ok(RunReply::Stream(events)) => self.relay(Source::Events(events), &translation),
-            Ok(RunReply::Whole(response)) => self.whole(*response, &translation),
+            Ok(RunReply::Whole(response)) => self.reply_with(*response, &translation),
             Err(fault) => self.fail(fault.into()),
         }
     }

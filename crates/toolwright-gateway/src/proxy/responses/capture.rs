@@ -72,7 +72,7 @@ impl PassedAnswer {
 
     /// Observes bytes of a stream. The id of the response is stored as soon as it is known, the ids
     /// of its items at the end.
-    pub fn stream(&mut self, bytes: &[u8]) {
+    pub fn observe_chunk(&mut self, bytes: &[u8]) {
         let mut frames = Vec::new();
         // Unreadable bytes pass through nevertheless.
         let _read = self.frames.push(bytes, &mut frames);
@@ -80,13 +80,13 @@ impl PassedAnswer {
             let response =
                 response(frame, &["response.created"]).or_else(|| response(frame, &ENDS));
             if let Some(response) = response {
-                self.whole(response.as_bytes());
+                self.observe_response(response.as_bytes());
             }
         }
     }
 
     /// Observes a complete response.
-    pub fn whole(&self, response: &[u8]) {
+    pub fn observe_response(&self, response: &[u8]) {
         let Ok(response) = std::str::from_utf8(response) else { return };
         if !is_stored(response) {
             self.capture.answer(response);
