@@ -281,7 +281,7 @@ mod tests {
                 && authenticated.client.may_call("write_file")
         );
         let now = Instant::now();
-        authenticated.client.reserve(u64::MAX, now).unwrap().settle(u64::MAX, now);
+        authenticated.client.reserve(u64::MAX, now).unwrap().charge(u64::MAX, now);
         assert!((0..1000).all(|_| authenticated.client.admit(now).is_ok()));
     }
 

@@ -131,21 +131,21 @@ impl Client {
 #[derive(Debug)]
 pub struct Reservation {
     meter: Arc<Meter>,
-    /// The number of tokens; `None` once settled
+    /// The number of tokens; `None` once charged
     tokens: Option<u64>,
 }
 
 impl Reservation {
-    /// Replaces the reservation by the actual usage.
-    pub fn settle(&mut self, used: u64, now: Instant) {
+    /// Charges the tokens that the request used, in place of the reserved ones.
+    pub fn charge(&mut self, used: u64, now: Instant) {
         if let Some(reserved) = self.tokens.take() {
-            self.meter.settle(reserved, used, now);
+            self.meter.charge(reserved, used, now);
         }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.settle(0, Instant::now());
+        self.charge(0, Instant::now());
     }
 }

@@ -105,8 +105,8 @@ impl Meter {
         Ok(reserved)
     }
 
-    /// Replaces reserved tokens by the tokens that a request used.
-    pub fn settle(&self, reserved: u64, used: u64, now: Instant) {
+    /// Charges the tokens that a request used, in place of the reserved ones.
+    pub fn charge(&self, reserved: u64, used: u64, now: Instant) {
         let Some(bucket) = &mut self.buckets().tokens else { return };
         match used.checked_sub(reserved) {
             Some(more) => bucket.take(more, now),
@@ -207,9 +207,9 @@ mod tests {
         let start = Instant::now();
         let meter = Meter::new(rates(0, 1000));
         assert_eq!(admitted(&meter, 5, start), 5, "nothing is known of them yet");
-        meter.settle(0, 999, start);
+        meter.charge(0, 999, start);
         assert_eq!(admitted(&meter, 1, start), 1, "one is left");
-        meter.settle(0, 2001, start);
+        meter.charge(0, 2001, start);
         let full = meter.admit(start).unwrap_err();
         assert!(matches!(full.limit, Limit::Tokens(_)));
         assert_eq!(full.wait, Duration::from_millis(120_060), "2000 in debt and room for one");
@@ -220,7 +220,7 @@ mod tests {
     fn a_request_without_tokens_is_not_counted() {
         let start = Instant::now();
         let meter = Meter::new(rates(1, 10));
-        meter.settle(0, 10, start);
+        meter.charge(0, 10, start);
         assert!(matches!(meter.admit(start).unwrap_err().limit, Limit::Tokens(_)));
         assert!(meter.admit(start + Duration::from_secs(6)).is_ok());
     }
@@ -235,7 +235,7 @@ mod tests {
             assert!(reserved.iter().sum::<u64>() <= 1000 && !reserved.is_empty(), "{estimate}");
             // Unused tokens are released, and no more than that.
             for own in &reserved {
-                meter.settle(*own, 0, start);
+                meter.charge(*own, 0, start);
             }
             let again = (0..100).map_while(|_| meter.reserve(estimate, start).ok()).count();
             assert_eq!(again, reserved.len(), "{estimate}");
@@ -247,12 +247,12 @@ mod tests {
         let start = Instant::now();
         let meter = Meter::new(rates(0, 1000));
         let reserved = meter.reserve(100, start).unwrap();
-        meter.settle(reserved, 600, start);
+        meter.charge(reserved, 600, start);
         assert!(meter.reserve(401, start).is_err() && meter.reserve(400, start).is_ok());
         // Releasing a reservation that has been refilled by time does not exceed the rate.
         let meter = Meter::new(rates(0, 1000));
         let reserved = meter.reserve(500, start).unwrap();
-        meter.settle(reserved, 100, start + 2 * MINUTE);
+        meter.charge(reserved, 100, start + 2 * MINUTE);
         assert_eq!(admitted(&meter, 1, start + 2 * MINUTE), 1);
         assert!(meter.reserve(500, start + 2 * MINUTE).is_ok());
         assert!(meter.reserve(500, start + 2 * MINUTE).is_ok());
@@ -263,8 +263,8 @@ mod tests {
     fn debt_has_an_end() {
         let start = Instant::now();
         let meter = Meter::new(rates(0, 1));
-        meter.settle(0, u64::MAX, start);
-        meter.settle(1, u64::MAX, start);
+        meter.charge(0, u64::MAX, start);
+        meter.charge(1, u64::MAX, start);
         assert!(meter.admit(start).unwrap_err().wait <= MOST_DEBT);
         assert!(meter.admit(start + MOST_DEBT).is_ok());
     }

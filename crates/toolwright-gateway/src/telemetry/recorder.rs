@@ -284,7 +284,7 @@ impl Drop for ExchangeRecorder {
         if let Some(mut reservation) = self.reservation.take() {
             let used = self.used_tokens();
             let unpaid = self.run.as_ref().map_or(used, |run| run.unpaid(used));
-            reservation.settle(unpaid, Instant::now());
+            reservation.charge(unpaid, Instant::now());
         }
         if !self.is_complete && std::thread::panicking() {
             // The client is still there and gets the fault.
