@@ -22,7 +22,7 @@ use crate::telemetry::Metrics;
 
 use fields::Plainly;
 use text::TextFormat;
-pub use writer::{Lines, Rest};
+pub use writer::{FlushGuard, Lines};
 
 /// The log was started before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -32,13 +32,13 @@ pub struct Started;
 /// Starts the log of this process, in colour if stderr is a terminal and `NO_COLOR` is not set.
 /// Returns a guard that writes the remaining lines when it is dropped, and the level, which can be
 /// changed later.
-pub fn start(log: &Log, metrics: &Metrics) -> Result<(Rest, Level), Started> {
+pub fn start(log: &Log, metrics: &Metrics) -> Result<(FlushGuard, Level), Started> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colour = std::io::stderr().is_terminal() && !no_color;
-    let (lines, rest) = Lines::new(std::io::stderr(), metrics.dropped_lines());
+    let (lines, guard) = Lines::new(std::io::stderr(), metrics.dropped_lines());
     let (subscriber, level) = subscriber(log, colour, lines);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| Started)?;
-    Ok((rest, level))
+    Ok((guard, level))
 }
 
 /// The level of a log.

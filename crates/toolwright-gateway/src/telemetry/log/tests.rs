@@ -41,9 +41,9 @@ fn written(log: &Log, work: impl FnOnce()) -> String {
 
 fn written_in(colour: bool, log: &Log, work: impl FnOnce()) -> String {
     let sink = Sink::default();
-    let (lines, rest) = Lines::new(sink.clone(), Counter::default());
+    let (lines, guard) = Lines::new(sink.clone(), Counter::default());
     tracing::subscriber::with_default(subscriber(log, colour, lines).0, work);
-    drop(rest);
+    drop(guard);
     let bytes = sink.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
 }
@@ -316,7 +316,7 @@ impl Write for Stuck {
 fn a_log_that_nobody_reads_holds_nobody_up() {
     let (go, wait) = mpsc::channel();
     let dropped = Counter::default();
-    let (lines, rest) = Lines::new(Stuck(wait), dropped.clone());
+    let (lines, guard) = Lines::new(Stuck(wait), dropped.clone());
     let line = "a line of the log\n".repeat(100);
     tracing::subscriber::with_default(subscriber(&log(LogFormat::Text), false, lines).0, || {
         for _ in 0..2_000 {
@@ -325,7 +325,7 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     });
     assert!(dropped.get() > 0);
     drop(go);
-    drop(rest);
+    drop(guard);
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_value_cannot_break_its_line() {
 #[test]
 fn the_level_can_be_changed() {
     let sink = Sink::default();
-    let (lines, rest) = Lines::new(sink.clone(), Counter::default());
+    let (lines, guard) = Lines::new(sink.clone(), Counter::default());
     let (subscriber, level) = subscriber(&log(LogFormat::Text), false, lines);
     tracing::subscriber::with_default(subscriber, || {
         let say = |word: &str| tracing::debug!(target: "toolwright::test", word, "said");
@@ -351,7 +351,7 @@ fn the_level_can_be_changed() {
         level.set(LevelFilter::INFO);
         say("late");
     });
-    drop(rest);
+    drop(guard);
     let written = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
     assert!(written.contains("now") && written.lines().count() == 1, "{written}");
 }

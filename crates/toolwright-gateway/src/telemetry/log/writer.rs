@@ -24,7 +24,7 @@ pub struct Lines {
 
 /// Writes the queued lines when it is dropped, and closes the queue.
 #[derive(Debug)]
-pub struct Rest(Arc<Shared>);
+pub struct FlushGuard(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -49,14 +49,14 @@ enum Phase {
 impl Lines {
     /// Creates a queue to a sink, and the guard that closes it. Lines that exceed the queue are
     /// counted.
-    pub fn new(sink: impl Write + Send + 'static, dropped: Counter) -> (Lines, Rest) {
+    pub fn new(sink: impl Write + Send + 'static, dropped: Counter) -> (Lines, FlushGuard) {
         let shared = Arc::new(Shared::default());
         let own = shared.clone();
         let thread = std::thread::Builder::new().name("toolwright-log".to_owned());
         if thread.spawn(move || own.run(sink)).is_err() {
             shared.lock().phase = Phase::Closed;
         }
-        (Lines { shared: shared.clone(), dropped }, Rest(shared))
+        (Lines { shared: shared.clone(), dropped }, FlushGuard(shared))
     }
 }
 
@@ -88,7 +88,7 @@ impl Shared {
     }
 }
 
-impl Drop for Rest {
+impl Drop for FlushGuard {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if state.phase == Phase::Closed {
