@@ -7,13 +7,13 @@ mod goal;
 mod measure;
 mod memory;
 mod report;
-mod way;
+mod route;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use self::report::Report;
-use self::way::{Stage, Way};
+use self::route::{Route, Stage};
 use crate::failure::{Failure, Outcome};
 use crate::process::{Machine, Site, Usage};
 
@@ -21,7 +21,7 @@ use crate::process::{Machine, Site, Usage};
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     short: bool,
-    ways: &'static [Way],
+    routes: &'static [Route],
     only: Option<String>,
     json: Option<PathBuf>,
 }
@@ -29,12 +29,12 @@ pub(crate) struct Plan {
 impl Plan {
     /// Reads the words after `gateway`.
     pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
-        let mut plan = Plan { short: false, ways: Way::ALL, only: None, json: None };
+        let mut plan = Plan { short: false, routes: Route::ALL, only: None, json: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match (*word, words.as_slice().first()) {
                 ("--short", _) => plan.short = true,
-                ("--without-gateway", _) => plan.ways = Way::BARE,
+                ("--without-gateway", _) => plan.routes = Route::BARE,
                 ("--only" | "--json", Some(value)) => {
                     match *word {
                         "--only" => plan.only = Some((*value).to_owned()),
@@ -65,7 +65,7 @@ impl Plan {
 pub(crate) fn run(plan: &Plan) -> Outcome {
     let machine = Machine::watch();
     let site = Site::new("bench-gateway")?;
-    let stage = Stage::start(&site, plan.ways)?;
+    let stage = Stage::start(&site, plan.routes)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let mut report = Report { idle: stage.resident(), ..Report::default() };

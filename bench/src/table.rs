@@ -61,9 +61,9 @@ mod tests {
 
     #[test]
     fn figures_stand_under_each_other() {
-        let mut table = Table::new(1, &["way", "p50"]);
+        let mut table = Table::new(1, &["route", "p50"]);
         table.row(vec!["direct".into(), figure(1234.5)]);
         table.row(vec!["bare".into(), figure(f64::NAN)]);
-        assert_eq!(table.lines(), ["way      p50", "direct  1234", "bare       –"]);
+        assert_eq!(table.lines(), ["route    p50", "direct  1234", "bare       –"]);
     }
 }

@@ -3,7 +3,7 @@
 use super::case::Pace;
 use super::measure::Cell;
 use super::report::Report;
-use super::way::Way;
+use super::route::Route;
 use crate::question::{Manner, Size};
 
 /// A goal and what was reached.
@@ -35,30 +35,31 @@ impl Goal {
 pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
     for manner in [Manner::Whole, Manner::Stream] {
-        for (way, added, cost, ratio) in limits(manner) {
-            let name = format!("{}, {}", way.name(), manner.name());
+        for (route, added, cost, ratio) in limits(manner) {
+            let name = format!("{}, {}", route.name(), manner.name());
             let mut add = |what: &str, unit, most, reached: f64| {
                 if !reached.is_nan() {
                     goals.push(Goal { what: format!("{name}: {what}"), unit, most, reached });
                 }
             };
-            let one = |way, clients| find(report, way, manner, clients);
-            add("added p50", "µs", added, one(way, 1).p50 - one(Way::Direct, 1).p50);
-            add("added first byte", "µs", 300.0, one(way, 1).first - one(Way::Direct, 1).first);
+            let one = |route, clients| find(report, route, manner, clients);
+            add("added p50", "µs", added, one(route, 1).p50 - one(Route::Direct, 1).p50);
+            add("added first byte", "µs", 300.0, one(route, 1).first - one(Route::Direct, 1).first);
             for clients in [1, 16] {
                 let s = if clients == 1 { "" } else { "s" };
-                let own = one(way, clients).cost;
+                let own = one(route, clients).cost;
                 add(&format!("CPU, {clients} client{s}"), "s/1000", cost, own);
                 let what = format!("CPU to bare proxy's, {clients} client{s}");
-                add(&what, "×", ratio, own / one(Way::Bare, clients).cost);
+                add(&what, "×", ratio, own / one(Route::Bare, clients).cost);
             }
         }
     }
-    for way in [Way::Pass, Way::Translate] {
-        let p99 = |way| find_paced(report, way).map_or(f64::NAN, |cell| cell.p99);
-        let reached = p99(way) / p99(Way::Bare);
+    for route in [Route::Pass, Route::Translate] {
+        let p99 = |route| find_paced(report, route).map_or(f64::NAN, |cell| cell.p99);
+        let reached = p99(route) / p99(Route::Bare);
         if !reached.is_nan() {
-            let what = format!("{}, whole: p99 to bare proxy's, {OPEN_LOAD} a second", way.name());
+            let what =
+                format!("{}, whole: p99 to bare proxy's, {OPEN_LOAD} a second", route.name());
             goals.push(Goal { what, unit: "×", most: 5.0, reached });
         }
     }
@@ -66,18 +67,18 @@ pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     if !report.idle.is_nan() {
         goals.push(memory("memory, idle", 40.0, report.idle));
     }
-    for crowd in report.crowds.iter().filter(|crowd| Way::GATEWAY.contains(&crowd.way)) {
-        let what = format!("memory, {} streams {}", crowd.open, crowd.way.name());
+    for crowd in report.crowds.iter().filter(|crowd| Route::GATEWAY.contains(&crowd.route)) {
+        let what = format!("memory, {} streams {}", crowd.open, crowd.route.name());
         goals.push(memory(&what, 200.0, crowd.resident));
     }
     goals
 }
 
-/// Way, most added microseconds, most CPU seconds for a thousand, most times the bare proxy's.
-fn limits(manner: Manner) -> [(Way, f64, f64, f64); 2] {
+/// Route, most added microseconds, most CPU seconds for a thousand, most times the bare proxy's.
+fn limits(manner: Manner) -> [(Route, f64, f64, f64); 2] {
     match manner {
-        Manner::Whole => [(Way::Pass, 120.0, 0.11, 2.0), (Way::Translate, 200.0, 0.18, 4.0)],
-        Manner::Stream => [(Way::Pass, 120.0, 0.32, 2.0), (Way::Translate, 200.0, 0.42, 4.0)],
+        Manner::Whole => [(Route::Pass, 120.0, 0.11, 2.0), (Route::Translate, 200.0, 0.18, 4.0)],
+        Manner::Stream => [(Route::Pass, 120.0, 0.32, 2.0), (Route::Translate, 200.0, 0.42, 4.0)],
     }
 }
 
@@ -88,10 +89,10 @@ struct Figures {
     cost: f64,
 }
 
-fn find(report: &Report, way: Way, manner: Manner, clients: usize) -> Figures {
+fn find(report: &Report, route: Route, manner: Manner, clients: usize) -> Figures {
     let wanted = |cell: &&Cell| {
         let case = cell.case;
-        cell.way == way
+        cell.route == route
             && (case.size, case.manner, case.pace)
                 == (Size::Standard, manner, Pace::Clients(clients))
     };
@@ -104,12 +105,11 @@ fn find(report: &Report, way: Way, manner: Manner, clients: usize) -> Figures {
 /// Requests a second of the load whose p99 is judged.
 const OPEN_LOAD: u32 = 2000;
 
-fn find_paced(report: &Report, way: Way) -> Option<&Cell> {
+fn find_paced(report: &Report, route: Route) -> Option<&Cell> {
     let case = (Size::Standard, Manner::Whole, Pace::Rate(OPEN_LOAD));
-    report
-        .cells
-        .iter()
-        .find(|cell| cell.way == way && (cell.case.size, cell.case.manner, cell.case.pace) == case)
+    report.cells.iter().find(|cell| {
+        cell.route == route && (cell.case.size, cell.case.manner, cell.case.pace) == case
+    })
 }
 
 #[cfg(test)]

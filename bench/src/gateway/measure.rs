@@ -1,21 +1,21 @@
-//! Measures one case on all ways, in turns.
+//! Measures one case on all routes, in turns.
 
 use super::Plan;
 use super::case::{Case, Pace};
-use super::way::{Stage, Way};
+use super::route::{Route, Stage};
 use crate::failure::Outcome;
 use crate::load::{Crew, Samples, Target, median};
 
 /// Connections that a schedule starts with.
 const READY: usize = 16;
 
-/// What was measured of a case on a way. Times in microseconds.
+/// What was measured of a case on a route. Times in microseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     /// The case
     pub(crate) case: Case,
-    /// The way
-    pub(crate) way: Way,
+    /// The route
+    pub(crate) route: Route,
     /// Exchanges in all
     pub(crate) count: usize,
     /// Exchanges in a second
@@ -44,28 +44,28 @@ struct Rounds {
 /// Measures a case.
 pub(crate) async fn case(plan: &Plan, stage: &Stage, case: Case) -> Outcome<Vec<Cell>> {
     let mut all = Vec::new();
-    for way in plan.ways {
-        let target = stage.target(*way, case.size, case.manner).await;
-        let target = target.map_err(|failure| failure.within(way.name()))?;
-        all.push((*way, target, Rounds::default()));
+    for route in plan.routes {
+        let target = stage.target(*route, case.size, case.manner).await;
+        let target = target.map_err(|failure| failure.within(route.name()))?;
+        all.push((*route, target, Rounds::default()));
     }
     for round in 0..plan.rounds() {
-        // Each way is first in its turn, so that none always follows the same other.
+        // Each route is first in its turn, so that none always follows the same other.
         let first = round % all.len();
         for turn in 0..all.len() {
             let index = (first + turn) % all.len();
-            let (way, target, rounds) = &mut all[index];
-            let one = one(plan, stage, *way, target, case.pace, rounds).await;
-            one.map_err(|failure| failure.within(&format!("{}: {}", case.name(), way.name())))?;
+            let (route, target, rounds) = &mut all[index];
+            let one = one(plan, stage, *route, target, case.pace, rounds).await;
+            one.map_err(|failure| failure.within(&format!("{}: {}", case.name(), route.name())))?;
         }
     }
-    Ok(all.into_iter().map(|(way, _, rounds)| rounds.cell(case, way)).collect())
+    Ok(all.into_iter().map(|(route, _, rounds)| rounds.cell(case, route)).collect())
 }
 
 async fn one(
     plan: &Plan,
     stage: &Stage,
-    way: Way,
+    route: Route,
     target: &Target,
     pace: Pace,
     rounds: &mut Rounds,
@@ -75,7 +75,7 @@ async fn one(
         Pace::Rate(_) => READY,
     };
     let crew = Crew::warm(target.clone(), clients).await?;
-    let before = stage.measured(way).map(|child| (child, child.usage()));
+    let before = stage.measured(route).map(|child| (child, child.usage()));
     let samples = match pace {
         Pace::Clients(_) => crew.work(plan.window()).await?,
         Pace::Rate(rate) => crew.follow(rate, plan.window()).await?,
@@ -91,11 +91,11 @@ async fn one(
 }
 
 impl Rounds {
-    fn cell(mut self, case: Case, way: Way) -> Cell {
+    fn cell(mut self, case: Case, route: Route) -> Cell {
         self.samples.sort();
         Cell {
             case,
-            way,
+            route,
             count: self.samples.count(),
             rate: median(self.rate),
             p50: median(self.p50),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Plan;
-use super::way::{Stage, Way};
+use super::route::{Route, Stage};
 use crate::failure::Outcome;
 use crate::load::Crew;
 use crate::process::Child;
@@ -14,11 +14,11 @@ pub(crate) const NAME: &str = "1000 streams";
 const STREAMS: usize = 1000;
 const RAMP: Duration = Duration::from_secs(1);
 
-/// What was measured on one way. Times in microseconds, memory in megabytes.
+/// What was measured on one route. Times in microseconds, memory in megabytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
-    /// The way
-    pub(crate) way: Way,
+    /// The route
+    pub(crate) route: Route,
     /// The most streams that were open when the memory was read
     pub(crate) open: usize,
     /// Memory of the process in between, while most were open
@@ -29,22 +29,22 @@ pub(crate) struct Crowd {
     pub(crate) cost: f64,
 }
 
-/// Opens them on each way in turn.
+/// Opens them on each route in turn.
 pub(crate) async fn crowds(plan: &Plan, stage: &Stage) -> Outcome<Vec<Crowd>> {
     // Fifty events with this gap last longer than it takes to open all streams.
     let model = if plan.short { "mock-gap-40" } else { "mock-gap-100" };
     let mut crowds = Vec::new();
-    for way in plan.ways {
-        let crowd = crowd(stage, *way, model).await;
-        crowds.push(crowd.map_err(|failure| failure.within(&format!("{NAME}: {}", way.name())))?);
+    for route in plan.routes {
+        let crowd = crowd(stage, *route, model).await;
+        crowds.push(crowd.map_err(|failure| failure.within(&format!("{NAME}: {}", route.name())))?);
     }
     Ok(crowds)
 }
 
-async fn crowd(stage: &Stage, way: Way, model: &str) -> Outcome<Crowd> {
-    let mut target = stage.target(way, Size::Standard, Manner::Stream).await?;
-    target.question = way.question(model, Size::Standard, Manner::Stream);
-    let child = stage.measured(way);
+async fn crowd(stage: &Stage, route: Route, model: &str) -> Outcome<Crowd> {
+    let mut target = stage.target(route, Size::Standard, Manner::Stream).await?;
+    target.question = route.question(model, Size::Standard, Manner::Stream);
+    let child = stage.measured(route);
     let crew = Crew::connect(target, STREAMS).await?;
     let before = child.map(|child| (child, child.usage()));
     let mut most = (0, f64::NAN);
@@ -58,7 +58,7 @@ async fn crowd(stage: &Stage, way: Way, model: &str) -> Outcome<Crowd> {
     let spent = before.map(|(child, before)| child.usage().since(&before));
     let thousands = samples.count() as f64 / 1000.0;
     Ok(Crowd {
-        way,
+        route,
         open: most.0,
         resident: most.1,
         first: [50.0, 99.0, 99.9].map(|percent| samples.first(percent)),

@@ -6,7 +6,7 @@ use super::case::Case;
 use super::goal::Goal;
 use super::measure::Cell;
 use super::memory::{Crowd, NAME};
-use super::way::Way;
+use super::route::Route;
 use crate::process::Site;
 use crate::question::{Manner, Size};
 use crate::table::{Table, figure};
@@ -16,7 +16,7 @@ use crate::table::{Table, figure};
 pub(crate) struct Report {
     /// The gateway's memory before the first request, in megabytes
     pub(crate) idle: f64,
-    /// Every case on every way
+    /// Every case on every route
     pub(crate) cells: Vec<Cell>,
     /// A thousand streams
     pub(crate) crowds: Vec<Crowd>,
@@ -30,7 +30,7 @@ pub(crate) fn opening(site: &Site) -> String {
     } else {
         "shared by all, so the times say little"
     };
-    let bytes = Way::Pass.question("mock", Size::Standard, Manner::Whole).length();
+    let bytes = Route::Pass.question("mock", Size::Standard, Manner::Whole).length();
     format!(
         "{} cores, {split}; the question with four tools and eight messages has {bytes} bytes\n\
          times in µs: p50 and first byte are medians over rounds, p99 and p99.9 of all; \
@@ -43,7 +43,7 @@ pub(crate) fn opening(site: &Site) -> String {
 pub(crate) fn print(case: Case, cells: &[Cell]) {
     println!("\n{}", case.name());
     let heads = [
-        "way",
+        "route",
         "count",
         "req/s",
         "p50",
@@ -55,13 +55,13 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
         "× bare",
     ];
     let mut table = Table::new(1, &heads);
-    let of = |way: Way| cells.iter().find(|cell| cell.way == way);
-    let direct = of(Way::Direct).map_or(f64::NAN, |cell| cell.p50);
-    let bare = of(Way::Bare).map_or(f64::NAN, |cell| cell.cost);
+    let of = |route: Route| cells.iter().find(|cell| cell.route == route);
+    let direct = of(Route::Direct).map_or(f64::NAN, |cell| cell.p50);
+    let bare = of(Route::Bare).map_or(f64::NAN, |cell| cell.cost);
     for cell in cells {
-        let added = if cell.way == Way::Direct { f64::NAN } else { cell.p50 - direct };
+        let added = if cell.route == Route::Direct { f64::NAN } else { cell.p50 - direct };
         let figures = [cell.rate, cell.p50, cell.p99, cell.p999, cell.first, added, cell.cost];
-        let mut row = vec![cell.way.name().to_owned(), cell.count.to_string()];
+        let mut row = vec![cell.route.name().to_owned(), cell.count.to_string()];
         row.extend(figures.map(figure));
         row.push(figure(cell.cost / bare));
         table.row(row);
@@ -72,10 +72,10 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
 /// Prints the thousand streams.
 pub(crate) fn print_crowds(report: &Report) {
     println!("\n{NAME}");
-    let heads = ["way", "open", "first byte", "p99", "p99.9", "CPU", "memory MB"];
+    let heads = ["route", "open", "first byte", "p99", "p99.9", "CPU", "memory MB"];
     let mut table = Table::new(1, &heads);
     for crowd in &report.crowds {
-        let mut row = vec![crowd.way.name().to_owned(), crowd.open.to_string()];
+        let mut row = vec![crowd.route.name().to_owned(), crowd.open.to_string()];
         row.extend(crowd.first.map(figure));
         row.extend([crowd.cost, crowd.resident].map(figure));
         table.row(row);
@@ -112,7 +112,7 @@ pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
         .cells
         .iter()
         .map(|cell| {
-            json!({"case": cell.case.name(), "way": cell.way.name(), "count": cell.count,
+            json!({"case": cell.case.name(), "route": cell.route.name(), "count": cell.count,
                 "requests_per_second": cell.rate, "p50_us": cell.p50, "p99_us": cell.p99,
                 "p999_us": cell.p999, "first_byte_us": cell.first,
                 "cpu_seconds_per_thousand": cell.cost})
@@ -122,7 +122,7 @@ pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
         .crowds
         .iter()
         .map(|crowd| {
-            json!({"way": crowd.way.name(), "open": crowd.open, "resident_mb": crowd.resident,
+            json!({"route": crowd.route.name(), "open": crowd.open, "resident_mb": crowd.resident,
                 "first_byte_us": crowd.first, "cpu_seconds_per_thousand": crowd.cost})
         })
         .collect();

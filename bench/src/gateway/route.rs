@@ -1,4 +1,4 @@
-//! The ways from a client to the mock, and the processes along them.
+//! The measured routes from a client to the mock upstream, and the processes on them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use crate::mock;
 use crate::process::{Child, Serving, Site};
 use crate::question::{Manner, Question, Size};
 
-/// A way to the mock.
+/// A route to the mock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Route {
     /// No one in between
     Direct,
     /// The bare proxy
@@ -22,27 +22,27 @@ pub(crate) enum Way {
     Translate,
 }
 
-impl Way {
+impl Route {
     /// All of them.
-    pub(crate) const ALL: &[Way] = &[Way::Direct, Way::Bare, Way::Pass, Way::Translate];
+    pub(crate) const ALL: &[Route] = &[Route::Direct, Route::Bare, Route::Pass, Route::Translate];
     /// Those through the gateway.
-    pub(crate) const GATEWAY: &[Way] = &[Way::Pass, Way::Translate];
+    pub(crate) const GATEWAY: &[Route] = &[Route::Pass, Route::Translate];
     /// Those that need no gateway.
-    pub(crate) const BARE: &[Way] = &[Way::Direct, Way::Bare];
+    pub(crate) const BARE: &[Route] = &[Route::Direct, Route::Bare];
 
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Way::Direct => "direct",
-            Way::Bare => "bare proxy",
-            Way::Pass => "pass-through",
-            Way::Translate => "translated",
+            Route::Direct => "direct",
+            Route::Bare => "bare proxy",
+            Route::Pass => "pass-through",
+            Route::Translate => "translated",
         }
     }
 
     /// A question for a model of the mock, with the upstream that the gateway routes by.
     pub(crate) fn question(self, model: &str, size: Size, manner: Manner) -> Question {
-        let upstream = if self == Way::Translate { "an" } else { "oa" };
+        let upstream = if self == Route::Translate { "an" } else { "oa" };
         Question::new(&format!("{upstream}/{model}"), size, manner)
     }
 }
@@ -55,22 +55,22 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts what the ways need.
-    pub(crate) fn start(site: &Site, ways: &[Way]) -> Outcome<Stage> {
+    /// Starts what the routes need.
+    pub(crate) fn start(site: &Site, routes: &[Route]) -> Outcome<Stage> {
         let mock = Serving::mock("127.0.0.1:0")?;
         let floor = site.floor(mock.address)?;
-        let wanted = ways.contains(&Way::Pass);
+        let wanted = routes.contains(&Route::Pass);
         let gateway = wanted.then(|| site.gateway(mock.address, "")).transpose()?;
         // What a process does once, at its start, is over by then.
         std::thread::sleep(Duration::from_millis(500));
         Ok(Stage { mock, floor, gateway })
     }
 
-    /// Whom to ask on a way, and what. A right answer is found by asking once.
-    pub(crate) async fn target(&self, way: Way, size: Size, manner: Manner) -> Outcome<Target> {
-        let question = way.question("mock", size, manner);
-        let address = self.address(way)?;
-        let expect = if way == Way::Translate {
+    /// Whom to ask on a route, and what. A right answer is found by asking once.
+    pub(crate) async fn target(&self, route: Route, size: Size, manner: Manner) -> Outcome<Target> {
+        let question = route.question("mock", size, manner);
+        let address = self.address(route)?;
+        let expect = if route == Route::Translate {
             let nonce = next_nonce();
             let answer = Connection::open(address).await?.read(&question, nonce).await?;
             Expect::learn(&answer.body, nonce, manner)?
@@ -80,21 +80,21 @@ impl Stage {
         Ok(Target { address, question, expect })
     }
 
-    fn address(&self, way: Way) -> Outcome<SocketAddr> {
-        match (way, &self.gateway) {
-            (Way::Direct, _) => Ok(self.mock.address),
-            (Way::Bare, _) => Ok(self.floor.address),
-            (Way::Pass | Way::Translate, Some(gateway)) => Ok(gateway.address),
-            (Way::Pass | Way::Translate, None) => Err(Failure("there is no gateway".into())),
+    fn address(&self, route: Route) -> Outcome<SocketAddr> {
+        match (route, &self.gateway) {
+            (Route::Direct, _) => Ok(self.mock.address),
+            (Route::Bare, _) => Ok(self.floor.address),
+            (Route::Pass | Route::Translate, Some(gateway)) => Ok(gateway.address),
+            (Route::Pass | Route::Translate, None) => Err(Failure("there is no gateway".into())),
         }
     }
 
-    /// The process whose cost counts on a way, if there is one in between.
-    pub(crate) fn measured(&self, way: Way) -> Option<&Child> {
-        match way {
-            Way::Direct => None,
-            Way::Bare => Some(&self.floor.child),
-            Way::Pass | Way::Translate => self.gateway.as_ref().map(|gateway| &gateway.child),
+    /// The process whose cost counts on a route, if there is one in between.
+    pub(crate) fn measured(&self, route: Route) -> Option<&Child> {
+        match route {
+            Route::Direct => None,
+            Route::Bare => Some(&self.floor.child),
+            Route::Pass | Route::Translate => self.gateway.as_ref().map(|gateway| &gateway.child),
         }
     }
 
