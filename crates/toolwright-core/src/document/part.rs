@@ -1,7 +1,7 @@
 //! The stored form of parts, calls and outcomes. A part has one field for its kind, and fields for
 //! attached data.
 
-use super::{DocumentError, Fields, text};
+use super::{DocumentError, ObjectReader, text};
 use crate::json::{Json, Object};
 use crate::model::call::{Arguments, Call};
 use crate::model::dialect::Dialect;
@@ -48,7 +48,7 @@ pub fn write_part(part: &Part) -> Object {
 
 /// Reads what [`write_part`] wrote.
 pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let (kind, value) =
         fields.as_object().iter().next().ok_or_else(|| DocumentError::new("a part"))?;
     let text = || text(value).map(str::to_owned);
@@ -64,12 +64,12 @@ pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
         _ => return Err(DocumentError::new("a known kind of part")),
     };
     let signature = fields.optional("signature", |own| {
-        let own = Fields::of(own)?;
+        let own = ObjectReader::of(own)?;
         let value = own.text("value")?.to_owned();
         Ok(Signature { dialect: read_dialect(own, "dialect")?, value })
     })?;
     let cache = fields.optional("cache", |own| {
-        Ok(CacheMark { ttl: Fields::of(own)?.owned("ttl")?, ..CacheMark::default() })
+        Ok(CacheMark { ttl: ObjectReader::of(own)?.owned("ttl")?, ..CacheMark::default() })
     })?;
     let extra = read_extra(fields)?;
     Ok(Part { signature, cache, extra, ..Part::new(body.map_err(|error| error.within(kind))?) })
@@ -87,7 +87,7 @@ pub fn write_call(call: &Call) -> Object {
 
 /// Reads what [`write_call`] wrote.
 pub fn read_call(document: &Json) -> Result<Call, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let arguments = with_form(fields.text("form")?, fields.text("arguments")?)
         .ok_or_else(|| DocumentError::new("text of the form that is named").within("arguments"))?;
     Ok(Call { id: fields.owned("id")?, name: fields.text("name")?.to_owned(), arguments })
@@ -105,7 +105,7 @@ pub fn write_outcome(outcome: &Outcome) -> Object {
 
 /// Reads what [`write_outcome`] wrote.
 pub fn read_outcome(document: &Json) -> Result<Outcome, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(Outcome {
         call_id: fields.owned("call_id")?,
         name: fields.owned("name")?,
@@ -124,9 +124,9 @@ fn write_reasoning(reasoning: &Reasoning) -> Object {
 }
 
 fn read_reasoning(document: &Json) -> Result<Reasoning, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let sections = fields.list("sections", |section| {
-        let section = Fields::of(section)?;
+        let section = ObjectReader::of(section)?;
         let kind = section.word("kind", "full or summary", |word| match word {
             "full" => Some(SectionKind::Full),
             "summary" => Some(SectionKind::Summary),
@@ -153,7 +153,7 @@ fn write_media(media: &Media) -> Object {
 }
 
 fn read_media(document: &Json) -> Result<Media, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let kind = fields.word("kind", "a kind of media", |word| {
         MEDIA.iter().find(|row| row.0 == word).map(|row| row.1)
     })?;
@@ -179,7 +179,7 @@ fn read_media(document: &Json) -> Result<Media, DocumentError> {
 }
 
 fn read_opaque(document: &Json) -> Result<Opaque, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let value = fields.required("value", |value| Ok(value.clone()))?;
     Ok(Opaque { dialect: read_dialect(fields, "dialect")?, value })
 }
@@ -191,9 +191,9 @@ pub fn write_extra(extra: &Extra) -> Option<Object> {
 }
 
 /// Reads the field `extra`, which [`write_extra`] wrote.
-pub fn read_extra(fields: Fields<'_>) -> Result<Extra, DocumentError> {
+pub fn read_extra(fields: ObjectReader<'_>) -> Result<Extra, DocumentError> {
     let extra = fields.optional("extra", |extra| {
-        let extra = Fields::of(extra)?;
+        let extra = ObjectReader::of(extra)?;
         let object = extra.object("fields")?.as_object();
         Ok(Extra::new(read_dialect(extra, "dialect")?, object.clone()))
     })?;
@@ -202,7 +202,7 @@ pub fn read_extra(fields: Fields<'_>) -> Result<Extra, DocumentError> {
 
 /// Reads the counts of tokens and extra fields of a usage.
 pub fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(Usage {
         input: fields.optional_count("input")?,
         cache_read: fields.optional_count("cache_read")?,
@@ -214,7 +214,7 @@ pub fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
 }
 
 /// Reads the id of a dialect.
-pub fn read_dialect(fields: Fields<'_>, key: &str) -> Result<Dialect, DocumentError> {
+pub fn read_dialect(fields: ObjectReader<'_>, key: &str) -> Result<Dialect, DocumentError> {
     fields.word(key, "a dialect", |word| word.parse().ok())
 }
 

@@ -8,7 +8,7 @@
 //! Texts and calls are stored as parts without text and arguments, beside a digest of these.
 
 use super::{CachedPart, CachedReasoning};
-use crate::document::{DocumentError, Fields, read_dialect, read_part, write_part};
+use crate::document::{DocumentError, ObjectReader, read_dialect, read_part, write_part};
 use crate::json::{Json, Object};
 use crate::model::call::{Arguments, Call};
 use crate::model::digest::{ConversationDigest, TextDigest};
@@ -34,7 +34,7 @@ impl CachedReasoning {
 
     /// Reads the stored form.
     pub fn from_json(document: &Json) -> Result<CachedReasoning, DocumentError> {
-        let fields = Fields::of(document)?;
+        let fields = ObjectReader::of(document)?;
         if fields.count::<u64>("v")? != VERSION {
             return Err(DocumentError::new("version 1").within("v"));
         }
@@ -77,7 +77,7 @@ impl CachedPart {
     }
 
     fn from_json(document: &Json) -> Result<CachedPart, DocumentError> {
-        let fields = Fields::of(document)?;
+        let fields = ObjectReader::of(document)?;
         let part = fields.required("part", read_part)?;
         if let Some(digest) =
             fields.present("words", |own| read_digest(TextDigest::from_json(own)))?

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toolwright::CallErrorKind;
 use toolwright::call::{CallResult, ResultSource};
-use toolwright_core::document::{DocumentError, Fields};
+use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
 
 use crate::http::Reply;
@@ -129,7 +129,7 @@ impl Effect {
 
     /// Reads the effect of a saved run.
     pub fn from_json(document: &Json) -> Result<Effect, DocumentError> {
-        let fields = Fields::of(document)?;
+        let fields = ObjectReader::of(document)?;
         Ok(Effect {
             tool: fields.text("tool")?.to_owned(),
             call: fields.text("call")?.to_owned(),

@@ -10,7 +10,7 @@ use super::completeness::Completeness;
 use super::key::{self, CallPosition};
 use crate::error::{CallError, CallErrorKind};
 use crate::session::Session;
-use toolwright_core::document::{DocumentError, Fields, read_call, write_call};
+use toolwright_core::document::{DocumentError, ObjectReader, read_call, write_call};
 
 /// A call that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Approval {
 
     /// Reads an approval from JSON.
     pub fn from_json(document: &Json) -> Result<Approval, DocumentError> {
-        let fields = Fields::of(document)?;
+        let fields = ObjectReader::of(document)?;
         let is_whole = fields.flag("whole")?;
         Ok(Approval {
             id: fields.text("id")?.to_owned(),

@@ -14,7 +14,7 @@ use toolwright_core::part::{Body, Part};
 use toolwright_core::{ChatCodec, Json, Message, Outcome, Request, Role, object};
 
 use super::response;
-use toolwright_core::document::{DocumentError, Fields, items};
+use toolwright_core::document::{DocumentError, ObjectReader, items};
 
 /// Reads a list of messages.
 pub fn read_all(document: &Json) -> Result<Vec<Message>, DocumentError> {
@@ -23,7 +23,7 @@ pub fn read_all(document: &Json) -> Result<Vec<Message>, DocumentError> {
 
 /// Reads one message.
 pub fn read(document: &Json) -> Result<Message, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let tool_id = fields.optional_text("tool_id")?;
     let content = document.get("content").unwrap_or(&Json::Null);
     let wrong = |key, expected: &'static str| Err(DocumentError::new(expected).within(key));

@@ -17,7 +17,7 @@ use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part, Reasoning};
 use toolwright_core::{Arguments, Call, Json, Response, Stop, StopReason, Usage, object};
 
-use toolwright_core::document::{DocumentError, Fields, items};
+use toolwright_core::document::{DocumentError, ObjectReader, items};
 
 /// The names of the stop reasons.
 const REASONS: [(&str, StopReason); 10] = [
@@ -86,7 +86,7 @@ fn write_call((at, call): (usize, &Call)) -> Object {
 
 /// Reads a response.
 pub fn read(document: &Json) -> Result<Response, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let response = fields.required("message", read_message)?;
     let usage = fields.optional("usage", |usage| {
         let count = |key: &str| usage.get(key).and_then(Json::as_u64);
@@ -98,7 +98,7 @@ pub fn read(document: &Json) -> Result<Response, DocumentError> {
 
 /// Reads the message of a response: reasoning, text and calls, in this order.
 pub(super) fn read_message(document: &Json) -> Result<Response, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let mut parts = fields.optional("content", read_content)?.unwrap_or_default();
     let calls = fields.optional("tool_desc", |calls| items(calls, read_call))?;
     parts.extend(calls.unwrap_or_default().into_iter().map(Part::call));
@@ -114,7 +114,7 @@ fn read_content(content: &Json) -> Result<Vec<Part>, DocumentError> {
     if let Some(text) = content.as_str() {
         return Ok(vec![Part::text(text)]);
     }
-    let fields = Fields::of(content)
+    let fields = ObjectReader::of(content)
         .map_err(|_| DocumentError::new("{\"text\", \"reasoning\"}, or text"))?;
     let reasoning = fields.optional_text("reasoning")?.map(Reasoning::text);
     let reasoning = reasoning.map(|own| Part::new(Body::Reasoning(own)));
@@ -123,7 +123,7 @@ fn read_content(content: &Json) -> Result<Vec<Part>, DocumentError> {
 }
 
 fn read_call(document: &Json) -> Result<Call, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let (id, name) = (fields.text("id")?, fields.text("name")?);
     let free = fields.optional_text("type")? == Some("custom");
     let arguments = match document.get("arguments") {

@@ -13,7 +13,7 @@ use toolwright_core::origin::Origin;
 
 use super::{CallEntry, Entry, ExchangeEntry, Kind, time};
 use crate::session::Caller;
-use toolwright_core::document::{DocumentError, Fields, text};
+use toolwright_core::document::{DocumentError, ObjectReader, text};
 
 impl Entry {
     /// Returns the JSON form, with the fields listed in the [ledger](super) module.
@@ -43,7 +43,7 @@ impl Entry {
 
     /// Reads an entry. Losses have a path and no origin, and changes the cost of their kind.
     pub fn from_json(document: &Json) -> Result<Entry, DocumentError> {
-        let fields = Fields::of(document)?;
+        let fields = ObjectReader::of(document)?;
         // Entries of early versions are calls and have no kind.
         match fields.present("kind", text)? {
             None => CallEntry::read(fields).map(Entry::from),
@@ -55,15 +55,15 @@ impl Entry {
     }
 }
 
-fn read_time(fields: Fields<'_>) -> Result<SystemTime, DocumentError> {
+fn read_time(fields: ObjectReader<'_>) -> Result<SystemTime, DocumentError> {
     fields.word("time", "a time by RFC 3339, to the microsecond", time::read)
 }
 
-fn read_caller(fields: Fields<'_>) -> Result<Caller, DocumentError> {
+fn read_caller(fields: ObjectReader<'_>) -> Result<Caller, DocumentError> {
     Ok(Caller::new(fields.text("caller")?).with_tenant(fields.text("tenant")?))
 }
 
-fn read_micros(fields: Fields<'_>, key: &str) -> Result<Duration, DocumentError> {
+fn read_micros(fields: ObjectReader<'_>, key: &str) -> Result<Duration, DocumentError> {
     fields.count(key).map(Duration::from_micros)
 }
 
@@ -83,7 +83,7 @@ fn write_loss(loss: &Loss) -> Json {
 }
 
 fn read_loss(document: &Json) -> Result<Loss, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let text = |key| fields.text(key).map(str::to_owned);
     let severity = fields.word("severity", "a severity", Severity::from_word)?;
     let site = Site::of(&Origin::NONE).below(text("path")?);

@@ -27,7 +27,7 @@ use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 use toolwright_core::document::{
-    DocumentError, Fields, read_call, read_outcome, read_usage, write_call, write_outcome,
+    DocumentError, ObjectReader, read_call, read_outcome, read_usage, write_call, write_outcome,
 };
 
 const FORMAT: &str = "toolwright.run";
@@ -63,7 +63,7 @@ pub(super) fn read(document: &Json) -> Result<State, RunError> {
 }
 
 fn read_state(document: &Json) -> Result<State, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     if fields.text("format")? != FORMAT {
         return Err(DocumentError::new("a run saved by toolwright").within("format"));
     }
@@ -91,7 +91,7 @@ fn read_state(document: &Json) -> Result<State, DocumentError> {
 }
 
 fn read_failures(document: &Json) -> Result<Failures, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let counted = fields.as_object().keys().map(|key| Ok((key.to_owned(), fields.count(key)?)));
     counted.collect::<Result<_, DocumentError>>().map(Failures)
 }
@@ -105,7 +105,7 @@ fn write_pending(pending: &Pending) -> Object {
 }
 
 fn read_pending(document: &Json) -> Result<Pending, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let message = fields.required("message", message::read)?;
     let slots = fields.list("calls", read_slot)?;
     // Each call of the message must have one outcome, and no other call may run.
@@ -139,7 +139,7 @@ fn write_slot(slot: &Slot) -> Object {
 }
 
 fn read_slot(document: &Json) -> Result<Slot, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let completeness =
         fields.word("wholeness", "proven, unknown or truncated", |word| match word {
             "proven" => Some(Completeness::Complete),

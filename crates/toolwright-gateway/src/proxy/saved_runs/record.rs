@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use toolwright_core::document::{DocumentError, Fields};
+use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Dialect, Json, object};
 
 use crate::proxy::effects::Effect;
@@ -52,7 +52,7 @@ impl Record {
     /// Decodes a record.
     pub fn read(bytes: &[u8]) -> Result<Record, DocumentError> {
         let document = Json::parse_bytes(bytes).map_err(|_| DocumentError::new("JSON"))?;
-        let fields = Fields::of(&document)?;
+        let fields = ObjectReader::of(&document)?;
         if fields.count::<u64>("v")? != VERSION {
             return Err(DocumentError::new("version 1").within("v"));
         }
@@ -67,7 +67,7 @@ impl Record {
 }
 
 fn read_upstream(document: &Json) -> Result<(Arc<str>, Option<Dialect>), DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let dialect = fields.optional_text("dialect")?;
     Ok((fields.text("id")?.into(), dialect.and_then(|id| id.parse().ok())))
 }

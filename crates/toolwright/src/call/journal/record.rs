@@ -4,7 +4,7 @@ use toolwright_core::part::Part;
 use toolwright_core::{Json, object};
 
 use crate::error::{CallError, CallErrorKind};
-use toolwright_core::document::{DocumentError, Fields, read_part, write_part};
+use toolwright_core::document::{DocumentError, ObjectReader, read_part, write_part};
 
 /// Writes the content that the model received, and the error if the call failed.
 pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
@@ -24,12 +24,12 @@ pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
 
 /// Reads a record.
 pub(crate) fn read(record: &Json) -> Result<(Vec<Part>, Option<CallError>), DocumentError> {
-    let fields = Fields::of(record)?;
+    let fields = ObjectReader::of(record)?;
     Ok((fields.list("content", read_part)?, fields.optional("error", read_error)?))
 }
 
 fn read_error(document: &Json) -> Result<CallError, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(CallError {
         kind: fields.word("kind", "a kind of error", CallErrorKind::from_name)?,
         text: fields.text("text")?.to_owned(),

@@ -4,7 +4,7 @@
 use toolwright_core::{Json, object};
 
 use super::{Condition, Glob, Policy, Rule, Test, Verdict};
-use toolwright_core::document::{DocumentError, Fields, items, text};
+use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 
 impl Verdict {
     /// Returns the word in documents.
@@ -20,7 +20,7 @@ impl Verdict {
 impl Policy {
     /// Reads a policy from its JSON form.
     pub fn from_json(document: &Json) -> Result<Policy, DocumentError> {
-        let fields = Fields::only(document, &["default", "rules"])?;
+        let fields = ObjectReader::only(document, &["default", "rules"])?;
         Ok(Policy {
             rules: fields.optional_list("rules", read_rule)?,
             default: fields.present("default", read_verdict)?.unwrap_or_default(),
@@ -36,7 +36,7 @@ impl Policy {
 
 fn read_rule(rule: &Json) -> Result<Rule, DocumentError> {
     let known = ["effect", "tools", "callers", "tenants", "arguments", "reason"];
-    let fields = Fields::only(rule, &known)?;
+    let fields = ObjectReader::only(rule, &known)?;
     let globs = |field| Ok(fields.present(field, read_globs)?.unwrap_or_default());
     Ok(Rule {
         effect: fields.required("effect", read_verdict)?,
@@ -60,7 +60,7 @@ fn read_globs(names: &Json) -> Result<Vec<Glob>, DocumentError> {
 
 fn read_condition(condition: &Json) -> Result<Condition, DocumentError> {
     let known = ["path", "equals", "one_of", "prefix", "glob", "absent"];
-    let fields = Fields::only(condition, &known)?;
+    let fields = ObjectReader::only(condition, &known)?;
     let path = fields.word("path", "a JSON Pointer, which starts with /", |path| {
         path.starts_with('/').then(|| path.to_owned())
     })?;

@@ -7,7 +7,7 @@ use toolwright_core::{Json, object};
 use super::super::{CallEntry, ResultSource, time};
 use super::{micros, push_list, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::error::CallErrorKind;
-use toolwright_core::document::{DocumentError, Fields};
+use toolwright_core::document::{DocumentError, ObjectReader};
 
 impl CallEntry {
     /// Returns the outcome as a word: `ok`, `failed` or `waiting`.
@@ -40,7 +40,7 @@ impl CallEntry {
         out
     }
 
-    pub(super) fn read(fields: Fields<'_>) -> Result<CallEntry, DocumentError> {
+    pub(super) fn read(fields: ObjectReader<'_>) -> Result<CallEntry, DocumentError> {
         let entry = CallEntry {
             time: read_time(fields)?,
             run: fields.text("run")?.into(),
@@ -63,7 +63,7 @@ impl CallEntry {
 }
 
 fn read_change(document: &Json) -> Result<Change, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let find = |word: &str| Op::ALL.iter().copied().find(|op| op.as_str() == word);
     let mut change =
         Change::new(fields.text("path")?, fields.word("op", "a kind of change", find)?);

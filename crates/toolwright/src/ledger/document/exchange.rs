@@ -9,7 +9,7 @@ use super::page::Page;
 use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
 use crate::error::CallErrorKind;
-use toolwright_core::document::{DocumentError, Fields, read_usage, text};
+use toolwright_core::document::{DocumentError, ObjectReader, read_usage, text};
 
 impl ExchangeEntry {
     pub(super) fn write(&self, out: &mut impl Page) {
@@ -61,7 +61,7 @@ impl ExchangeEntry {
         }
     }
 
-    pub(super) fn read(fields: Fields<'_>) -> Result<ExchangeEntry, DocumentError> {
+    pub(super) fn read(fields: ObjectReader<'_>) -> Result<ExchangeEntry, DocumentError> {
         Ok(ExchangeEntry {
             time: read_time(fields)?,
             run: fields.text("run")?.into(),
@@ -119,7 +119,7 @@ fn read_tried<E>(
     name: &'static str,
     read: impl Fn(&str) -> Option<E>,
 ) -> Result<Tried<E>, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(Tried {
         name: fields.text(name)?.into(),
         error: fields.optional_word("error", "a kind of error", read)?,

@@ -5,7 +5,7 @@ use toolwright_core::{Json, Response, Stop, Usage, object};
 
 use crate::chat::response::{finish_reason, stop_reason};
 use toolwright_core::document::{
-    DocumentError, Fields, read_extra, read_part, read_usage, write_extra, write_part,
+    DocumentError, ObjectReader, read_extra, read_part, read_usage, write_extra, write_part,
 };
 
 pub(super) fn write(response: &Response) -> Object {
@@ -29,7 +29,7 @@ pub(super) fn write(response: &Response) -> Object {
 }
 
 pub(super) fn read(document: &Json) -> Result<Response, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(Response {
         id: fields.owned("id")?,
         model: fields.owned("model")?,
@@ -41,7 +41,7 @@ pub(super) fn read(document: &Json) -> Result<Response, DocumentError> {
 }
 
 fn read_stop(document: &Json) -> Result<Stop, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     Ok(Stop {
         reason: fields.word("reason", "why the model stopped", stop_reason)?,
         sequence: fields.owned("sequence")?,

@@ -4,7 +4,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, Message, Role, object};
 
 use toolwright_core::document::{
-    DocumentError, Fields, read_extra, read_part, write_extra, write_part,
+    DocumentError, ObjectReader, read_extra, read_part, write_extra, write_part,
 };
 
 const ROLES: [(&str, Role); 5] = [
@@ -24,7 +24,7 @@ pub(super) fn write(message: &Message) -> Object {
 }
 
 pub(super) fn read(document: &Json) -> Result<Message, DocumentError> {
-    let fields = Fields::of(document)?;
+    let fields = ObjectReader::of(document)?;
     let role = fields
         .word("role", "a role", |word| ROLES.iter().find(|row| row.0 == word).map(|row| row.1))?;
     let extra = read_extra(fields)?;

@@ -30,19 +30,19 @@ impl DocumentError {
     }
 }
 
-/// The members of an object.
+/// Reads the members of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Fields<'a>(&'a Object);
+pub struct ObjectReader<'a>(&'a Object);
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectReader<'a> {
     /// Opens a value that must be an object.
-    pub fn of(document: &'a Json) -> Result<Fields<'a>, DocumentError> {
-        document.as_object().map(Fields).ok_or_else(|| DocumentError::new("an object"))
+    pub fn of(document: &'a Json) -> Result<ObjectReader<'a>, DocumentError> {
+        document.as_object().map(ObjectReader).ok_or_else(|| DocumentError::new("an object"))
     }
 
     /// Opens a value that must be an object without unknown or repeated members.
-    pub fn only(document: &'a Json, known: &[&str]) -> Result<Fields<'a>, DocumentError> {
-        let fields = Fields::of(document)?;
+    pub fn only(document: &'a Json, known: &[&str]) -> Result<ObjectReader<'a>, DocumentError> {
+        let fields = ObjectReader::of(document)?;
         let keys: Vec<&str> = fields.0.keys().collect();
         let is_fine = |(at, key): (usize, &&str)| known.contains(key) && !keys[..at].contains(key);
         if keys.iter().enumerate().all(is_fine) {
@@ -86,8 +86,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads an object.
-    pub fn object(self, key: &str) -> Result<Fields<'a>, DocumentError> {
-        self.required(key, Fields::of)
+    pub fn object(self, key: &str) -> Result<ObjectReader<'a>, DocumentError> {
+        self.required(key, ObjectReader::of)
     }
 
     /// Reads a list.
@@ -204,7 +204,7 @@ mod tests {
     fn wrong_members_are_named_by_their_place() {
         let document =
             Json::parse(r#"{"a/b":{"n":300,"t":1,"none":null},"list":["x",2]}"#).unwrap();
-        let fields = Fields::of(&document).unwrap();
+        let fields = ObjectReader::of(&document).unwrap();
         let inner = fields.object("a/b").unwrap();
         let path = |error: DocumentError| error.within("a/b").to_string();
         assert_eq!(inner.count::<u16>("n"), Ok(300));
@@ -215,7 +215,7 @@ mod tests {
         assert!(inner.present("none", text).is_err());
         assert_eq!(fields.list("list", text).unwrap_err().path, "/list/1");
         assert_eq!(
-            Fields::of(&Json::Null).unwrap_err().to_string(),
+            ObjectReader::of(&Json::Null).unwrap_err().to_string(),
             "the document: expected an object"
         );
     }
@@ -226,7 +226,7 @@ mod tests {
             [(r#"{"a":1}"#, true), (r#"{"a":1,"c":2}"#, false), (r#"{"a":1,"a":1}"#, false)]
         {
             let document = Json::parse(document).unwrap();
-            assert_eq!(Fields::only(&document, &["a", "b"]).is_ok(), is_fine, "{document}");
+            assert_eq!(ObjectReader::only(&document, &["a", "b"]).is_ok(), is_fine, "{document}");
         }
     }
 }
