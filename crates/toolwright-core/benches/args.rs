@@ -1,8 +1,9 @@
-//! How long arguments take, next to plain `serde_json` and `jsonschema` on the same text.
+//! Measures how long resolving arguments takes, compared with plain `serde_json` and `jsonschema`
+//! on the same text.
 //!
-//! Ours is the whole way from a model's text to a call that can run: read, parse, hide, coerce,
-//! complete, check. The floor parses the text to a `serde_json::Value` and validates it. Both have
-//! their validator compiled, and both are measured in turns, so that noise meets both.
+//! Ours runs all steps from a model's text to a call that can run: read, parse, hide, coerce,
+//! complete, check. The baseline parses the text to a `serde_json::Value` and validates it. Both
+//! use a compiled validator, and both are measured alternately, so that noise affects both.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -31,10 +32,10 @@ const SCHEMA: &str = r#"{"type":"object","properties":{
     "currency":{"type":"string","default":"EUR"}},
     "required":["origin","destination","date","passengers"],"additionalProperties":false}"#;
 
-/// A valid call with all eight.
+/// A valid call with all eight parameters.
 const VALID: &str = r#"{"origin": "Berlin", "destination": "東京", "date": "2026-11-15", "cabin": "economy", "passengers": [{"name": "Ada Lovelace", "age": 36}, {"name": "Alan Turing", "age": 41}], "budget": 1834.50, "flexible": true, "currency": "JPY"}"#;
 
-/// What a call costs beside the one that the goal is about.
+/// Other kinds of calls, whose cost is shown but has no goal.
 const OTHERS: [(&str, &str); 3] = [
     (
         "defaults",
@@ -47,7 +48,7 @@ const OTHERS: [(&str, &str); 3] = [
     ("refused", r#"{"origin":"Berlin","destination":"東京","date":"soon","passengers":[]}"#),
 ];
 
-/// Our way.
+/// Our pipeline.
 struct Ours(Parameters);
 
 impl Ours {
@@ -56,7 +57,7 @@ impl Ours {
         Ours(Parameters::compile(&tool, &hidden_names("@system")).unwrap())
     }
 
-    /// From a call as a codec gives it.
+    /// Resolves a call as a codec returns it.
     fn run(&self, call: &Call) -> bool {
         let resolved = self.0.resolve(parse(&call.arguments), &CoercionOptions::default());
         CheckedCall::new(call, resolved).is_ok()
@@ -67,7 +68,7 @@ fn call(text: &str) -> Call {
     Call::new("call_1", "book_flight", Arguments::from_text(text))
 }
 
-/// The floor: parse and validate.
+/// The baseline: parse and validate.
 fn floor(validator: &jsonschema::Validator, text: &str) -> bool {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     validator.is_valid(&value)
@@ -94,7 +95,7 @@ fn compile(bencher: Bencher<'_, '_>) {
     bencher.bench_local(Ours::new);
 }
 
-/// Prints what each kind of call costs, and the ratio that has a goal.
+/// Prints the cost of each kind of call, and the ratio that has a goal.
 fn table() {
     let (ours, validator) = (Ours::new(), validator());
     let valid = call(VALID);
@@ -116,9 +117,9 @@ fn table() {
     println!("the goal for the first is at most 2");
 }
 
-/// The median times of two ways, measured in turns.
+/// Returns the median times of two functions, measured alternately.
 fn turns(mine: &mut dyn FnMut() -> bool, plain: &mut dyn FnMut() -> bool) -> (f64, f64) {
-    // Divan's own setting shortens these too.
+    // Divan's setting also shortens these measurements.
     let seconds = std::env::var("DIVAN_MAX_TIME").ok().and_then(|text| text.parse().ok());
     let rounds = if seconds.is_some_and(|seconds: f64| seconds < 1.0) { 5 } else { 41 };
     let (mut first, mut second) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
-//! How long the growing view of a streamed argument takes, for arguments of several sizes: ten
-//! times the text must take about ten times as long. A fragment has a few bytes, as models send.
+//! Measures how long the growing view of a streamed argument takes, for arguments of several sizes:
+//! ten times the text must take about ten times as long. A fragment has a few bytes, as in models'
+//! streams.
 
 use divan::{Bencher, black_box};
 use toolwright_core::args::growing::Growing;
@@ -10,7 +11,7 @@ fn main() {
     divan::main();
 }
 
-/// Bytes of a fragment.
+/// Size of a fragment in bytes.
 const FRAGMENT: usize = 4;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];

@@ -1,5 +1,6 @@
-//! How fast a body is looked at that passes on as bytes, next to `serde_json` skipping the same
-//! bytes. We also check the UTF-8 of the whole, which `IgnoredAny` does not.
+//! Measures how fast `peek` scans a body that is passed through, compared with `serde_json`
+//! skipping the same bytes. `peek` also validates the UTF-8 of the body, which `IgnoredAny` does
+//! not.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +16,7 @@ fn main() {
 
 const SIZES: [usize; 2] = [100_000, 1_000_000];
 
-/// What the messages are made of.
+/// The kinds of messages in a body.
 const KINDS: [&str; 4] = ["prose", "code", "chinese", "tools"];
 
 const CASES: [(&str, usize); 8] = {

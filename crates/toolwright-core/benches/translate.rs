@@ -1,9 +1,10 @@
-//! How long a translation takes, next to plain `serde_json` on the same bytes.
+//! Measures how long a translation takes, compared with plain `serde_json` on the same bytes.
 //!
-//! Ours is the whole way from bytes to bytes: parse, decode, fit, encode, write. The floor parses
+//! Ours runs all steps from bytes to bytes: parse, decode, fit, encode, write. The baseline parses
 //! the source's JSON to a `serde_json::Value` and writes it again, for a stream frame by frame.
-//! Both are measured in turns, so that noise meets both. Divan shows a few pairs in time; after it,
-//! three tables show every pair as a ratio. JSON is compact; a stream arrives a frame at a time.
+//! Both are measured alternately, so that noise affects both. Divan shows the times of a few pairs;
+//! after it, three tables show every pair as a ratio. JSON is compact; a stream arrives one frame
+//! at a time.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -26,7 +27,7 @@ fn main() {
     }
 }
 
-/// What is translated.
+/// The kind of document to translate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Request,
@@ -37,20 +38,20 @@ enum Kind {
 impl Kind {
     const ALL: [Kind; 3] = [Kind::Request, Kind::Response, Kind::Stream];
 
-    /// How many times the floor is the most that we want; a response has no goal of its own.
+    /// Maximum ratio to the baseline. A response has no goal of its own.
     fn goal(self) -> f64 {
         if self == Kind::Stream { 2.0 } else { 3.0 }
     }
 }
 
-/// The bytes of one kind in one dialect.
+/// The bytes of one kind of document in one dialect.
 struct Source {
     codec: &'static dyn ChatCodec,
     kind: Kind,
     path: String,
-    /// What arrives: one body, or one frame after the other
+    /// The input: one body, or the frames in order
     pieces: Vec<Vec<u8>>,
-    /// The JSON documents in it
+    /// The JSON documents in the input
     documents: Vec<Vec<u8>>,
 }
 
@@ -94,7 +95,7 @@ impl Source {
         self.documents.extend(payloads.filter(is_json));
     }
 
-    /// Plain JSON in and out.
+    /// The baseline: parses the JSON and writes it.
     fn floor(&self) {
         for document in &self.documents {
             let value: serde_json::Value = serde_json::from_slice(black_box(document)).unwrap();
@@ -102,7 +103,7 @@ impl Source {
         }
     }
 
-    /// The whole way to another dialect.
+    /// Translates to another dialect, from bytes to bytes.
     fn translate(&self, to: &dyn ChatCodec, context: &ReplyContext) {
         let options = Options::default();
         let translator = Translator::new(self.codec, to, &options).with_reply_context(context);
@@ -150,8 +151,8 @@ fn context() -> ReplyContext {
     ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
-/// Pairs that stand for the others: the most travelled way, the two binary ends, and the way back
-/// to the dialect with the most frames.
+/// Representative pairs: the most common one, both binary framings, and the reverse direction to
+/// the dialect with the most frames.
 const SHOWN: [(Dialect, Dialect); 4] = [
     (Dialect::OpenaiChat, Dialect::Anthropic),
     (Dialect::Anthropic, Dialect::Bedrock),
@@ -212,8 +213,8 @@ struct Effort {
 }
 
 impl Effort {
-    /// By divan's own limit of time; without `--bench`, as in a test run, just once. A turn is far
-    /// shorter than a slice of the scheduler, so that few are interrupted.
+    /// Reads divan's time limit. Without `--bench`, as in a test run, each pair runs once. A turn
+    /// is far shorter than a scheduler time slice, so that few are interrupted.
     fn asked() -> Effort {
         let limit = std::env::var("DIVAN_MAX_TIME").ok().and_then(|limit| limit.parse().ok());
         let is_brief = limit.is_some_and(|seconds: f64| seconds < 1.0);
@@ -225,13 +226,13 @@ impl Effort {
         }
     }
 
-    /// The median of the rounds' ratios.
+    /// Returns the median ratio of the rounds.
     fn ratio(&self, ours: impl Fn(), floor: impl Fn()) -> f64 {
         let round = |_| self.time(&ours) / self.time(&floor);
         median(&mut (0..self.rounds).map(round).collect::<Vec<f64>>())
     }
 
-    /// Seconds for one run of a function.
+    /// Returns the seconds for one run of a function.
     fn time(&self, function: impl Fn()) -> f64 {
         let start = Instant::now();
         let mut runs = 0.0;
@@ -251,7 +252,7 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// Prints the ratios of one kind: from the dialect of the row to that of the column.
+/// Prints the ratios of one kind: rows are sources, columns are targets.
 fn table(kind: Kind, effort: &Effort) {
     let (codecs, context) = (codecs(), context());
     print!("\n{:18}", format!("{kind:?} / floor"));

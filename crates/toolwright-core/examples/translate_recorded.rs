@@ -1,8 +1,9 @@
-//! Translates a directory of recorded vendor traffic into every dialect, for `cargo xtask recorded`.
+//! Translates a directory of recorded vendor traffic into every dialect, for `cargo xtask
+//! recorded`.
 //!
 //! Usage: `translate_recorded DIR OUT [--only DIALECT.KIND] [--to DIALECT]`. For each line of
 //! `DIR/<dialect>.<kind>.jsonl` and each target, it writes one JSON line to `OUT`: the translated
-//! document with its report, or the error. It judges nothing.
+//! document with its report, or the error. It does not judge the result.
 
 #![allow(clippy::print_stderr, reason = "a command reports errors to its terminal")]
 
@@ -19,7 +20,7 @@ use toolwright_core::translate::{
     Options, Report, StreamReader, TranslateError, Translated, Translator,
 };
 
-/// The status that a recorded error body is given, because the recordings do not keep it.
+/// Status assigned to recorded error bodies, because the recordings do not contain it.
 const FAULT_STATUS: u16 = 400;
 
 fn main() -> ExitCode {
@@ -33,13 +34,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// What to translate.
+/// The options of a run.
 struct Plan {
     directory: PathBuf,
     out: PathBuf,
-    /// A dialect, or a dialect and a kind, to which the run is limited
+    /// Limits the run to a dialect, or to a dialect and a kind
     only: Option<String>,
-    /// A target to which the run is limited
+    /// Limits the run to one target
     to: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl Plan {
         out.flush().map_err(shown)
     }
 
-    /// The dialects to translate to.
+    /// Returns the target dialects.
     fn targets(&self) -> Result<Vec<(&'static str, &'static dyn ChatCodec)>, String> {
         let every = Dialect::ALL.into_iter();
         let every = every.filter_map(|dialect| Some((dialect.id(), dialect.codec()?)));
@@ -91,7 +92,7 @@ impl Plan {
         if targets.is_empty() { Err("--to: no such dialect".into()) } else { Ok(targets) }
     }
 
-    /// Reads every recording of the directory that is asked for.
+    /// Reads every selected recording of the directory.
     fn files(&self) -> Result<Vec<Recording>, String> {
         let named = |error| format!("{}: {error}", self.directory.display());
         let entries = fs::read_dir(&self.directory).map_err(named)?;
@@ -113,12 +114,13 @@ impl Plan {
             let which = self.only.as_deref().unwrap_or("<dialect>.<kind>");
             return Err(format!("{}: no {which}.jsonl", self.directory.display()));
         }
-        // The largest first would leave one thread idle: order by size and deal out in turn.
+        // Sorted by size and distributed round-robin, because one large chunk would keep one thread
+        // busy while the others idle.
         Ok(dealt(files, parallelism()))
     }
 }
 
-/// Orders files so that equal chunks of them are about equally much work.
+/// Orders files so that equal chunks of them take about the same time.
 fn dealt(mut files: Vec<Recording>, hands: usize) -> Vec<Recording> {
     files.sort_by_key(|file| std::cmp::Reverse(file.size));
     let mut piles: Vec<Vec<Recording>> = (0..hands.max(1)).map(|_| Vec::new()).collect();
@@ -136,7 +138,7 @@ fn shown(error: std::io::Error) -> String {
     error.to_string()
 }
 
-/// What the documents of a file are.
+/// The kind of the documents in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Request,
@@ -185,7 +187,7 @@ impl Recording {
         Ok(Recording { name, id, codec, kind, size: text.len(), documents })
     }
 
-    /// Every document in every target, one line each; first in its own dialect.
+    /// Translates every document to every target, one line each, starting with its own dialect.
     fn translate(&self, targets: &[(&'static str, &'static dyn ChatCodec)]) -> Vec<String> {
         let own = (self.id.as_str(), self.codec);
         let others = targets.iter().filter(|(id, _)| *id != self.id);
@@ -230,7 +232,7 @@ impl Recording {
         }
     }
 
-    /// Translates a request, and back what came of it.
+    /// Translates a request to the target, and the result back.
     fn request(
         &self,
         wire: WireRequest,
@@ -266,7 +268,7 @@ impl Recording {
     }
 }
 
-/// A context that makes a stream report usage and the output the same on every run.
+/// A context in which streams report usage and the output is the same in every run.
 fn context() -> ReplyContext {
     ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
@@ -279,7 +281,7 @@ fn reply(value: WireReply, line: &mut Object) {
     line.insert("body", value.body);
 }
 
-/// Translates a stream. Its bytes are written as a text of one character each.
+/// Translates a stream. Its bytes are written as text, one character for each byte.
 fn stream(
     from: &dyn ChatCodec,
     translator: Translator<'_>,

@@ -1,5 +1,5 @@
-//! The form of the answer, lifetimes of cache breakpoints and limits of strict tools, where targets
-//! differ in what they accept.
+//! Answer formats, lifetimes of cache breakpoints and limits on strict tools, where targets accept
+//! different values.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};

@@ -1,4 +1,4 @@
-//! Anthropic: what its recorded stream joins to.
+//! Anthropic: the response that its recorded stream joins to.
 
 use toolwright_core::dialect::{Dialect, ReplyContext, WireReply};
 use toolwright_core::event::join::join;

@@ -1,5 +1,5 @@
-//! Tools that Anthropic defines by a dated type and that the client runs. Any model can call them, and its
-//! calls come back under the names that the client knows.
+//! Tools that Anthropic defines by a dated type and that the client runs. Any model can call them,
+//! and the calls come back under the names that the client knows.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireRequest, lookup};
 use toolwright_core::event::split::split;
@@ -26,7 +26,7 @@ fn translated(to: &str) -> Translated<WireRequest> {
     Translator::new(anthropic(), lookup(to).unwrap(), &options).request(wire).unwrap()
 }
 
-/// A model's call of each tool.
+/// A reply with a call of each tool.
 fn reply() -> Response {
     let inputs = [
         r#"{"command":"ls"}"#,

@@ -1,4 +1,4 @@
-//! Arguments on their way from a model's words to a call.
+//! Argument resolution, from a model's text to a call.
 
 mod coerce;
 mod laws;

@@ -30,18 +30,19 @@ fn decode(path: &str, body: &str) -> Request {
     codec().decode_request(wire).unwrap()
 }
 
-/// Decodes a body that must come back as it is.
+/// Decodes a body and asserts that it encodes to the same body.
 fn request(body: &str) -> Request {
     fixtures::request(codec(), &json(body))
 }
 
-/// Decodes the content of a user's message that must come back as it is.
+/// Decodes the content of a user message and asserts that it encodes to the same content.
 fn content(blocks: &str) -> Vec<toolwright_core::Part> {
     let body = format!(r#"{{"messages":[{{"role":"user","content":{blocks}}}]}}"#);
     request(&body).messages.remove(0).parts
 }
 
-/// Decodes a reply with this content and these other fields that must come back as it is.
+/// Decodes a reply with this content and these other fields, and asserts that it encodes to the
+/// same reply.
 fn reply(content: &str, rest: &str) -> Response {
     let body = json(&format!(
         r#"{{"output":{{"message":{{"role":"assistant","content":{content}}}}},
@@ -65,7 +66,7 @@ fn encode(events: Vec<Event>) -> Vec<Frame> {
     fixtures::encoded(codec(), events, &ReplyContext::default())
 }
 
-/// A reply by way of our own stream.
+/// Encodes a response as a stream and decodes it again.
 fn streamed(response: &Response) -> Response {
     join(fixtures::decoded(codec(), encode(split(response.clone())))).unwrap()
 }
@@ -75,7 +76,7 @@ fn the_stream_joins_to_the_whole_reply_law_3() {
     let bytes = fixtures::bytes(Dialect::Bedrock, "accepted/bedrock_converse_stream.bin");
     let joined = join(fixtures::events(codec(), &bytes)).unwrap();
     let mut whole = fixtures::json(Dialect::Bedrock, "accepted/bedrock_converse_tools.json");
-    // The recorded stream lacks two fields and the withheld thinking.
+    // The recorded stream lacks two fields and the redacted thinking.
     let fields = whole.as_object_mut().unwrap();
     fields.remove("performanceConfig");
     fields.remove("serviceTier");
@@ -121,12 +122,12 @@ fn a_union_has_exactly_one_member() {
         let error = codec().decode_request(wire(block)).unwrap_err();
         assert_eq!(error.pointer, "/messages/0/content/0", "{block}");
     }
-    // What stands beside a member has no place; it is no reason to refuse the member.
+    // Fields beside a union member cannot be represented, but the member is still accepted.
     for block in [r#"{"text":"a","image":null}"#, r#"{"type":"text","text":"a"}"#] {
         let request = codec().decode_request(wire(block)).unwrap();
         assert_eq!(request.messages[0].parts[0].as_text(), Some("a"), "{block}");
     }
-    // Extra fields go inside the member, and so do origins.
+    // Extra fields and origins belong to the member.
     let parts = content(
         r#"[{"toolUse":{"toolUseId":"t","name":"n","input":{},"later":1}},
             {"text":"a"},
@@ -296,9 +297,9 @@ fn tool_use_with_a_type_field_is_a_call() {
     ))
     .unwrap();
     assert_eq!(streamed_reply, whole);
-    // The type returns in the stream of the same dialect as well.
+    // The type also returns in a stream of the same dialect.
     assert_eq!(streamed(&whole), whole);
-    // A client sends the calls back as they came, and its results as it likes.
+    // A client sends the calls back unchanged, and the results in a form of its own.
     let history = request(
         r#"{"messages":[
             {"role":"assistant","content":[{"toolUse":{"toolUseId":"tooluse_1","name":"lookup","input":{},"type":"tool_use"}}]},
@@ -371,7 +372,7 @@ fn a_stream_ends_with_its_counts_or_with_its_bytes() {
     assert_eq!(join(whole).unwrap().stop.reason, StopReason::MaxTokens);
     let cut = events(text);
     assert!(matches!(cut.last(), Some(Event::Fault(fault)) if fault.class == FaultClass::Internal));
-    // A delta of a call that was never opened is no stream of ours.
+    // A delta of a call that was never opened is an error.
     let frame = Frame::named(
         "contentBlockDelta",
         r#"{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{}"}}}"#,
@@ -431,7 +432,7 @@ fn settings_return() {
     assert_eq!(request.sampling.top_k.unwrap().as_str(), "5");
     let Some(Format::Schema(format)) = request.format else { panic!() };
     assert_eq!(format.schema.to_string(), r#"{"type":"object"}"#);
-    // What is not simple stays what it is.
+    // Schemas that are not simple stay unchanged.
     let request = self::request(
         r#"{"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1,"display":"loud"},"top_k":"x"}}"#,
     );
@@ -454,7 +455,7 @@ fn choices_return() {
         let body = format!(r#"{{"toolConfig":{{"tools":[{spec}],"toolChoice":{choice}}}}}"#);
         assert_eq!(request(&body).tool_choice, Some(expected));
     }
-    // There is no word for none: nothing may be called then.
+    // The format cannot express "none", so no tool may be offered.
     let mut request = request(&format!(r#"{{"toolConfig":{{"tools":[{spec}]}}}}"#));
     request.tool_choice = Some(ToolChoice::None);
     assert_eq!(codec().encode_request(request).body.get("toolConfig"), None);
@@ -607,7 +608,7 @@ fn faults_end_a_stream() {
         let frames = encode(events);
         assert_eq!(frames, [Frame::exception(name, r#"{"message":"m"}"#)]);
     }
-    // A class that no stream can end with is said by the nearest that one can.
+    // A class that a stream cannot express becomes the closest one that it can.
     let late = Event::Fault(Fault::new(FaultClass::Timeout, "m"));
     assert_eq!(encode(vec![late])[0].name.as_deref(), Some("serviceUnavailableException"));
 }

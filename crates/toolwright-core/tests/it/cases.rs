@@ -1,4 +1,4 @@
-//! Acceptance cases that need the whole way from one dialect to another.
+//! Acceptance cases that need a complete translation from one dialect to another.
 
 use toolwright_core::dialect::{ChatCodec, ReplyContext, Target, WireReply, WireRequest, lookup};
 use toolwright_core::fit::Aliases;
@@ -162,7 +162,7 @@ fn thinking_is_turned_off_where_it_would_have_to_be_echoed() {
 #[test]
 fn call_ids_map_one_to_one() {
     let long = "x".repeat(80);
-    // Two calls that came with one id are told apart (openai/gpt-oss#309).
+    // Two calls with the same id are told apart (openai/gpt-oss#309).
     let ids = ["functions.get_weather:0", "call_ok", long.as_str(), "功能", "call_ok", "功能"];
     let mut messages = vec![Message::user("x")];
     let calls = ids.iter().map(|id| Part::call(Call::new(*id, "f", Arguments::none())));
@@ -197,7 +197,7 @@ fn a_hosted_tool_is_named_when_it_cannot_go_along() {
             assert_eq!(at(&there.value.body, "/tools/0/type").as_str(), Some("web_search"));
             continue;
         }
-        // It has the same tool.
+        // Anthropic has the same tool.
         if to == "anthropic" {
             assert_eq!(at(&there.value.body, "/tools/0/name").as_str(), Some("web_search"));
             continue;
@@ -449,7 +449,7 @@ fn a_call_that_was_cut_off_stays_cut_off() {
     }
 }
 
-/// Where the arguments of a call that was cut off become something else.
+/// The paths of losses that concern the arguments of a truncated call.
 fn cut_off(report: &Report) -> Vec<&str> {
     let changed = report.losses.iter().filter(|own| own.loss.what.contains("'_raw'"));
     changed.map(|own| own.path.as_str()).collect()
@@ -480,7 +480,7 @@ fn arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_reply() {
         assert_eq!(cut_off(&report).len(), 1, "{to}: {:?}", report.losses);
         assert!(String::from_utf8(out).unwrap().contains("_raw"), "{to}");
     }
-    // A client that gets the arguments piece by piece gets these pieces.
+    // A client that receives the arguments in fragments receives these fragments.
     let text = stream("openai-chat", "anthropic", bytes.as_bytes());
     assert!(text.contains("/tmp") && !text.contains("_raw"), "{text}");
 }
@@ -537,7 +537,7 @@ fn thinking_that_nobody_asked_for_yields_to_a_forced_call() {
     assert_eq!(at(&there.value.body, "/tool_choice/function/name").as_str(), Some("f"));
     assert_eq!(at(&there.value.body, "/thinking/type").as_str(), Some("disabled"));
     assert!(there.report.losses.is_empty(), "{:?}", there.report.losses);
-    // Where it was asked for, the call wins as well, and that is reported.
+    // If thinking was requested, the forced call wins as well, and the loss is reported.
     let there = request("deepseek", "anthropic", &body(r#","thinking":{"type":"enabled"}"#));
     assert_eq!(at(&there.value.body, "/tool_choice/name").as_str(), Some("f"));
     assert_eq!(at(&there.value.body, "/thinking/type").as_str(), Some("disabled"));
@@ -565,7 +565,7 @@ fn effort_is_said_in_a_word_of_the_target() {
     let there = ask("anthropic", "m", "xhigh");
     assert_eq!(at(&there.value.body, "/output_config/effort").as_str(), Some("xhigh"));
     assert!(!names(&there.report, "/reasoning_effort"));
-    // A word that nobody else has cannot be placed; a vendor's own words are its own business.
+    // A value that no other vendor has cannot be mapped; a vendor's own values pass unchanged.
     assert!(names(&ask("anthropic", "m", "heroic").report, "/reasoning_effort"));
     assert_eq!(
         at(&ask("deepseek", "m", "heroic").value.body, "/reasoning_effort").as_str(),
@@ -587,7 +587,7 @@ fn a_budget_for_thinking_stays_within_the_bounds_of_the_target() {
         request("gemini", "anthropic", &body)
     };
     let place = "/thinking/budget_tokens";
-    // Without a limit, the one that is added leaves room.
+    // Without a limit, the added limit leaves tokens for the answer.
     let there = ask(r#""thinkingConfig":{"thinkingBudget":8192}"#);
     assert_eq!(at(&there.value.body, place).as_u64(), Some(8192));
     assert!(at(&there.value.body, "/max_tokens").as_u64() > Some(8192));

@@ -1,4 +1,5 @@
-//! Checking values against schemas: which are accepted, and what is said of those that are not.
+//! Validation of values against schemas: which values are accepted, and the messages for those that
+//! are not.
 
 use toolwright_core::Json;
 use toolwright_core::schema::{Check, SchemaError, Violation};
@@ -284,8 +285,7 @@ fn recursion_ends_and_hostile_schemas_are_survived() {
     assert_eq!(one(back, &text).keyword, "pattern");
 }
 
-/// Two branches that both lead on: a validator that follows them all looks at a value of n levels
-/// 2^n times.
+/// Two recursive branches: a validator that follows both checks a value of n levels 2^n times.
 const FORKED: &str = r##"{
     "$ref": "#/$defs/node",
     "$defs": {"node": {"oneOf": [
@@ -309,7 +309,7 @@ fn unions_within_unions_do_not_take_for_ever() {
     assert_eq!((found.len(), found[0].keyword.as_str(), found[0].path.as_str()), (1, "limit", ""));
 }
 
-/// A schema of `levels` definitions, each of which refers twice to the next in a union.
+/// A schema of `levels` definitions, each of which refers twice to the next one in a union.
 fn doubled(union: &str, levels: usize, reference: impl Fn(usize) -> String) -> Json {
     let pair = |at: usize| format!(r#"{{"$ref":"{0}"}},{{"$ref":"{0}"}}"#, reference(at + 1));
     let definition =
@@ -372,7 +372,7 @@ fn patterns_are_compiled_within_bounds() {
     assert!(Check::compile(&schema(1, r"^\\p{L}{1,64}")).is_ok());
     let error = Check::compile(&schema(1_001, "x")).unwrap_err();
     assert!(error.to_string().contains("more than 1000 patterns"), "{error}");
-    // Each of these takes some megabytes.
+    // Each of these would take several megabytes.
     assert!(Check::compile(&schema(200, r"\\p{L}{300}")).is_err());
 }
 

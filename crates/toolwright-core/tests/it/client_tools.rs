@@ -1,6 +1,6 @@
-//! Tools of the Responses API that the client runs and that are no plain functions: namespaces, the
-//! search for tools, free text with a grammar. Any model can call them, and its calls come back in
-//! the form that the client expects.
+//! Tools of the Responses API that the client runs and that are not plain functions: namespaces,
+//! tool search, free text with a grammar. Any model can call them, and the calls come back in the
+//! form that the client expects.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply, WireRequest, lookup};
 use toolwright_core::event::split::split;
@@ -31,7 +31,7 @@ fn translated(to: &str, body: Json) -> (Json, Report) {
     (translated.value.body, translated.report)
 }
 
-/// A model's calls of flattened tools, as the target's own reply.
+/// A model's calls of flattened tools, in the target's dialect.
 fn reply(to: &str) -> Response {
     let free = |text: &str| {
         let input = Json::Object(toolwright_core::object! {"input": text});
@@ -56,7 +56,7 @@ fn reply(to: &str) -> Response {
     Response::new(parts.collect())
 }
 
-/// The calls in a reply of the Responses API: type, namespace, name, and what was said.
+/// The calls in a reply of the Responses API: type, namespace, name, and input.
 fn calls(output: &[Json]) -> Vec<[String; 4]> {
     let word = |item: &Json, key: &str| {
         item.get(key).map_or(String::new(), |value| {
@@ -112,7 +112,7 @@ fn client_tools_reach_every_target_as_functions() {
         for name in names {
             assert!(text.contains(&format!(r#""name":"{name}""#)), "{to} lacks {name}: {text}");
         }
-        // The history calls them by the same names.
+        // The history uses the same names.
         for name in ["mcp__docs__read", "tool_search", "apply_patch"] {
             let count = text.matches(&format!(r#""name":"{name}""#)).count();
             assert!(count >= 2, "{to}: {name} {count}");
@@ -152,7 +152,7 @@ fn calls_of_client_tools_come_back_in_their_own_form() {
         let output = body.get("output").and_then(Json::as_array).unwrap();
         assert_eq!(calls(output), expected(), "{to}");
         assert_eq!(output[4].get("execution").and_then(Json::as_str), Some("client"), "{to}");
-        // What comes back is what the client sends next.
+        // The client sends the same items in its next request.
         let again = responses().decode_response(WireReply::ok(body)).unwrap();
         assert_eq!(again.parts.len(), 6, "{to}");
     }
@@ -185,7 +185,7 @@ fn streamed_calls_of_client_tools_come_back_in_their_own_form() {
         let names: Vec<&str> =
             deltas.map(|own| own.get("name").and_then(Json::as_str).unwrap()).collect();
         assert_eq!(names, ["read", "find", "shell"], "{to}");
-        // A reader of the stream finds the same calls.
+        // The decoded stream contains the same calls.
         let joined = fixtures::events(responses(), &bytes);
         let joined = toolwright_core::event::join::join(joined).unwrap();
         assert_eq!(joined.parts.len(), 6, "{to}");

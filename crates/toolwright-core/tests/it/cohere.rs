@@ -1,4 +1,5 @@
-//! Cohere: the plan, documents as outcomes, strictness by request, counts aside.
+//! Cohere: tool plan, documents as outcomes, strictness per request, usage with separate billed
+//! units.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::join::join;
@@ -30,7 +31,7 @@ fn request(text: &str) -> Request {
     request
 }
 
-/// Reads a reply that must come back, whole and by way of a stream.
+/// Decodes a reply and asserts that it returns, as a whole and as a stream.
 fn response(text: &str) -> Response {
     let response = fixtures::response(codec(), &json(text));
     let frames = encoded(split(response.clone()));
@@ -43,7 +44,7 @@ fn encoded(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     frames.into_iter().map(|frame| frame.data).collect()
 }
 
-/// A stream of these events, from a start to an end.
+/// A stream of these events between a start and an end.
 fn stream(events: &[&str]) -> Vec<Event> {
     decoded(&whole(events))
 }
@@ -81,7 +82,7 @@ fn the_stream_joins_to_the_whole_reply_law_3() {
     let joined = join(fixtures::events(codec(), &bytes)).unwrap();
     let whole = fixtures::json(Dialect::Cohere, "accepted/cohere_tools.json");
     let whole = codec().decode_response(WireReply::ok(whole)).unwrap();
-    // The recorded ids differ, and nothing else.
+    // Only the recorded ids differ.
     assert_eq!(joined.id.as_deref(), Some("29f14a5a"));
     assert_eq!(Response { id: whole.id.clone(), ..joined }, whole);
     assert_eq!(whole.stop.reason, StopReason::ToolUse);
@@ -254,7 +255,7 @@ fn the_plan_is_text_and_returns_to_its_place() {
     );
     let [plan, text, _] = request.messages[0].parts.as_slice() else { panic!("{request:?}") };
     assert_eq!((plan.as_text(), text.as_text()), (Some("First f."), Some("So:")));
-    // Its words reach every target as text, so nothing is lost.
+    // The plan reaches every target as text, so nothing is lost.
     let chat = Dialect::OpenaiChat.codec().unwrap();
     let wire = codec().encode_request(request);
     let translated = Translator::new(codec(), chat, &Options::default()).request(wire).unwrap();
@@ -273,13 +274,13 @@ fn strictness_is_said_of_all_tools_at_once() {
     assert_eq!(site.pointer(codec().field_paths()), "/strict_tools");
     let silent = request(&format!(r#"{{"messages":[],"tools":[{tool}]}}"#));
     assert_eq!(silent.tools[0].strict, None);
-    // Without tools, and on a tool, it is nothing that we know.
+    // Without tools, and on a tool, the field is unknown.
     request(r#"{"messages":[],"strict_tools":true}"#);
     let odd = request(
         r#"{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":{},"strict":true,"output_schema":{}},"x":1},{"type":"web"}]}"#,
     );
     assert_eq!(odd.tools[0].strict, None);
-    // A field beside the definition is named by its own place.
+    // A field beside the definition has its own path.
     let site = Site::field(&odd.tools[0].origin, "..").below("/x");
     assert_eq!(site.pointer(codec().field_paths()), "/tools/0/x");
 }
@@ -377,7 +378,7 @@ fn counts_are_of_tokens_and_bills_stay_aside() {
     let fraction =
         r#"{"tokens":{"input_tokens":1.5,"output_tokens":2,"image_tokens":3},"cached_tokens":0.5}"#;
     assert_eq!(usage(fraction), (None, None, Some(2)));
-    // More cached than read cannot be a part of it.
+    // More cached than input tokens: the count cannot be part of the input.
     let odd = r#"{"tokens":{"input_tokens":1},"cached_tokens":2}"#;
     assert_eq!(usage(odd), (Some(1), None, None));
 }

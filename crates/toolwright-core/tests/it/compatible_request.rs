@@ -1,4 +1,5 @@
-//! Requests of OpenAI-compatible vendors: their own fields, values, blocks and tools, to OpenAI and others.
+//! Requests of OpenAI-compatible vendors, with their own fields, values, blocks and tools, to
+//! OpenAI and others.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
@@ -7,7 +8,7 @@ use toolwright_core::translate::{Options, Translator};
 
 type Losses = Vec<(String, Severity)>;
 
-/// Translates a body between two rows or dialects.
+/// Translates a body between two vendor presets or dialects.
 fn translate(from: &str, to: &str, body: &str) -> (Json, Losses) {
     let (from, to) = (lookup(from).unwrap(), lookup(to).unwrap());
     let wire = WireRequest { body: Json::parse(body).unwrap(), ..WireRequest::default() };
@@ -163,7 +164,7 @@ fn videos_reach_targets_that_take_them() {
     let expected = r#"[{"fileData":{"mimeType":"video/mp4","fileUri":"https://example.test/a.mp4"}},{"inlineData":{"mimeType":"video/webm","data":"AAAA"}},{"text":"What happens?"}]"#;
     assert!(parts.same(&Json::parse(expected).unwrap()), "{parts}");
     assert_eq!(losses, []);
-    // Vendors of the same format get them as they came.
+    // Vendors of the same format receive them unchanged.
     for to in ["openrouter", "qwen", "zhipu", "vllm"] {
         let (there, losses) = translate("openai-chat", to, VIDEOS);
         let own = Json::parse(VIDEOS).unwrap();

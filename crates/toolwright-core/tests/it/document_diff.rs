@@ -1,17 +1,17 @@
-//! Where one document differs from another, leaf by leaf. Elements of arrays are matched so that
-//! as much as possible stays equal, so a dropped element does not make its followers differ.
+//! Compares two documents leaf by leaf. Array elements are aligned so that as many leaves as
+//! possible are equal; a dropped element does not make its successors differ.
 
 use toolwright_core::Json;
 use toolwright_core::json::pointer::escape;
 
-/// The pointers of all that is in `original` and not, or not the same, in `again`.
+/// Pointers to all values of `original` that are missing or different in `again`.
 pub fn lost(original: &Json, again: &Json) -> Vec<String> {
     let mut out = Vec::new();
     compare(original, Some(again), "", &mut out);
     out
 }
 
-/// The pointers of arrays and objects that have more in `again`, and of values that are others.
+/// Pointers to arrays and objects with more members in `again`, and to values that differ.
 pub fn grown(original: &Json, again: &Json) -> Vec<String> {
     let mut out = Vec::new();
     compare_grown(original, again, "", &mut out);
@@ -76,7 +76,7 @@ fn compare(original: &Json, again: Option<&Json>, pointer: &str, out: &mut Vec<S
     }
 }
 
-/// For each item its partner: the alignment that keeps most leaves.
+/// Returns the partner of each item in the alignment that keeps the most leaves.
 fn align(items: &[Json], others: &[Json]) -> Vec<Option<usize>> {
     let (score, best) = scores(items, others);
     let (mut i, mut j) = (0, 0);
@@ -94,7 +94,8 @@ fn align(items: &[Json], others: &[Json]) -> Vec<Option<usize>> {
     out
 }
 
-/// How many leaves each pair shares, and how many the best alignment of each pair of tails keeps.
+/// Returns the number of leaves that each pair shares, and that the best alignment of each pair of
+/// tails keeps.
 fn scores(items: &[Json], others: &[Json]) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let row = |item: &Json| others.iter().map(|other| shared(item, other)).collect();
     let score: Vec<Vec<usize>> = items.iter().map(row).collect();
@@ -121,13 +122,13 @@ fn shared(a: &Json, b: &Json) -> usize {
         }
 }
 
-/// What a thing is called tells more of it than anything else.
+/// Names and ids identify an element better than other members.
 fn weight(key: &str) -> usize {
     let names = ["name", "id", "tool_use_id", "toolUseId", "tool_call_id", "call_id"];
     if names.contains(&key) { 16 } else { 1 }
 }
 
-/// Whether one pointer is the other or stands above it.
+/// Whether one pointer is equal to the other or an ancestor of it.
 pub fn covers(a: &str, b: &str) -> bool {
     let within = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -142,7 +143,7 @@ fn a_dropped_element_is_found() {
     let again = Json::parse(r#"{"a":[{"x":1,"k":"p"},{"x":3,"k":"s"}]}"#).unwrap();
     assert_eq!(lost(&original, &again), ["/a/1/x", "/a/1/k", "/a/2/k", "/b"]);
     assert_eq!(grown(&original, &again), ["/a/2/k"]);
-    // What is more is named by its place in the original.
+    // Additional values are named by their position in the original.
     let more = Json::parse(r#"{"a":[{"x":3,"k":"r","y":[]},{"x":4}],"b":true}"#).unwrap();
     assert_eq!(grown(&original, &more), ["/a", "/a/2"]);
 }

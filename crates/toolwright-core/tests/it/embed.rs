@@ -1,4 +1,4 @@
-//! Texts to vectors, against what the vendors' SDKs send and accept.
+//! Embeddings, compared with the requests and replies of the vendors' SDKs.
 
 use toolwright_core::dialect::{Dialect, lookup};
 use toolwright_core::embed::{EmbedFormat, EmbedKind, EmbedRequest, Embeddings};
@@ -12,7 +12,7 @@ fn format(dialect: Dialect) -> EmbedFormat {
     dialect.codec().unwrap().embed_format().unwrap()
 }
 
-/// What we send equals what the SDK sent, but for fields that we leave to their defaults.
+/// Asserts that our request equals the SDK's, except for fields that we leave at their defaults.
 #[track_caller]
 fn sends(dialect: Dialect, file: &str, request: &EmbedRequest, unsaid: &[&str]) {
     let recorded = fixtures::json(dialect, &format!("embed/{file}_request.json"));

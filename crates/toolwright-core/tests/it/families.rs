@@ -1,5 +1,5 @@
 //! Settings by model family: each cell of the tables for limits, sampling and reasoning, from a
-//! request to the body that a target gets.
+//! request to the body that a target receives.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
@@ -193,7 +193,7 @@ fn sampling_settings_go_by_the_family() {
     assert_eq!(at(&there, "/additionalModelRequestFields"), r#"{"top_k":5}"#);
 }
 
-/// Where a target says its reasoning controls.
+/// Where a target has its reasoning controls.
 fn controls(to: &str) -> &'static [&'static str] {
     match to {
         "anthropic" => &["/thinking", "/output_config"],
@@ -275,7 +275,7 @@ fn reasoning_controls_go_by_the_family() {
         (chat, off, "anthropic", "claude-sonnet-5", &[r#"{"type":"disabled"}"#, "-"]),
         (chat, off, "anthropic", "claude-opus-5-5", &["-", r#"{"effort":"low"}"#]),
         (chat, off, "anthropic", "claude-sonnet-4-5", &[r#"{"type":"disabled"}"#, "-"]),
-        // "Show the thinking": said where it is hidden otherwise.
+        // "Show the thinking": written where it is hidden by default.
         (
             responses,
             summary,
@@ -365,7 +365,7 @@ fn reasoning_controls_go_by_the_family() {
         ("anthropic", disabled, "gemini", "gemini-2.5-pro", &[r#"{"thinkingBudget":128}"#]),
         ("anthropic", disabled, "gemini", "gemini-3-pro-preview", &[r#"{"thinkingLevel":"LOW"}"#]),
         ("anthropic", disabled, "mistral", "magistral-medium", &[r#""none""#, "-"]),
-        // Words.
+        // Effort levels.
         (chat, r#""reasoning_effort":"minimal""#, responses, "gpt-5.1", &[r#"{"effort":"low"}"#]),
         (chat, r#""reasoning_effort":"xhigh""#, responses, "gpt-5", &[r#"{"effort":"high"}"#]),
         (
@@ -447,7 +447,7 @@ fn a_forced_call_wins_over_thinking() {
     for (to, model, thinking, choice) in [
         ("anthropic", "claude-sonnet-4-5", r#"{"type":"disabled"}"#, r#"{"type":"any"}"#),
         ("anthropic", "claude-sonnet-5", r#"{"type":"disabled"}"#, r#"{"type":"any"}"#),
-        // These always think, and refuse to be forced.
+        // These models always think, and reject a forced call.
         ("anthropic", "claude-opus-5-5", r#"{"type":"adaptive"}"#, r#"{"type":"auto"}"#),
         ("deepseek", "deepseek-chat", r#"{"type":"disabled"}"#, r#""required""#),
     ] {

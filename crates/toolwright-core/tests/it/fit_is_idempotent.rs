@@ -1,4 +1,4 @@
-//! What was fitted needs no more fitting.
+//! A fitted request does not change when it is fitted again.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -10,7 +10,7 @@ use toolwright_core::{Dialect, Json, Request, ToolKind};
 use crate::schema::property;
 use crate::{fixtures, generate, seeds};
 
-/// Models whose families have rules of their own.
+/// Models of families with rules of their own.
 const MODELS: [&str; 6] =
     ["model-1", "claude-sonnet-4-5", "gpt-4o", "gpt-5", "gemini-3-pro-preview", "deepseek-chat"];
 
@@ -35,7 +35,7 @@ fn request() -> impl Strategy<Value = (Dialect, Request)> {
     )
 }
 
-/// Fits a request to a target, sends it there, and fits what the target reads once more.
+/// Fits a request to a target, encodes it, and fits the decoded request again.
 fn check(from: Dialect, to: &dyn ChatCodec, request: Request) -> Result<(), TestCaseError> {
     let model = request.model.clone();
     let profile = to.profile(&Target { model: model.as_deref(), version: None });
@@ -47,7 +47,7 @@ fn check(from: Dialect, to: &dyn ChatCodec, request: Request) -> Result<(), Test
     let body = wire.body.to_string();
     let read = to.decode_request(wire).unwrap();
     let mut again = fit(read.clone(), to.dialect(), &profile);
-    // A schema of parameters that are no object stays what it is, and is reported each time.
+    // Parameters whose schema is not an object stay unchanged, and are reported each time.
     again.losses.retain(|loss: &Loss| loss.what != "left as it is");
     prop_assert_eq!(again.losses, vec![], "{}", body);
     prop_assert_eq!(again.request, read, "{}", body);

@@ -1,5 +1,4 @@
-//! The recorded traffic under `fixtures/`, by dialect, and the ways through a codec that all tests
-//! take.
+//! The recorded traffic under `fixtures/`, by dialect, and helpers to decode and encode it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +11,12 @@ use toolwright_core::{Json, Request, Response};
 
 use crate::spelling;
 
-/// The folder of all fixtures.
+/// The directory of all fixtures.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
-/// The codecs of all dialects that speak conversations.
+/// The codecs of all chat dialects.
 pub fn codecs() -> Vec<&'static dyn ChatCodec> {
     Dialect::ALL.into_iter().filter_map(Dialect::codec).collect()
 }
@@ -32,18 +31,18 @@ pub fn other_dialects(own: &str) -> impl Iterator<Item = &'static str> {
     dialects().filter(move |id| *id != own)
 }
 
-/// A fixture's bytes.
+/// Reads a fixture.
 pub fn bytes(dialect: Dialect, relative: &str) -> Vec<u8> {
     let path = root().join(dialect.id()).join(relative);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A fixture that is one JSON document.
+/// Reads a fixture that is one JSON document.
 pub fn json(dialect: Dialect, relative: &str) -> Json {
     Json::parse_bytes(&bytes(dialect, relative)).unwrap()
 }
 
-/// The files of one kind, sorted by name: those for which `keep` holds.
+/// The files of one kind for which `keep` holds, sorted by name.
 pub fn names(dialect: Dialect, kind: &str, keep: impl Fn(&str) -> bool) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(root().join(dialect.id()).join(kind)) else {
         return vec![];
@@ -56,7 +55,7 @@ pub fn names(dialect: Dialect, kind: &str, keep: impl Fn(&str) -> bool) -> Vec<S
     names
 }
 
-/// The requests that SDKs sent in a dialect, and those written for the matrix.
+/// The recorded requests of a dialect, and those written for the matrix.
 pub fn requests(dialect: Dialect) -> Vec<(String, WireRequest)> {
     let sources = files(dialect, &["captured", "synthetic"], |name| {
         name.ends_with(".json") && (name.starts_with("captured/") || name.contains("request"))
@@ -70,7 +69,7 @@ pub fn requests(dialect: Dialect) -> Vec<(String, WireRequest)> {
     sources.into_iter().map(read).collect()
 }
 
-/// The whole replies that SDKs accepted in a dialect, and those written by hand.
+/// The recorded whole replies of a dialect, and those written by hand.
 pub fn replies(dialect: Dialect) -> Vec<(String, WireReply)> {
     let sources = files(dialect, &["accepted", "synthetic"], |name| {
         name.ends_with(".json")
@@ -80,7 +79,7 @@ pub fn replies(dialect: Dialect) -> Vec<(String, WireReply)> {
     sources.into_iter().map(read).collect()
 }
 
-/// The streams that SDKs accepted in a dialect, failed ones included, and those written by hand.
+/// The recorded streams of a dialect, including failed ones, and those written by hand.
 pub fn streams(dialect: Dialect) -> Vec<(String, Vec<u8>)> {
     let sources = files(dialect, &["accepted", "synthetic"], |name| {
         (name.ends_with(".txt") || name.ends_with(".bin")) && !name.contains(".events.")
@@ -94,13 +93,13 @@ pub fn matrix_stream(dialect: Dialect) -> Vec<u8> {
     own.next().unwrap().1
 }
 
-/// Files of several folders, for which `keep` holds, by folder and name.
+/// Files of several folders for which `keep` holds, by folder and name.
 fn files(dialect: Dialect, kinds: &[&str], keep: impl Fn(&str) -> bool) -> Vec<String> {
     let of = |kind: &&str| {
         let kind = (*kind).to_owned();
         names(dialect, &kind, |_| true).into_iter().map(move |name| format!("{kind}/{name}"))
     };
-    // Other synthetic files are for the tests of one dialect: what they show is tolerance.
+    // Other synthetic files show the tolerance of one dialect and belong to its tests.
     let general = |name: &String| !name.starts_with("synthetic/") || name.contains("/matrix_");
     kinds.iter().flat_map(of).filter(general).filter(|name| keep(name)).collect()
 }
@@ -114,19 +113,20 @@ pub fn frames(framing: Framing, bytes: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// Decodes a whole stream.
+/// Decodes a complete stream.
 pub fn events(codec: &dyn ChatCodec, bytes: &[u8]) -> Vec<Event> {
     decoded(codec, frames(codec.framing(), bytes))
 }
 
-/// Decodes frames, all of which must be known.
+/// Decodes frames, and asserts that all of them are known.
 pub fn decoded(codec: &dyn ChatCodec, frames: impl IntoIterator<Item = Frame>) -> Vec<Event> {
     let (events, unknown) = tolerated(codec, frames);
     assert_eq!(unknown, [], "{}", codec.dialect());
     events
 }
 
-/// Decodes frames to events, which must keep the grammar, and gives the frames that are unknown.
+/// Decodes frames, asserts that the events follow the grammar, and returns the unknown frames as
+/// well.
 pub fn tolerated(
     codec: &dyn ChatCodec,
     frames: impl IntoIterator<Item = Frame>,
@@ -156,7 +156,7 @@ pub fn encoded(
     frames
 }
 
-/// Decodes a request that must come back as it is.
+/// Decodes a request and asserts that it encodes to the same document.
 #[track_caller]
 pub fn request(codec: &dyn ChatCodec, body: &Json) -> Request {
     let wire = WireRequest { body: body.clone(), ..WireRequest::default() };
@@ -166,7 +166,7 @@ pub fn request(codec: &dyn ChatCodec, body: &Json) -> Request {
     request
 }
 
-/// Decodes a response that must come back as it is.
+/// Decodes a response and asserts that it encodes to the same document.
 #[track_caller]
 pub fn response(codec: &dyn ChatCodec, body: &Json) -> Response {
     let wire = WireReply::ok(body.clone());
@@ -176,7 +176,7 @@ pub fn response(codec: &dyn ChatCodec, body: &Json) -> Response {
     response
 }
 
-/// The documents of a fixture with one on each line.
+/// Reads a fixture with one document on each line.
 pub fn lines(relative: &str) -> Vec<Json> {
     let text = std::fs::read_to_string(root().join(relative)).unwrap();
     text.lines().map(|line| Json::parse(line).unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Frames: recorded streams and the rules of each framing. Law 5 has its own file.
+//! Frames: recorded streams and the rules of each framing. Law 5 is in `frames_on_any_split.rs`.
 
 use toolwright_core::Json;
 use toolwright_core::frame::{Frame, FrameError, FrameReader, FrameWriter, Framing, MAX_FRAME};
@@ -26,7 +26,7 @@ pub const RECORDED: [(Framing, &str, usize); 18] = [
     (Framing::Ndjson, "ollama/accepted/ollama_stream_error.ndjson.txt", 2),
 ];
 
-/// What a reader made of some bytes: the frames before an error, and the error.
+/// The result of a reader: the frames before an error, and the error.
 pub type Read = (Vec<Frame>, Result<(), FrameError>);
 
 pub fn recorded(file: &str) -> Vec<u8> {
@@ -72,7 +72,7 @@ fn arrays_are_cut_into_their_objects() {
     let texts: Vec<&str> = cut.iter().map(|frame| frame.data.as_str()).collect();
     assert_eq!(texts, ["{\n  \"a\": \"} ] \\\" ,\"\n}", "{\"b\": [{}, [1]]}"]);
     assert_eq!(frames(Framing::Array, " [ ] "), []);
-    // An answer that is no stream is one object.
+    // A reply that is not a stream is one object.
     assert_eq!(frames(Framing::Array, "{\"error\": {}}\n"), [Frame::data("{\"error\": {}}")]);
     for (bytes, count, error) in [
         ("[{}", 1, FrameError::Truncated),
@@ -110,7 +110,7 @@ fn an_array_can_be_gone_on_with_wherever_it_is() {
     }
 }
 
-/// An AWS message with right checksums around any headers and payload.
+/// An AWS message with valid checksums around any headers and payload.
 pub fn sealed(headers: &[u8], payload: &[u8]) -> Vec<u8> {
     let total = u32::try_from(headers.len() + payload.len() + 16).unwrap();
     sealed_as(total, u32::try_from(headers.len()).unwrap(), headers, payload)
@@ -125,7 +125,7 @@ fn sealed_as(total: u32, headers_length: u32, headers: &[u8], payload: &[u8]) ->
     out
 }
 
-/// CRC-32 bit by bit, so that the tests do not check a checksum with itself.
+/// CRC-32 bit by bit, independent of the tested implementation.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -165,7 +165,7 @@ fn recorded_streams_are_written_back() {
     for (framing, file, _) in RECORDED {
         let bytes = recorded(file);
         let again = written(framing, &frames(framing, &bytes));
-        // CRLF and comments are not ours to repeat.
+        // CRLF and comments are not preserved.
         if file.starts_with("gemini") {
             assert_eq!(again, String::from_utf8(bytes).unwrap().replace("\r\n", "\n").as_bytes());
         } else if let Some(rest) = bytes.strip_prefix(b": keep-alive\n\n") {
@@ -294,7 +294,7 @@ fn text_that_is_not_utf8_is_refused() {
     assert_eq!(result, Err(FrameError::NotUtf8));
     let (_, result) = read(Framing::Aws, sealed(&header(":event-type", 7, b"\xFF"), b""));
     assert_eq!(result, Err(FrameError::NotUtf8));
-    // What is ignored need not be text.
+    // Ignored lines need not be UTF-8.
     assert_eq!(frames(Framing::Sse, b": \xFF\n\xFF: \xFF\ndata: 1\n\n"), [Frame::data("1")]);
 }
 
@@ -439,7 +439,7 @@ fn frames_past_the_limit_are_refused() {
         let error = reader.push(&chunk[..201], &mut frames).unwrap_err();
         assert_eq!(error, FrameError::TooLarge, "{framing:?} {start:?} {between:?}");
         assert_eq!(frames, []);
-        // The reader does not start again in the middle of a frame.
+        // The reader does not resume in the middle of a frame.
         assert_eq!(reader.push(b"\n\n{}\n", &mut frames), Err(error));
         assert_eq!(reader.finish(&mut frames), Err(error));
         assert_eq!(frames, []);

@@ -1,5 +1,5 @@
-//! Law 5: any split of the bytes gives the same frames, any prefix gives no panic, and what is
-//! written is read.
+//! Law 5: any split of the bytes gives the same frames, no prefix causes a panic, and written
+//! frames are read back.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use toolwright_core::object;
 
 use crate::frame::{RECORDED, header, read, read_chunks, recorded, sealed, string_header, written};
 
-/// Cuts `bytes` at the given places, taken modulo its length.
+/// Cuts `bytes` at the given offsets, taken modulo its length.
 fn cut<'b>(bytes: &'b [u8], places: &[usize]) -> Vec<&'b [u8]> {
     let mut places: Vec<usize> = places.iter().map(|place| place % (bytes.len() + 1)).collect();
     places.sort_unstable();
@@ -19,7 +19,7 @@ fn cut<'b>(bytes: &'b [u8], places: &[usize]) -> Vec<&'b [u8]> {
     starts.zip(ends).map(|(start, end)| &bytes[Range { start, end }]).collect()
 }
 
-/// Bytes that are made of what the line framings look for.
+/// Bytes composed of the characters that are significant in line framings.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -48,7 +48,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// AWS messages with right checksums, most with sound headers, and some with a wrong bit.
+/// AWS messages with valid checksums, most with valid headers, and some with a flipped bit.
 fn messages() -> impl Strategy<Value = Vec<u8>> {
     let name = prop::sample::select(vec![
         ":message-type",
@@ -91,7 +91,7 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Any stream in any framing: recorded, nearly right, or noise.
+/// Any stream in any framing: recorded, almost valid, or random.
 fn stream() -> impl Strategy<Value = (Framing, Vec<u8>)> {
     let framing = prop::sample::select(Framing::ALL.to_vec());
     prop_oneof![
@@ -105,7 +105,7 @@ fn stream() -> impl Strategy<Value = (Framing, Vec<u8>)> {
     ]
 }
 
-/// Bytes that are made of what an array of objects has.
+/// Bytes composed of the characters of an array of objects.
 fn objects() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop::sample::select(vec![
         &b"["[..],
@@ -128,15 +128,15 @@ fn objects() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Any frame that all framings can say, but for its name, the mark of an exception, and what an
-/// array must have around it.
+/// Any frame that all framings can express, apart from its name, the exception mark, and the
+/// delimiters of an array.
 fn frame() -> impl Strategy<Value = Frame> {
     let data = prop_oneof![any::<String>(), "[\\[\\]{}:,\" \n0-9a-z\u{4e00}-\u{4eff}]{0,80}"];
     let name = proptest::option::of(prop_oneof!["[a-zA-Z_.-]{1,30}", any::<String>()]);
     (name, any::<bool>(), data).prop_map(|(name, exception, data)| Frame { name, exception, data })
 }
 
-/// What is left of a frame in a framing that cannot say all of it.
+/// The part of a frame that a framing can express.
 fn sayable(framing: Framing, frame: &Frame) -> Option<Frame> {
     let mut frame = frame.clone();
     match framing {
@@ -179,7 +179,7 @@ proptest! {
         let mut frames = Vec::new();
         let result = reader.push(prefix, &mut frames);
         prop_assert!(whole.starts_with(&frames));
-        // The end may add what is there of the next frame, no more.
+        // At the end of the input, at most the incomplete next frame is added.
         let before = frames.len();
         let end = reader.finish(&mut frames);
         prop_assert!(frames.len() <= before + 1);

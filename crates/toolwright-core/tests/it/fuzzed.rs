@@ -1,4 +1,4 @@
-//! Documents that fuzzing found, each for what was wrong with it.
+//! Documents that fuzzing found, each with the defect that it revealed.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::{Event, law};
@@ -30,7 +30,7 @@ fn fitted(dialect: Dialect, text: &str) -> Request {
     fit(request(dialect, text), dialect, &profile).request
 }
 
-/// What becomes of a request that is read and written.
+/// Decodes and encodes a request.
 fn again(dialect: Dialect, text: &str) -> Json {
     codec(dialect).encode_request(request(dialect, text)).body
 }
@@ -41,7 +41,7 @@ fn assert_returns(dialect: Dialect, text: &str) {
     assert!(again.same(&json(text)), "{dialect}: {again}");
 }
 
-/// What a request becomes for any target needs no more fitting there.
+/// Asserts that a request fitted to any target does not change when it is fitted again.
 #[track_caller]
 fn assert_fits_once(from: Dialect, text: &str) {
     for to in Dialect::ALL.into_iter().filter_map(Dialect::codec) {
@@ -59,7 +59,7 @@ fn response_again(dialect: Dialect, text: &str) -> Json {
     codec(dialect).encode_response(response, &ReplyContext::default()).body
 }
 
-/// The events of frames, whichever of them can be read.
+/// The events of all frames that can be decoded.
 fn events(dialect: Dialect, frames: &[&str]) -> Vec<Event> {
     let mut decoder = codec(dialect).stream_decoder();
     let mut events = Vec::new();

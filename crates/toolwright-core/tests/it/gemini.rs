@@ -1,4 +1,4 @@
-//! Gemini: its casing, its paths, its tools, its signatures and its streams.
+//! Gemini: letter case, paths, tools, signatures and streams.
 
 use toolwright_core::dialect::{Dialect, ReplyContext, Target, WireReply, WireRequest};
 use toolwright_core::event::join::join;
@@ -28,7 +28,7 @@ fn request_at(path: &str, body: &str) -> Request {
     codec().decode_request(wire).unwrap()
 }
 
-/// Decodes a body, checks that it returns, and gives what it meant.
+/// Decodes a body, asserts that it encodes to the same body, and returns the request.
 fn request(body: &str) -> Request {
     fixtures::request(codec(), &parse(body))
 }
@@ -37,7 +37,7 @@ fn response(body: &str) -> Response {
     fixtures::response(codec(), &parse(body))
 }
 
-/// The parts of one message of a request, as they return.
+/// The parts of one message of a request, after a round trip.
 fn parts(parts: &str) -> Vec<toolwright_core::Part> {
     let body = format!(r#"{{"contents":[{{"role":"user","parts":{parts}}}]}}"#);
     request(&body).messages.remove(0).parts
@@ -82,7 +82,7 @@ fn a_whole_call_is_a_start_one_delta_and_a_stop() {
     assert!(
         matches!(&events[start + 2], Event::PartEnd { index: 2, tail } if tail.signature.is_some())
     );
-    // No arguments at all are said too.
+    // Missing arguments are written explicitly.
     let events = stream(&[&chunk(r#"[{"functionCall":{"name":"now"}}]"#, "STOP")]);
     let delta = Event::PartDelta { index: 0, delta: Delta::Arguments("{}".to_owned()) };
     assert!(events.contains(&delta));
@@ -106,7 +106,7 @@ fn signatures_return_bit_for_bit_on_their_parts() {
     assert_eq!(signatures, expected);
     assert!(matches!(message.parts[0].body, Body::Reasoning(_)));
     assert!(matches!(message.parts[5].body, Body::Opaque(_)));
-    // A foreign signature is never written.
+    // A signature of another vendor is never written.
     let mut call = message.parts[3].clone();
     call.signature.as_mut().unwrap().dialect = Dialect::Anthropic;
     assert!(codec().encode_call(&call).get("thoughtSignature").is_none());
@@ -192,7 +192,7 @@ fn the_openapi_subset_is_read_as_json_schema_and_returns_as_it_came() {
         "$defs":{"P":{"type":"integer","minimum":1.0}}}"##;
     assert_eq!(tool.parameters().unwrap().to_string(), parse(expected).to_string());
     assert_eq!(tool.output, Some(parse(r#"{"type":"string"}"#)));
-    // A schema that was changed since then is said in full.
+    // A schema that was changed after decoding is written in full.
     let lowered = parse(r#"{"type":"object","properties":{}}"#);
     own.tools[0].kind = ToolKind::Function(Some(lowered.clone()));
     let wire = codec().encode_request(own).body;
@@ -258,7 +258,7 @@ fn paths_name_the_model_and_the_stream_and_return() {
         assert_eq!(own.stream, Some(stream), "{path}");
         assert_eq!(codec().encode_request(own).path, path);
     }
-    // Another model or a stream keeps what stands before it; a key never goes on.
+    // A different model or stream flag keeps the path before it; a key is never forwarded.
     let mut own = request_at("/v1/models/a:generateContent?key=secret", r#"{"contents":[]}"#);
     own.model = Some("b/c d".to_owned());
     own.stream = Some(true);
@@ -487,12 +487,12 @@ fn counts_follow_the_canonical_convention() {
         r#"{"promptTokenCount":182,"cachedContentTokenCount":128,"candidatesTokenCount":67,
             "thoughtsTokenCount":24,"toolUsePromptTokenCount":9,"totalTokenCount":282}"#,
     );
-    // What the vendor's own tools gave to the model is input, beside the prompt.
+    // Tokens of the vendor's own tools are input, in addition to the prompt.
     assert_eq!((own.input, own.cache_read, own.output), (Some(63), Some(128), Some(91)));
     assert_eq!((own.reasoning, own.total()), (Some(24), 282));
     let keys: Vec<_> = own.extra.fields().unwrap().keys().collect();
     assert_eq!(keys, ["toolUsePromptTokenCount"]);
-    // What does not add up, or is said where nothing need be said, returns all the same.
+    // Inconsistent or redundant counts still return unchanged.
     usage(r#"{"promptTokenCount":1,"cachedContentTokenCount":5,"totalTokenCount":99}"#);
     usage(
         r#"{"promptTokenCount":1,"candidatesTokenCount":0,"thoughtsTokenCount":3,"totalTokenCount":4}"#,
@@ -584,14 +584,14 @@ fn faults_say_when_to_try_again() {
     }
     assert_eq!(fault("-1s").retry_after_ms, None);
     assert_eq!(fault("soon").retry_after_ms, None);
-    // A foreign fault says it too.
+    // A fault of another dialect carries the delay as well.
     let mut foreign = toolwright_core::Fault::new(FaultClass::RateLimited, "slow down");
     foreign.retry_after_ms = Some(1_500);
     let reply = codec().encode_fault(&foreign);
     assert_eq!(reply.status, 429);
     assert_eq!(reply.body.pointer("/error/details/0/retryDelay"), Some(&"1.500s".into()));
     assert_eq!(codec().decode_fault(reply).retry_after_ms, Some(1_500));
-    // Codes that share a class return.
+    // Codes that share a class return unchanged.
     let body = parse(r#"{"error":{"code":409,"message":"m","status":"ABORTED"}}"#);
     let wire = WireReply { status: 409, headers: vec![], body: body.clone() };
     let again = codec().encode_fault(&codec().decode_fault(wire));

@@ -1,4 +1,4 @@
-//! Arbitrary canonical values, for the laws that hold for all of them.
+//! Strategies for canonical values, for the laws that hold for all values.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -13,7 +13,7 @@ use toolwright_core::{
     StopReason, Tool, ToolChoice, ToolKind, Usage,
 };
 
-/// Words, in several scripts.
+/// Text in several scripts.
 pub fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9 .,\"\\\\/\n]{1,24}",
@@ -22,7 +22,7 @@ pub fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Names, many of which some vendor refuses.
+/// Names, many of which some vendor rejects.
 pub fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z][a-z0-9_]{0,20}",
@@ -32,7 +32,7 @@ pub fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Numbers by their digits.
+/// Numbers, generated as digits.
 pub fn number() -> impl Strategy<Value = Number> {
     let digits = prop_oneof![
         Just("9007199254740993".to_owned()),
@@ -80,7 +80,7 @@ pub fn arguments() -> impl Strategy<Value = Arguments> {
     ]
 }
 
-/// A schema of parameters that every vendor knows.
+/// A schema of parameters that every vendor supports.
 fn schema() -> impl Strategy<Value = Json> {
     let kind = prop_oneof![Just("string"), Just("integer"), Just("number"), Just("boolean")];
     vec(("[a-z]{1,8}", kind, option::of(text())), 0..4).prop_map(|properties| {
@@ -157,7 +157,7 @@ fn content() -> impl Strategy<Value = Vec<Part>> {
     vec(piece, 0..3)
 }
 
-/// A turn: what the user says, what the model says and calls, what came of it.
+/// A turn: a user message, the model's text and calls, and their outcomes.
 fn turn(dialect: Dialect) -> impl Strategy<Value = Vec<Message>> {
     let user = vec(
         prop_oneof![3 => words(), 1 => image().prop_map(|media| Part::new(Body::Media(media)))],
@@ -240,7 +240,7 @@ fn format() -> impl Strategy<Value = Option<Format>> {
     option::weighted(0.3, prop_oneof![Just(Format::Json), Just(Format::Text), by_schema])
 }
 
-/// A request whose signatures are of one dialect.
+/// A request with signatures of one dialect.
 pub fn request(dialect: Dialect) -> impl Strategy<Value = Request> {
     let tools = vec(tool(), 2..4).prop_map(|mut tools| {
         for (index, tool) in tools.iter_mut().enumerate().take(2) {
@@ -290,7 +290,7 @@ fn reason() -> impl Strategy<Value = StopReason> {
     ]
 }
 
-/// A response whose signatures are of one dialect.
+/// A response with signatures of one dialect.
 pub fn response(dialect: Dialect) -> impl Strategy<Value = Response> {
     let calls = vec((name(), arguments()), 0..3);
     let count = || option::of(0_u64..100_000);

@@ -1,4 +1,4 @@
-//! Laws 1, 4, 7 and 8 for arbitrary values.
+//! Laws 1, 4, 7 and 8 for generated values.
 
 use proptest::prelude::*;
 use toolwright_core::dialect::{ChatCodec, ReplyContext, Target};
@@ -58,7 +58,7 @@ fn a_legal_response_returns_law_1() {
             let again = codec
                 .decode_response(wire)
                 .map_err(|error| TestCaseError::fail(error.to_string()))?;
-            // A dialect may require more of every reply, such as the time of its creation.
+            // A dialect may require additional fields in every reply, such as the creation time.
             let again = Response { extra: legal.extra.clone(), ..again };
             prop_assert_eq!(again, legal);
             Ok(())
@@ -98,7 +98,7 @@ fn a_restored_stream_joins_to_the_restored_response_law_3() {
     every(
         |codec| generate::response(codec.dialect()),
         |codec, mut response| {
-            // As it arrives, text that will not be JSON cannot be told from text that will.
+            // While it arrives, invalid JSON cannot be distinguished from valid JSON.
             response
                 .parts
                 .retain(|part| part.as_call().is_none_or(|call| call.arguments.is_object()));
@@ -172,7 +172,7 @@ fn a_legal_response_streams_as_it_is_whole_law_3() {
         |codec| generate::response(codec.dialect()),
         |codec, response| {
             let legal = restorer(codec, codec).response(response);
-            // A stream of a vendor that failed ends in a fault.
+            // A failed vendor stream ends in a fault.
             prop_assume!(legal.stop.reason != StopReason::Failed);
             let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
             let wire = codec.encode_response(legal.clone(), &asked);

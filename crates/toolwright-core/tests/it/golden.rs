@@ -1,5 +1,5 @@
-//! The matrix: each chat dialect to each, for a request, a response and a stream, as files that a
-//! person can read. `TOOLWRIGHT_GOLDEN=write cargo test` writes them anew; look at the difference.
+//! The matrix: each chat dialect to each other, for a request, a response and a stream, as readable
+//! files. `TOOLWRIGHT_GOLDEN=write cargo test` writes them again; review the difference.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 }
 
 /// Compares with the file, or writes it.
-fn settle(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
+fn check(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
     compare(&root().join(kind).join(from.id()).join(format!("{to}{suffix}")), bytes);
 }
 
@@ -37,7 +37,7 @@ fn context() -> ReplyContext {
     ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
-/// Every pair, the same dialect on both sides included.
+/// Every pair, including each dialect with itself.
 fn pairs() -> Vec<(&'static dyn ChatCodec, &'static dyn ChatCodec)> {
     let codecs = fixtures::codecs();
     codecs.iter().flat_map(|from| codecs.iter().map(|to| (*from, *to))).collect()
@@ -66,7 +66,7 @@ fn matrix_of_requests() {
             "body": translated.value.body,
         };
         let text = format!("{}\n", Json::Object(document).pretty());
-        settle("request", from.dialect(), to.dialect(), ".json", text.as_bytes());
+        check("request", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
     }
     assert_eq!(count, 81);
@@ -81,7 +81,7 @@ fn matrix_of_responses() {
         let translator = Translator::new(from, to, &options).with_reply_context(&context);
         let translated = translator.response(WireReply::ok(wire)).unwrap();
         let text = format!("{}\n", translated.value.body.pretty());
-        settle("response", from.dialect(), to.dialect(), ".json", text.as_bytes());
+        check("response", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
     }
     assert_eq!(count, 81);
@@ -99,12 +99,12 @@ fn matrix_of_streams() {
         stream.push(&source, &mut out).unwrap();
         stream.finish(&mut out).unwrap();
         match to.framing() {
-            Framing::Sse => settle("stream", from.dialect(), to.dialect(), ".txt", &out),
-            Framing::Ndjson => settle("stream", from.dialect(), to.dialect(), ".ndjson", &out),
+            Framing::Sse => check("stream", from.dialect(), to.dialect(), ".txt", &out),
+            Framing::Ndjson => check("stream", from.dialect(), to.dialect(), ".ndjson", &out),
             Framing::Array => panic!("no dialect streams in an array unless it is asked to"),
             Framing::Aws => {
-                settle("stream", from.dialect(), to.dialect(), ".bin", &out);
-                settle(
+                check("stream", from.dialect(), to.dialect(), ".bin", &out);
+                check(
                     "stream",
                     from.dialect(),
                     to.dialect(),
@@ -118,7 +118,8 @@ fn matrix_of_streams() {
     assert_eq!(count, 81);
 }
 
-/// The tools of the matrix's request, from every dialect to every one, MCP on both sides included.
+/// The tools of the matrix's request, from every dialect to every other, including MCP as source
+/// and target.
 #[test]
 fn matrix_of_tools() {
     let options = Options::default();
@@ -129,7 +130,7 @@ fn matrix_of_tools() {
                 translate::tools(from.tool_codec(), to.tool_codec(), tools_of(from), &options)
                     .unwrap();
             let text = format!("{}\n", translated.value.pretty());
-            settle("tools", from, to, ".json", text.as_bytes());
+            check("tools", from, to, ".json", text.as_bytes());
             count += 1;
         }
     }
@@ -146,7 +147,7 @@ fn tools_of(dialect: Dialect) -> Json {
     tools.cloned().unwrap()
 }
 
-/// How much is lost between any two dialects, in one document: a table of counts, and each loss with the
+/// The losses between any two dialects, in one document: a table of counts, and each loss with the
 /// pairs that have it.
 #[test]
 fn matrix_of_losses() {
@@ -205,7 +206,7 @@ fn write_losses(kind: &str, reports: &[(Dialect, Dialect, Report)], out: &mut St
     }
 }
 
-/// A refusal of each vendor, for a client of each.
+/// An error of each vendor, for a client of each dialect.
 #[test]
 fn matrix_of_faults() {
     let options = Options::default();
@@ -220,7 +221,7 @@ fn matrix_of_faults() {
         let status = u64::from(reply.status);
         let document = object! {"status": status, "headers": headers, "body": reply.body};
         let text = format!("{}\n", Json::Object(document).pretty());
-        settle("fault", from.dialect(), to.dialect(), ".json", text.as_bytes());
+        check("fault", from.dialect(), to.dialect(), ".json", text.as_bytes());
         count += 1;
     }
     assert_eq!(count, 81);
@@ -246,7 +247,7 @@ fn fault_of(dialect: Dialect) -> WireReply {
     WireReply { status, headers, body: fixtures::json(home, &format!("accepted/{file}.json")) }
 }
 
-/// AWS frames, a line each.
+/// Formats AWS frames, one per line.
 fn readable(bytes: &[u8]) -> String {
     let mut reader = FrameReader::new(Framing::Aws);
     let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! The growing view of streamed arguments, against the reader of whole documents.
+//! The growing view of streamed arguments, compared with the reader of complete documents.
 
 use proptest::prelude::*;
 use toolwright_core::Json;
@@ -6,7 +6,7 @@ use toolwright_core::args::growing::{Growing, Progress};
 
 use crate::generate;
 
-/// Pushes a text in pieces that end at these characters.
+/// Pushes a text in fragments that end at these characters.
 fn grown(text: &str, cuts: &[usize]) -> Growing {
     let letters: Vec<char> = text.chars().collect();
     let mut growing = Growing::new();
@@ -20,7 +20,7 @@ fn grown(text: &str, cuts: &[usize]) -> Growing {
     growing
 }
 
-/// Whether one value can become another by what is still to come.
+/// Whether more input can turn one value into another.
 fn grows_into(part: &Json, whole: &Json) -> bool {
     match (part, whole) {
         (Json::String(part), Json::String(whole)) => whole.starts_with(part.as_str()),

@@ -1,11 +1,11 @@
-//! How the work grows with its input: the processor's time of two runs is compared, so that a slow or busy
-//! machine does not matter.
+//! Checks how run time grows with the input. The processor time of two runs is compared, so that a
+//! slow or busy machine does not matter.
 
-/// How much smaller the input is that is compared with.
+/// Ratio of the two input sizes.
 const FACTOR: usize = 16;
 
-/// Asserts that the work does not grow with the square of its input: a sixteenth of the input takes about
-/// a sixteenth of the time, and not a 256th. The middle between both is the bound.
+/// Asserts that the run time is not quadratic: a sixteenth of the input takes about a sixteenth of
+/// the time, and not a 256th. The bound is the geometric mean of both.
 pub fn assert_not_quadratic(size: usize, work: impl Fn(usize)) {
     let time = |size: usize| -> u64 {
         let before = processor_nanos();
@@ -17,9 +17,9 @@ pub fn assert_not_quadratic(size: usize, work: impl Fn(usize)) {
     assert!(large <= small * 64, "{} takes {small} ns, {size} takes {large} ns", size / FACTOR);
 }
 
-/// The time that a processor has spent on this thread; 0 where the system does not tell.
+/// Returns the processor time of this thread; 0 if the system does not report it.
 fn processor_nanos() -> u64 {
-    // The count is brought up to date when the thread yields.
+    // The kernel updates the count when the thread yields.
     std::thread::yield_now();
     let counts = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     counts.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Replies with blocks of tools that the vendor runs itself: a stream of them decodes, joins and
-//! translates like the whole reply.
+//! Replies with blocks of tools that the vendor runs: their stream decodes, joins and translates
+//! like the whole reply.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, ReplyContext, WireReply};
 use toolwright_core::event::join::join;
@@ -9,8 +9,8 @@ use toolwright_core::{Body, Json, Part, Response};
 
 use crate::fixtures;
 
-/// The dialects with a `hosted_response.json` and a `hosted_stream.txt`. Bedrock's stream is binary;
-/// its own tests show the same.
+/// The dialects with a `hosted_response.json` and a `hosted_stream.txt`. Bedrock's stream is
+/// binary; its own tests cover the same.
 const HOSTED: [Dialect; 3] = [Dialect::Anthropic, Dialect::Gemini, Dialect::OpenaiResponses];
 
 fn whole(codec: &dyn ChatCodec) -> Response {
@@ -22,7 +22,7 @@ fn stream(dialect: Dialect) -> Vec<u8> {
     fixtures::bytes(dialect, "synthetic/hosted_stream.txt")
 }
 
-/// Opaque blocks compare by meaning: the order of their fields is not that of the wire.
+/// Compares opaque blocks regardless of the order of their fields, which may differ from the wire.
 fn assert_same_parts(dialect: Dialect, left: &[Part], right: &[Part]) {
     assert_eq!(left.len(), right.len(), "{dialect}");
     for (left, right) in left.iter().zip(right) {
@@ -76,7 +76,7 @@ fn a_stream_with_hosted_blocks_translates_like_the_whole_reply() {
             let streamed = join(fixtures::events(to, &bytes)).unwrap();
             assert_eq!(said(&streamed), said(&value), "{pair}");
             assert_eq!(streamed.stop.reason, value.stop.reason, "{pair}");
-            // In a stream, blocks have no place of their own: their losses are one.
+            // Blocks of a stream have no path of their own, so their losses are merged into one.
             let dropped =
                 |entries: &[Entry]| entries.iter().any(|entry| entry.loss.what == "block dropped");
             assert!(dropped(&report.losses) && dropped(&whole.report.losses), "{pair}");

@@ -1,4 +1,4 @@
-//! Hosted tools in requests: written as the target's own, left out, or refused.
+//! Hosted tools in requests: mapped to the target's own, dropped, or refused.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};

@@ -1,4 +1,4 @@
-//! Exact JSON: what is read is written back.
+//! Exact JSON: documents are written back as they were read.
 
 use toolwright_core::Json;
 use toolwright_core::json::MAX_DEPTH;

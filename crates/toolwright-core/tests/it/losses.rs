@@ -1,4 +1,5 @@
-//! Losses: what says nothing is not reported, notes never refuse, and the gravest comes first.
+//! Losses: redundant members are not reported, informational losses never cause a refusal, and the
+//! most severe loss comes first.
 
 use toolwright_core::dialect::{Dialect, WireReply, WireRequest, lookup};
 use toolwright_core::loss::Severity;
@@ -109,7 +110,8 @@ fn explicit_defaults_nulls_and_bookkeeping_are_no_loss() {
     for (from, body) in DEFAULTS {
         for to in Dialect::ALL.into_iter().filter(|to| to.codec().is_some()) {
             let report = translate(from, to.id(), body, false).unwrap().report;
-            // Ollama and Gemini pair by name, and other targets join what stands apart: notes.
+            // Informational losses: Ollama and Gemini pair results by name, and other targets merge
+            // adjacent messages.
             let lost: Vec<String> = report
                 .losses
                 .iter()
@@ -143,7 +145,7 @@ fn values_other_than_the_default_are_losses() {
     }
 }
 
-/// A reply of each dialect that says one word, with all that a vendor says about how it served it.
+/// A reply of each dialect with one word, and all members that describe how the vendor served it.
 const BOOKKEEPING: [(&str, &str); 8] = [
     (
         "openai-chat",
@@ -243,7 +245,7 @@ fn thinking_that_says_nothing_is_lost_with_a_note() {
 
 #[test]
 fn notes_are_reported_and_never_refuse() {
-    // Two messages of the user in a row become one for Gemini, whose turns alternate.
+    // Two consecutive user messages become one for Gemini, whose turns alternate.
     let body =
         r#"{"model":"m","messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}"#;
     let report = translate("openai-chat", "gemini", body, true).unwrap().report;

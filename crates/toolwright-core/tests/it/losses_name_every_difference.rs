@@ -1,5 +1,5 @@
-//! Law 7: from A to B and back is the original, or the losses name every leaf that differs, and
-//! only such.
+//! Law 7: from A to B and back is the original, or the losses name every leaf that differs, and no
+//! other.
 
 use proptest::prelude::*;
 use toolwright_core::dialect::{ChatCodec, Target, WireReply, WireRequest};
@@ -9,7 +9,7 @@ use toolwright_core::{Body, Json, Message, Part, Request, Role};
 
 use crate::{document_diff, fixtures, generate, seeds, shapes, spelling};
 
-/// A document that went there and back: as it was, as it is, and what was said on both ways.
+/// A document after a round trip: before, after, and the losses of both directions.
 struct Journey {
     original: Json,
     again: Json,
@@ -17,13 +17,13 @@ struct Journey {
     back: Report,
 }
 
-/// Checks the losses of the way out against what did not return. Losses of the way back count
-/// where they concern the document as a whole, in the spelling of A.
+/// Compares the losses of the first direction with the differences. Losses of the return direction
+/// count if they concern the whole document, with paths in the spelling of A.
 fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
     let original = one_mode(spelling::meaning(from.dialect(), &journey.original));
     let again = one_mode(spelling::meaning(from.dialect(), &journey.again));
     let lost = document_diff::lost(&original, &again);
-    // A list that has more than before has changed, too, and may be named.
+    // A list that has grown has changed as well, and may be named.
     let grown: Vec<String> = document_diff::grown(&original, &again);
     let grown: Vec<String> = grown.into_iter().filter(|pointer| !pointer.is_empty()).collect();
     let path = |entry: &Entry| spelling::path(from.dialect(), &entry.path);
@@ -38,7 +38,7 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
         }
     }
     for entry in &journey.there.losses {
-        // What was lost may stand there again because the way back requires it.
+        // A lost value may be present again because the return direction requires it.
         let field = entry.loss.site.field.as_ref();
         if journey.back.additions.iter().any(|addition| addition.field == field) {
             continue;
@@ -50,8 +50,8 @@ fn check(from: &dyn ChatCodec, journey: &Journey) -> Vec<String> {
     wrong
 }
 
-/// Claude has two words for "on". Which one is meant is said by whether there is a budget, and that is
-/// compared by itself.
+/// Claude has two values for "on". The presence of a budget distinguishes them, and the budget is
+/// compared separately.
 fn one_mode(mut body: Json) -> Json {
     for place in [&["thinking"][..], &["additionalModelRequestFields", "thinking"]] {
         let mut thinking = body.as_object_mut();
@@ -88,7 +88,7 @@ fn response(from: &dyn ChatCodec, to: &dyn ChatCodec, wire: WireReply) -> Journe
     Journey { original, again, there: there.report, back: back.report }
 }
 
-/// A reply without its id and what it repeats of the request.
+/// A reply without its id and without members copied from the request.
 fn own_words(codec: &dyn ChatCodec, body: &Json) -> Json {
     let echoes = codec.profile(&Target::default()).reply.echoes;
     let mut body = body.clone();
@@ -100,7 +100,7 @@ fn own_words(codec: &dyn ChatCodec, body: &Json) -> Json {
     body
 }
 
-/// Sends every document of every dialect to every dialect and back.
+/// Translates every document of every dialect to every dialect and back.
 fn every<T>(
     documents: impl Fn(&dyn ChatCodec) -> Vec<(String, T)>,
     journey: impl Fn(&dyn ChatCodec, &dyn ChatCodec, T) -> Journey,
@@ -121,8 +121,8 @@ fn every<T>(
     assert!(wrong.is_empty(), "{} deviations:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Puts the assistant between messages that a target might merge, and leaves no media in outcomes
-/// that might have to follow in a message of their own: both have tests that look at them closely.
+/// Separates user messages that a target might merge, and removes media from outcomes that might
+/// have to follow in a message of their own. Other tests cover both.
 fn separate(request: &mut Request) {
     let mut messages: Vec<Message> = Vec::new();
     for mut message in std::mem::take(&mut request.messages) {
@@ -136,7 +136,7 @@ fn separate(request: &mut Request) {
                 outcome.content.retain(|part| !matches!(part.body, Body::Media(_)));
             }
         }
-        // Thinking alone cannot return to a vendor who wants it signed, and its message with it.
+        // Reasoning alone cannot return to a vendor that requires a signature, nor can its message.
         if message.parts.iter().all(|part| matches!(part.body, Body::Reasoning(_))) {
             message.parts.push(Part::text("好"));
         }
@@ -145,7 +145,7 @@ fn separate(request: &mut Request) {
     request.messages = messages;
 }
 
-/// What an arbitrary request becomes on the wire of A is a document like any other.
+/// Encodes generated requests in A and checks them like recorded documents.
 #[test]
 fn any_request_returns_or_its_losses_are_named_law_7() {
     for from in fixtures::codecs() {

@@ -1,4 +1,5 @@
-//! MCP: every definition, call and result of the recorded exchanges, and what eras differ in.
+//! MCP: definitions, calls and results of the recorded exchanges, and differences between protocol
+//! eras.
 
 use toolwright_core::dialect::mcp::{Era, Mcp};
 use toolwright_core::dialect::{Dialect, Target, ToolCodec};
@@ -21,7 +22,7 @@ fn assert_same(original: &Json, again: &Json) {
     assert!(original.same(again), "original: {original}\nagain:    {again}");
 }
 
-/// Reads and writes a result, and checks that it returns.
+/// Decodes a result and asserts that it encodes to the same result.
 fn outcome(codec: Mcp, wire: &Json) -> Part {
     let part = codec.decode_outcome(wire.clone()).unwrap();
     assert_same(wire, &codec.encode_outcome(&part));

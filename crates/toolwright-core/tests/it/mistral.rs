@@ -1,4 +1,4 @@
-//! Mistral: chunks, words and streams that no recording covers.
+//! Mistral: chunks, values and streams that no recording covers.
 
 use toolwright_core::dialect::{
     ChatCodec, Dialect, FrameStatus, ReplyContext, Target, WireReply, WireRequest,
@@ -20,12 +20,12 @@ fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// Decodes a request and checks that it returns.
+/// Decodes a request and asserts that it returns.
 fn request(body: &str) -> Request {
     fixtures::request(codec(), &json(body))
 }
 
-/// Decodes a response and checks that it returns, whole and as a stream.
+/// Decodes a response and asserts that it returns, as a whole and as a stream.
 fn response(body: &str) -> Response {
     let response = fixtures::response(codec(), &json(body));
     let again = fixtures::decoded(codec(), stream(response.clone()));
@@ -38,7 +38,7 @@ fn stream(response: Response) -> Vec<Frame> {
     fixtures::encoded(codec(), split(response), &ReplyContext::default())
 }
 
-/// The events of chunks, which must keep the grammar.
+/// Decodes chunks and asserts that the events follow the grammar.
 fn events(chunks: &[&str]) -> Vec<Event> {
     fixtures::decoded(codec(), chunks.iter().map(|chunk| Frame::data(*chunk)))
 }
@@ -50,7 +50,7 @@ fn chunk(delta: &str, finish: &str) -> String {
     )
 }
 
-/// What deltas join to, the last of them with a reason.
+/// Joins deltas, the last of which has a finish reason.
 fn joined(deltas: &[&str], finish: &str) -> Response {
     let (last, first) = deltas.split_last().unwrap();
     let mut chunks: Vec<String> = first.iter().map(|delta| chunk(delta, "null")).collect();
@@ -126,7 +126,7 @@ fn calls_are_numbered_densely() {
             Some(calls.iter().map(|call| call.get("index")?.as_u64()).collect())
         })
         .collect();
-    // All in one delta: pydantic-ai tells calls apart by their place in it.
+    // All calls are in one delta, because pydantic-ai distinguishes calls by their position in it.
     assert_eq!(deltas, [[Some(0), Some(1)]]);
 }
 

@@ -1,4 +1,4 @@
-//! Bodies that are no replies, and calls that are none.
+//! Bodies that are not replies, and calls without a name or arguments.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply};
 use toolwright_core::event::join::join;

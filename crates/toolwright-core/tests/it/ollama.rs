@@ -1,4 +1,4 @@
-//! Ollama: whole calls, ids or none, one text a message, and all that its server omits.
+//! Ollama: whole calls, optional ids, one text per message, and fields that its server omits.
 
 use toolwright_core::dialect::{
     ChatCodec, Dialect, ReplyContext, Target, WireReply, WireRequest, lookup,
@@ -43,7 +43,7 @@ fn calls(parts: &[Part]) -> Vec<&Call> {
     parts.iter().filter_map(Part::as_call).collect()
 }
 
-/// A stream of these lines, without what every line repeats.
+/// A stream of these lines, without the fields that every line repeats.
 fn stream(messages: &[&str]) -> Vec<Event> {
     let line = |message: &str, end: &str| {
         let head = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":"#;
@@ -135,7 +135,7 @@ fn a_repeated_index_starts_a_new_call() {
         let response = join(stream(&[&line("f", first), &line("g", second)])).unwrap();
         let names: Vec<&str> = calls(&response.parts).iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names, ["f", "g"]);
-        // What the vendor said of the second is carried along, in a stream as in a whole reply.
+        // Extra fields of the second call are preserved, in a stream as in a whole reply.
         let lines = encoded(split(response.clone()), &ReplyContext::default());
         let whole = codec().encode_response(response, &ReplyContext::default()).body;
         let expected = usize::from(second.is_empty());
@@ -383,7 +383,7 @@ fn every_reply_has_durations_that_can_be_divided_by() {
             assert!(reply.get(key).and_then(Json::as_u64).is_some_and(|own| own > 0), "{key}");
         }
     }
-    // They say nothing, and nothing is read from them; what a server measured stays.
+    // Empty values are ignored; measured values stay.
     assert_eq!(codec().decode_response(WireReply::ok(whole)).unwrap().stop, response.stop);
     let measured = r#"{"model":"m","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"x"},"done":true,"done_reason":"stop","total_duration":5,"load_duration":2,"prompt_eval_duration":2,"eval_duration":3}"#;
     fixtures::response(codec(), &json(measured));
@@ -425,7 +425,7 @@ fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
         assert_eq!(call.get("arguments").and_then(Json::as_str), Some(r#"{"a":1}"#), "{answer}");
         let stop = answer.pointer("/choices/0/finish_reason").and_then(Json::as_str);
         assert_eq!(stop, Some("tool_calls"), "{answer}");
-        // As a stream, in two pieces.
+        // The same as a stream, in two fragments.
         let mut stream = back.stream();
         let mut out = Vec::new();
         for (text, done) in [(&said[..12], false), (&said[12..], false), ("", true)] {
@@ -438,7 +438,7 @@ fn a_forced_call_is_enforced_by_the_format_of_the_answer() {
         assert!(text.contains(r#""finish_reason":"tool_calls""#), "{text}");
         assert!(!text.contains(r#""content":"{"#), "{text}");
     }
-    // Text that is no call stays text.
+    // Text that is not a call stays text.
     let (options, mut aliases) = (Options::default(), Aliases::default());
     aliases.forced = true;
     let reply = object! {"model": "m", "message": object! {"role": "assistant", "content": "no"}, "done": true};

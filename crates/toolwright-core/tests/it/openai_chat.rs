@@ -1,4 +1,4 @@
-//! OpenAI Chat: everything the format can say, and what its vendors make of it.
+//! OpenAI Chat: all features of the format, and the variants of its vendors.
 
 use toolwright_core::dialect::{
     ChatCodec, Dialect, FrameStatus, ReplyContext, WireReply, WireRequest,
@@ -33,17 +33,17 @@ fn decode(body: Json) -> Request {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Reads a request and makes sure that it returns.
+/// Decodes a request and asserts that it returns.
 fn request(name: &str) -> Request {
     fixtures::request(codec(), &fixtures::json(DIALECT, &format!("synthetic/{name}")))
 }
 
-/// Reads a response and makes sure that it returns.
+/// Decodes a response and asserts that it returns.
 fn response(body: &Json) -> Response {
     fixtures::response(codec(), body)
 }
 
-/// Reads a stream, checks the grammar and joins it.
+/// Decodes a stream, checks the grammar and joins it.
 fn stream(name: &str) -> Response {
     let bytes = fixtures::bytes(DIALECT, &format!("synthetic/{name}"));
     join(fixtures::events(codec(), &bytes)).unwrap()
@@ -206,7 +206,7 @@ fn legacy_functions_return_and_become_tools() {
     let outcome = request.messages[2].parts[0].as_outcome().unwrap();
     assert_eq!((&outcome.call_id, outcome.name.as_deref()), (&None, Some("f")));
 
-    // Once the calls have ids, as the profile asks, they are tool calls.
+    // With ids, as the profile requires, they become tool calls.
     let mut modern = request;
     for message in &mut modern.messages {
         match &mut message.parts[0].body {
@@ -237,13 +237,13 @@ fn a_response_keeps_every_field() {
         (Some(3), Some(4), Some(3), Some(5), Some(2))
     );
 
-    // Streamed to a client, the first choice is the same and the second is there, too.
+    // In a stream to a client, the first choice is the same and the second is present as well.
     let asked = ReplyContext { stream_usage: true, ..ReplyContext::default() };
     let frames = frames(split(response.clone()), &asked);
     let second = frames.iter().map(|frame| &frame.data).find(|data| data.contains("call_1"));
     let second = json(second.unwrap());
     assert_eq!(second.pointer("/choices/1/delta/tool_calls/0/index"), Some(&0_usize.into()));
-    // Read back, it is more than a response holds.
+    // Decoded again, the stream has more choices than a response holds.
     let (events, unknown) = fixtures::tolerated(codec(), frames);
     assert_eq!(unknown.len(), 1);
     let mut joined = join(events).unwrap();
@@ -448,7 +448,7 @@ fn fragments_that_belong_nowhere_are_refused() {
         let error = last.unwrap().unwrap_err();
         assert_eq!(error.pointer, "/choices/0/delta/tool_calls/0");
     }
-    // Nothing is said, so nothing is wrong.
+    // Empty fragments are accepted.
     let silent = chunk(r#"{"tool_calls":[{"index":0,"function":{}}]}"#);
     let mut decoder = codec().stream_decoder();
     assert_eq!(decoder.decode(&silent, &mut Vec::new()), Ok(FrameStatus::Known));
@@ -584,7 +584,7 @@ fn numbers_keep_their_digits() {
         assert_eq!(calls(&whole.parts), [(Some("a"), "f", arguments.as_str())]);
         let joined = join(decoded(&frames(split(response), &ReplyContext::default()))).unwrap();
         assert_eq!(calls(&joined.parts), [(Some("a"), "f", arguments.as_str())]);
-        // Some vendors send the value itself.
+        // Some vendors send arguments as a JSON value instead of a string.
         let object =
             json(&format!(r#"{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}"#));
         let part = codec().decode_call(object).unwrap();
@@ -633,7 +633,7 @@ fn a_stream_without_the_last_word_is_complete_and_one_without_a_stop_is_not() {
 #[test]
 fn chunks_of_every_kind_are_taken() {
     let frames = [
-        // Azure begins with a chunk that says little.
+        // Azure begins with an almost empty chunk.
         r#"{"id":"","model":"","choices":[],"prompt_filter_results":[]}"#,
         r#"{"id":"c","model":"m","created":1,"obfuscation":"xxxx","choices":[{"index":0,"delta":{"role":"assistant","content":"","obfuscation":"x"},"logprobs":null}]}"#,
         r#"{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"hel"},"logprobs":{"content":[1]}}]}"#,
@@ -734,7 +734,7 @@ fn faults_go_both_ways() {
     assert_eq!(own.status, 503);
     assert_eq!(own.body.pointer("/error/type"), Some(&"overloaded_error".into()));
 
-    // Within a stream there is no status; the code or the type tells the class.
+    // A stream has no status; the code or the type determines the class.
     let frame = Frame::data(body.to_string());
     let events = decoded(&[chunk(r#"{"content":"x"}"#), frame]);
     let Some(Event::Fault(fault)) = events.last() else { panic!("{events:#?}") };

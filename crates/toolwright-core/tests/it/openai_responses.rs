@@ -33,12 +33,12 @@ fn decode(body: &str) -> Request {
     codec().decode_request(wire).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Decodes a body that must come back as it is.
+/// Decodes a body and asserts that it encodes to the same body.
 fn request(body: &str) -> Request {
     fixtures::request(codec(), &json(body))
 }
 
-/// Decodes items that must come back as they are.
+/// Decodes items and asserts that they encode to the same items.
 fn input(items: &str) -> Vec<Message> {
     request(&format!(r#"{{"input":[{items}]}}"#)).messages
 }
@@ -47,7 +47,8 @@ fn encode(request: Request) -> Json {
     codec().encode_request(request).body
 }
 
-/// Decodes a reply with these items and these other fields that must come back as it is.
+/// Decodes a reply with these items and these other fields, and asserts that it encodes to the same
+/// reply.
 fn reply(items: &str, rest: &str) -> Response {
     let body = json(&format!(
         r#"{{"id":"resp_1","object":"response","created_at":7,"model":"m","output":[{items}],
@@ -56,12 +57,12 @@ fn reply(items: &str, rest: &str) -> Response {
     fixtures::response(codec(), &body)
 }
 
-/// Decodes frames given by their data alone.
+/// Decodes frames given by their data.
 fn events(frames: &[&str]) -> Vec<Event> {
     fixtures::decoded(codec(), frames.iter().map(|data| Frame::data(*data)))
 }
 
-/// Encodes events and gives the data of each frame, whose name and number are right.
+/// Encodes events, asserts the name and number of each frame, and returns the data.
 fn frames(events: impl IntoIterator<Item = Event>) -> Vec<Json> {
     let frames = fixtures::encoded(codec(), events, &ReplyContext::default());
     let data: Vec<Json> = frames.iter().map(|frame| json(&frame.data)).collect();
@@ -80,7 +81,7 @@ fn types(frames: &[Json]) -> Vec<&str> {
         .collect()
 }
 
-/// A reply by way of our own stream, which must say the same as our whole reply.
+/// Encodes a response as a stream, decodes it, and asserts that it equals the encoded whole reply.
 fn streamed(response: &Response) -> Response {
     let data: Vec<String> = frames(split(response.clone())).iter().map(Json::to_string).collect();
     let joined = join(events(&data.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
@@ -281,7 +282,7 @@ fn only_call_id_correlates() {
                    {"type":"function_call_output","call_id":"call_1","output":"r"}"#;
     let messages = input(items);
     assert_eq!(messages[0].parts[0].as_call().unwrap().id.as_deref(), Some("call_1"));
-    // An item id that was not received is not made up in a request.
+    // A request does not invent item ids.
     let call = Part::call(Call::new("toolu_1", "t", Arguments::none()));
     let request = Request {
         messages: vec![
@@ -460,7 +461,7 @@ fn counts_add_up() {
     );
     assert_eq!((plain.input, plain.cache_read, plain.cache_write), (Some(10), Some(60), Some(30)));
     assert_eq!((plain.input_total(), plain.output, plain.reasoning), (100, Some(9), Some(4)));
-    // Sums of a vendor that counts otherwise come back as they were.
+    // Totals of a vendor that counts differently return unchanged.
     usage(
         r#"{"input_tokens":5,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":0},
             "output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":1}"#,
@@ -505,7 +506,7 @@ fn a_call_without_arguments_has_an_empty_object() {
 #[test]
 fn items_may_interleave_and_events_may_be_missing() {
     let joined = join(events(&[
-        // No `created`; one call is announced, of the other only the end comes.
+        // No `created` event; one call is announced, the other has only its end.
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_0","call_id":"c0","name":"t","arguments":""}}"#,
         r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"custom_tool_call","id":"ctc_1","call_id":"c1","name":"u","input":""}}"#,
         r#"{"type":"response.custom_tool_call_input.delta","output_index":1,"delta":"a"}"#,
@@ -514,10 +515,10 @@ fn items_may_interleave_and_events_may_be_missing() {
         r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":":1}"}"#,
         r#"{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}"#,
         r#"{"type":"response.custom_tool_call_input.done","output_index":1,"input":"ab"}"#,
-        // Text without an announcement, said by its end alone.
+        // Text without an announcement, only with its end.
         r#"{"type":"response.output_text.done","output_index":2,"content_index":0,"text":"hello"}"#,
         r#"{"type":"response.output_item.done","output_index":3,"item":{"type":"web_search_call","id":"ws_1"}}"#,
-        // The last event brings what is left.
+        // The last event carries the remaining items.
         r#"{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[
             {"type":"function_call","id":"fc_0","call_id":"c0","name":"t","arguments":"{\"x\":1}","status":"completed"},
             {"type":"custom_tool_call","id":"ctc_1","call_id":"c1","name":"u","input":"ab"},
@@ -536,7 +537,7 @@ fn items_may_interleave_and_events_may_be_missing() {
             {"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]},
             {"type":"reasoning","id":"rs_4","summary":[{"type":"summary_text","text":"s"}]}]}"#,
     ))).unwrap();
-    // The refusal comes when the search was already said; but for its place all is the same.
+    // The refusal arrives after the search was sent; apart from its position everything is equal.
     let bodies = |response: &Response| -> Vec<Body> {
         response.parts.iter().map(|part| part.body.clone()).collect()
     };
@@ -574,10 +575,10 @@ fn events_of_other_kinds_are_unknown() {
     let mut decoder = codec().stream_decoder();
     let frame = Frame::data(r#"{"type":"response.budget.updated","left":0}"#);
     assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), FrameStatus::Unknown);
-    // Progress of an item is repeated by the item's end.
+    // Progress events are ignored, because the end of the item repeats them.
     let frame = Frame::data(r#"{"type":"response.web_search_call.searching","output_index":0}"#);
     assert_eq!(decoder.decode(&frame, &mut vec![]).unwrap(), FrameStatus::Known);
-    // The name of the frame stands in for a type.
+    // The name of the frame replaces a missing type.
     let frame = Frame::named("response.created", r#"{"response":{"id":"r"}}"#);
     let mut events = Vec::new();
     assert_eq!(decoder.decode(&frame, &mut events).unwrap(), FrameStatus::Known);
@@ -632,7 +633,7 @@ fn a_stream_made_elsewhere_has_all_events() {
         Event::PartStart { index: 1, head: Head::Text, extra: Extra::NONE },
         Event::Ping,
         Event::PartDelta { index: 1, delta: Delta::Text("a".to_owned()) },
-        // The second call interleaves and waits for the first; one comes whole.
+        // The second call interleaves and waits for the first; one arrives whole.
         Event::PartEnd { index: 1, tail: Tail::default() },
         call_start(2, "t", false),
         call_start(3, "u", true),
@@ -682,7 +683,7 @@ fn a_stream_made_elsewhere_has_all_events() {
     expected.extend(items.iter().flat_map(|(_, events)| events.clone()));
     expected.push("completed");
     assert_eq!(types(&frames), expected);
-    // Items keep their ids and numbers from the first event to the last.
+    // Items keep their ids and indexes from the first event to the last.
     let last = frames.last().unwrap().get("response").unwrap();
     let output = last.get("output").unwrap().as_array().unwrap();
     for frame in &frames {
@@ -698,7 +699,7 @@ fn a_stream_made_elsewhere_has_all_events() {
         output.iter().map(|item| item.get("type").and_then(Json::as_str).unwrap()).collect();
     assert_eq!(kinds, items.map(|(kind, _)| kind));
     assert_eq!(output[2].get("arguments").and_then(Json::as_str), Some("{}"));
-    // The whole reply says the same as the last event.
+    // The whole reply equals the last event.
     let whole = codec().encode_response(join(stream).unwrap(), &ReplyContext::default()).body;
     assert_eq!(*last, whole);
 }
@@ -723,7 +724,7 @@ fn a_reply_repeats_what_was_asked() {
             "created_at":9,"top_p":null}"#,
     );
     assert_eq!(body, expected);
-    // What a reply says of itself wins.
+    // Fields of the reply take precedence.
     let own = json(r#"{"id":"r","model":"n","temperature":1.0,"created_at":1,"output":[]}"#);
     let own = codec().decode_response(WireReply::ok(own)).unwrap();
     let body = codec().encode_response(own, &asked).body;
@@ -815,7 +816,7 @@ fn streams_break_off_in_three_ways() {
     }
     let cut = events(&[r#"{"type":"response.created","response":{"id":"r"}}"#]);
     assert!(matches!(cut.last(), Some(Event::Fault(own)) if own.class == FaultClass::Internal));
-    // Before the start it is an event of its own, after it the response failed.
+    // Before the start it is an error event, after it the response failed.
     let mut own = Fault::new(FaultClass::Overloaded, "m");
     own.code = Some("overloaded".to_owned());
     let before = frames([Event::Fault(own.clone())]);

@@ -1,4 +1,4 @@
-//! A look at a document's members agrees with the tree of the whole.
+//! `peek` and `walk` agree with the parsed tree.
 
 use proptest::prelude::*;
 use toolwright_core::Json;
@@ -6,7 +6,7 @@ use toolwright_core::json::{JsonError, MAX_DEPTH, Object, Value, peek, skim};
 
 use crate::generate;
 
-/// Whether a look accepts what the reader accepts, and finds what it finds.
+/// Asserts that `peek` accepts the same documents as the parser, and finds the same members.
 #[track_caller]
 fn agrees(bytes: &[u8], keys: [&str; 2]) {
     let tree = Json::parse_bytes(bytes).ok().filter(|tree| tree.as_object().is_some());
@@ -33,7 +33,8 @@ fn agrees(bytes: &[u8], keys: [&str; 2]) {
     }
 }
 
-/// Whether a walk accepts what the reader accepts, however much it reads, and reads what it reads.
+/// Asserts that `walk` accepts the same documents as the parser, however much it reads, and reads
+/// the same values.
 #[track_caller]
 fn walks(bytes: &[u8], tree: Option<&Json>) {
     let mut members = Object::new();
@@ -49,7 +50,7 @@ fn walks(bytes: &[u8], tree: Option<&Json>) {
     assert_eq!(wandered.is_ok(), tree.is_some(), "{}", bytes.escape_ascii());
 }
 
-/// Asks for everything everywhere, and more than once.
+/// Reads every member everywhere, and more than once.
 fn wander(value: &mut Value<'_, '_>) -> Result<(), JsonError> {
     value.members(|_, value| wander(value))?;
     value.items(wander)?;
@@ -60,7 +61,7 @@ fn wander(value: &mut Value<'_, '_>) -> Result<(), JsonError> {
     Ok(())
 }
 
-/// Text that is JSON, nearly JSON or nothing of the kind.
+/// Text that is JSON, almost JSON or neither.
 fn crumbs() -> impl Strategy<Value = String> {
     const CRUMBS: [&str; 29] = [
         "{",

@@ -1,5 +1,5 @@
-//! Thinking that a client's dialect cannot carry returns to its vendor, bit for bit, and to nobody
-//! else.
+//! Reasoning that a client's dialect cannot carry returns to its vendor bit for bit, and to no
+//! other vendor.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use toolwright_core::{
 
 use crate::fixtures;
 
-/// The vendors that want something back.
+/// The vendors that require reasoning or signatures in the next request.
 const VENDORS: [Dialect; 6] = [
     Dialect::Anthropic,
     Dialect::Bedrock,
@@ -58,13 +58,13 @@ fn stream(vendor: Dialect) -> Vec<u8> {
         return bytes;
     }
     let text = String::from_utf8(bytes).unwrap();
-    // It comes with the last of its words.
+    // The signature comes with the last text delta.
     let mark = r#"{"type":"thinking","#;
     let (before, after) = text.rsplit_once(mark).unwrap();
     format!(r#"{before}{mark}"signature":"bWlz+/==",{after}"#).into_bytes()
 }
 
-/// What a client holds after an answer, and the reasoning that was cached.
+/// What a client holds after a reply, and the reasoning that was cached.
 struct Received {
     message: Message,
     cached: Option<Arc<CachedReasoning>>,
@@ -90,20 +90,21 @@ fn received_stream(vendor: &dyn ChatCodec, client: &dyn ChatCodec, bytes: &[u8])
     Received { message, cached: translator.report().cached_reasoning }
 }
 
-/// Both ways for an answer to arrive.
+/// Receives a reply whole and as a stream.
 fn received(vendor: Dialect, client: &dyn ChatCodec) -> [Received; 2] {
     let from = codec(vendor);
     [received_reply(from, client, reply(vendor)), received_stream(from, client, &stream(vendor))]
 }
 
-/// Whether a client sends thinking back that it was shown.
+/// Whether a client sends back the reasoning that it was shown.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Shown {
     Echoed,
     Forgotten,
 }
 
-/// The client's next request, in its own dialect: what it was told, and what came of the calls.
+/// The client's next request in its own dialect: the reply that it received, and the outcomes of
+/// the calls.
 fn next(client: &dyn ChatCodec, received: &Received, shown: Shown) -> WireRequest {
     let mut said = received.message.clone();
     if shown == Shown::Forgotten {
@@ -137,7 +138,7 @@ fn find(cached: Option<&Arc<CachedReasoning>>) -> impl Fn(&Call) -> Option<Arc<C
     move |call| cached.filter(|own| own.keys().any(|key| Some(key) == CallKey::of(call))).cloned()
 }
 
-/// What a vendor receives.
+/// Returns the request that a vendor receives.
 fn sent(
     client: &dyn ChatCodec,
     vendor: &dyn ChatCodec,
@@ -152,7 +153,7 @@ fn sent(
     (translated.value.body, translated.report)
 }
 
-/// The thinking and the signatures of parts, in order, with the calls between them.
+/// The reasoning and the signatures of parts, in order, with the calls between them.
 fn proofs(parts: &[Part]) -> Vec<(String, Option<String>)> {
     let proof = |part: &Part| {
         let what = match &part.body {
@@ -233,7 +234,8 @@ fn deepseek_gets_the_thinking_that_a_client_forgot() {
     returns_to(Dialect::Deepseek);
 }
 
-/// What a vendor gets from a client of Chat Completions, after an answer in the vendor's own words.
+/// The request that a vendor receives from a Chat Completions client, after a reply in the vendor's
+/// dialect.
 fn after(vendor: Dialect, answer: &str) -> Json {
     let client = codec(Dialect::OpenaiChat);
     let received = received_reply(codec(vendor), client, Json::parse(answer).unwrap());
@@ -398,7 +400,7 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
         let other = text.replace(&from, &to);
         assert_ne!(other, text);
         let wire = WireRequest { body: Json::parse(&other).unwrap(), ..wire.clone() };
-        // Whoever looks up by less than the key must be told apart here.
+        // A lookup that ignores part of the key must fail here.
         let cached = received.cached.clone();
         let options = Options::default();
         let translator = Translator::new(client, vendor, &options);
@@ -535,7 +537,8 @@ fn cached_reasoning_is_not_printed() {
     }
 }
 
-/// What a vendor receives of a client that sends calls back without ids, after a conversation.
+/// The request that a vendor receives from a client that sends calls back without ids, after a
+/// conversation.
 fn nameless(before: &[Message], later: &[Message]) -> Json {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::Ollama));
     let tool = Tool::function("f", Json::Object(object! {"type": "object"}));
@@ -591,14 +594,14 @@ fn calls_without_ids_are_known_by_all_that_was_said_before_them() {
     };
     let body = nameless(&asked, &later(&asked));
     assert!(kinds(&body, 1).starts_with("thinking"), "{}", body.pretty());
-    // What is told at the top may change.
+    // System instructions may change.
     let other = [Message::system("later"), asked[1].clone()];
     assert!(kinds(&nameless(&asked, &later(&other)), 1).starts_with("thinking"));
-    // The same calls after other words are another conversation's.
+    // The same calls after a different message belong to another conversation.
     let other = [asked[0].clone(), Message::user("Wie kalt ist es?")];
     let body = nameless(&asked, &later(&other));
     assert!(!kinds(&body, 1).contains("thinking"), "{}", body.pretty());
-    // The same calls again, later in the conversation: only one of the two turns is meant.
+    // The same calls again, later in the conversation: only one of the two turns matches.
     let twice = [later(&asked), vec![Message::user("And now?")]].concat();
     let body = nameless(&twice, &later(&twice));
     assert!(!kinds(&body, 1).contains("thinking"), "{}", body.pretty());

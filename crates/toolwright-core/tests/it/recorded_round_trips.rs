@@ -1,4 +1,4 @@
-//! Law 2: what is decoded and encoded again is the same document.
+//! Law 2: decoding and encoding returns the same document.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{ReplyContext, WireReply, lookup};

@@ -1,4 +1,4 @@
-//! Text that is not JSON: what it becomes, what is refused, and that neither takes forever.
+//! Text that is not JSON: what it is repaired to, what is refused, and that both take bounded time.
 
 mod mutate;
 mod slips;
@@ -15,7 +15,7 @@ fn readings(text: &str) -> Vec<Reading> {
     parse(&Arguments::from_text(text)).readings
 }
 
-/// The cheapest reading that is an object, unless another costs the same.
+/// The cheapest reading that is an object, unless another has the same cost.
 fn understood(text: &str) -> Option<Reading> {
     let readings = readings(text);
     let mut objects = readings.into_iter().filter(|reading| reading.value.as_object().is_some());
@@ -153,7 +153,7 @@ fn commas_and_brackets_are_mended() {
     assert_becomes("{\"a\": 1}}", r#"{"a":1}"#);
     assert_becomes("{{\"a\": {{\"b\": 1}}}}", r#"{"a":{"b":1}}"#);
     assert_becomes("{\"a\" = 1, \"b\" => 2, \"c\" 3}", r#"{"a":1,"b":2,"c":3}"#);
-    // One may be missing between two, and a space may separate thousands.
+    // A comma may be missing between two values, and a space may separate thousands.
     assert_refused("{\"n\": [1, , 2]}");
     assert_refused("{\"n\": [1 500, 2 500]}");
     assert_refused("{\"a\", \"b\": 1}");
@@ -185,7 +185,7 @@ fn one_lost_or_doubled_character_is_put_right() {
     }
     assert_becomes(r#"{"a": 1, "b": "x}"#, r#"{"a":1,"b":"x"}"#);
     for text in [
-        // A mark in the wrong place, or in place of another.
+        // A quote in the wrong position, or in place of another character.
         r#"{"a:" 1, "b": 2}"#,
         r#"{"a": "x," "b": 2}"#,
         r#"{"a": "x}""#,
@@ -193,16 +193,16 @@ fn one_lost_or_doubled_character_is_put_right() {
         r#"{"a": "x[, "b": 2}"#,
         r#"{"a": :x", "b": 2}"#,
         r#"{"a]: "x", "b": 2}"#,
-        // Two slips.
+        // Two errors.
         r#"{"a": "x, b": 1, c": 2}"#,
-        // A bracket too many, or one too few.
+        // A superfluous or a missing bracket.
         r#"{"a": [["x"], "b": 2}"#,
-        // A word too many.
+        // A superfluous word.
         r#"{"a": "x", and "b": 2}"#,
-        // What follows is part of it.
+        // Trailing text belongs to the value.
         r#"{"a": [1} 2, 3]}"#,
         r#"{"a": [[1, 2], }[3, 4]]}"#,
-        // Cut, and not sure where strings end.
+        // Truncated, and the ends of strings are ambiguous.
         r#"{"a": "say "hi" now", "b": "y"#,
     ] {
         assert_refused(text);
@@ -355,7 +355,7 @@ fn every_change_names_its_place() {
     );
 }
 
-/// Every operator on every document: the document comes back, or nothing does.
+/// Applies every operator to every document: the repair returns the document or nothing.
 #[test]
 fn damage_is_undone_or_refused() {
     seeds::each(|seed| {
@@ -381,18 +381,18 @@ fn damage_is_undone_or_refused() {
 }
 
 proptest! {
-    /// What is strict JSON is never repaired, however strange.
+    /// Strict JSON is never repaired, however unusual.
     #[test]
     fn strict_json_is_the_first_reading(value in generate::json()) {
         let readings = readings(&value.compact());
-        // Arguments that are null are none.
+        // `null` arguments count as no arguments.
         let value = if value.is_null() { Json::Object(Object::new()) } else { value };
         prop_assert_eq!(&readings[0].value, &value);
         prop_assert!(readings[0].changes.is_empty());
         prop_assert!(readings.len() == 1 || value.as_str().is_some());
     }
 
-    /// Any text at all: no panic, and the cheapest comes first.
+    /// Any text causes no panic, and the cheapest reading comes first.
     #[test]
     fn readings_are_sorted(text in "[{}\\[\\]\"',:a1 \\\\\n#/(){}“，\u{feff}&=-]{0,40}") {
         let costs: Vec<u32> = readings(&text).iter().map(Reading::cost).collect();

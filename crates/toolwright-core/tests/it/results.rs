@@ -1,5 +1,4 @@
-//! Results of tools and what comes with them: their order, media that must travel beside them, and
-//! documents.
+//! Results of tools: their order, media that must be sent beside them, and documents.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
@@ -8,7 +7,7 @@ use toolwright_core::translate::{Options, Report, Translator};
 
 use crate::fixtures;
 
-/// A picture of one pixel, as far as its first bytes.
+/// The first bytes of an image of one pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 fn translated(from: &str, to: &str, body: &str) -> (Json, Report) {
@@ -19,7 +18,7 @@ fn translated(from: &str, to: &str, body: &str) -> (Json, Report) {
     (translated.value.body, translated.report)
 }
 
-/// The kinds of what a body says, in order: calls, results, images, texts.
+/// The kinds of the parts of a body, in order: calls, results, images, texts.
 fn kinds(body: &Json) -> String {
     let text = body.compact();
     let marks = [
@@ -94,7 +93,7 @@ fn an_image_that_leaves_its_result_is_announced_with_the_call() {
         assert_eq!(text.matches(PIXEL).count(), 2, "{to}");
         assert!(report.losses.iter().all(|own| own.loss.severity < Severity::Major), "{to}");
     }
-    // Where a result can hold it, it stays.
+    // A result that can hold the image keeps it.
     let (body, _) = translated("anthropic", "openai-responses", &body);
     assert!(!body.compact().contains("from tool call"), "{}", body.pretty());
 }
@@ -144,7 +143,7 @@ fn text_documents_reach_anthropic_as_text() {
 
 #[test]
 fn a_document_that_anthropic_cannot_read_is_named() {
-    // Not UTF-8, and no text at all.
+    // Not UTF-8, and not a text type.
     for (mime, data) in [("text/plain", "/////w=="), ("application/msword", "AAAA")] {
         let body = format!(
             r#"{{"contents":[{{"role":"user","parts":[{{"text":"x"}},{{"inlineData":{{"mimeType":"{mime}","data":"{data}"}}}}]}}]}}"#

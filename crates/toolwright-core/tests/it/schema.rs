@@ -1,4 +1,4 @@
-//! Lowering of schemas: what each target is shown, what is reported, and what is undone.
+//! Lowering of schemas: the schema that each target receives, what is reported, and what is undone.
 
 mod gemini;
 mod nulls;
@@ -81,7 +81,7 @@ fn recorded_schemas_for_openai() {
             "note /$defs/Passenger/required of all properties",
         ]
     );
-    // References, patterns and bounds stay; what was nullable stays as it was.
+    // References, patterns and bounds stay; nullable members stay unchanged.
     for pointer in [
         "/properties/passengers/items",
         "/properties/passengers/minItems",
@@ -163,7 +163,7 @@ fn recorded_schemas_for_gemini() {
             "note /$defs removed",
         ]
     );
-    // What Google's own client sends is within the subset.
+    // The schemas that Google's client sends are within the subset.
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../fixtures/gemini/captured/gemini_openapi_parameters.json"
@@ -200,7 +200,7 @@ fn unions_at_the_root_become_one_object() {
         r#"{"type":"object","required":["b","a"],"properties":{"a":{"allOf":[{"type":"string"},{"minLength":2}]},"b":{}}}"#,
         &["note /allOf merged into one object", "note /required of all variants"],
     );
-    // The pointers of what is lowered afterwards are those of the original.
+    // Pointers of later steps are those of the original.
     let lowered = lowered(
         Subset::AnthropicStrict,
         r#"{"anyOf":[{"properties":{"a":{"type":"integer","minimum":1}}},{"properties":{"b":{"type":"integer"}}}]}"#,

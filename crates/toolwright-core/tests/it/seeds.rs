@@ -1,6 +1,7 @@
 //! Seeds of property tests: a fixed one, which gives the same values in every run, and a fresh one.
 //!
-//! A failure prints its seed. The variable `TOOLWRIGHT_SEED` runs the properties with that seed alone.
+//! A failure prints its seed. If the variable `TOOLWRIGHT_SEED` is set, the properties run with
+//! that seed only.
 
 use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,10 +12,10 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 const VARIABLE: &str = "TOOLWRIGHT_SEED";
 
-/// The seed of every run.
+/// The fixed seed.
 pub const FIXED: u64 = 0;
 
-/// The share of the cases that a fresh seed runs is one in so many.
+/// A fresh seed runs one in this many cases.
 const FRESH_SHARE: u32 = 4;
 
 /// Checks a property with each seed.

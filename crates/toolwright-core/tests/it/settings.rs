@@ -1,4 +1,4 @@
-//! Settings that several vendors share under other names, and fields that OpenAI refuses.
+//! Settings that several vendors share under different names, and fields that OpenAI rejects.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{WireRequest, lookup};
@@ -174,7 +174,7 @@ fn fields_of_a_compatible_vendor_do_not_reach_openai_unreported() {
     assert!(paths.contains(&"/provider"), "{paths:?}");
     assert!(paths.iter().any(|path| path.contains("reasoning_details")), "{paths:?}");
     assert!(!paths.contains(&"/transforms"), "{paths:?}");
-    // A vendor that takes such fields gets them.
+    // A vendor that supports such fields receives them.
     let (out, _) = translate("openai-chat", "openrouter", body);
     assert!(out.get("provider").is_some(), "{out}");
 }

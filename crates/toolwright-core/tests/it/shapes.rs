@@ -1,9 +1,9 @@
-//! Documents of unusual shapes, for the laws: what recorded traffic does not show.
+//! Documents of unusual shapes that recorded traffic does not contain, for the laws.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::{Dialect, WireReply, WireRequest};
 
-/// Requests: where instructions stand, who speaks twice, what a turn consists of.
+/// Requests with unusual positions of instructions, repeated roles, and unusual turns.
 const REQUESTS: [(Dialect, &str); 16] = [
     (
         Dialect::OpenaiResponses,
@@ -114,7 +114,7 @@ const REQUESTS: [(Dialect, &str); 16] = [
     ),
 ];
 
-/// The items of replies in the Responses format, and why they ended.
+/// The items of replies in the Responses format, and their stop reasons.
 const REPLIES: [(&str, &str); 12] = [
     (MESSAGE, r#""status":"completed","parallel_tool_calls":true,"tool_choice":"auto","tools":[]"#),
     (

@@ -1,11 +1,11 @@
-//! Spellings that a format itself treats as one. Law 2 is judged up to these and nothing else.
+//! Spellings that a format treats as equal. Law 2 is checked up to these and no others.
 
 use toolwright_core::dialect::Dialect;
 use toolwright_core::json::Object;
 use toolwright_core::json::pointer::escape;
 use toolwright_core::{Json, object};
 
-/// Below these keys every byte counts: arguments, schemas, results.
+/// Below these keys every byte is significant: arguments, schemas, results.
 const EXACT: [&str; 11] = [
     "input",
     "arguments",
@@ -20,7 +20,7 @@ const EXACT: [&str; 11] = [
     "schema",
 ];
 
-/// The form of a wire document in which equal meanings are equal values.
+/// Normalizes a wire document, so that equal meanings are equal values.
 pub fn normal(dialect: Dialect, value: &Json) -> Json {
     match value {
         Json::Array(items) => Json::Array(items.iter().map(|item| normal(dialect, item)).collect()),
@@ -37,7 +37,7 @@ fn members(dialect: Dialect, object: &Object) -> Object {
             continue;
         }
         let mut key = key_of(dialect, key);
-        // Vendors that follow OpenAI Chat name their thinking in either way.
+        // Vendors that follow OpenAI Chat use either name for reasoning.
         if is_chat(dialect) && key == "reasoning" && value.as_str().is_some() {
             "reasoning_content".clone_into(&mut key);
         }
@@ -45,7 +45,7 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         if key == "generationConfig" && value.as_object().is_some_and(Object::is_empty) {
             continue;
         }
-        // The Responses API calls its list of items `input`; there it is no arguments.
+        // The Responses API calls its list of items `input`; there it is not arguments.
         let exact = EXACT.contains(&key.as_str())
             && !(dialect == Dialect::OpenaiResponses && value.as_array().is_some());
         let mut value =
@@ -59,7 +59,7 @@ fn members(dialect: Dialect, object: &Object) -> Object {
         if dialect == Dialect::Ollama && key == "tool_calls" {
             drop_positions(&mut value);
         }
-        // A text or a list of one, for the stop texts of OpenAI Chat.
+        // A string or a list of one, for the stop sequences of OpenAI Chat.
         if is_chat(dialect) && key == "stop" && value.as_str().is_some() {
             value = Json::Array(vec![value]);
         }
@@ -68,7 +68,7 @@ fn members(dialect: Dialect, object: &Object) -> Object {
     if dialect == Dialect::OpenaiResponses && !out.contains_key("type") {
         one_message(&mut out);
     }
-    // A message of the model that does not say so is done.
+    // A message of the model without a status is completed.
     let done = out.get("status").and_then(Json::as_str) == Some("completed");
     if dialect == Dialect::OpenaiResponses && out.contains_key("role") && done {
         out.remove("status");
@@ -80,9 +80,9 @@ fn is_chat(dialect: Dialect) -> bool {
     dialect.shares_wire(Dialect::OpenaiChat)
 }
 
-/// Absent or what a format takes for granted: empty strings of Ollama's server and of Cohere's plan;
-/// durations of Ollama that nobody measured;
-/// in the Responses API, that an item with a role is a message, no annotations, and any detail.
+/// Absent or the default of a format: empty strings of Ollama's server and of Cohere's plan;
+/// unmeasured durations of Ollama; in the Responses API, the type of an item with a role, empty
+/// annotations, and any detail.
 fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
     match (dialect, key) {
         (Dialect::Ollama, "content" | "thinking" | "done_reason")
@@ -98,7 +98,7 @@ fn is_silent(dialect: Dialect, key: &str, value: &Json) -> bool {
     }
 }
 
-/// Absent or the tokens themselves, for what Cohere bills; zero where there are none.
+/// Absent or equal to the tokens, for the units that Cohere bills; zero if there are none.
 fn drop_bill(usage: &mut Json) {
     let Some(usage) = usage.as_object_mut() else { return };
     let tokens = usage.get("tokens").cloned().unwrap_or_default();
@@ -152,7 +152,7 @@ fn key_of(dialect: Dialect, key: &str) -> String {
     out
 }
 
-/// A string or one text part. Ollama has strings only, and an answer of OpenAI may have.
+/// A string or one text part. Ollama has strings only, and a reply of OpenAI may have either.
 fn text(dialect: Dialect, key: &str, value: Json) -> Json {
     if !matches!(key, "content" | "system" | "output") || dialect == Dialect::Ollama {
         return value;
@@ -175,8 +175,8 @@ fn text(dialect: Dialect, key: &str, value: Json) -> Json {
     }
 }
 
-/// The normal form without members that say no more than their absence: what a format documents as its
-/// default, and its bookkeeping. Law 7 is judged by it, since no loss is reported for such a member.
+/// The normal form without members that mean the same as their absence: documented defaults, and
+/// bookkeeping. Law 7 uses it, because no loss is reported for such a member.
 pub fn meaning(dialect: Dialect, value: &Json) -> Json {
     without_defaults(dialect, "", &normal(dialect, value))
 }
@@ -237,7 +237,7 @@ fn is_canonical_default(path: &str, key: &str, value: &Json) -> bool {
         "status" => text == "\"success\"",
         "response_format" | "format" => text == r#"{"type":"text"}"#,
         "responseMimeType" => text == "\"text/plain\"",
-        // A count of nothing, and details without counts.
+        // Counts of zero, and details without counts.
         _ => path.starts_with("/usage") && matches!(text.as_str(), "0" | "0.0" | "{}"),
     }
 }
@@ -252,14 +252,15 @@ fn plan_first(message: &mut Object) {
     message.insert("content", content);
 }
 
-/// In Gemini's format, a schema as JSON Schema or in the subset of `OpenAPI`, which is the shorter key.
+/// In Gemini's format, a schema is JSON Schema or the subset of `OpenAPI`, which has the shorter
+/// key.
 const ONE_SCHEMA: [(&str, &str); 2] =
     [("parametersJsonSchema", "parameters"), ("responseJsonSchema", "response")];
 
 fn one_schema(declaration: &mut Object) {
     for (full, subset) in ONE_SCHEMA {
         let schema = declaration.get(subset).map(|schema| {
-            // The reader is the codec's own; its tests are in `gemini.rs`.
+            // The codec reads it; its tests are in `gemini.rs`.
             let wire = object! {"name": "a", "parameters": schema.clone()};
             let tool = Dialect::Gemini.tool_codec().decode_tool(wire.into()).unwrap();
             tool.parameters().unwrap().clone()
@@ -270,7 +271,7 @@ fn one_schema(declaration: &mut Object) {
     }
 }
 
-/// The path of a loss in a document that [`meaning`] gave.
+/// Maps the path of a loss to the document that [`meaning`] returned.
 pub fn path(dialect: Dialect, path: &str) -> String {
     match dialect {
         Dialect::Gemini if is_declaration(path) => {
@@ -286,7 +287,7 @@ fn is_declaration(path: &str) -> bool {
     path.contains("/functionDeclarations/")
 }
 
-/// Fails with both documents where they differ in more than spelling.
+/// Panics with both documents if they differ in more than spelling.
 pub fn assert_same(dialect: Dialect, name: &str, original: &Json, again: &Json) {
     let (original, again) = (normal(dialect, original), normal(dialect, again));
     assert!(

@@ -1,5 +1,5 @@
-//! Laws 3, 4 and 6 on recorded streams: joined they equal the whole reply, split they return, and
-//! decoders keep the grammar.
+//! Laws 3, 4 and 6 on recorded streams: joined they equal the whole reply, split replies join to
+//! the same reply, and decoders follow the grammar.
 
 use toolwright_core::Json;
 use toolwright_core::dialect::ResponseSummary;

@@ -1,12 +1,13 @@
-//! System and developer messages by position, target and model; the conversation stays legal everywhere.
+//! System and developer messages by position, target and model; the conversation stays valid for
+//! every target.
 
 use toolwright_core::dialect::{WireRequest, lookup};
 use toolwright_core::loss::Severity;
 use toolwright_core::translate::{Options, Report, Translator};
 use toolwright_core::{Json, object};
 
-/// A conversation of `openai-chat`, a letter for each message: `s`ystem, `d`eveloper, `u`ser, `a`ssistant,
-/// `c`all, `t`ool result.
+/// A conversation of `openai-chat`, one letter for each message: `s`ystem, `d`eveloper, `u`ser,
+/// `a`ssistant, `c`all, `t`ool result.
 fn conversation(letters: &str) -> Json {
     let call = object! {"id": "call_1", "type": "function", "function": object! {"name": "f", "arguments": "{}"}};
     let said = |role: &str, text: &str| object! {"role": role, "content": text};
@@ -31,8 +32,9 @@ fn translate(from: &str, to: &str, model: &str, body: Json) -> (Json, Report) {
     (out.value.body, out.report)
 }
 
-/// What a vendor gets, in the letters of [`conversation`]: `S` for instructions beside the messages, `+` for
-/// text behind results in one message, `!` behind a message with a marked text.
+/// The request that a vendor receives, in the letters of [`conversation`]: `S` for instructions
+/// outside the messages, `+` for text after results in one message, `!` after a message with a
+/// marked text.
 fn letters(body: &Json) -> String {
     let mut out = String::new();
     if body.get("system").or(body.get("systemInstruction")).or(body.get("instructions")).is_some() {
@@ -78,7 +80,7 @@ const TARGETS: [(&str, &str); 11] = [
     ("groq", "openai/gpt-oss-120b"),
 ];
 
-/// A position a row, and what each target gets.
+/// One position per row, and the request of each target.
 const CELLS: [(&str, [&str; 11]); 12] = [
     ("su", ["su", "Su", "Su", "Su", "Su", "Su", "su", "su", "su", "su", "su"]),
     ("sdsu", ["sdsu", "Su", "Su", "Su", "Su", "Su", "su", "su", "su", "su", "sssu"]),
@@ -128,7 +130,7 @@ fn system_messages_stand_where_model_and_position_allow() {
             if got != expected {
                 wrong.push(format!("{row} → {to} {model}: {got}, expected {expected}"));
             }
-            // Nothing is lost but the role, and that is reported.
+            // Only the role is lost, and that is reported.
             let rules = row.matches(['s', 'd']).count();
             assert_eq!(body.to_string().matches("rule").count(), rules, "{row} → {to}: {body}");
             let minor = |report: &Report| report.count_of(Severity::Minor) > 0;
@@ -138,7 +140,7 @@ fn system_messages_stand_where_model_and_position_allow() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the vendors refuse, by the letters of a conversation.
+/// What a vendor would reject in a conversation.
 fn complaint(to: &str, model: &str, letters: &str) -> Option<&'static str> {
     let turns = letters.replace(['!', '+', 'S'], "");
     let late = turns.trim_start_matches(['s', 'd']);
@@ -177,7 +179,7 @@ fn is_user(letter: char) -> bool {
     matches!(letter, 'u' | 't')
 }
 
-/// Every conversation of a user's turn, two further turns and a system message anywhere.
+/// Every conversation of a user's turn, two further turns and a system message at any position.
 #[test]
 fn conversations_with_system_messages_stay_legal() {
     let turns = ["u", "uau", "uct", "uctau", "uctuau", "ucta", "sucts"];
@@ -186,7 +188,7 @@ fn conversations_with_system_messages_stay_legal() {
             for more in ["s", "d", "sd"] {
                 let mut row = turns.to_owned();
                 row.insert_str(at, more);
-                // A turn of the assistant that the client wants continued is another matter.
+                // An assistant turn that the client wants continued is covered elsewhere.
                 if row.trim_end_matches(['s', 'd']).ends_with('a') {
                     continue;
                 }

@@ -1,4 +1,5 @@
-//! Thinking inside the text: a leading `<think>…</think>` is reasoning, at any split.
+//! Reasoning inside the text: a leading `<think>…</think>` is reasoning, at any split of the
+//! stream.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, vendors};
 use toolwright_core::event::join::join;
@@ -10,17 +11,17 @@ use toolwright_core::{Arguments, Body, Call, Json, Part, Response, StopReason};
 
 use crate::fixtures;
 
-/// The text of a reply, its reasoning, and the text that is left.
+/// The text of a reply, its reasoning, and the remaining text.
 const CASES: &[(&str, Option<&str>, &str)] = &[
     ("<think>\nFerries, so boats.\n</think>\n\nAt 08:30.", Some("Ferries, so boats."), "At 08:30."),
     (" \n<think>a < b </b></think>c", Some("a < b </b>"), "c"),
     ("<think>a</think>", Some("a"), ""),
     ("<think>\n\n</think>\n\nb", None, "b"),
     ("<think></think>", None, ""),
-    // The model was cut off while it was thinking.
+    // The model was truncated while it was thinking.
     ("<think>a, then b", Some("a, then b"), ""),
     ("<think>a </thi", Some("a </thi"), ""),
-    // Only the beginning counts, and only the tag itself.
+    // Only the exact tag at the beginning counts.
     ("a <think>b</think>", None, "a <think>b</think>"),
     ("<thinking>a</thinking>", None, "<thinking>a</thinking>"),
     ("<thin", None, "<thin"),
@@ -34,7 +35,7 @@ fn reply(text: &str) -> Response {
     Response::new(vec![Part::text(text), Part::call(call)])
 }
 
-/// The events of a reply whose text comes in pieces of this many characters, filtered.
+/// Filters the events of a reply whose text arrives in fragments of this many characters.
 fn streamed(response: Response, size: usize) -> Response {
     let mut filter = ThinkFilter::default();
     let mut events = Vec::new();
@@ -126,7 +127,7 @@ fn chat_stream(pieces: &[&str]) -> String {
     text
 }
 
-/// What an Anthropic client gets of a reply, whole and streamed.
+/// The reply that an Anthropic client receives, whole and streamed.
 fn translated(from: &dyn ChatCodec, options: &Options) -> [(Option<String>, String); 2] {
     let to = Dialect::Anthropic.codec().unwrap();
     let translator = Translator::new(from, to, options);

@@ -1,4 +1,4 @@
-//! A field that a decoder does not know, on any object of a document, drops no part that it knows.
+//! An unknown field on any object of a document drops no part that the decoder knows.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest};
 use toolwright_core::event::join::join;
@@ -8,8 +8,8 @@ use toolwright_core::{Body, Json, Part, Request, Response, ToolKind};
 
 use crate::fixtures;
 
-/// Below these keys stand values of the client or the model, to which a field would be an argument
-/// or a result more.
+/// Below these keys are values of the client or the model, where a field would be an additional
+/// argument or result.
 const CONTENT: [&str; 15] = [
     "parameters_json_schema",
     "input",
@@ -28,7 +28,7 @@ const CONTENT: [&str; 15] = [
     "partialArgs",
 ];
 
-/// Pointers to all objects that are part of the format itself.
+/// Pointers to all objects that belong to the format.
 fn objects(dialect: Dialect, value: &Json, pointer: &str, out: &mut Vec<String>) {
     match value {
         Json::Object(object) => {
@@ -51,7 +51,7 @@ fn objects(dialect: Dialect, value: &Json, pointer: &str, out: &mut Vec<String>)
     }
 }
 
-/// The document, with an unknown field on the object at a pointer.
+/// Returns the document with an unknown field on the object at a pointer.
 fn with_field(document: &Json, pointer: &str) -> Json {
     let mut changed = document.clone();
     let field = Json::parse(r#"{"a":[1]}"#).unwrap();
@@ -60,7 +60,7 @@ fn with_field(document: &Json, pointer: &str) -> Json {
     changed
 }
 
-/// What a part says, if it has a canonical form.
+/// The content of a part, if it has a canonical form.
 fn said(part: &Part) -> Option<String> {
     Some(match &part.body {
         Body::Opaque(_) => return None,
@@ -99,8 +99,8 @@ fn of_response(response: &Response) -> Vec<String> {
     all
 }
 
-/// Compares what a document says with what it says with a field more, for each of its objects. Adds
-/// those where it differs.
+/// Adds an unknown field to each object in turn, and collects those where the decoded content
+/// differs.
 fn check(
     codec: &dyn ChatCodec,
     name: &str,

@@ -1,4 +1,4 @@
-//! Streams that break and requests that are larger or odder than usual.
+//! Broken streams, and requests that are unusually large or odd.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest, lookup};
 use toolwright_core::fit::Aliases;
@@ -20,7 +20,7 @@ fn request(from: &str, to: &str, body: &str) -> (Json, Report) {
     (translated.value.body, translated.report)
 }
 
-/// Translates a stream; what came out, and whether it could be read to its end.
+/// Translates a stream; returns the output, and whether the stream was complete.
 fn stream(from: &str, to: &str, bytes: &[u8]) -> (String, Result<Report, String>) {
     let options = Options::default();
     let mut stream = Translator::new(codec(from), codec(to), &options).stream();
@@ -30,7 +30,7 @@ fn stream(from: &str, to: &str, bytes: &[u8]) -> (String, Result<Report, String>
     (String::from_utf8_lossy(&out).into_owned(), result)
 }
 
-/// How each dialect says that a stream failed.
+/// How each dialect reports a failed stream.
 const FAILURES: [(&str, &str); 9] = [
     ("openai-chat", r#"data: {"error":"#),
     ("openai-responses", "event: response.failed"),
@@ -70,8 +70,8 @@ fn a_stream_that_holds_no_reply_is_a_fault_in_every_dialect() {
             FrameWriter::new(from.framing()).write(&Frame::data(body), &mut bytes);
             for (to, failure) in FAILURES {
                 let (out, _) = stream(from.dialect().id(), to, &bytes);
-                // The Responses API has an event for an answer that never began, and one of Mistral's
-                // error bodies is a `detail`.
+                // The Responses API has an event for a response that never began, and one of
+                // Mistral's error bodies is a `detail`.
                 let others = ["event: error", r#"data: {"detail":"#];
                 let is_told =
                     out.contains(failure) || others.iter().any(|own| out.starts_with(own));

@@ -1,4 +1,4 @@
-//! Counts of vendors that add up in another way than OpenAI, in whole replies and streams.
+//! Usage of vendors whose counts add up differently from OpenAI's, in whole replies and streams.
 
 use toolwright_core::dialect::{WireReply, lookup};
 use toolwright_core::event::join::join;
@@ -8,7 +8,7 @@ use toolwright_core::{Json, Usage};
 
 use crate::fixtures;
 
-/// The counts in a whole reply and in a stream of a vendor; both must return as they came.
+/// The usage in a whole reply and in a stream of a vendor; both must return unchanged.
 fn counted(vendor: &str, usage: &str) -> [Usage; 2] {
     let codec = lookup(vendor).unwrap();
     let body = format!(
@@ -90,7 +90,7 @@ fn counts_reach_other_clients_by_their_own_convention() {
     }
 }
 
-/// Every number of a document becomes another, but for indexes and times.
+/// Replaces every number of a document, except for indexes and times.
 fn absurd(document: &mut Json, count: &str) {
     match document {
         Json::Array(items) => items.iter_mut().for_each(|item| absurd(item, count)),

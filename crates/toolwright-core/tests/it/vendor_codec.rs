@@ -1,4 +1,4 @@
-//! Canonical words to one vendor and back, without a second dialect.
+//! Encodes canonical requests for one vendor and decodes its replies, without a second dialect.
 
 use toolwright_core::dialect::{ChatCodec, Dialect};
 use toolwright_core::event::join::join;
@@ -74,7 +74,7 @@ fn nothing_that_a_vendor_answers_is_lost_on_the_way_to_the_library() {
     }
 }
 
-/// Calls that a vendor gave no id have one in the library.
+/// Calls without an id get one in the library.
 fn with_ids(mut response: Response) -> Response {
     for part in &mut response.parts {
         if let toolwright_core::Body::Call(call) = &mut part.body {

@@ -1,4 +1,4 @@
-//! DeepSeek and the table of vendors: rows on OpenAI Chat.
+//! DeepSeek and the vendor presets on OpenAI Chat.
 
 use toolwright_core::dialect::vendors::{PRESETS, find};
 use toolwright_core::dialect::{
@@ -15,7 +15,7 @@ fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// Reads a request with a row and makes sure that it returns.
+/// Decodes a request with a preset and asserts that it returns.
 fn request(codec: &dyn ChatCodec, text: &str) -> Request {
     fixtures::request(codec, &json(text))
 }
@@ -67,7 +67,7 @@ fn every_row_is_whole() {
             assert!(base.starts_with("http") && !base.ends_with("/v1"), "{}", vendor.id);
             assert_eq!(vendor.key_env.is_none(), base.starts_with("http://localhost"));
         }
-        // Thinking returns in each row's own field, whole and streamed.
+        // Reasoning returns in the field of each preset, whole and streamed.
         let profile = vendor.codec.profile(&Target::default());
         assert!(profile.reasoning.replay && profile.reply.reasoning, "{}", vendor.id);
         let field = vendor.codec.quirks().reasoning;
@@ -137,7 +137,7 @@ fn deepseek_gets_its_thinking_back() {
         r#"{"messages":[{"role":"assistant","content":"","reasoning_content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"1"}]}"#,
     );
     assert!(matches!(request.messages[0].parts[0].body, Body::Reasoning(_)));
-    // To OpenAI itself, thinking is no field; a client of ours reads it all the same.
+    // OpenAI itself has no field for reasoning, but its clients can read one.
     let openai = Dialect::OpenaiChat.codec().unwrap().profile(&Target::default());
     assert!(!openai.reasoning.replay && openai.reply.reasoning);
 }
@@ -160,7 +160,7 @@ fn deepseek_writes_an_empty_text_beside_calls_and_openai_writes_null() {
     assert_eq!(content(Dialect::OpenaiChat), Json::Null);
 }
 
-/// The definitions that small projects write by hand.
+/// Definitions as small projects write them by hand.
 const GIT_STATUS: &str = r#"{"name":"git_status","description":"获取Git仓库状态","parameters":{"path":{"type":"string","description":"仓库路径，默认为当前目录","required":false}}}"#;
 
 fn flat(definition: &str) -> Json {
@@ -172,13 +172,13 @@ fn flat(definition: &str) -> Json {
 fn test_openai_tool_format_generation() {
     let expected = r#"{"type":"function","name":"git_status","description":"获取Git仓库状态","parameters":{"type":"object","properties":{"path":{"type":"string","description":"仓库路径，默认为当前目录"}},"required":[]}}"#;
     assert_eq!(flat(GIT_STATUS).to_string(), expected);
-    // Flat beside chat messages, choice and all; read back, it is the same.
+    // Flat tools beside chat messages, including the choice, decode to the same request.
     let codec = lookup("openai-flat").unwrap();
     let body = format!(
         r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{expected}],"tool_choice":{{"type":"function","name":"git_status"}}}}"#
     );
     request(codec, &body);
-    // OpenAI's own format is nested, and reads the flat one.
+    // OpenAI's own format is nested, and accepts the flat one.
     let openai = Dialect::OpenaiChat.codec().unwrap();
     let nested = openai.encode_tool(&openai.decode_tool(json(expected)).unwrap());
     assert_eq!(nested.pointer("/function/name"), Some(&"git_status".into()));
@@ -191,7 +191,7 @@ fn test_openai_tool_parameter_type_mapping() {
         let definition =
             format!(r#"{{"name":"f","description":"F","parameters":{{"p":{{"type":"{kind}"}}}}}}"#);
         let tool = flat(&definition);
-        // An integer stays one: only a profile may ask for less, and `fit` does it then.
+        // An integer stays an integer: only a profile may require less, and `fit` lowers it then.
         assert_eq!(tool.pointer("/parameters/properties/p/type"), Some(&kind.into()));
     }
     let asks = |id: &str| lookup(id).unwrap().profile(&Target::default()).schema.integer_as_number;

@@ -1,4 +1,4 @@
-//! Gemini: forms that Google's SDKs and Vertex AI use beside the documented ones.
+//! Gemini: forms that Google's SDKs and Vertex AI use in addition to the documented ones.
 
 use toolwright_core::dialect::{ChatCodec, Dialect, WireReply, WireRequest};
 use toolwright_core::event::join::join;
@@ -28,7 +28,7 @@ fn reply(parts: &str, rest: &str) -> Response {
     codec().decode_response(WireReply::ok(parse(&body))).unwrap()
 }
 
-/// Joins chunks with these parts, the last of which stops.
+/// Joins chunks with these parts, the last of which has a finish reason.
 fn streamed(chunks: &[&str]) -> Response {
     let last = chunks.len() - 1;
     let frames = chunks.iter().enumerate().map(|(at, parts)| {
@@ -47,7 +47,7 @@ fn media_in_the_url_alphabet_reach_others_in_the_standard_one() {
             r#"{{"contents":[{{"role":"user","parts":[
                 {{"inlineData":{{"mimeType":"image/png","data":"{url}"}}}},{{"text":"what is it?"}}]}}]}}"#
         );
-        // It returns to Gemini as it came.
+        // It returns to Gemini unchanged.
         let request = fixtures::request(codec(), &parse(&body));
         let Body::Media(media) = &request.messages[0].parts[0].body else { panic!("no media") };
         assert_eq!(media.source, MediaSource::Base64(standard.to_owned()));
@@ -146,7 +146,7 @@ fn arguments_that_come_in_parts_are_put_together() {
     assert_eq!(joined.parts[1].signature.as_ref().unwrap().value, "c2ln");
     assert_eq!(joined.text(), "I book.Done.");
     assert!(joined.parts[1].extra.is_empty(), "{:?}", joined.parts[1].extra);
-    // A client may send the parts back as they came.
+    // A client may send the parts back unchanged.
     let all = chunks.map(|chunk| &chunk[1..chunk.len() - 1]).join(",");
     let whole = reply(&format!("[{all}]"), r#","finishReason":"STOP""#);
     assert_eq!(whole.parts, joined.parts);

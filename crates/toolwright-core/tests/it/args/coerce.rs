@@ -1,4 +1,4 @@
-//! Coercion: the recorded rows, and what must hold for every schema and value.
+//! Coercion: the recorded cases, and properties that hold for every schema and value.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ fn field<'r>(row: &'r Json, name: &str) -> &'r str {
     row.get(name).and_then(Json::as_str).unwrap_or_default()
 }
 
-/// What a row's arguments become.
+/// Resolves the arguments of a recorded case.
 fn resolve(row: &Json, options: CoercionOptions) -> Result<Reading, Vec<Violation>> {
     let schema = row.get("schema").unwrap();
     let check = Check::compile(schema).unwrap();
@@ -61,7 +61,7 @@ fn mutated_arguments_are_mended_or_refused_as_recorded() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Whether every error of a row was found.
+/// Whether every recorded error was found.
 fn has_recorded(row: &Json, violations: &[Violation]) -> bool {
     row.get("errors").and_then(Json::as_array).unwrap().iter().all(|error| {
         let path = field(error, "path").trim_end_matches('/');
@@ -72,7 +72,7 @@ fn has_recorded(row: &Json, violations: &[Violation]) -> bool {
     })
 }
 
-/// What becomes of arguments: their text, or `refused`.
+/// Returns the resolved arguments as text, or `refused`.
 fn become_with(options: CoercionOptions, schema: &str, args: &str) -> String {
     let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();
     let coercion = Coercion::new(&check).with_options(options).for_tool("book_flight");
@@ -88,7 +88,7 @@ fn become_with(options: CoercionOptions, schema: &str, args: &str) -> String {
     }
 }
 
-/// What becomes of one value under a schema of its own.
+/// Returns one value after coercion by its own schema.
 fn value_with(options: CoercionOptions, schema: &str, value: &str) -> String {
     let schema = format!(r#"{{"type":"object","properties":{{"v":{schema}}},"required":["v"]}}"#);
     let became = become_with(options, &schema, &format!(r#"{{"v":{value}}}"#));
@@ -206,7 +206,7 @@ fn a_json_string_is_parsed_only_where_the_schema_rejects_it() {
         (string, r#""[1, 2]""#, r#""[1, 2]""#),
         (string, r#""{\"a\": 1}""#, r#""{\"a\": 1}""#),
         (either, r#""[1, 2]""#, r#""[1, 2]""#),
-        // Text that cannot be an array of text, so neither is it wrapped.
+        // Text that is not a JSON array of strings; it is not wrapped into one either.
         (r#"{"type":"array","items":{"type":"string"}}"#, r#""[\"a\", \"b\"""#, "refused"),
     ] {
         assert_eq!(value(schema, given), expected, "{given} for {schema}");
@@ -250,10 +250,10 @@ fn a_single_value_becomes_an_array_of_one() {
         (objects, r#"{"name":1}"#, "refused"),
         (strings, r#"{"id":1}"#, "refused"),
         (strings, "null", "refused"),
-        // `[[1],[2]]` or `[[1,2]]`?
+        // Ambiguous: `[[1],[2]]` or `[[1,2]]`.
         (grid, "[1,2]", "refused"),
         (grid, "1", "refused"),
-        // One item or two?
+        // Ambiguous: one item or two.
         (strings, r#""a, b""#, "refused"),
         (r#"{"type":"array","items":{"enum":["a, b","c"]}}"#, r#""a, b""#, r#"["a, b"]"#),
     ] {
@@ -308,7 +308,8 @@ fn wrapped_arguments_are_taken_out() {
         (open, r#"{"name":"book_flight","arguments":"{\"city\":\"Oslo\"}"}"#, r#"{"city":"Oslo"}"#),
         (open, r#"{"input":{"city":"Oslo","n":"3"}}"#, r#"{"city":"Oslo","n":3}"#),
         (open, r#""{\"arguments\":{\"city\":\"Oslo\"}}""#, r#"{"city":"Oslo"}"#),
-        // A call of another tool, something beside, nothing that fits, an unknown word around.
+        // A call of another tool, an additional member, no member that fits, an unknown wrapper
+        // key.
         (open, r#"{"name":"book_hotel","arguments":{"city":"Oslo"}}"#, "refused"),
         (open, r#"{"arguments":{"city":"Oslo"},"n":3}"#, "refused"),
         (open, r#"{"arguments":{"city":"Oslo"},"note":"x"}"#, "refused"),
@@ -316,7 +317,7 @@ fn wrapped_arguments_are_taken_out() {
         (open, r#"{"arguments":{"city":"Oslo"},"input":{"city":"Rome"}}"#, "refused"),
         (open, r#"{"trip":{"city":"Oslo"}}"#, "refused"),
         (inputs, r#"{"input":{"input":"x","n":1}}"#, "refused"),
-        // It validates, so it stays.
+        // The value is valid, so it stays.
         (
             r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#,
             r#"{"input":{"n":1}}"#,
@@ -391,7 +392,7 @@ fn a_union_is_mended_by_the_nearest_branch_and_a_tie_is_refused() {
 
 #[test]
 fn hostile_schemas_and_values_are_refused_soon() {
-    // Each union has two ways to the next one.
+    // Each union has two branches to the next one.
     let way =
         |at: usize, title: &str| format!(r##"{{"$ref":"#/$defs/a{}","title":"{title}"}}"##, at + 1);
     let step = |at| format!(r#""a{at}":{{"anyOf":[{},{}]}}"#, way(at, "left"), way(at, "right"));
@@ -403,13 +404,13 @@ fn hostile_schemas_and_values_are_refused_soon() {
         );
         assert_eq!(become_with(CoercionOptions::LENIENT, &schema, r#"{"v":"1"}"#), expected);
     }
-    // JSON within strings within JSON, and so on.
+    // JSON nested in strings.
     let mut text = "[1]".to_owned();
     for _ in 0..10 {
         text = Json::from(text).compact();
     }
     assert_eq!(become_with(CoercionOptions::LENIENT, r#"{"type":"object"}"#, &text), "refused");
-    // Many mends are no reason to refuse.
+    // A large number of changes is not a reason to refuse.
     let many = |item: &str| format!("[{}]", vec![item; 1000].join(","));
     let integers = r#"{"type":"array","items":{"type":"integer"}}"#;
     assert_eq!(value(integers, &many(r#""5""#)), many("5"));

@@ -1,4 +1,4 @@
-//! What holds for the coercion of any value by any schema, over many made-up pairs.
+//! Properties of the coercion of any value by any schema, over many generated pairs.
 
 use toolwright_core::args::coerce::Coercion;
 use toolwright_core::args::{Change, CoercionOptions, Op};
@@ -9,12 +9,12 @@ use toolwright_core::{Json, object};
 
 use crate::seeds;
 
-/// Choices that look random and follow from a seed.
+/// A deterministic pseudorandom generator.
 struct Dice(u64);
 
 impl Dice {
     fn new(seed: u64) -> Dice {
-        // Neighbouring seeds differ in most bits.
+        // Spreads neighbouring seeds over all bits.
         Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
@@ -32,7 +32,7 @@ impl Dice {
 
 const NAMES: [&str; 6] = ["user_name", "city", "max-count", "tags", "a/b", "温度"];
 
-/// A schema of a few levels, with references to `#/$defs/shared`.
+/// Generates a schema of a few levels, with references to `#/$defs/shared`.
 fn schema(dice: &mut Dice, depth: usize) -> Json {
     let kind = if depth == 0 { dice.roll(7) } else { dice.roll(12) };
     let schema = match kind {
@@ -68,7 +68,7 @@ fn object_schema(dice: &mut Dice, depth: usize) -> Json {
     Json::Object(out)
 }
 
-/// A value that tries to be right.
+/// Generates a value that is likely to match the schema.
 fn value(dice: &mut Dice, schema: &Json, root: &Json) -> Json {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
         return value(dice, root.pointer(reference.trim_start_matches('#')).unwrap(), root);
@@ -104,7 +104,7 @@ fn value(dice: &mut Dice, schema: &Json, root: &Json) -> Json {
     }
 }
 
-/// Spoils a value here and there, as models do.
+/// Damages a value at random, as models do.
 fn spoil(dice: &mut Dice, value: &mut Json) {
     match value {
         Json::Array(items) => items.iter_mut().for_each(|item| spoil(dice, item)),
@@ -139,7 +139,7 @@ fn spoil(dice: &mut Dice, value: &mut Json) {
     };
 }
 
-/// Does to a value what a change says that was done.
+/// Applies a reported change to a value.
 fn replay(value: &mut Json, change: &Change) {
     let split = split_last(&change.path);
     let key = split.as_ref().map(|(_, last)| last.as_ref());

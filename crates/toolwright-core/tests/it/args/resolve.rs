@@ -1,4 +1,5 @@
-//! Arguments from a model's words to what a tool runs with: completion, settling, feedback.
+//! Resolving a model's text to the arguments that a tool runs with: completion, resolution,
+//! feedback.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ fn resolve(parameters: &Parameters, text: &str) -> ResolvedArguments {
     parameters.resolve(parse(&Arguments::from_text(text)), &CoercionOptions::default())
 }
 
-/// The tool of the document that completion was specified by.
+/// The tool of the document that specified completion.
 const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
     "input_structure":{"type":"string"},"model_path":{"type":"string"},
     "head":{"type":"string","default":"Omat24"},
@@ -268,7 +269,8 @@ fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted(
         assert_eq!(resolved.arguments().compact(), r#"{"genre":"Pop"}"#, "{text}");
         assert_eq!(resolved.changes()[0].op, Op::Unwrap, "{text}");
     }
-    // Somebody else's call, a wrapper around other things, a parameter of that name: left alone.
+    // A call of another tool, a wrapper around other values and a parameter with that name are left
+    // alone.
     for text in [
         r#"{"name":"Ada","arguments":{"genre":"Pop"}}"#,
         r#"{"arguments":{"colour":"red"}}"#,
@@ -283,8 +285,8 @@ fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted(
 
 #[test]
 fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
-    // The line break must be escaped. That the enum refuses the result is no reason to believe that
-    // everything from `b` on was meant as one string.
+    // The line break must be escaped. That the enum rejects the result does not justify reading
+    // everything from `b` on as one string.
     let parameters = parameters(
         r#"{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}},"scale":{"enum":["low","high"]}}}"#,
         "",
@@ -295,7 +297,7 @@ fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
     assert_eq!((&*resolved.errors()[0].path, &*resolved.errors()[0].keyword), ("/scale", "enum"));
 }
 
-/// A tool for which nothing is required, so that the check accepts almost anything.
+/// A tool without required parameters, so that validation accepts almost anything.
 const ROUTE: &str = r#"{"type":"object","properties":{
     "city":{"type":"string"},"mode":{"type":"string","default":"walk"},
     "stops":{"type":"array","items":{"type":"string"}},
@@ -353,7 +355,7 @@ fn a_call_of_another_tool_is_refused_and_its_own_is_taken_out() {
         assert_eq!(resolved.arguments().compact(), r#"{"city":"Rome","mode":"walk"}"#, "{text}");
         assert!(resolved.is_runnable() && !resolved.changes().is_empty(), "{text}");
     }
-    // Two calls are not one.
+    // Two calls are not merged into one.
     let twice = r#"[{"name": "t", "arguments": {}}, {"name": "t", "arguments": {}}]"#;
     assert!(!resolve(&parameters, twice).is_runnable());
 }

@@ -1,4 +1,4 @@
-//! Damages documents in the ways in which models do.
+//! Damages documents as models do.
 
 #![allow(clippy::unnecessary_wraps, reason = "an operator may find nothing to damage")]
 
@@ -7,7 +7,7 @@ use toolwright_core::json::Object;
 
 use crate::fixtures;
 
-/// Numbers that follow from a seed.
+/// A deterministic pseudorandom generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// Some of the recorded arguments, and some that are hard to write.
+/// Some of the recorded arguments, and some that are difficult to write.
 pub fn documents() -> Vec<Json> {
     let lines = std::fs::read_to_string(fixtures::root().join("args/valid.jsonl")).unwrap();
     let recorded = lines.lines().step_by(25).map(|line| Json::parse(line).unwrap());
@@ -45,7 +45,7 @@ const HARD: [&str; 6] = [
     r#"{"text":"他说：“你好，世界”。","标签":["甲","乙"],"n":1.5e3,"neg":-0.5,"deep":[[1,2],[3,[4]]]}"#,
 ];
 
-/// Gives a damaged text and what it meant.
+/// Returns a damaged text and the document that it should be repaired to.
 pub type Operator = fn(&Json, &mut Dice) -> Option<(String, Json)>;
 
 pub const OPERATORS: [(&str, Operator); 14] = [
@@ -218,7 +218,7 @@ fn with_string(
     Some((key, Json::Object(object)))
 }
 
-/// Writes an object with one string left as it is between its quotes.
+/// Writes an object with one string unescaped between its quotes.
 fn unescaped(value: &Json, key: &str, escapes: &[(&str, &str)]) -> Option<String> {
     let text = Json::from(value.get(key)?.as_str()?).compact();
     let inner = &text[1..text.len() - 1];

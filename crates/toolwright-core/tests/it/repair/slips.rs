@@ -1,4 +1,5 @@
-//! Every structural slip at every place of recorded calls: undone or refused, hardly ever misread.
+//! Every structural error at every position of recorded calls is repaired or refused, and almost
+//! never misread.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ const CALLS: usize = 200;
 /// The characters of JSON's structure.
 const STRUCTURE: &str = "\"{}[],:";
 
-/// A recorded call and the parameters of its tool, as they are and with nothing required.
+/// A recorded call and the parameters of its tool, with and without required parameters.
 struct Recorded {
     arguments: Json,
     strict: Parameters,
@@ -50,7 +51,7 @@ fn recorded(row: &Json) -> Recorded {
     Recorded { arguments, strict: compile(schema), open: compile(open) }
 }
 
-/// The places of structural characters.
+/// The offsets of structural characters.
 fn places(text: &str) -> Vec<usize> {
     let (mut out, mut in_string, mut escaped) = (Vec::new(), false, false);
     for (at, letter) in text.char_indices() {
@@ -68,7 +69,7 @@ fn places(text: &str) -> Vec<usize> {
     out
 }
 
-/// Every slip at a place: its kind, and the text with it.
+/// Every error at an offset: its kind, and the resulting text.
 fn slips(text: &str, at: usize) -> Vec<(String, String)> {
     let (before, own, after) = (&text[..at], &text[at..=at], &text[at + 1..]);
     let mut out = vec![

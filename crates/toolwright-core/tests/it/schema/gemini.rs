@@ -1,4 +1,4 @@
-//! Case 22: what Gemini refuses is said in another way.
+//! Case 22: schemas that Gemini rejects are rewritten.
 
 use toolwright_core::profile::Subset;
 

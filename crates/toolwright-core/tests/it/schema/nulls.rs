@@ -1,4 +1,4 @@
-//! Case 24: the nulls that strict schemas ask for are removed again, and only those.
+//! Case 24: nulls that strict schemas require are removed again, and no others.
 
 use toolwright_core::profile::Subset;
 use toolwright_core::schema::undo_nulls;
@@ -6,7 +6,7 @@ use toolwright_core::schema::undo_nulls;
 use super::reference::RECURSIVE;
 use super::{json, lowered, recorded};
 
-/// The nulls that come back and what is left of them.
+/// Asserts which nulls are removed.
 #[track_caller]
 fn undone(subset: Subset, schema: &str, arguments: &str, expected: &str) {
     let lowered = lowered(subset, schema);

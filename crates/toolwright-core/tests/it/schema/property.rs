@@ -1,4 +1,4 @@
-//! Laws of lowering, over generated schemas: it settles at once, and what comes out is within the
+//! Properties of lowering, over generated schemas: it is idempotent, and the result is within the
 //! subset.
 
 use std::collections::HashSet;
@@ -53,7 +53,7 @@ fn named(schema: BoxedStrategy<Json>) -> impl Strategy<Value = Json> {
     vec((name(), schema), 0..4).prop_map(object)
 }
 
-/// A keyword with a value that is mostly what it should be.
+/// A keyword with a value that is usually valid.
 fn member(schema: BoxedStrategy<Json>) -> BoxedStrategy<(&'static str, Json)> {
     let kind = prop::sample::select(TYPES.to_vec()).prop_map(Json::from);
     let list = vec(schema.clone(), 0..4).prop_map(Json::Array);
@@ -107,7 +107,7 @@ fn schema() -> BoxedStrategy<Json> {
     leaf.prop_recursive(4, 48, 5, |inner| vec(member(inner.boxed()), 0..6).prop_map(object)).boxed()
 }
 
-/// A schema with definitions, mostly of an object.
+/// A schema with definitions, usually of an object.
 pub fn document() -> impl Strategy<Value = String> {
     (any::<bool>(), vec(member(schema()), 0..6), vec(schema(), 3)).prop_map(
         |(is_object, mut members, mut definitions)| {
@@ -123,7 +123,7 @@ pub fn document() -> impl Strategy<Value = String> {
     )
 }
 
-/// Every schema within a lowered schema must be within the subset.
+/// Asserts that every schema within a lowered schema is within the subset.
 fn assert_within(subset: Subset, schema: &Json, root: bool) {
     let object = schema.as_object().unwrap_or_else(|| panic!("{subset:?}: {schema}"));
     let keys: HashSet<&str> = object.keys().collect();
@@ -202,7 +202,7 @@ proptest! {
                 let parent = change.pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
                 prop_assert!(schema.pointer(parent).is_some(), "{subset:?}: {change:?}");
             }
-            // A root that is no object stays what it is, and is reported each time.
+            // A root that is not an object stays unchanged, and is reported each time.
             let is_left = |change: &SchemaChange| change.what == "left as it is";
             let left = lowered.changes.iter().any(is_left);
             if subset != Subset::Full && !left {

@@ -1,4 +1,4 @@
-//! Case 23: references are written out, and that ends.
+//! Case 23: references are inlined, within bounds.
 
 use std::fmt::Write;
 
@@ -65,7 +65,7 @@ fn references_without_end_or_target_are_replaced() {
     }
 }
 
-/// Each definition holds the next one twice: 2^40 nodes when written out.
+/// Each definition contains the next one twice: 2^40 nodes if inlined.
 fn doubling(levels: usize, union: &str) -> String {
     let mut defs = String::new();
     for level in 0..levels {

@@ -1,4 +1,4 @@
-//! What the other subsets make of a schema.
+//! Lowering to the other subsets.
 
 use toolwright_core::profile::Subset;
 
