@@ -1,4 +1,4 @@
-//! What it costs an exchange to be told of: all of it, and its parts.
+//! Measures the cost of recording an exchange: in total, and by part.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -64,7 +64,7 @@ fn losses(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(input).bench_values(|lost| losses.insert(lost));
 }
 
-/// On the path of the exchange: metrics, losses and what is handed to the ledger's thread.
+/// On the path of the exchange: metrics, losses and the hand-over to the ledger's thread.
 #[divan::bench]
 fn exchange(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn exchange(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));
 }
 
-/// The same with a line of the log, which goes to a sink.
+/// The same with a log line, which is written to a sink.
 #[divan::bench(args = [LogFormat::Text, LogFormat::Full, LogFormat::Json])]
 fn exchange_with_line(bencher: Bencher<'_, '_>, format: LogFormat) {
     let log = Log { format, ..Log::default() };

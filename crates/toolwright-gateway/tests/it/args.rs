@@ -4,7 +4,7 @@ use toolwright_core::Json;
 
 use crate::run::{Ran, scratch, toolwright};
 
-/// The tool of the document that completion was specified by.
+/// The tool of the document that specified completion.
 const OPTIMIZE: &str = r#"{"name":"optimize_structure","description":"Perform geometry optimization","parameters":{
     "type":"object","required":["input_structure","model_path"],"properties":{
     "input_structure":{"type":"string"},"model_path":{"type":"string"},

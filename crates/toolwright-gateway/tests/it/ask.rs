@@ -1,11 +1,11 @@
-//! `toolwright ask` with the offline rules and the tools that come along.
+//! `toolwright ask` with the offline rules and the built-in tools.
 
 use std::path::Path;
 
 use crate::run::toolwright;
 use toolwright_core::Json;
 
-/// A folder with a table that lacks a cell.
+/// A folder with a table that has an empty cell.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("test.csv"), "city,degrees\n北京,20123\n上海,\n").unwrap();
@@ -18,7 +18,7 @@ fn ask(root: &Path, arguments: &[&str]) -> crate::run::Ran {
     toolwright(&all, b"")
 }
 
-/// Text whose handles are named by the order of their first use.
+/// Replaces handles by numbers, in the order of their first use.
 fn settled(text: &str) -> String {
     let mut out = text.to_owned();
     let mut number = 0;
@@ -40,7 +40,7 @@ fn an_answer_is_one_document_of_the_documented_form() {
     let count = |key: &str| usage.get(key).and_then(Json::as_u64).unwrap();
     assert!(count("input_tokens") > 0 && count("output_tokens") > 0);
     assert_eq!(count("input_tokens") + count("output_tokens"), count("total_tokens"));
-    // What the tools' descriptions cost is no matter of this test.
+    // The tokens of the tools' descriptions do not matter here.
     let usage = document.as_object_mut().unwrap().get_mut("usage").unwrap();
     for (_, count) in usage.as_object_mut().unwrap().iter_mut() {
         *count = Json::from(0u64);

@@ -1,4 +1,4 @@
-//! `toolwright call`: one tool, the whole way.
+//! `toolwright call`: one tool, from arguments to the result.
 
 use crate::run::{Ran, toolwright};
 use toolwright_core::Json;

@@ -1,4 +1,4 @@
-//! `toolwright.toml`: what it means, and what is said about mistakes in it.
+//! `toolwright.toml`: its meaning, and the messages for mistakes in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
 
 use crate::run::toolwright;
 
-/// What every secret of these tests is.
+/// The value of every secret in these tests.
 const SECRET: &str = "sk-hunter2";
 
 fn env(name: &str) -> Option<String> {
@@ -24,7 +24,7 @@ fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("."), &env)
 }
 
-/// The refusal of a text, as it is shown, with its hint.
+/// The error of a text as displayed, with its hint.
 fn refusal(text: &str) -> String {
     let Err(error) = parse(text) else { panic!("accepted: {text}") };
     let shown = format!("{error} | {}", error.hint().unwrap_or_default());
@@ -262,7 +262,7 @@ fn secrets_are_named_and_not_written() {
         let shown = refusal(&format!("[upstreams.openai]\nkey = \"{key}\""));
         assert!(shown.contains(expected), "{key}: {shown}");
     }
-    // TOML that cannot be read at all is not quoted either.
+    // TOML that cannot be parsed is not quoted either.
     refusal("[upstreams.openai]\nkey = \"sk-hunter2\nmodels = 1");
     refusal("[upstreams.openai]\nkey = sk-hunter2");
     refusal("[upstreams.openai]\nheaders = { \"authorization\" = \"Bearer sk-hunter2\" }");
@@ -434,7 +434,7 @@ fn the_log_is_as_it_is_told() {
     assert_eq!(parse("[log]\nformat = \"full\"").unwrap().log.format, LogFormat::Full);
 }
 
-/// The upstreams of a text, in an environment.
+/// The upstreams of a configuration in an environment.
 fn remotes(
     text: &str,
     variables: &[(&str, &str)],
@@ -465,7 +465,7 @@ fn the_configuration_wins_over_the_environment() {
     let text = "[upstreams.openai]\nbase_url = \"http://127.0.0.1:1\"\nretries = 7\nidle = \"3s\"";
     let variables = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "nonsense")];
     let found = remotes(text, &variables);
-    // Another upstream of the same vendor is still found, and refused for its address.
+    // Another upstream of the same vendor is still found, and refused because of its address.
     assert!(found.is_err());
     let found = remotes(text, &[("OPENAI_API_KEY", "k")]).unwrap();
     let openai = &found["openai"];

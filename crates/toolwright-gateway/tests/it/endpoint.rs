@@ -1,4 +1,4 @@
-//! Which dialect a path belongs to, and what the path itself says.
+//! Which dialect a path belongs to, and what the path encodes.
 
 use toolwright_core::Dialect::{
     self, Anthropic, Bedrock, Cohere, Deepseek, Gemini, Mistral, Ollama, OpenaiChat,
@@ -58,7 +58,7 @@ fn what_no_vendor_has_is_nowhere() {
         "/v1/models/:generateContent",
         "/v1/models/m:embedContent",
         "/v3/models/m:generateContent",
-        // Steps to another place, and what is no prefix of the vendor's.
+        // Path traversal, and prefixes that are not the vendor's.
         "/v1beta/x%2F..%2F..%2Fadmin/models/m:generateContent",
         "/v1beta/x%252F%252e%252e%252Fadmin/models/m:generateContent",
         "/v1beta/cachedContents/models/m:generateContent",
@@ -95,7 +95,7 @@ fn a_model_in_the_path_is_read_raw_and_escaped_and_can_be_replaced() {
     let renamed = |path: &str, model: &str| found(path).address_for(model);
     assert_eq!(renamed("/model/a/converse", "b/c:0"), "/model/b%2Fc%3A0/converse");
     assert_eq!(renamed("/gemini/v1/models/a:generateContent", "b"), "/v1/models/b:generateContent");
-    // What names the same model stays byte by byte.
+    // A path that already names the model stays byte for byte.
     assert_eq!(renamed("/model/a:0/converse", "a:0"), "/model/a:0/converse");
 }
 

@@ -1,4 +1,4 @@
-//! Exchanges through the running gateway, with upstreams that replay what was recorded.
+//! Exchanges through the running gateway, with upstreams that replay recordings.
 
 mod array;
 mod fold;

@@ -1,7 +1,7 @@
-//! The gateway as people run it: the binary as a process, with a configuration in a folder of its
-//! own, upstreams that replay recorded bytes, and a client that speaks plain HTTP.
+//! The gateway as users run it: the binary as a process, with a configuration in a temporary
+//! folder, upstreams that replay recorded bytes, and a client that speaks plain HTTP.
 //!
-//! Nothing here uses the project's own encoders, so what is wrong in them shows.
+//! Nothing here uses the project's encoders, so that their errors are visible.
 
 pub mod client;
 pub mod upstream;
@@ -21,48 +21,48 @@ use toolwright_core::Json;
 pub use client::{Answer, Asking};
 pub use upstream::{Received, Reply, Upstream};
 
-/// Longer than anything here takes.
+/// A timeout that nothing here reaches unless it hangs.
 pub const HANG: Duration = Duration::from_secs(30);
 
-/// Listens on any free port of this machine.
+/// Listens on a free loopback port.
 const LOOPBACK: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
-/// The key that upstreams of these tests are configured with.
+/// The key of the upstreams in these tests.
 pub const UPSTREAM_KEY: &str = "sk-upstream-secret";
 
-/// A gateway as a process. It ends with the test.
+/// A gateway process. It is killed when the test ends.
 pub struct Gateway {
     child: Child,
-    /// Where it listens
+    /// The address that it listens on
     pub address: SocketAddr,
     folder: TempDir,
     log: Arc<Mutex<String>>,
 }
 
 impl Gateway {
-    /// Starts one with a configuration. In its environment is nothing but `UPSTREAM_KEY` and
+    /// Starts a gateway with a configuration. Its environment contains only `UPSTREAM_KEY` and
     /// `PATH`.
     pub fn start(config: &str) -> Gateway {
         Gateway::start_in(tempfile::tempdir().unwrap(), config, &LOOPBACK)
     }
 
-    /// Starts one in a folder that is prepared for it.
+    /// Starts a gateway in a prepared folder.
     pub fn start_with(folder: TempDir, config: &str) -> Gateway {
         Gateway::start_in(folder, config, &LOOPBACK)
     }
 
-    /// Starts one that listens where the configuration says.
+    /// Starts a gateway that listens on the configured address.
     pub fn start_as_configured(config: &str) -> Gateway {
         Gateway::start_in(tempfile::tempdir().unwrap(), config, &[])
     }
 
-    /// Starts one with arguments besides the address.
+    /// Starts a gateway with additional arguments.
     pub fn start_with_arguments(config: &str, arguments: &[&str]) -> Gateway {
         let arguments = [&LOOPBACK, arguments].concat();
         Gateway::start_in(tempfile::tempdir().unwrap(), config, &arguments)
     }
 
-    /// Ends it in peace, and starts it again on the same data.
+    /// Stops it gracefully, and starts it again on the same data.
     pub fn restart(mut self, config: &str) -> Gateway {
         self.signal("TERM");
         self.child.wait().unwrap();
@@ -70,12 +70,12 @@ impl Gateway {
         Gateway::start_in(folder, config, &LOOPBACK)
     }
 
-    /// Kills it, as a crash does, and starts it again on the same data.
+    /// Kills it, and starts it again on the same data.
     pub fn crash(self, config: &str) -> Gateway {
         self.crash_with(config, |_| {})
     }
 
-    /// As [`Gateway::crash`], with something that happens to its data in between.
+    /// Like [`Gateway::crash`], with a change to its data in between.
     pub fn crash_with(mut self, config: &str, meanwhile: impl FnOnce(&Path)) -> Gateway {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -84,13 +84,13 @@ impl Gateway {
         Gateway::start_in(folder, config, &LOOPBACK)
     }
 
-    /// The folder of its data.
+    /// The data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Starts one whose data are on a tmpfs of `kilobytes` KiB, mounted in a user namespace. The file
-    /// system is visible below [`Gateway::root`].
+    /// Starts a gateway whose data are on a tmpfs of `kilobytes` KiB, mounted in a user namespace.
+    /// The file system is visible below [`Gateway::root`].
     pub fn start_on_disk(kilobytes: usize) -> Gateway {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
@@ -108,7 +108,7 @@ impl Gateway {
         PathBuf::from(format!("/proc/{}/root", self.child.id()))
     }
 
-    /// Starts one in a folder, with the programs in `bin` there.
+    /// Starts a gateway in a folder, with the programs in `bin` there.
     fn start_in(folder: TempDir, config: &str, arguments: &[&str]) -> Gateway {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolwright"));
         let path = format!("{}:/usr/bin:/bin", folder.path().join("bin").display());
@@ -155,12 +155,12 @@ impl Gateway {
         Gateway { child, address, folder, log }
     }
 
-    /// Posts a body and takes the whole answer.
+    /// Posts a body and returns the complete reply.
     pub fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.ask("POST", path, headers, body).answer()
     }
 
-    /// Posts to a path with no headers but the usual ones.
+    /// Posts to a path with default headers.
     pub fn ask_json(&self, path: &str, body: &str) -> Answer {
         self.post(path, &[], body.as_bytes())
     }
@@ -170,7 +170,7 @@ impl Gateway {
         self.ask("GET", path, headers, b"").answer()
     }
 
-    /// Sends a request on a connection of its own, and lets the caller read the answer.
+    /// Sends a request on a new connection; the caller reads the reply.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Asking {
         Asking::send(self.address, method, path, headers, body)
     }
@@ -180,24 +180,24 @@ impl Gateway {
         self.folder.path().join(name)
     }
 
-    /// What it has written to its log so far.
+    /// The log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// How many files and sockets it has open.
+    /// The number of open files and sockets.
     pub fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// The most memory that it has had, in bytes.
+    /// The peak memory in bytes.
     pub fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     }
 
-    /// Writes another configuration in one step, and tells it so.
+    /// Replaces the configuration atomically, and signals a reload.
     pub fn reload(&self, config: &str) {
         let half = self.folder.path().join("half");
         std::fs::write(&half, config).unwrap();
@@ -205,7 +205,7 @@ impl Gateway {
         self.signal("HUP");
     }
 
-    /// Ends it in peace, and reads what its ledger has of exchanges, in their order.
+    /// Stops it gracefully, and returns the exchanges in its ledger, in order.
     pub fn end(mut self) -> Vec<ExchangeEntry> {
         self.signal("TERM");
         self.child.wait().unwrap();
@@ -225,17 +225,17 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
         if std::thread::panicking() {
-            // What it said may tell why the test fails.
+            // The log may explain why the test fails.
             let _told = writeln!(std::io::stderr(), "the gateway's log:\n{}", self.log());
         }
     }
 }
 
-/// Waits until there is something, for as long as nothing hangs.
+/// Polls until a value is available, or panics after [`HANG`].
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -247,7 +247,7 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A table for the configuration: an upstream in a dialect, reached with [`UPSTREAM_KEY`].
+/// A configuration table for an upstream in a dialect, with [`UPSTREAM_KEY`].
 pub fn table(name: &str, dialect: &str, upstream: &Upstream) -> String {
     let url = upstream.url();
     format!(
@@ -262,7 +262,7 @@ pub fn fixture(relative: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What is at a pointer of a document, `null` if nothing is.
+/// The value at a pointer, or `null`.
 pub fn at(document: &Json, pointer: &str) -> Json {
     let mut found = document.clone();
     for step in pointer.split('/').skip(1) {

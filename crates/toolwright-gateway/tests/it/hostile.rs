@@ -1,5 +1,5 @@
-//! Requests that are wrong or mean, and upstreams that are: each gets the right fault, in the
-//! caller's dialect, and nobody else notices.
+//! Invalid or malicious requests and upstreams: each gets the right fault, in the caller's dialect,
+//! and no one else is affected.
 
 mod answer;
 mod flood;
@@ -11,20 +11,20 @@ mod weight;
 use crate::gateway::vendor::{VENDORS, Vendor};
 use crate::gateway::{Answer, Gateway, Upstream, table, text_at};
 
-/// A gateway with one upstream for two dialects, so that every client meets one of another's and
+/// A gateway with one upstream in two dialects, so that every client meets a foreign dialect, and
 /// some meet their own.
 fn gateway(upstream: &Upstream, more: &str) -> Gateway {
     let tables = ["anthropic", "openai-chat"].map(|id| table(id, id, upstream) + more);
     Gateway::start(&tables.concat())
 }
 
-/// Asks as a vendor's SDK does, for a model of another.
+/// Sends a request as a vendor's SDK does, for a model of another vendor.
 fn ask(gateway: &Gateway, client: &Vendor, stream: bool, model: &str) -> Answer {
     let sent = client.request(stream).with_model(client, model);
     gateway.post(&sent.path, &[], sent.body.as_bytes())
 }
 
-/// What a fault says, in the place where the dialect's SDK looks for it.
+/// The message of a fault, where the dialect's SDK looks for it.
 fn fault(client: &Vendor, answer: &Answer) -> String {
     assert!(answer.complete, "{}", answer.text());
     assert_eq!(answer.header("content-type"), Some("application/json"), "{}", client.id);
@@ -60,13 +60,13 @@ fn mark(client: &Vendor) -> &'static str {
     }
 }
 
-/// Checks that a stream ends, and does so with a fault that says something.
+/// Asserts that a stream ends, with a fault that has a message.
 fn assert_ends_with_fault(client: &Vendor, answer: &Answer, says: &str) {
     let text = String::from_utf8_lossy(&answer.body);
     assert_eq!(answer.status, 200, "{}: {text}", client.id);
     assert!(answer.complete, "{}: {text}", client.id);
     assert_eq!(answer.header("content-type"), Some(client.kind));
-    // One that has begun has an event for its failure; before that there is nothing to fail.
+    // A started response has a failure event; before that there is only an error event.
     let failed = text.find("event: response.failed").filter(|_| client.id == "openai-responses");
     let Some(at) = failed.or_else(|| text.find(mark(client))) else {
         panic!("{}: {text}", client.id)
@@ -74,7 +74,7 @@ fn assert_ends_with_fault(client: &Vendor, answer: &Answer, says: &str) {
     assert!(text[at..].contains(says), "{}: {text}", client.id);
 }
 
-/// Checks that the gateway is well: it answers somebody else.
+/// Asserts that the gateway still answers another client.
 fn assert_well(gateway: &Gateway) {
     for client in &VENDORS {
         ask(gateway, client, false, "offline/rules").ok();

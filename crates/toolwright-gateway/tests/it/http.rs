@@ -1,4 +1,4 @@
-//! The port, spoken to over bare sockets by clients of every temper.
+//! The HTTP server, with clients over plain sockets.
 
 mod bodies;
 mod drain;
@@ -109,7 +109,7 @@ async fn a_port_in_use_is_told_with_what_to_do() {
 }
 
 impl Probe {
-    /// Waits until so many requests are under way.
+    /// Waits until this many requests are in flight.
     async fn until_under_way(&self, count: usize) {
         let mut under_way = self.under_way.subscribe();
         let reached = under_way.wait_for(|now| *now == count);

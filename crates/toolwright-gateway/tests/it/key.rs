@@ -1,4 +1,4 @@
-//! `toolwright key`: what it prints lets the client in.
+//! `toolwright key`: the printed configuration admits the client.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use toolwright_gateway::key::Keys;
 
 use crate::run::toolwright;
 
-/// The configuration that a table makes, and who comes in by a key.
+/// The configuration with a table, and the client that a key authenticates.
 fn enters(table: &str, key: &str) -> (Config, Option<String>) {
     let config = Config::parse(table, Path::new(""), &|_| None).unwrap();
     let mut headers = HeaderMap::new();

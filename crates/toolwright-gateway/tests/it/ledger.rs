@@ -17,7 +17,7 @@ use crate::run::toolwright;
 
 const CHAT: &str = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hello"}]}"#;
 
-/// A ledger in a folder: an exchange of each client, and a call of each.
+/// A ledger in a folder, with an exchange and a call of each client.
 fn written(folder: &Path, clients: &[&str]) {
     let config = Config { data: folder.to_owned(), ..Config::default() };
     let telemetry = Telemetry::open(&config).unwrap();
@@ -181,14 +181,14 @@ fn a_full_disk_turns_the_gateway_not_ready_until_there_is_room_again() {
     drop(file);
     let mut answered = 1;
     until("the gateway not ready", || {
-        // Whatever becomes of the ledger, requests are answered.
+        // Requests are answered whatever happens to the ledger.
         gateway.ask_json("/v1/chat/completions", CHAT).ok();
         answered += 1;
         (gateway.get("/readyz", &[]).status == 503).then_some(())
     });
     std::fs::remove_file(&ballast).unwrap();
     until("the gateway ready", || (gateway.get("/readyz", &[]).status == 200).then_some(()));
-    // SQLite cannot open a file of another process's file system.
+    // SQLite cannot open a file in the mount namespace of another process.
     let copy = tempfile::tempdir().unwrap();
     for file in ["ledger.sqlite", "ledger.sqlite-wal"] {
         std::fs::copy(data.join(file), copy.path().join(file)).unwrap();
@@ -200,7 +200,7 @@ fn a_full_disk_turns_the_gateway_not_ready_until_there_is_room_again() {
     assert!(log.contains("the ledger cannot be written"), "{log}");
 }
 
-/// A telemetry whose ledger never has room.
+/// A telemetry whose ledger queue is always full.
 fn without_room(folder: &Path, overflow: Overflow) -> Telemetry {
     let ledger = SqliteLedger::open(folder.join("ledger.sqlite")).unwrap();
     let ledger = ledger.with_backlog(0).with_overflow(overflow);

@@ -1,4 +1,4 @@
-//! The command as people run it.
+//! Integration tests of the command, in one binary.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

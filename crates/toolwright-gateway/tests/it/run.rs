@@ -1,10 +1,10 @@
-//! Runs the binary and keeps what it said.
+//! Runs the binary and captures its output.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What a run said and how it ended.
+/// The output and exit status of a run.
 pub struct Ran {
     pub code: i32,
     pub stdout: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// What it wrote, as text.
+    /// Standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8(self.stdout.clone()).unwrap()
     }
@@ -29,7 +29,7 @@ pub fn toolwright(arguments: &[&str], input: &[u8]) -> Ran {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command that fails early closes its input; that is no failure of the test.
+    // A command that fails early closes its input, which does not fail the test.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -46,7 +46,7 @@ pub fn fixture(relative: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A place for a file that a run writes.
+/// A path for a file that a run writes.
 pub fn scratch(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     path.to_str().unwrap().to_owned()

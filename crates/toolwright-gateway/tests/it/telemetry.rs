@@ -1,4 +1,4 @@
-//! What is told of exchanges, from their end to the ledger's file.
+//! Telemetry of exchanges, from their end to the ledger's file.
 
 mod gateway;
 mod openapi;
@@ -18,7 +18,7 @@ use toolwright_gateway::config::{self, Config};
 use toolwright_gateway::telemetry::record::{Attempt, ExecutedCall, Payloads};
 use toolwright_gateway::telemetry::{ExchangeRecord, ExchangeRecorder, Records, Telemetry, ledger};
 
-/// A configuration with its data in a folder.
+/// A configuration with a data folder.
 fn config(folder: &Path) -> Config {
     Config { data: folder.join("data"), ..Config::default() }
 }
@@ -38,7 +38,7 @@ fn full_record() -> ExchangeRecord {
     record
 }
 
-/// What a real translation reports.
+/// The report of a real translation.
 fn report() -> Report {
     let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],
         "tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}"#;
@@ -149,7 +149,7 @@ async fn every_exchange_is_told_of_once_however_it_ends() {
     let entries = exchanges(folder.path()).await;
     let left: Vec<bool> = entries.iter().map(|entry| entry.left).collect();
     assert_eq!(left, [false, true, false]);
-    // A client that met a panic is still there and got the fault.
+    // A client that met a panic is still connected and received the fault.
     assert_eq!((entries[2].error, entries[2].status), (Some(FaultClass::Internal), 500));
     assert_eq!(telemetry.metrics().in_flight(), 0);
 }

@@ -1,4 +1,4 @@
-//! `toolwright translate`: results, reports, exit codes, and what it never says.
+//! `toolwright translate`: results, reports, exit codes, and what is never printed.
 
 use toolwright_core::Json;
 
@@ -222,7 +222,7 @@ fn a_damaged_stream_is_exit_1_and_says_so_in_the_output_too() {
     assert_eq!(ran.code, 1);
     let out = ran.text();
     assert!(out.trim_end().rsplit("data: ").next().unwrap().starts_with(r#"{"error""#), "{out}");
-    // Under --strict nothing is written before all was understood.
+    // With --strict nothing is written before the whole input was decoded.
     let mut command = arguments("anthropic", "openai-chat", "stream");
     command.push("--strict");
     let ran = toolwright(&command, half);

@@ -1,7 +1,7 @@
-//! What the compiler says about a wrong `#[tool]`, word by word.
+//! The compiler's messages for an invalid `#[tool]`, word for word.
 //!
-//! A function with mistakes expands to nothing of `toolwright`, so that the messages can be had
-//! without it. `TRYBUILD=overwrite` writes them anew.
+//! An invalid function expands to nothing that needs `toolwright`, so that the messages can be
+//! tested without it. `TRYBUILD=overwrite` writes them again.
 
 #[test]
 fn mistakes_are_explained_where_they_stand() {

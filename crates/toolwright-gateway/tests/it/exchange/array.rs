@@ -1,4 +1,4 @@
-//! Gemini's streams where nobody asks for server-sent events: one JSON array that arrives in pieces.
+//! Gemini streams without `alt=sse`: one JSON array that arrives in pieces.
 
 use toolwright_core::Json;
 
@@ -20,7 +20,7 @@ fn objects(answer: &Answer) -> Vec<Json> {
     }
 }
 
-/// What a vendor's recorded events are as an array, as Google writes it.
+/// A vendor's recorded events as an array, as Google formats it.
 fn array(events: &[u8]) -> String {
     let events = String::from_utf8(events.to_vec()).unwrap();
     let objects: Vec<&str> = events.lines().filter_map(|own| own.strip_prefix("data: ")).collect();
@@ -53,17 +53,17 @@ fn a_translated_stream_is_an_array_where_events_were_not_asked_for() {
     assert_eq!(names, ["get_weather", "search_flights"]);
     let last = chunks.last().unwrap();
     assert_eq!(text_at(last, "/candidates/0/finishReason"), "STOP");
-    // Whoever asks for events gets the same as events.
+    // A client that asks for events receives the same chunks as events.
     let events = post(&(address("up/m") + "?alt=sse"));
     assert_eq!(events.header("content-type"), Some("text/event-stream"));
     let plain = |json: &Json| at(json, "/candidates").compact();
     let same: Vec<String> = events.events().iter().map(plain).collect();
     assert_eq!(chunks.iter().map(plain).collect::<Vec<_>>(), same);
-    // A stream that breaks off is an array, the last of which says why.
+    // A stream that breaks off is an array whose last element is the error.
     let chunks = objects(&post(&address("up/m")));
     assert!(chunks.len() > 1);
     assert!(at(chunks.last().unwrap(), "/error/message").as_str().is_some(), "{chunks:?}");
-    // An upstream that answers at once is heard, too.
+    // An upstream that answers without a stream is accepted as well.
     assert!(!objects(&post(&address("up/m"))).is_empty());
     let chunks = objects(&gateway.post(&address("offline/rules"), &[], body.as_bytes()).ok());
     assert!(at(chunks.last().unwrap(), "/candidates/0/finishReason").as_str().is_some());

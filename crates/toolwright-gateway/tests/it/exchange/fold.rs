@@ -1,4 +1,4 @@
-//! Answers as SDKs put them together, whole and from streams, with the rules that they hold to.
+//! Replies as SDKs assemble them, whole and from streams, with the rules that SDKs rely on.
 
 use toolwright_core::{Json, object};
 
@@ -26,8 +26,8 @@ impl Folded {
         self.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect()
     }
 
-    /// The answer as a message for the next request in OpenAI's dialect: no more than SDKs send
-    /// back of it.
+    /// The reply as a message for the next request in OpenAI's dialect, with only the members that
+    /// SDKs send back.
     pub fn message(&self) -> Json {
         let calls: Vec<Json> = self
             .calls
@@ -64,7 +64,7 @@ impl Folded {
     }
 }
 
-/// An answer of OpenAI's dialect, whole or as a stream.
+/// A reply in OpenAI's dialect, whole or as a stream.
 pub fn chat(answer: &Answer) -> Folded {
     if answer.header("content-type") == Some("text/event-stream") {
         return chat_stream(answer);
@@ -84,8 +84,8 @@ pub fn chat(answer: &Answer) -> Folded {
     }
 }
 
-/// A stream of OpenAI's dialect: indexes are dense, a call begins with its id and name, and there is
-/// one reason at the end.
+/// A stream in OpenAI's dialect: indexes are dense, a call begins with its id and name, and there
+/// is one finish reason at the end.
 fn chat_stream(answer: &Answer) -> Folded {
     assert!(answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
     let mut folded = Folded::default();
@@ -109,7 +109,7 @@ fn chat_stream(answer: &Answer) -> Folded {
     folded
 }
 
-/// An answer of Anthropic's dialect, whole or as a stream.
+/// A reply in Anthropic's dialect, whole or as a stream.
 pub fn messages(answer: &Answer) -> Folded {
     if answer.header("content-type") == Some("text/event-stream") {
         return messages_stream(answer);
@@ -130,8 +130,8 @@ pub fn messages(answer: &Answer) -> Folded {
     folded
 }
 
-/// A stream of Anthropic's dialect: one block at a time, counted from nought, each closed before
-/// the next opens, one end.
+/// A stream in Anthropic's dialect: one block at a time, numbered from 0, each closed before the
+/// next opens, one end.
 fn messages_stream(answer: &Answer) -> Folded {
     let mut folded = Folded::default();
     let mut open: Option<(u64, String)> = None;
@@ -182,7 +182,7 @@ fn messages_stream(answer: &Answer) -> Folded {
             _ => {}
         }
     }
-    // As the SDK reads what nothing was said of.
+    // The SDK reads missing arguments as an empty object.
     for call in folded.calls.iter_mut().filter(|call| call.arguments.is_empty()) {
         "{}".clone_into(&mut call.arguments);
     }

@@ -1,5 +1,5 @@
-//! Upstreams that misbehave and bodies that are none: each gets the right fault in the client's own
-//! dialect, in bounded time, and the next request does not notice.
+//! Upstreams that misbehave and invalid bodies: each gets the right fault in the client's dialect,
+//! in bounded time, and the next request is not affected.
 
 use toolwright_core::Json;
 
@@ -18,7 +18,7 @@ fn raw(head: &str, body: &[u8]) -> Reply {
     )
 }
 
-/// What an answer says of its failure, in the words of OpenAI or Anthropic.
+/// The error message of a reply in OpenAI's or Anthropic's dialect.
 fn reason(answer: &Answer) -> String {
     let document = match answer.header("content-type") {
         Some("text/event-stream") => answer.events().pop().unwrap(),

@@ -1,5 +1,5 @@
-//! Token counts and descriptions of models: from the upstream where it has such an endpoint, else from
-//! the gateway, which says so.
+//! Token counts and descriptions of models: from the upstream if it has such an endpoint, otherwise
+//! from the gateway, which marks them as its own.
 
 use toolwright_core::Json;
 
@@ -94,7 +94,7 @@ fn a_count_is_estimated_where_the_upstream_has_no_such_endpoint() {
     let gateway = Gateway::start(&alias("anthropic", &upstream));
     let answer = gateway.ask_json(COUNT, &anthropic("hi", "")).ok();
     assert_eq!(answer.header("toolwright-estimated"), Some("true"));
-    // A model that the vendor does not have is the vendor's own error.
+    // A model that the vendor does not have is reported by the vendor.
     let answer = gateway.ask_json(COUNT, &anthropic("hi", ""));
     assert_eq!((answer.status, answer.text().as_str()), (404, refused));
 }

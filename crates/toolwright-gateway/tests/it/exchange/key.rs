@@ -1,4 +1,5 @@
-//! Who may ask: keys, models that are not allowed, limits. Told in every dialect's own words.
+//! Authentication and authorization: keys, allowed models, limits. Errors are in every dialect's
+//! own format.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +14,7 @@ fn client(name: &str, more: &str) -> String {
     format!("[keys.{name}]\nhash = \"{}\"\n{more}\n", KeyHash::of(&format!("key-{name}")))
 }
 
-/// How a dialect says that something is refused: the word where its SDK looks for one.
+/// The error type of a dialect, where its SDK looks for it.
 fn word(id: &str, answer: &Answer) -> Option<String> {
     let document = answer.json();
     let text = |pointer: &str| at(&document, pointer).as_str().map(str::to_owned);
@@ -198,7 +199,7 @@ fn a_client_s_own_credential_goes_on_where_it_is_wanted_and_our_key_never() {
     gateway.post(&sent.path, &headers, sent.body.as_bytes()).ok();
     assert_eq!(up.last().header("x-api-key"), Some("sk-ant-own"));
     assert!(!up.last().everything().contains("key-alice"));
-    // A key for us that stands where a vendor's would is no credential for the vendor.
+    // A gateway key in the position of a vendor's key is not forwarded as a credential.
     for headers in [
         &[("x-api-key", "key-alice")][..],
         &[("authorization", "Bearer key-alice"), ("x-api-key", "key-alice")],
@@ -255,7 +256,7 @@ fn a_hundred_requests_at_once_spend_no_more_than_the_limit() {
             (up.received().len() + refused.load(Ordering::SeqCst) == 100).then_some(())
         });
         for word in &words {
-            // Nobody waits for most of them.
+            // Most receivers are gone.
             let _unheard = word.send(());
         }
     });

@@ -1,4 +1,4 @@
-//! Clients that leave, and clients that do not read.
+//! Clients that disconnect, and clients that do not read.
 
 use crate::gateway::vendor::vendor;
 use crate::gateway::{Gateway, Reply, Upstream, table, until};
@@ -18,7 +18,7 @@ fn a_client_that_leaves_in_the_middle_cancels_the_upstream_at_once() {
         feed.send(stream[..stream.len() / 2].to_vec()).unwrap();
         asking.until("data: ");
         drop(asking);
-        // The upstream sends nothing more, and sees it nevertheless.
+        // The upstream sends nothing more, and still notices the disconnect.
         upstream.until_cut(1);
         drop(feed);
     }
@@ -37,7 +37,7 @@ fn a_client_that_leaves_before_the_answer_cancels_the_upstream_too() {
     word.send(()).unwrap();
 }
 
-/// So many pieces that no buffer between two processes takes a tenth of them.
+/// So many chunks that the buffers between two processes hold less than a tenth of them.
 const COUNT: usize = 20_000;
 
 /// A long stream of text.
@@ -60,7 +60,7 @@ fn a_client_that_does_not_read_stops_the_upstream() {
         let gateway = Gateway::start(&table("up", "openai-chat", &upstream));
         let mut asking = gateway.ask("POST", path, &[], CHAT.as_bytes());
         asking.until("xxxx");
-        // It writes until all buffers between it and the client are full, and then no more.
+        // It writes until all buffers between it and the client are full, and then stops.
         let (mut before, mut unchanged) = (0, 0);
         until("the upstream to stand still", || {
             let written = upstream.written();

@@ -1,5 +1,5 @@
-//! What is lost on the way is told: in the header, in the report, in the ledger. Strict requests
-//! are refused instead.
+//! Losses of a translation are reported in the header, in the report and in the ledger. Strict
+//! requests are refused instead.
 
 use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
@@ -18,7 +18,7 @@ const ALICE: (&str, &str) = ("toolwright-key", "key-alice");
 const BOB: (&str, &str) = ("toolwright-key", "key-bob");
 const STRICT: (&str, &str) = ("toolwright-strict", "true");
 
-/// A recorded request with something that only its own vendor has a word for.
+/// A recorded request with a member that only its own vendor supports.
 fn lossy(id: &str, stream: bool) -> Recorded {
     let own = vendor(id);
     let mut sent = own.request(stream).with_model(&own, "up/m");
@@ -65,7 +65,7 @@ fn losses_are_told_in_the_header_the_report_and_the_ledger() {
             assert_eq!(text_at(&report, "/upstream_dialect"), to);
             let losses = items_at(&report, "/request/losses");
             let back = items_at(&report, "/response/losses");
-            // The head of a stream is sent before the answer is there.
+            // The head of a stream is sent before the reply is complete.
             let told = if stream { losses.len() } else { losses.len() + back.len() };
             assert_eq!(count.parse::<usize>().unwrap(), told, "{pair} {}", report.compact());
             let told: Vec<&Json> = losses.iter().chain(back.iter().filter(|_| !stream)).collect();
@@ -116,13 +116,13 @@ fn a_strict_request_is_refused_before_anybody_is_asked() {
     assert_eq!(upstream.received().len(), 0);
 }
 
-/// A request that any dialect can say, so that only the answer loses something.
+/// A request that every dialect can express, so that only the reply has losses.
 const PLAIN: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}],"max_tokens":9,"max_completion_tokens":9}"#;
 
 #[test]
 fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
     let own = vendor("anthropic");
-    // Whether it comes in pieces or all at once.
+    // Both for a stream in chunks and for one that arrives at once.
     let at_once = Reply::stream(own.kind, &own.calls_stream(), usize::MAX);
     let upstream = Upstream::start([own.reply(true), at_once, own.reply(false), own.reply(true)]);
     let gateway = Gateway::start(&table("up", own.id, &upstream));
@@ -136,7 +136,7 @@ fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
     }
     let answer = gateway.post("/v1/chat/completions", &[STRICT], plain.as_bytes());
     assert_eq!(answer.status, 400, "{}", answer.text());
-    // The same without strictness: all of it, and what is lost.
+    // Without `strict`, the whole reply arrives, with its losses.
     let answer = gateway.post("/v1/chat/completions", &[], streamed.as_bytes()).ok();
     assert!(answer.text().contains("finish_reason\":\"tool_calls"), "{}", answer.text());
     let id = answer.header("toolwright-request-id").unwrap();
@@ -167,11 +167,11 @@ fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
         assert_eq!(answer.header("toolwright-upstream"), Some("gpt"));
         assert_eq!(answer.header("toolwright-losses"), None);
         assert_eq!(text_at(&gpt.last().json(), "/model"), "c");
-        // Without somebody who can, it is refused, and nobody is asked.
+        // If no candidate can serve it, the request is refused, and no upstream is called.
         let refused = ask("none");
         assert_eq!(refused.status, 400, "{}", refused.text());
         assert!(refused.text().contains("would be lost"), "{}", refused.text());
-        // Somebody who could and did not is what the client hears of.
+        // If a suitable candidate failed, the client receives its error.
         let failed = ask("any");
         assert_eq!(failed.status, 500, "{}", failed.text());
         assert!(claude.received().is_empty());

@@ -1,5 +1,5 @@
-//! Conversations that move from vendor to vendor in the middle. The client speaks OpenAI's dialect,
-//! which has no place for thinking: it sends back calls and results and nothing else.
+//! Conversations that move from vendor to vendor. The client speaks OpenAI's dialect, which cannot
+//! carry reasoning: it sends back only calls and results.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,8 @@ impl<'g> Talk<'g> {
         Talk { gateway, messages: vec![Json::Object(user)], tools, stream }
     }
 
-    /// One turn: asks, and takes the answer and results of its calls into the conversation.
+    /// One turn: sends the request, and appends the reply and the results of its calls to the
+    /// conversation.
     fn turn(&mut self, model: &str) -> Folded {
         let body = object! {
             "model": model,
@@ -43,13 +44,13 @@ impl<'g> Talk<'g> {
     }
 }
 
-/// What Anthropic signs in its recording, and hides.
+/// The signature in Anthropic's recording.
 const SIGNED: &str = "EqQBCgIYAhIkOpaqueSignature==";
 const HIDDEN: &str = "EmwKAhgBEgyRedacted==";
-/// What Gemini signs in its recording.
+/// The signature in Gemini's recording.
 const THOUGHT: &str = "b3BhcXVlLXRob3VnaHQtc2lnbmF0dXJl";
 
-/// The blocks of an assistant's message at Anthropic.
+/// The blocks of an assistant message in Anthropic's dialect.
 fn blocks(received: &Received, message: usize) -> Vec<Json> {
     let message = at(&received.json(), &format!("/messages/{message}"));
     assert_eq!(text_at(&message, "/role"), "assistant", "{}", received.text());
@@ -60,8 +61,8 @@ fn kinds(blocks: &[Json]) -> Vec<String> {
     blocks.iter().map(|block| text_at(block, "/type")).collect()
 }
 
-/// Anthropic's rules for a conversation: roles take turns, ids are of legal letters and unique, and
-/// each call has its result in the next message.
+/// Anthropic's rules for a conversation: roles alternate, ids have legal characters and are unique,
+/// and each call has its result in the next message.
 fn is_legal_for_anthropic(received: &Received) {
     let messages = items_at(&received.json(), "/messages");
     let mut due: BTreeSet<String> = BTreeSet::new();
@@ -107,7 +108,7 @@ fn a_conversation_moves_and_every_signature_returns_only_to_its_vendor() {
         assert_eq!(first.calls[0].id, "toolu_01A09q90qw90lq917835lq9");
         assert_eq!(first.stop, "tool_calls");
 
-        // To Google: nothing of Anthropic's, and the stand-in that Google documents.
+        // To Google: nothing of Anthropic's, and the placeholder that Google documents.
         let second = talk.turn("google/gemini-3.8-flash");
         let received = gemini.last();
         for foreign in [SIGNED, HIDDEN] {
@@ -124,7 +125,7 @@ fn a_conversation_moves_and_every_signature_returns_only_to_its_vendor() {
             .collect();
         assert_eq!(roles, ["user", "model", "user"]);
 
-        // Back to Anthropic: its thinking, bit for bit and in its place; nothing of Google's.
+        // Back to Anthropic: its reasoning, bit for bit and in its position; nothing of Google's.
         let third = talk.turn("claude/claude-opus-5");
         let received = anthropic.last();
         is_legal_for_anthropic(&received);
@@ -143,8 +144,8 @@ fn a_conversation_moves_and_every_signature_returns_only_to_its_vendor() {
         assert!(!kinds(&foreign).contains(&"thinking".to_owned()), "{}", received.text());
         assert_eq!(second.calls.len(), 2);
 
-        // The recorded answer repeats its ids; a conversation that has them twice stays one in
-        // which each result belongs to its own call.
+        // The recorded reply repeats its ids; in a conversation with repeated ids each result still
+        // belongs to its own call.
         assert_eq!(third.calls.len(), 2);
         talk.turn("google/gemini-3.8-flash");
         talk.turn("claude/claude-opus-5");
@@ -271,10 +272,11 @@ fn ids_are_legal_for_each_vendor_and_results_stay_with_their_calls() {
     }
 }
 
-/// Ids, each with what belongs to it.
+/// Ids, each with its content.
 type Pairs = Vec<(String, String)>;
 
-/// The ids of calls with their arguments, and of results with their texts, as each vendor has them.
+/// The ids of calls with their arguments, and of results with their texts, in each vendor's
+/// dialect.
 fn pairs(id: &str, document: &Json) -> (Pairs, Pairs) {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     let list = if id == "openai-responses" { "/input" } else { "/messages" };
@@ -310,7 +312,7 @@ fn pairs(id: &str, document: &Json) -> (Pairs, Pairs) {
     (calls.into_iter().map(arguments).collect(), results)
 }
 
-/// A client that keeps no ids of calls, as Ollama's SDK for Python does not.
+/// A client that discards call ids, like Ollama's SDK for Python.
 struct Nameless<'g> {
     gateway: &'g Gateway,
     messages: Vec<Json>,
@@ -361,7 +363,7 @@ impl<'g> Nameless<'g> {
 #[test]
 fn a_client_without_ids_gets_its_thinking_back() {
     let own = vendor("anthropic");
-    // The same calls each time, under ids of their own.
+    // The same calls each time, with new ids.
     let reply = |number: usize| {
         let body = String::from_utf8(own.calls()).unwrap();
         Reply::json(200, body.replace("toolu_0", &format!("toolu_{number}")))
@@ -378,7 +380,7 @@ fn a_client_without_ids_gets_its_thinking_back() {
     assert_eq!(kinds(&first)[..2], ["thinking", "redacted_thinking"]);
     let id = |block: &Json| at(block, "/id").as_str().map(str::to_owned);
     let ids = |blocks: &[Json]| blocks.iter().filter_map(id).collect::<Vec<_>>();
-    // The same calls in another conversation, asked between two turns of this one.
+    // The same calls in another conversation, between two turns of this one.
     let mut other = Nameless::new(&gateway, "Und in Paris?");
     other.turn();
     assert_eq!(blocks_of(&upstream.last()), 0);
@@ -391,7 +393,7 @@ fn a_client_without_ids_gets_its_thinking_back() {
     assert_eq!(text_at(&blocks(&received, 3)[0], "/signature"), SIGNED, "{}", received.text());
 }
 
-/// How many of a request's messages are the assistant's.
+/// The number of assistant messages in a request.
 fn blocks_of(received: &Received) -> usize {
     let messages = items_at(&received.json(), "/messages");
     messages.iter().filter(|own| text_at(own, "/role") == "assistant").count()

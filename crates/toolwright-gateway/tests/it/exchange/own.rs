@@ -1,4 +1,4 @@
-//! Our own endpoints, and the reload.
+//! The gateway's own endpoints, and configuration reload.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ fn models_are_listed_in_every_vendor_s_form() {
         assert_eq!(found, expected, "{path}");
     }
     assert_eq!(at(&gateway.get("/v1/models", &anthropic).json(), "/has_more"), Json::Bool(false));
-    // One of them by its name, whose slash may be escaped or not.
+    // A single model by its name, with and without an escaped slash.
     for path in ["/v1/models/up/gpt-6-astra", "/v1/models/up%2Fgpt-6-astra"] {
         let answer = gateway.get(path, &[]).ok();
         assert_eq!(text_at(&answer.json(), "/id"), "up/gpt-6-astra");
@@ -68,7 +68,7 @@ fn the_process_tells_of_itself() {
     assert!(text_at(&description, "/openapi").starts_with("3."));
     let streamed = CHAT.replacen('{', "{\"stream\":true,", 1);
     gateway.ask_json("/v1/chat/completions", &streamed).ok();
-    // The exchange is told of when its connection is done with it.
+    // The exchange is recorded when its connection has finished.
     let metrics = until("the exchange in the metrics", || {
         let metrics = gateway.get("/metrics", &[]).ok().text();
         metrics.contains("upstream=\"up\"").then_some(metrics)
@@ -173,7 +173,7 @@ fn a_reload_under_load_drops_nothing_and_a_bad_file_changes_nothing() {
     assert!(!listed("old"));
     let before = first.received().len();
     more("load after the reload");
-    // Requests that were under way when it came may still have been on their way.
+    // Requests that were in flight at the reload may still have gone to the old upstream.
     assert!(first.received().len() <= before + 4, "the old upstream is asked no more");
     assert!(!second.received().is_empty());
     for bad in ["listen = 7", "[models]\nfast = [\"nowhere/m\"]", "[upstreams.x]\ndialect = \"no\""]
@@ -204,7 +204,7 @@ fn a_reload_changes_the_level_of_the_log() {
     gateway.reload("[log]\nlevel = \"error\"\n[models]\nquiet = [\"offline/rules\"]\n");
     let models = || gateway.get("/v1/models", &[]).ok().text();
     until("the reload", || models().contains("\"quiet\"").then_some(()));
-    // Reloads follow one another: once the next one has failed, this one is over.
+    // Reloads are sequential: once the next one has failed, this one is complete.
     gateway.reload("listen = 7");
     until("an error", || gateway.log().contains("not reloaded").then_some(()));
     let message = hello.replacen('{', "{\"max_tokens\":9,", 1);

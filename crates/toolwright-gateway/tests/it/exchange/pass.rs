@@ -1,9 +1,10 @@
-//! Same dialect in and out: the upstream gets the client's bytes, and the client the upstream's.
+//! Same dialect on both sides: the upstream receives the client's bytes, and the client the
+//! upstream's.
 
 use crate::gateway::vendor::{VENDORS, vendor};
 use crate::gateway::{Gateway, Reply, UPSTREAM_KEY, Upstream, table};
 
-/// The key that clients of these tests show, in every place where one may.
+/// The key of the clients in these tests, in every position where a key is accepted.
 const CLIENT_KEY: &str = "sk-client-secret";
 
 fn client_keys() -> Vec<(&'static str, &'static str)> {

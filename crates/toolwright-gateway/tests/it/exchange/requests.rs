@@ -1,4 +1,4 @@
-//! What broke requests of others on their way to a vendor.
+//! Known failures of other gateways on the way from a client to a vendor.
 
 use toolwright_core::{Json, object};
 
@@ -16,7 +16,7 @@ fn through(path: &str, body: &str, dialect: &str) -> (Answer, Received) {
     (answer, upstream.last())
 }
 
-/// A chat in OpenAI's dialect, with more members in front of its messages.
+/// A chat in OpenAI's dialect, with more members before its messages.
 fn chat(more: &str, messages: &str) -> String {
     format!(r#"{{"model":"up/m",{more}"messages":[{{"role":"user","content":"hi"}}{messages}]}}"#)
 }
@@ -74,7 +74,7 @@ fn tools_of_any_shape_keep_their_names() {
             .map(|tool| at(tool, name).as_str().unwrap_or_default().to_owned())
             .collect();
         names.sort();
-        // A forced tool may be all that is offered where no choice can be said.
+        // A target without a tool choice is offered only the forced tool.
         if names.len() == 1 {
             assert_eq!(names, ["flat"], "{id} {}", received.text());
         } else {
@@ -214,7 +214,7 @@ fn no_restriction_is_widened_in_silence() {
         let offers = received.text().contains("\"f\"");
         assert!(said == "none" || !offers, "{} {}", vendor.id, received.text());
     }
-    // One call at a time: said, or held to.
+    // One call at a time: requested from the vendor, or enforced.
     let single = format!("\"tools\":[{TOOL}],\"parallel_tool_calls\":false,");
     let (_, received) = through(CHAT, &chat(&single, ""), "anthropic");
     let choice = at(&received.json(), "/tool_choice/disable_parallel_tool_use");
@@ -226,7 +226,7 @@ fn no_restriction_is_widened_in_silence() {
         let answer = gateway.ask_json(CHAT, &body).ok();
         assert_eq!(fold::chat(&answer).calls.len(), 1, "{}", answer.text());
     }
-    // Only some of the tools: the others are not offered, or not to be chosen.
+    // A subset of the tools: the others are not offered, or cannot be chosen.
     let other = TOOL.replace("\"f\"", "\"g\"");
     let allowed = format!(
         r#""tools":[{TOOL},{other}],"tool_choice":{{"type":"allowed_tools","allowed_tools":{{"mode":"auto","tools":[{{"type":"function","function":{{"name":"g"}}}}]}}}},"#

@@ -1,5 +1,5 @@
-//! Stored responses: conversations that refer to earlier answers by id, through upstreams that keep
-//! no state and through one that does.
+//! Stored responses: conversations that refer to earlier replies by id, through upstreams with and
+//! without state.
 
 mod lookup;
 mod passed;
@@ -13,7 +13,7 @@ use crate::gateway::{Answer, Gateway, Reply, Upstream, at, items_at, table, text
 
 const PATH: &str = "/v1/responses";
 
-/// A whole answer of Anthropic with thinking, a text and a call.
+/// A whole Anthropic reply with reasoning, a text and a call.
 fn thinking_call() -> Reply {
     Reply::json(
         200,
@@ -25,7 +25,7 @@ fn thinking_call() -> Reply {
     )
 }
 
-/// A whole answer of Anthropic. Its id is the same every time, as with servers of little ambition.
+/// A whole Anthropic reply. Its id is the same every time, as with some simple servers.
 fn said(text: &str) -> Reply {
     let text = Json::from(text).compact();
     Reply::json(
@@ -61,7 +61,7 @@ fn client(name: &str) -> String {
     format!("[keys.{name}]\nhash = \"{}\"\n", KeyHash::of(&format!("key-{name}")))
 }
 
-/// Asks for an answer to some input, with more members.
+/// Sends some input, with more members.
 fn ask(gateway: &Gateway, input: &str, more: &str) -> Answer {
     gateway.ask_json(PATH, &format!(r#"{{"model":"fast","input":{input}{more}}}"#))
 }
@@ -70,7 +70,7 @@ fn continues(id: &str) -> String {
     format!(r#","previous_response_id":"{id}""#)
 }
 
-/// The id of a whole or streamed answer.
+/// The id of a whole or streamed reply.
 fn id_of(answer: &Answer) -> String {
     if answer.text().starts_with('{') {
         text_at(&answer.json(), "/id")
@@ -79,7 +79,7 @@ fn id_of(answer: &Answer) -> String {
     }
 }
 
-/// The texts and calls of the messages that an upstream of Anthropic was asked last, in short.
+/// A summary of the texts and calls in the last request to an Anthropic upstream.
 fn history(upstream: &Upstream) -> Vec<String> {
     let body = upstream.last().json();
     let mut out = Vec::new();
@@ -101,7 +101,7 @@ fn history(upstream: &Upstream) -> Vec<String> {
         };
         out.extend(blocks);
     }
-    // A text may come as a block or as a string.
+    // A text may be a block or a string.
     out.iter().map(|line| line.replace(": text ", ": ")).collect()
 }
 
@@ -177,7 +177,7 @@ fn a_call_and_its_thinking_return_by_previous_response_id_and_by_references() {
     assert_eq!(history(&upstream), expected);
     assert!(upstream.last().text().contains("sig-1"), "{}", upstream.last().text());
 
-    // As Vercel's provider for OpenAI sends earlier turns.
+    // The form in which Vercel's provider for OpenAI sends earlier turns.
     let references = items
         .iter()
         .map(|item| format!(r#"{{"type":"item_reference","id":"{}"}}"#, text_at(item, "/id")));
@@ -187,7 +187,7 @@ fn a_call_and_its_thinking_return_by_previous_response_id_and_by_references() {
     let answer = ask(&gateway, &input, tools).ok();
     assert_eq!(history(&upstream), expected);
     assert!(upstream.last().text().contains("sig-1"), "{}", upstream.last().text());
-    // The type of a reference may be left out, or be null.
+    // The type of a reference may be omitted or null.
     let kinds = ["", r#""type":null,"#, r#""type":"item_reference","#];
     let bare: Vec<String> = items
         .iter()
@@ -198,7 +198,7 @@ fn a_call_and_its_thinking_return_by_previous_response_id_and_by_references() {
     let input = format!(r#"[{{"role":"user","content":"Time?"}},{},{output}]"#, bare.join(","));
     ask(&gateway, &input, tools).ok();
     assert_eq!(history(&upstream), expected);
-    // What is stored of it has the items, so it can be continued.
+    // The stored response contains the items, so the conversation can continue.
     upstream.then(said("Done."));
     ask(&gateway, "\"Thanks.\"", &format!("{tools}{}", continues(&id_of(&answer)))).ok();
     let last = history(&upstream);
@@ -218,7 +218,7 @@ fn what_is_not_stored_is_refused() {
     is_item_not_found(&ask(&gateway, &reference(&item), ""), &item);
     is_item_not_found(&ask(&gateway, &format!(r#"[{{"id":"{item}"}}]"#), ""), &item);
     is_previous_not_found(&ask(&gateway, "\"So?\"", &continues("resp_none")), "resp_none");
-    // An item is no response, and a response no item.
+    // The id of an item is not accepted as a response, nor the reverse.
     let second = ask(&gateway, "\"Hi.\"", "").ok().json();
     let item = text_at(&second, "/output/0/id");
     is_previous_not_found(&ask(&gateway, "\"So?\"", &continues(&item)), &item);

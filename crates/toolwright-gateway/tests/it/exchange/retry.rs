@@ -1,6 +1,6 @@
-//! Retries of requests whose tools the gateway runs: an effect never happens twice, though the model
-//! gives new call ids and other words each time it is asked. Effects are lines in a file, which a tool
-//! appends to.
+//! Retries of requests whose tools the gateway runs: an effect never happens twice, although the
+//! model returns new call ids and a different text each time. An effect is a line that a tool
+//! appends to a file.
 
 mod kill;
 
@@ -17,8 +17,8 @@ const MESSAGES: &str = "/v1/messages";
 const WRITE: (&str, &str) = ("toolwright-tools", "write_file");
 const KEY: (&str, &str) = ("idempotency-key", "order-17");
 
-/// A model that writes a line when it is asked, and is done when it was written. Every answer has call
-/// ids and words of its own.
+/// A model that writes a line, and finishes after the result. Every reply has its own call ids and
+/// text.
 fn writes(number: usize) -> Reply {
     Reply::made(move |received| write(received, number))
 }
@@ -28,7 +28,7 @@ fn write(received: &Received, number: usize) -> Reply {
     answer(received, number, "write_file", &line)
 }
 
-/// An answer in the form that was asked for.
+/// A reply in the requested form, whole or streamed.
 fn answer(received: &Received, number: usize, tool: &str, arguments: &str) -> Reply {
     let request = received.json();
     let is_done = items_at(&request, "/messages").iter().any(|own| text_at(own, "/role") == "tool");
@@ -57,12 +57,12 @@ fn post(gateway: &Gateway, headers: &[(&str, &str)], body: &str) -> Answer {
     gateway.post(CHAT, &[&[WRITE], headers].concat(), body.as_bytes())
 }
 
-/// How many effects there were.
+/// The number of effects.
 fn effects(gateway: &Gateway) -> usize {
     std::fs::read_to_string(gateway.file("effects")).unwrap_or_default().lines().count()
 }
 
-/// The words of an answer, whole or streamed.
+/// The text of a reply, whole or streamed.
 fn said(answer: &Answer, stream: bool) -> String {
     if !stream {
         return text_at(&answer.json(), "/choices/0/message/content");
@@ -165,7 +165,7 @@ fn the_same_key_with_another_body_is_refused_and_another_client_s_key_is_another
         assert!(refused.text().contains("was used for another request"), "{}", refused.text());
     }
     assert_eq!((effects(&gateway), upstream.received().len()), (1, 2));
-    // Whitespace and the order of members say nothing.
+    // Whitespace and the order of members are not significant.
     let spelled = question(false, "")
         .replace(r#""stream":false,"#, "")
         .replace("}]}", r#"}] , "stream": false}"#);
@@ -197,7 +197,7 @@ fn without_a_key_only_an_sdk_s_own_marks_make_a_retry() {
     }
 }
 
-/// Runs with a key are saved for longer than those without.
+/// Runs with a key are saved longer than those without.
 #[test]
 fn an_sdk_s_retry_finds_its_run_although_a_client_has_as_many_with_keys_as_are_saved() {
     let folder = tempfile::tempdir().unwrap();
@@ -258,7 +258,7 @@ fn an_equal_request_of_an_sdk_runs_beside_the_first_and_a_retry_belongs_to_the_l
     };
     let first = ask("0");
     upstream.until_received(2);
-    // An equal request that is meant runs beside the first.
+    // An intended equal request runs in parallel with the first.
     let second = ask("0").answer().ok();
     assert_eq!((effects(&gateway), upstream.received().len()), (2, 4));
     let retry = ask("1").answer().ok();

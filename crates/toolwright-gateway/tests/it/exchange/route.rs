@@ -1,4 +1,4 @@
-//! Whom a model's name leads to, and who is asked when the first cannot.
+//! Routing of model names, and fallbacks.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use toolwright_core::Json;
 use crate::gateway::vendor::{VENDORS, vendor};
 use crate::gateway::{Gateway, Reply, Upstream, at, fixture, table, text_at};
 
-/// An address at which nobody listens.
+/// An address without a listener.
 fn nobody() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-/// A question in OpenAI's dialect.
+/// A request in OpenAI's dialect.
 fn chat(model: &str) -> String {
     format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#)
 }
@@ -63,7 +63,7 @@ fn a_nested_member_named_model_decides_nothing() {
         names.map(|name| Upstream::start((0..2).map(|_| vendor(dialect(name)).final_reply(false))));
     let tables = names.iter().zip(&upstreams).map(|(name, up)| table(name, dialect(name), up));
     let gateway = Gateway::start(&tables.collect::<String>());
-    // Larger than what is read without charging memory for it, and smaller.
+    // Larger and smaller than what is read without counting against the memory budget.
     for text in ["hi".to_owned(), "hi ".repeat(40_000)] {
         for (named, nested) in [(0, 1), (1, 0)] {
             let body = format!(
@@ -127,7 +127,7 @@ fn an_alias_is_spliced_in_and_nothing_else_changes() {
     let config =
         format!("[models]\nfast = [\"gpt/gpt-6-astra\"]\n{}", table("gpt", own.id, &upstream));
     let gateway = Gateway::start(&config);
-    // A body that no encoder would write so.
+    // A body with unusual formatting.
     let before = "\n{ \"messages\" :[{\"content\":\"\\u0068\\/\",\"role\":\"user\"}],\t\"seed\":0.10e1,\"model\"  :  ";
     let after = " ,\"x\":{\"model\":\"fast\"},\"seed\":1E400 }\n ";
     let answer =
@@ -167,7 +167,7 @@ fn fallbacks_are_asked_in_order_until_one_answers() {
     let asked = [&first, &second, &third, &last].map(|upstream| upstream.received().len());
     assert_eq!(asked, [1, 1, 1, 1]);
     assert_eq!(at(&second.last().json(), "/model"), Json::from("c"));
-    // The same with a stream, for whose head nobody has to wait.
+    // The same with a stream, whose head is sent early.
     let streamed = chat("safe").replacen('{', "{\"stream\":true,", 1);
     let answer = gateway.ask_json("/v1/chat/completions", &streamed).ok();
     assert_eq!(answer.header("toolwright-upstream"), Some("last"));
@@ -250,7 +250,7 @@ fn what_may_pass_is_tried_again_when_the_vendor_says() {
     assert!(began.elapsed() >= Duration::from_secs(1), "earlier than the vendor said");
     assert_eq!(answer.body, own.calls());
     assert_eq!(upstream.received().len(), 2);
-    // Nobody waits an hour: whoever asked is told.
+    // The gateway does not wait for an hour; it returns the error.
     let answer = gateway.ask_json("/v1/chat/completions", &chat("gpt/m"));
     assert_eq!((answer.status, answer.header("retry-after")), (429, Some("3600")));
     assert_eq!(upstream.received().len(), 3);
@@ -274,7 +274,7 @@ fn nothing_is_tried_again_once_something_was_sent() {
     assert!(at(&last, "/error/message").as_str().is_some(), "{}", answer.text());
     assert!(!answer.text().contains("\"finish_reason\":\"tool_calls\""), "{}", answer.text());
     assert_eq!(upstream.received().len(), 1);
-    // The same where the bytes pass untouched: what came, came.
+    // The same for a passthrough: bytes that were sent stay sent.
     let sent = own.request(true).with_model(&own, "claude/m");
     let answer = gateway.post(&sent.path, &[], sent.body.as_bytes());
     assert!(answer.body.starts_with(part), "{}", answer.text());
@@ -285,7 +285,7 @@ fn nothing_is_tried_again_once_something_was_sent() {
 #[test]
 fn an_upstream_is_reached_through_its_proxy() {
     let own = vendor("openai-chat");
-    // It forwards requests as proxies do, and answers them itself.
+    // It accepts forwarded requests as a proxy does, and answers them itself.
     let proxy = Upstream::start([own.final_reply(false)]);
     let through = |proxy: &str| {
         format!(
@@ -305,8 +305,8 @@ fn an_upstream_is_reached_through_its_proxy() {
     assert_eq!(proxy.received().len(), 1);
 }
 
-/// What is configured for an upstream wins over the dialect and the model, even where bytes would
-/// pass untouched otherwise.
+/// The configuration of an upstream wins over the dialect and the model, even where bytes would
+/// otherwise pass unchanged.
 #[test]
 fn an_upstream_gets_no_dropped_setting_and_its_own_limit() {
     let own = vendor("openai-chat");
@@ -320,7 +320,7 @@ fn an_upstream_gets_no_dropped_setting_and_its_own_limit() {
     assert!(received.get("temperature").is_none() && received.get("reasoning_effort").is_none());
     assert_eq!(at(&received, "/top_p").compact(), "0.9");
     assert_eq!(at(&received, "/max_completion_tokens").as_u64(), Some(7000));
-    // What the client says of the limit stays.
+    // A limit that the client sets stays.
     let body = r#"{"model":"mine/m","messages":[{"role":"user","content":"x"}],"max_tokens":9}"#;
     gateway.ask_json("/v1/chat/completions", body).ok();
     assert_eq!(at(&upstream.last().json(), "/max_tokens").as_u64(), Some(9));

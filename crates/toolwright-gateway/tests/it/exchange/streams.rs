@@ -1,4 +1,4 @@
-//! What broke answers of others on their way to a client, above all streamed ones.
+//! Known failures of other gateways on the way from a vendor to a client, especially in streams.
 
 use super::fold::{self, Folded};
 use crate::gateway::vendor::{VENDORS, vendor};
@@ -6,14 +6,14 @@ use crate::gateway::{Answer, Gateway, Reply, Upstream, at, fixture, table, text_
 
 const SSE: &str = "text/event-stream";
 
-/// A question in words that are OpenAI's and Anthropic's both.
+/// A request that is valid both for OpenAI and for Anthropic.
 fn question(stream: bool) -> String {
     let rest = r#""model":"up/m","max_tokens":99,"messages":[{"role":"user","content":"hi"}]}"#;
     format!("{{\"stream\":{stream},{rest}")
 }
 
-/// What clients of two dialects get of a reply. The upstream's own dialect is left out: there the
-/// bytes pass as they are.
+/// The replies that clients of two dialects receive. The upstream's own dialect is omitted, because
+/// its bytes pass unchanged.
 fn clients(dialect: &str, stream: bool, reply: impl Fn() -> Reply) -> Vec<(Folded, Answer)> {
     let upstream = Upstream::start([reply(), reply()]);
     let gateway = Gateway::start(&table("up", dialect, &upstream));
@@ -38,7 +38,7 @@ fn every_stream_folds_to_the_calls_of_the_whole_answer() {
         for size in [1, 7, 100_000] {
             let stream = vendor.calls_stream();
             let whole = clients(vendor.id, false, || vendor.reply(false));
-            // Pieces of one byte split every letter that is longer.
+            // Chunks of one byte split every multibyte character.
             let streamed = clients(vendor.id, true, || Reply::stream(vendor.kind, &stream, size));
             for ((whole, _), (streamed, answer)) in whole.iter().zip(&streamed) {
                 let expected = [("get_weather", WEATHER), ("search_flights", FLIGHTS)];
@@ -157,7 +157,7 @@ fn the_one_stop_reason_follows_from_the_content() {
             );
         }
     }
-    // Ollama and Gemini say `stop` whatever they did.
+    // Ollama and Gemini always report `stop`.
     for id in ["ollama", "gemini"] {
         for stream in [false, true] {
             for (folded, answer) in clients(id, stream, || vendor(id).reply(stream)) {
@@ -207,7 +207,7 @@ fn completion(calls: &[(&str, &str, &str)], stop: &str) -> String {
     )
 }
 
-/// Numbers that do not fit into what most programs have for numbers.
+/// Numbers that exceed the range or precision of `f64` and `i64`.
 const EXACT: &str = r#"{"id":9007199254740993,"max":18446744073709551615,"huge":1e400,"tenth":0.10,"long":1234567890123456789012345678901234567890}"#;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Thinking that a model wrote into its text, behind an upstream with or without `think_tags`.
+//! Reasoning in the text of a reply, from an upstream with or without `think_tags`.
 
 use crate::gateway::{Gateway, Reply, Upstream, at, table};
 
@@ -13,7 +13,7 @@ const STREAM: &str = concat!(
     "\n\ndata: [DONE]\n\n",
 );
 
-/// What an Anthropic client reads of a reply, whole and streamed: the kinds of its blocks.
+/// The kinds of the blocks that an Anthropic client receives, whole and streamed.
 fn kinds(dialect: &str, setting: &str) -> [Vec<String>; 2] {
     let replies =
         [Reply::json(200, REPLY), Reply::stream("text/event-stream", STREAM.as_bytes(), 50)];

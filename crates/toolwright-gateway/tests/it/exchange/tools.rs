@@ -1,4 +1,4 @@
-//! Tools that the gateway runs itself: the client asks once and reads one answer.
+//! Tools that the gateway runs itself: the client sends one request and receives one reply.
 
 use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
@@ -8,10 +8,10 @@ use crate::gateway::{Gateway, Reply, Upstream, at, items_at, table, text_at, unt
 const KIND: &str = "text/event-stream";
 pub(super) const CHAT: &str = "/v1/chat/completions";
 
-/// Tools in the folder that the configuration is in.
+/// Tools whose root is the folder of the configuration.
 pub(super) const TOOLS: &str = "[tools]\nroot = \".\"\n";
 
-/// A tool that works, and one that fails.
+/// A tool that succeeds, and one that fails.
 const WANTED: (&str, &str) = ("toolwright-tools", "list_files, read_file");
 
 /// A frame of OpenAI's stream.
@@ -38,7 +38,7 @@ pub(super) fn call(index: usize, id: &str, name: &str, arguments: &str) -> Strin
     )
 }
 
-/// A stream that says something and calls something, in pieces of seven bytes.
+/// A stream with a text and calls, in chunks of seven bytes.
 pub(super) fn streamed(text: &str, calls: &[String]) -> Reply {
     let mut body = frame(r#"{"role":"assistant","content":""}"#, "null");
     if !text.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn streamed(text: &str, calls: &[String]) -> Reply {
     Reply::stream(KIND, body.as_bytes(), 7)
 }
 
-/// A whole answer that says something and calls something.
+/// A whole reply with a text and calls.
 pub(super) fn whole(text: &str, calls: &[String]) -> Reply {
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     let calls = match calls {
@@ -82,7 +82,7 @@ pub(super) fn question(stream: bool, more: &str) -> String {
     )
 }
 
-/// The messages of a role in a request that an upstream got.
+/// The messages of a role in a request to an upstream.
 fn of_role(request: &Json, role: &str) -> Vec<Json> {
     let messages = items_at(request, "/messages").into_iter();
     messages.filter(|message| text_at(message, "/role") == role).collect()
@@ -231,7 +231,7 @@ fn a_tool_that_a_request_may_not_have_is_refused_before_anybody_is_asked() {
     assert!(answer.text().contains("The gateway has no tools"), "{}", answer.text());
 }
 
-/// A tool of the client's own.
+/// A tool of the client.
 const THEIRS: &str = r#","tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]"#;
 
 #[test]
@@ -253,7 +253,7 @@ fn calls_of_the_client_s_tools_go_to_the_client_who_finds_its_conversation_again
         assert!(!text.contains("call_o") && !text.contains("call_l"), "{text}");
         assert!(text.contains(r#""finish_reason":"tool_calls""#), "{text}");
 
-        // The client comes back with its outcome; what it did not see is there again.
+        // The client returns with its outcome; the hidden turns are restored.
         let body = format!(
             r#"{{"model":"up/gpt-x","stream":{stream},"messages":[{{"role":"user","content":"hi"}},{{"role":"assistant","content":null,"tool_calls":[{}]}},{{"role":"tool","tool_call_id":"call_t","content":"sunny"}}]{THEIRS}}}"#,
             call(0, "call_t", "get_weather", r#"{"city":"北京"}"#)

@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/1.1 over a bare socket, one request on a connection.
+//! A client that speaks HTTP/1.1 over a plain socket, one request per connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,13 +7,13 @@ use toolwright_core::Json;
 
 use super::HANG;
 
-/// A reply, whole.
+/// A complete reply.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Whether the body ended as it said it would
+    /// Whether the body ended as announced
     pub complete: bool,
 }
 
@@ -28,19 +28,19 @@ impl Answer {
         Json::parse_bytes(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// A header by its name in small letters.
+    /// A header by its lowercase name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body, if the status is 200.
+    /// Returns the reply, and panics unless the status is 200.
     pub fn ok(self) -> Answer {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
         assert!(self.complete, "cut off: {}", String::from_utf8_lossy(&self.body));
         self
     }
 
-    /// The data of each frame of a stream of server-sent events, but for `[DONE]`.
+    /// The data of each server-sent event, except for `[DONE]`.
     pub fn events(&self) -> Vec<Json> {
         let text = self.text();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
@@ -48,14 +48,14 @@ impl Answer {
     }
 }
 
-/// A request that was sent, and its reply as far as it was read.
+/// A request that was sent, and the part of its reply that was read.
 pub struct Asking {
     socket: TcpStream,
     read: Vec<u8>,
 }
 
 impl Asking {
-    /// Sends a request. The connection is closed by the server after the answer.
+    /// Sends a request. The server closes the connection after the reply.
     pub fn send(
         address: SocketAddr,
         method: &str,
@@ -78,17 +78,17 @@ impl Asking {
             head += &[name, ": ", value, "\r\n"].concat();
         }
         head += "\r\n";
-        // A server may answer and close before it has read all.
+        // A server may answer and close before it has read everything.
         let _sent = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
         Asking { socket, read: Vec::new() }
     }
 
-    /// A request that somebody else sent on a connection.
+    /// Wraps a connection on which a request was already sent.
     pub fn of(socket: TcpStream) -> Asking {
         Asking { socket, read: Vec::new() }
     }
 
-    /// Reads on until what was read so far, head and all, holds something.
+    /// Reads until the reply so far, including the head, contains a text.
     pub fn until(&mut self, text: &str) -> String {
         loop {
             let so_far = String::from_utf8_lossy(&self.read).into_owned();
@@ -99,7 +99,7 @@ impl Asking {
         }
     }
 
-    /// Reads the rest of the answer.
+    /// Reads the rest of the reply.
     pub fn answer(mut self) -> Answer {
         while self.more() > 0 {}
         let end = self.read.windows(4).position(|window| window == b"\r\n\r\n");
@@ -132,7 +132,7 @@ impl Asking {
     }
 }
 
-/// A chunked body put together, and whether its end was there.
+/// Decodes a chunked body, and returns whether it was complete.
 pub fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     loop {

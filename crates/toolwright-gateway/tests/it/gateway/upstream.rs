@@ -1,4 +1,4 @@
-//! A vendor that is none: it replays what it was given, in order, and remembers what it was asked.
+//! A mock vendor that replays the given replies in order, and records the requests.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use toolwright_core::Json;
 use super::HANG;
 use super::client::unchunk;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub method: String,
@@ -31,30 +31,30 @@ impl Received {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
-    /// A header by its name in small letters.
+    /// A header by its lowercase name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Everything of it, to look for what must not be there.
+    /// Head and body as text, to search for what must not be there.
     pub fn everything(&self) -> String {
         format!("{} {:?} {}", self.path, self.headers, String::from_utf8_lossy(&self.body))
     }
 }
 
-/// What an upstream does with one request.
+/// How an upstream handles one request.
 pub enum Reply {
-    /// Answers in one piece
+    /// Replies in one piece
     Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// Answers 200 with one chunk for each piece
+    /// Replies 200 with one chunk for each piece
     Pieces { kind: String, pieces: Vec<Vec<u8>> },
-    /// Answers 200 with one chunk for each piece that the test sends
+    /// Replies 200 with one chunk for each piece that the test sends
     Fed { kind: String, pieces: Receiver<Vec<u8>> },
-    /// Sends these bytes, head and all, and closes the connection
+    /// Sends these bytes, including the head, and closes the connection
     Raw(Vec<u8>),
-    /// Answers when the test says so
+    /// Replies when the test signals it
     After(Receiver<()>, Box<Reply>),
-    /// Answers what the request makes of it
+    /// Replies as a function of the request
     Made(Box<dyn FnOnce(&Received) -> Reply + Send>),
 }
 
@@ -65,7 +65,7 @@ impl Reply {
         Reply::Whole { status, headers, body: body.into() }
     }
 
-    /// A document with a header more.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Reply {
         if let Reply::Whole { headers, .. } = &mut self {
@@ -74,54 +74,54 @@ impl Reply {
         self
     }
 
-    /// A stream in pieces of so many bytes, which end anywhere: in a frame, in a letter.
+    /// A stream in chunks of a fixed size, which split frames and characters.
     pub fn stream(kind: &str, body: &[u8], size: usize) -> Reply {
         let pieces = body.chunks(size).map(<[u8]>::to_vec).collect();
         Reply::Pieces { kind: kind.to_owned(), pieces }
     }
 
-    /// A stream whose pieces the test sends.
+    /// A stream whose chunks the test sends.
     pub fn fed(kind: &str) -> (Sender<Vec<u8>>, Reply) {
         let (feed, pieces) = mpsc::channel();
         (feed, Reply::Fed { kind: kind.to_owned(), pieces })
     }
 
-    /// A reply with what the request said in it.
+    /// A reply that is computed from the request.
     pub fn made(make: impl FnOnce(&Received) -> Reply + Send + 'static) -> Reply {
         Reply::Made(Box::new(make))
     }
 
-    /// A reply that waits for the test's word.
+    /// A reply that waits for a signal of the test.
     pub fn after(reply: Reply) -> (Sender<()>, Reply) {
         let (word, waits) = mpsc::channel();
         (word, Reply::After(waits, Box::new(reply)))
     }
 }
 
-/// What an upstream has seen.
+/// The record of an upstream.
 #[derive(Default)]
 struct Seen {
     received: Vec<Received>,
     replies: VecDeque<Reply>,
-    /// How many replies could not be written to their end, because nobody listened any more
+    /// Number of replies that could not be written completely, because the peer had closed
     cut: usize,
-    /// How many bytes of bodies were written
+    /// Number of body bytes written
     written: usize,
-    /// How many connections were opened
+    /// Number of connections
     connections: usize,
 }
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
 
-/// A vendor that is none.
+/// A mock vendor.
 pub struct Upstream {
     address: SocketAddr,
     seen: Shared,
 }
 
 impl Upstream {
-    /// One that gives these replies, in the order in which requests come. After the last it answers
-    /// 500 and says that it has nothing more to say.
+    /// Starts an upstream that gives these replies, in the order of requests. After the last it
+    /// replies 500 and says that no reply is left.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -143,37 +143,37 @@ impl Upstream {
         format!("http://{}", self.address)
     }
 
-    /// Gives another reply to a request to come.
+    /// Adds a reply for a later request.
     pub fn then(&self, reply: Reply) {
         self.seen.0.lock().unwrap().replies.push_back(reply);
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn received(&self) -> Vec<Received> {
         self.seen.0.lock().unwrap().received.clone()
     }
 
-    /// What it was asked last.
+    /// The last request.
     pub fn last(&self) -> Received {
         self.received().pop().unwrap()
     }
 
-    /// How many connections were opened to it.
+    /// The number of connections.
     pub fn connections(&self) -> usize {
         self.seen.0.lock().unwrap().connections
     }
 
-    /// How many bytes of bodies it has written.
+    /// The number of body bytes written.
     pub fn written(&self) -> usize {
         self.seen.0.lock().unwrap().written
     }
 
-    /// Waits until it was asked so many times.
+    /// Waits until the given number of requests has arrived.
     pub fn until_received(&self, count: usize) {
         self.until(|seen| seen.received.len() >= count, "a request");
     }
 
-    /// Waits until so many of its replies met nobody who listened.
+    /// Waits until the given number of replies failed because the peer had closed.
     pub fn until_cut(&self, count: usize) {
         self.until(|seen| seen.cut >= count, "a client that leaves");
     }
@@ -186,7 +186,7 @@ impl Upstream {
     }
 }
 
-/// One connection, request after request.
+/// Serves one connection, request after request.
 fn serve(socket: &TcpStream, shared: &Shared) {
     socket.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(socket);
@@ -211,7 +211,7 @@ fn serve(socket: &TcpStream, shared: &Shared) {
     let _closed = socket.shutdown(std::net::Shutdown::Both);
 }
 
-/// Reads a request; none if the connection ends.
+/// Reads a request; `None` if the connection ends.
 fn receive(reader: &mut BufReader<&TcpStream>) -> Option<Received> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
@@ -241,7 +241,7 @@ fn receive(reader: &mut BufReader<&TcpStream>) -> Option<Received> {
     Some(Received { method, path, headers, body })
 }
 
-/// Writes a reply; whether the connection can be used again, none if nobody listens any more.
+/// Writes a reply. Returns whether the connection can be reused; `None` if the peer has closed.
 fn write(mut socket: &TcpStream, reply: Reply, shared: &Shared) -> Option<bool> {
     let written = match reply {
         Reply::Whole { status, headers, body } => {
@@ -286,7 +286,7 @@ fn chunked(
     socket.write_all(b"0\r\n\r\n").map(|()| true)
 }
 
-/// Pieces as they come, and meanwhile an eye on whether anybody listens.
+/// Writes chunks as they arrive, and watches for a disconnect.
 fn fed(
     socket: &TcpStream,
     kind: &str,
@@ -296,7 +296,7 @@ fn fed(
     let leaving = socket.try_clone()?;
     let (tell, gone) = mpsc::channel();
     std::thread::spawn(move || {
-        // A client that leaves ends its side, or breaks it off.
+        // A client that disconnects closes or resets its side.
         let mut byte = [0];
         if matches!((&leaving).read(&mut byte), Ok(0) | Err(_)) {
             let _told = tell.send(());

@@ -1,4 +1,4 @@
-//! What was recorded of each vendor: requests of its SDK, and replies that the SDK reads.
+//! The recordings of each vendor: requests of its SDK, and replies that the SDK accepts.
 
 use toolwright_core::Json;
 use toolwright_core::json::peek;
@@ -12,15 +12,15 @@ pub struct Vendor {
     pub id: &'static str,
     /// The model that the recordings name
     pub model: &'static str,
-    /// How the names of its files begin
+    /// The prefix of its file names
     stem: &'static str,
     /// The file of a stream with two calls
     stream: &'static str,
     /// The media type of its streams
     pub kind: &'static str,
-    /// What stands before its path where another vendor has the same one
+    /// The path prefix, if another vendor has the same path
     prefix: &'static str,
-    /// The file of a reply that is a fault, and its status
+    /// The file of an error reply, and its status
     error: (&'static str, u16),
 }
 
@@ -128,7 +128,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The request for another model, by nothing but its name.
+    /// The same request with another model name.
     pub fn with_model(&self, vendor: &Vendor, model: &str) -> Recorded {
         let quoted = |name: &str| Json::from(name).compact();
         let escaped = |name: &str| name.replace('/', "%2F").replace(':', "%3A");
@@ -139,7 +139,7 @@ impl Recorded {
 }
 
 impl Vendor {
-    /// A request that offers tools: whole if not streamed.
+    /// A request with tools, whole or streamed.
     pub fn request(&self, stream: bool) -> Recorded {
         let what = if stream { "stream" } else { "tools" };
         self.captured(&format!("{}_{what}.json", self.stem))
@@ -173,7 +173,7 @@ impl Vendor {
         self.accepted(&self.stream.replacen("_stream", "_stream_text", 1))
     }
 
-    /// A recorded reply that is a fault, with its status.
+    /// A recorded error reply, with its status.
     pub fn fault(&self) -> (u16, Vec<u8>) {
         (self.error.1, self.accepted(self.error.0))
     }

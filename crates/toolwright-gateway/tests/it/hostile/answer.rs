@@ -1,11 +1,11 @@
-//! Replies that are no answers.
+//! Upstream replies that are not valid answers.
 
 use super::{ask, assert_well, fault, gateway};
 use crate::gateway::vendor::{VENDORS, vendor};
 use crate::gateway::{Reply, Upstream};
 
-/// Gives a reply to every client, whole and streamed, and checks the fault that each gets. The
-/// upstream is of one client's own dialect, whose requests and replies pass untouched else.
+/// Gives a reply to every client, whole and streamed, and checks the fault that each receives. The
+/// upstream speaks the dialect of one client, whose bytes otherwise pass unchanged.
 fn all(more: &str, reply: impl Fn() -> Reply, status: std::ops::Range<u16>, says: &str) {
     let upstream = Upstream::start((0..18).map(|_| reply()));
     let gateway = gateway(&upstream, more);

@@ -1,4 +1,4 @@
-//! More than anybody needs: what is held is bounded, and given back.
+//! Floods: the memory that is held is bounded, and released.
 
 use super::{ask, assert_ends_with_fault, assert_well, gateway};
 use crate::gateway::vendor::vendor;
@@ -43,7 +43,7 @@ fn calls_without_end_are_broken_off() {
         let answer = ask(&gateway, &client, true, MODEL);
         assert_ends_with_fault(&client, &answer, "1024 calls");
     }
-    // Where bytes pass as they are, they pass.
+    // A passthrough forwards the bytes unchanged.
     upstream.then(Reply::stream("text/event-stream", &stream, 10_000));
     let answer = ask(&gateway, &vendor("openai-chat"), true, MODEL);
     assert!(answer.body.starts_with(&stream));

@@ -1,4 +1,4 @@
-//! Names of models that would be more than a name, and paths that lead elsewhere.
+//! Model names with special meanings, and paths that lead elsewhere.
 
 use super::{assert_well, fault};
 use crate::gateway::vendor::vendor;

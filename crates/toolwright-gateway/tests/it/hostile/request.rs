@@ -1,4 +1,4 @@
-//! Bodies that are no request, and heads that are none.
+//! Bodies and heads that are not valid requests.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -132,12 +132,12 @@ fn heads_that_could_hide_a_request_are_refused() {
         let answer = raw(&gateway, "/v1/chat/completions", head, b"{}").unwrap();
         assert_eq!(answer.status, status, "{}", &head[..head.len().min(60)]);
     }
-    // One that never ends is not waited for.
+    // A head that never ends times out.
     assert!(raw(&gateway, "/v1/chat/completions HTTP/1.1\r\nx", "", b"").is_none());
     assert_well(&gateway);
 }
 
-/// Sends a head with lines of its own; none if the gateway closes without a word.
+/// Sends a head with custom lines; `None` if the gateway closes without a reply.
 fn raw(gateway: &Gateway, path: &str, lines: &str, body: &[u8]) -> Option<Answer> {
     let mut socket = TcpStream::connect(gateway.address).unwrap();
     socket.set_read_timeout(Some(HANG)).unwrap();

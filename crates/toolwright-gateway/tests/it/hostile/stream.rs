@@ -1,4 +1,4 @@
-//! Streams that break, lie or never end.
+//! Streams that break, are inconsistent or never end.
 
 use super::{ask, assert_ends_with_fault, assert_well, fault, gateway};
 use crate::gateway::vendor::{VENDORS, vendor};
@@ -6,7 +6,7 @@ use crate::gateway::{Gateway, Reply, Upstream, table};
 
 const MODEL: &str = "anthropic/claude-opus-5";
 
-/// A recorded stream up to the end of a frame in its middle.
+/// The first half of a recorded stream, up to the end of a frame.
 fn half() -> Vec<u8> {
     let mut whole = String::from_utf8(vendor("anthropic").calls_stream()).unwrap();
     let end = whole[whole.len() / 2..].find("\n\n").unwrap();
@@ -14,12 +14,12 @@ fn half() -> Vec<u8> {
     whole.into_bytes()
 }
 
-/// A reply that says nothing of its length, and ends with the connection.
+/// A reply without a length, which ends with the connection.
 fn until_closed(body: &[u8]) -> Reply {
     Reply::Raw([&b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\n\r\n"[..], body].concat())
 }
 
-/// A reply in chunks, without the last.
+/// A chunked reply without the last chunk.
 fn unfinished(body: &[u8]) -> Reply {
     let head = "HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked";
     let size = format!("\r\n\r\n{:x}\r\n", body.len());
@@ -54,7 +54,7 @@ fn a_stream_that_breaks_in_a_frame_is_seen_to_be_broken() {
         for client in &VENDORS {
             let answer = ask(&gateway, client, true, MODEL);
             if client.id == "anthropic" {
-                // Its bytes pass as they are, and nothing can be said in the middle of a frame.
+                // Its bytes pass unchanged, and no event can be inserted in the middle of a frame.
                 assert!(!answer.complete && answer.body == body[..body.len() - 7]);
             } else {
                 assert_ends_with_fault(client, &answer, "");
@@ -132,12 +132,12 @@ fn the_form_that_was_asked_for_is_the_form_that_comes() {
     for (at, own) in VENDORS.iter().enumerate() {
         for client in [own, &VENDORS[(at + 1) % VENDORS.len()]] {
             let model = format!("{}/{}", own.id, own.model);
-            // A whole answer is told as a stream.
+            // A whole reply becomes a stream.
             let answer = ask(&gateway, client, true, &model).ok();
             assert_eq!(answer.header("content-type"), Some(client.kind), "{}", client.id);
             let text = String::from_utf8_lossy(&answer.body).into_owned();
             assert!(!text.contains(super::mark(client)), "{} of {}: {text}", client.id, own.id);
-            // A stream in place of an answer is none.
+            // A stream in place of a whole reply is a fault.
             let answer = ask(&gateway, client, false, &model);
             assert!(fault(client, &answer).contains("instead of JSON"), "{}", answer.text());
         }

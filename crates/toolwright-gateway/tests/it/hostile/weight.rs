@@ -1,5 +1,5 @@
-//! Documents that are small as bytes and large once they are read: what the gateway holds of them is
-//! bounded, and who sends them is told so.
+//! Documents that are small as bytes and large once parsed: the memory that the gateway holds is
+//! bounded, and the client receives an error.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -7,7 +7,7 @@ use super::{assert_well, fault};
 use crate::gateway::vendor::{VENDORS, Vendor, vendor};
 use crate::gateway::{Answer, Gateway, Reply, Upstream, table, until};
 
-/// What the gateway may hold, and what its process may have beside that.
+/// The memory budget of the gateway, and the limit for the rest of its process.
 const MEMORY: usize = 64 << 20;
 const BESIDE: usize = 96 << 20;
 
@@ -21,14 +21,14 @@ fn assert_bounded(gateway: &Gateway) {
     assert!(peak < MEMORY + BESIDE, "{} MB", peak >> 20);
 }
 
-/// A value of so many bytes that is many, once it is read.
+/// A value of this many bytes that takes much more memory once parsed.
 fn heavy(kind: usize, size: usize) -> String {
     let one = ["[]", "0", "{\"a\":0}", "[[[[[[[[[[0]]]]]]]]]]"][kind % 4];
     let many = vec![one; size / (one.len() + 1)];
     format!("[{}]", many.join(","))
 }
 
-/// Asks as a vendor's SDK does, with a member more.
+/// Sends a request as a vendor's SDK does, with an additional member.
 fn ask(gateway: &Gateway, client: &Vendor, model: &str, more: &str) -> Answer {
     let sent = client.request(false).with_model(client, model);
     let body = sent.body.replacen('{', &format!("{{\"x\":{more},"), 1);
@@ -44,7 +44,7 @@ fn a_request_that_never_fits_is_too_large_in_every_dialect() {
                 continue;
             }
             let answer = ask(&gateway, client, model, &heavy(kind, 1 << 20));
-            // Bedrock has no status of its own for it.
+            // Bedrock has no separate status for it.
             let status = if client.id == "bedrock" { 400 } else { 413 };
             assert_eq!(answer.status, status, "{}: {}", client.id, answer.text());
             assert!(fault(client, &answer).contains("limits.memory"), "{}", client.id);
@@ -62,7 +62,7 @@ fn many_large_requests_at_once_are_answered_in_bounded_memory() {
         for (kind, client) in clients.iter().cycle().take(12).enumerate() {
             let gateway = &gateway;
             scope.spawn(move || {
-                // Some of them never fit, and others only one after another.
+                // Some of them never fit, others only one after another.
                 let size = if kind < 8 { 3 << 20 } else { 400 << 10 };
                 let answer = ask(gateway, client, "offline/rules", &heavy(kind, size));
                 assert!(matches!(answer.status, 200 | 413 | 503), "{}", answer.text());
@@ -94,7 +94,7 @@ fn an_answer_that_never_fits_is_the_upstreams_fault() {
         assert!(answer.status >= 500, "{}: {}", client.id, answer.text());
         assert!(fault(client, &answer).contains("limits.memory"), "{}", client.id);
     }
-    // One that passes as it is needs no reading.
+    // A passthrough is not parsed.
     upstream.then(reply(0));
     let sent = own.request(false).with_model(&own, "openai-chat/m");
     let answer = gateway.post(&sent.path, &[], sent.body.as_bytes()).ok();
@@ -110,7 +110,7 @@ fn what_is_known_of_a_request_until_its_answer_counts_too() {
         (0..40).map(|_| Reply::after(own.reply(false))).unzip();
     let upstream = Upstream::start(replies);
     let gateway = gateway(&upstream);
-    // This dialect repeats it in the answer, so it waits here for the upstream.
+    // This dialect repeats it in the reply, so it is held until the upstream answers.
     let metadata = heavy(3, 60 << 10);
     let body = format!(r#"{{"model":"anthropic/m","input":"hi","metadata":{metadata}}}"#);
     let refused = AtomicUsize::new(0);
@@ -137,7 +137,7 @@ fn what_is_known_of_a_request_until_its_answer_counts_too() {
 
 #[test]
 fn what_a_translated_stream_holds_back_counts_too() {
-    // These dialects have no words for half a call.
+    // These dialects cannot express a partial call.
     let clients = ["gemini", "ollama"].map(vendor);
     let own = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"#;
     let first = format!(
@@ -168,7 +168,7 @@ fn what_a_translated_stream_holds_back_counts_too() {
     assert_well(&gateway);
 }
 
-/// An upstream that takes bodies of any size and keeps none of them.
+/// An upstream that accepts bodies of any size and discards them.
 fn sink() -> std::net::SocketAddr {
     use std::io::{BufRead, BufReader, Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Bodies: how much is read, how long, and how it is refused.
+//! Bodies: size limits, time limits, and refusals.
 
 use std::time::Duration;
 

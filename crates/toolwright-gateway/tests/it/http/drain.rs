@@ -1,4 +1,4 @@
-//! The end of serving: what is under way is finished, and nothing else is begun.
+//! Shutdown: requests in flight are finished, and no others are accepted.
 
 use std::time::Duration;
 

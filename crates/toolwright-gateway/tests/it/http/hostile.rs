@@ -1,4 +1,4 @@
-//! Clients that mean harm, or act as if.
+//! Malicious clients, and clients that behave like them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ async fn a_head_that_drips_is_cut() {
     let mut client = Client::connect(server.address).await;
     client.send("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(client.answer().await.text(), "hello");
-    // The second head of a connection is timed as the first.
+    // The second head of a connection has the same timeout as the first.
     client.send("GET /hello HTTP/1.1\r\n").await;
     while client.try_send(b"x: y\r\n").await {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -116,7 +116,7 @@ async fn a_client_that_takes_nothing_is_left() {
     client.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
     server.probe.until_under_way(1).await;
     server.probe.until_under_way(0).await;
-    // Once it reads again, it finds an answer that was not finished.
+    // When it reads again, it finds an incomplete reply.
     assert!(client.rest().await.len() < 64 << 20);
 }
 
@@ -128,12 +128,12 @@ async fn a_client_that_shuts_its_window_is_left() {
         let mut client = Http2::over(connect(server.address).await, window).await;
         let unread = client.send("GET", "/stream", "").await;
         for _ in 0..3 {
-            // The last of them may find nobody who waits for it.
+            // The receiver of the last piece may be gone.
             let _given = server.probe.pieces.try_send("x".repeat(1000));
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         server.probe.until_under_way(0).await;
-        // Nobody else notices, not even on the same connection.
+        // Other requests are not affected, not even on the same connection.
         assert_eq!(client.send("GET", "/hello", "").await.status(), 200);
         drop(unread);
     }

@@ -1,4 +1,4 @@
-//! A server whose service shows what reaches it, and a client that speaks plain bytes.
+//! A server whose service shows the requests that reach it, and a client that sends raw bytes.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use toolwright_gateway::http::{
     Control, Ended, Health, HttpRequest, Reply, ReplyBody, Server, Service,
 };
 
-/// Longer than anything here takes.
+/// A timeout that nothing here reaches unless it hangs.
 pub const HANG: Duration = Duration::from_secs(30);
 
 pub struct Probe {
@@ -52,7 +52,7 @@ pub fn started(server: Server) -> Started {
     Started { address, probe, control, ended }
 }
 
-/// Counts a request as long as it is there.
+/// Counts a request while it exists.
 struct Counted(Arc<watch::Sender<usize>>);
 
 impl Counted {
@@ -68,7 +68,7 @@ impl Drop for Counted {
     }
 }
 
-/// A body made of what the test sends; the word `end` ends it.
+/// A body of the pieces that the test sends; `end` ends it.
 struct Pieces {
     taken: Arc<Mutex<mpsc::Receiver<String>>>,
     _counted: Counted,
@@ -91,7 +91,7 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// A body of so many pieces of a megabyte.
+/// A body of this many pieces of a megabyte.
 struct Large {
     pieces: usize,
     _counted: Counted,
@@ -111,7 +111,7 @@ impl http_body::Body for Large {
     }
 }
 
-/// Moves the clock of the runtime forward. Timers that are due by then fire.
+/// Advances the clock of the runtime. Timers that are due fire.
 pub async fn skip(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -210,7 +210,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
         self.io.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Sends, or finds that the server does not listen any more.
+    /// Sends bytes; returns false if the server has closed.
     pub async fn try_send(&mut self, bytes: &[u8]) -> bool {
         self.io.write_all(bytes).await.is_ok()
     }
@@ -264,7 +264,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
         String::from_utf8(chunk).unwrap()
     }
 
-    /// All that comes until the server closes.
+    /// Everything until the server closes.
     pub async fn rest(&mut self) -> String {
         String::from_utf8(self.rest_bytes().await).unwrap()
     }
@@ -275,7 +275,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Client<I> {
     }
 }
 
-/// One request over HTTP/2, by hyper's own client.
+/// Sends one request over HTTP/2 with hyper's client.
 pub async fn over_http2<I>(io: I, method: &str, path: &str, body: &str) -> (u16, String)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -287,11 +287,11 @@ where
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// hyper's own client of HTTP/2.
+/// hyper's HTTP/2 client.
 pub struct Http2(hyper::client::conn::http2::SendRequest<String>);
 
 impl Http2 {
-    /// One that opens a window of so many bytes for each stream.
+    /// Opens a connection with a window of this many bytes for each stream.
     pub async fn over<I>(io: I, window: u32) -> Http2
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -305,7 +305,7 @@ impl Http2 {
         Http2(sender)
     }
 
-    /// Sends a request. The window opens again as the answer is read.
+    /// Sends a request. The window opens again as the reply is read.
     pub async fn send(
         &mut self,
         method: &str,
@@ -315,7 +315,7 @@ impl Http2 {
         self.send_with(method, path, 0, body).await
     }
 
-    /// As [`Http2::send`], with so many headers that mean nothing.
+    /// Like [`Http2::send`], with this many additional headers.
     pub async fn send_with(
         &mut self,
         method: &str,

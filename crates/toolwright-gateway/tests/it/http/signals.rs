@@ -1,4 +1,4 @@
-//! The real process and the signals that it obeys.
+//! The real process and the signals that it handles.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use super::probe::{Client, HANG};
 
-/// A gateway as a process. It ends with the test.
+/// A gateway process. It is killed when the test ends.
 struct Gateway {
     child: Child,
     _data: tempfile::TempDir,
@@ -46,7 +46,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
     }
@@ -70,7 +70,7 @@ async fn what_was_begun_before_the_order_is_answered() {
     let mut gateway = Gateway::start(&[]);
     let mut client = Client::connect(gateway.address).await;
     client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n").await;
-    // Another request on another connection: the server has seen the first by then.
+    // A second request on another connection: the server has accepted the first by then.
     let mut other = Client::connect(gateway.address).await;
     other.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert_eq!(other.answer().await.text(), "ready\n");
@@ -104,7 +104,7 @@ async fn a_reload_drops_no_request() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
     let write = |headers: usize| {
-        // In one step, so that no reload sees half a file.
+        // Renamed in one step, so that no reload reads a partial file.
         let half = folder.path().join("half");
         std::fs::write(&half, format!("[limits]\nheaders = {headers}\n")).unwrap();
         std::fs::rename(&half, &file).unwrap();
@@ -144,7 +144,7 @@ async fn a_reload_drops_no_request() {
     }
 }
 
-/// Asks on new connections until the answer is this.
+/// Sends requests on new connections until the reply has this status.
 async fn until_ten_headers_give(address: SocketAddr, status: u16) {
     let request = format!("GET /healthz HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(10));
     let asking = async {

@@ -1,4 +1,4 @@
-//! TLS: certificates shown, renewed and refused.
+//! TLS: certificates presented, renewed and refused.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use toolwright_gateway::http::{Renewal, Server, Tls};
 
 use super::probe::{Client, Started, over_http2, started};
 
-/// A certificate of our own making, in files.
+/// A self-signed certificate, in files.
 struct Made {
     _folder: tempfile::TempDir,
     cert: PathBuf,
@@ -36,7 +36,7 @@ impl Made {
         Tls::load(&self.cert, &self.key).unwrap()
     }
 
-    /// Connects as a client that trusts this certificate alone.
+    /// Connects as a client that trusts only this certificate.
     async fn connect(
         &self,
         server: &Started,

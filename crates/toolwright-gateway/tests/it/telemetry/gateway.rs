@@ -1,4 +1,4 @@
-//! What the running gateway tells of its exchanges.
+//! Telemetry of the running gateway.
 
 use crate::gateway::vendor::vendor;
 use crate::gateway::{Gateway, Upstream, items_at, table, until};

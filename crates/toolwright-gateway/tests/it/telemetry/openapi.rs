@@ -1,4 +1,4 @@
-//! The description of our endpoints: it is sound, and what we answer is as it says.
+//! The OpenAPI document of the gateway's endpoints: it is valid, and the replies match it.
 
 use toolwright::Caller;
 use toolwright_core::schema::Check;
@@ -12,7 +12,7 @@ fn document() -> Json {
     Json::parse(openapi::DOCUMENT).unwrap()
 }
 
-/// A schema of the document, with the others that it refers to.
+/// A schema of the document, with the schemas that it refers to.
 fn schema(name: &str) -> Check {
     let mut schema = object! {"$ref": format!("#/components/schemas/{name}")};
     schema.push("components", document().get("components").unwrap().clone());

@@ -1,5 +1,4 @@
-//! Traces as a collector gets them: a receiver on loopback reads what is posted, by OTLP's own
-//! names.
+//! Traces as a collector receives them: a receiver on loopback decodes the posted OTLP documents.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use super::{begin, full_record};
 
 const CLIENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// A request as it came: its head, and its body.
+/// A received request: its head, and its body.
 type Posted = (String, Json);
 
 /// A collector that answers everything with a status.

@@ -33,7 +33,7 @@ fn a_response_is_retrieved_as_it_was_answered_and_deleted_once() {
         let message = format!("Response with id '{id}' not found.");
         assert_eq!(text_at(&error, "/error/message"), message);
         assert_eq!(text_at(&error, "/error/type"), "invalid_request_error");
-        // What is deleted is in no later conversation, so that cannot go on.
+        // A deleted response is not available to later conversations.
         is_previous_not_found(&ask(&gateway, "\"So?\"", &continues(&next)), &next);
         gateway.get(&format!("{PATH}/{next}"), &[]).ok();
         assert_eq!(gateway.get(&format!("{PATH}/{next}/input_items"), &[]).status, 404);

@@ -1,8 +1,9 @@
-//! Answers that passed through from an upstream of the Responses API, which has its own state.
+//! Replies that passed through from an upstream of the Responses API, which stores responses
+//! itself.
 
 use super::*;
 
-/// A whole response of a vendor that has stored it.
+/// A whole response that the vendor has stored.
 fn vendor_said(id: &str, text: &str) -> Reply {
     Reply::json(200, response(id, text))
 }
@@ -26,7 +27,7 @@ fn vendor_streamed(id: &str, text: &str) -> Reply {
     Reply::stream("text/event-stream", body.as_bytes(), 13)
 }
 
-/// Models at a vendor with state and at one without; `both` asks one after the other.
+/// Models of a vendor with state and of one without; `both` tries one after the other.
 fn config(openai: &Upstream, claude: &Upstream) -> String {
     format!(
         "{}{}[models]\nfast = \"openai/gpt-x\"\nslow = \"claude/claude-x\"\n\
@@ -57,7 +58,7 @@ fn ids_of_a_vendor_go_to_that_vendor_and_from_nobody_else() {
         let gateway = Gateway::start(&config(&openai, &claude));
         let more = format!(r#","stream":{stream}"#);
         post(&gateway, &ALICE, "fast", "\"Hi.\"", &more).ok();
-        // The bytes pass as they are, the id with them.
+        // The bytes pass unchanged, including the id.
         let more = continues("resp_v");
         post(&gateway, &ALICE, "fast", "\"So?\"", &more).ok();
         let sent = openai.last().json();
@@ -66,7 +67,7 @@ fn ids_of_a_vendor_go_to_that_vendor_and_from_nobody_else() {
         let reference = r#"[{"type":"item_reference","id":"msg_of_resp_v"}]"#;
         post(&gateway, &ALICE, "fast", reference, "").ok();
         assert_eq!(text_at(&openai.last().json(), "/input/0/type"), "item_reference");
-        // Another upstream does not know them, nor may another client use them.
+        // Another upstream does not know them, and another client may not use them.
         is_previous_not_found(&post(&gateway, &ALICE, "slow", "\"So?\"", &more), "resp_v");
         is_item_not_found(&post(&gateway, &ALICE, "slow", reference, ""), "msg_of_resp_v");
         is_previous_not_found(&post(&gateway, &BOB, "fast", "\"So?\"", &more), "resp_v");
@@ -132,7 +133,7 @@ fn a_conversation_moves_from_a_vendor_without_state_to_one_with_it() {
     assert!(items.iter().all(|item| at(item, "/id") == Json::Null), "{}", sent.compact());
     assert_eq!(text_at(&answer, "/previous_response_id"), first);
     assert_ne!(text_at(&answer, "/id"), "resp_v", "the gateway has this conversation");
-    // So it can go anywhere.
+    // So the conversation can continue with any upstream.
     claude.then(said("Bye."));
     post(&gateway, &ALICE, "slow", "\"Bye.\"", &continues(&text_at(&answer, "/id"))).ok();
     let last = history(&claude);
@@ -156,7 +157,7 @@ fn where_no_key_is_asked_for_unknown_ids_are_the_vendor_s_to_judge() {
     assert_eq!(text_at(&openai.last().json(), "/conversation"), "conv_1");
 }
 
-/// Replies as a server without state sends them: it does not say that it has stored them.
+/// Replies of a server without state: they do not say that they were stored.
 fn without_state(reply: Reply) -> Reply {
     let forget = |text: Vec<u8>| String::from_utf8(text).unwrap().replace(r#""store":true,"#, "");
     match reply {
@@ -196,7 +197,7 @@ fn an_upstream_without_state_gets_the_conversation_in_place_of_its_id() {
         let reference = r#"[{"type":"item_reference","id":"msg_of_resp_v"}]"#;
         post(&gateway, &ALICE, "fast", reference, "").ok();
         assert_eq!(texts(&local.last().json()), ["A."]);
-        // What the gateway has stored can go anywhere, for the same client.
+        // Responses that the gateway stored can continue with any upstream, for the same client.
         post(&gateway, &ALICE, "slow", "\"Bye.\"", &continues(&id_of(&second))).ok();
         assert_eq!(history(&claude).last().map(String::as_str), Some("user: Bye."));
         is_previous_not_found(

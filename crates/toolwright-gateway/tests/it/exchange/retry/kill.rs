@@ -1,5 +1,5 @@
-//! The gateway is killed, or its client leaves, around an effect. `git` is a script here, which stops
-//! before and after its effect for as long as the test wants.
+//! The gateway is killed, or its client disconnects, around an effect. `git` is a script here,
+//! which stops before and after its effect until the test continues it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::gateway::{Asking, Gateway, Reply, Upstream, until};
 
 const COMMIT: (&str, &str) = ("toolwright-tools", "git_commit");
 
-/// Answers what `git_commit` asks, and has an effect where git would commit.
+/// Implements the commands that `git_commit` uses, and has an effect in place of a commit.
 const GIT: &str = r#"#!/bin/sh
 case " $* " in
 *" commit "*)
@@ -33,7 +33,7 @@ fn commits(number: usize) -> Reply {
     })
 }
 
-/// A repository in which `git` stops at a point.
+/// A repository in which `git` stops at a given point.
 fn repository(stop: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let git = folder.path().join("bin/git");
@@ -102,7 +102,7 @@ fn a_call_goes_on_when_its_client_leaves_and_the_retry_has_its_outcome() {
     assert_eq!((effects(&gateway), upstream.received().len()), (1, 2));
 }
 
-/// Kills that come whenever they come: some hundred microseconds after the model has answered.
+/// Kills at arbitrary times: some hundred microseconds after the model has answered.
 #[test]
 fn no_kill_repeats_an_effect() {
     for round in 0..16 {
