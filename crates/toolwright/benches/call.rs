@@ -1,5 +1,5 @@
-//! How long one call takes from the model's words to the outcome, with a tool that does nothing:
-//! settled, judged, recorded, run in a task of its own, noted.
+//! Measures one call from the model's text to the outcome, with a tool that does nothing: resolve,
+//! apply the policy, journal, run in its own task, record in the ledger.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ fn arguments() -> Arguments {
     Arguments::from_text(r#"{"city": "Berlin", "days": 5, "unit": "celsius"}"#)
 }
 
-/// One call; the journal is asked only for tools with effects.
+/// One call. The journal is used only for tools with effects.
 #[divan::bench(args = [Effect::None, Effect::Once])]
 fn one_call(bencher: Bencher<'_, '_>, effect: Effect) {
     let (toolbox, runtime, session) = (toolbox(effect), runtime(), Session::new("run"));
@@ -50,7 +50,7 @@ fn one_call(bencher: Bencher<'_, '_>, effect: Effect) {
         });
 }
 
-/// What comes before the tool: a call that is refused for its arguments.
+/// The steps before the tool: a call that is refused because of its arguments.
 #[divan::bench]
 fn refused(bencher: Bencher<'_, '_>) {
     let (toolbox, runtime, session) = (toolbox(Effect::None), runtime(), Session::new("run"));

@@ -1,9 +1,9 @@
-//! How long an agent takes around its model and its tool: the model answers at once, the tool does
-//! nothing. Ledger and journal are in memory.
+//! Measures the overhead of an agent around its model and its tool: the model answers at once, the
+//! tool does nothing. Ledger and journal are in memory.
 //!
-//! `one_call` is a whole run: two requests are put together, one call is settled, judged, recorded,
-//! run and noted, and the answer is given. `ten_turns` is a run of ten such turns, in a
-//! conversation that grows.
+//! `one_call` is a complete run: two requests are built, one call is resolved, authorized,
+//! journaled, run and recorded, and the answer is returned. `ten_turns` is a run of ten such turns,
+//! in a growing conversation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +27,7 @@ const SCHEMA: &str = r#"{"type": "object", "required": ["city"], "additionalProp
     "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3},
     "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}}}"#;
 
-/// Makes some calls, one a turn, and then is done.
+/// A model that makes some calls, one per turn, and then finishes.
 struct Eager(usize);
 
 impl Upstream for Eager {
@@ -59,14 +59,14 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// A run with one call; the journal is asked only for tools with effects.
+/// A run with one call. The journal is used only for tools with effects.
 #[divan::bench(args = [Effect::None, Effect::Once])]
 fn one_call(bencher: Bencher<'_, '_>, effect: Effect) {
     let (agent, runtime) = (agent(effect, 1), runtime());
     bencher.bench_local(|| black_box(runtime.block_on(agent.run("Berlin?").finish()).unwrap()));
 }
 
-/// The same, followed event by event.
+/// The same, event by event.
 #[divan::bench]
 fn one_call_followed(bencher: Bencher<'_, '_>) {
     let (agent, runtime) = (agent(Effect::Once, 1), runtime());
@@ -80,7 +80,7 @@ fn one_call_followed(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// A run of ten turns; a tenth of it is what a turn costs.
+/// A run of ten turns; a tenth of it is the cost of a turn.
 #[divan::bench(counters = [divan::counter::ItemsCount::new(10_usize)])]
 fn ten_turns(bencher: Bencher<'_, '_>) {
     let (agent, runtime) = (agent(Effect::Once, 10), runtime());

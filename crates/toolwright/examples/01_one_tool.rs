@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}", tool.parameters().map(Json::compact).unwrap_or_default());
     }
 
-    // What a model would send. The default is filled in, the result is checked JSON.
+    // A call as a model would send it. The default is filled in, the result is checked JSON.
     let call = Call::new("call_1", "get_weather", Arguments::from_text(r#"{"city": "北京"}"#));
     let session = Session::new("a run");
     if let CallStatus::Done(done) = toolbox.call(&session, &call).await {

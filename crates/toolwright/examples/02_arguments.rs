@@ -1,5 +1,5 @@
-//! What models write and what a tool gets: repaired, coerced, completed, checked. Every change is
-//! reported; what cannot be understood is refused in words that the model can act on.
+//! From a model's text to a tool's arguments: repair, coerce, complete, check. Every change is
+//! reported; text that cannot be understood is refused with a message that the model can act on.
 //!
 //! ```text
 //! > {"name": "O'Brien", "people": 4}

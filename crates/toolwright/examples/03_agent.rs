@@ -1,5 +1,5 @@
-//! An agent: a model, tools and instructions. The model makes a mistake, reads what was wrong, and
-//! calls again; two calls of one turn run side by side, and their outcomes keep the order of calls.
+//! An agent: a model, tools and instructions. The model makes a mistake, reads the error, and calls
+//! again; two calls of one turn run concurrently, and their outcomes keep the order of the calls.
 //!
 //! ```text
 //! {"content":"我想从北京飞往上海，明天出发，帮我查一下明天上海的天气和可用的航班","role":"user","tool_id":null}
@@ -48,7 +48,7 @@ async fn get_weather(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let flights = r#"{"origin": "北京", "destination": "上海", "date": "2026-12-24"}"#;
-    // A script plays the model, so that this runs without a key.
+    // A script stands in for the model, so that this runs without a key.
     let script = ScriptedModel::new()
         .then_calls([
             Call::new("call_1", "get_wether", Arguments::from_text(r#"{"location": "上海"}"#)),

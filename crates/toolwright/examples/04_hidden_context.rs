@@ -1,5 +1,5 @@
-//! Data that no model sees: two tools share a table in the context of the run. The model knows the
-//! path, that the file was read, and that rows were removed; no cell is in any message.
+//! Data that the model never sees: two tools share a table in the context of the run. The model knows
+//! the path, that the file was read, and that rows were removed; no message contains a cell.
 //!
 //! ```text
 //! {"content":"读取test.csv，然后删除缺失数据","role":"user","tool_id":null}
@@ -17,7 +17,7 @@ use toolwright::builtin::{Root, Table, csv};
 use toolwright::chat;
 use toolwright::prelude::*;
 
-/// What the tools work on.
+/// The state that the tools share.
 struct Data {
     root: Root,
     table: Option<Table>,
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("test.csv"), "姓名,年龄\n张三,34\n李四,\n王五,28\n")?;
 
-    // A script plays the model, so that this runs without a key.
+    // A script stands in for the model, so that this runs without a key.
     let script = ScriptedModel::new()
         .then_call("call_1", "extract_data", r#"{"file_path": "test.csv"}"#)
         .then_call("call_2", "drop_missing", "{}")
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_tools(Toolbox::new([extract_data::handler(), drop_missing::handler()])?)
         .with_model(script.model());
 
-    // Without `Data` in its context the run would not begin.
+    // Without `Data` in its context the run would not start.
     let context = Context::new().with(Data { root: Root::open(folder.path())?, table: None });
     let finished =
         agent.run("读取test.csv，然后删除缺失数据").with_context(context.clone()).finish().await?;

@@ -1,4 +1,4 @@
-//! Handles: a result stays with the tools, and the model passes on a reference. Unlike a context,
+//! Handles: a result stays with the tools, and the model passes a reference to it. Unlike a context,
 //! this works for tools in other processes, and for several tables at once.
 //!
 //! ```text
@@ -19,12 +19,12 @@ use toolwright::handle::MemoryHandles;
 use toolwright::prelude::*;
 use toolwright::{Outcome, Part, Request, Response};
 
-/// The handle in the words of an outcome.
+/// Returns the handle in the text of an outcome.
 fn handle_in(words: &str) -> &str {
     words.split('"').find(|word| word.starts_with("tw:")).unwrap_or_default()
 }
 
-/// What a model does with a handle: it takes it from the last outcome and passes it on.
+/// Uses a handle as a model does: takes it from the last outcome and passes it on.
 fn pass_on(tool: &'static str, arguments: &'static str) -> impl FnOnce(&Request) -> Response {
     move |request| {
         let outcomes = request.messages.iter().flat_map(Message::outcomes);
@@ -39,10 +39,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("test.csv"), "姓名,年龄\n张三,34\n李四,\n王五,28\n")?;
 
-    // Values are kept for their run, for an hour, in memory.
+    // Values are stored in memory, for their run, for an hour.
     let toolbox = Toolbox::new(builtin::handlers(Root::open(folder.path())?))?
         .with_handles(Arc::new(MemoryHandles::default()));
-    // A script plays the model, so that this runs without a key.
+    // A script stands in for the model, so that this runs without a key.
     let script = ScriptedModel::new()
         .then_call("call_read_csv", "read_csv", r#"{"path": "test.csv"}"#)
         .then_with(pass_on("drop_missing", r#"{"table": "HANDLE"}"#))
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let finished = agent.run("Drop the rows of test.csv with missing cells").finish().await?;
 
     for outcome in finished.messages.iter().flat_map(Message::outcomes) {
-        // A handle is another one each time.
+        // The handle differs in each run.
         let words = outcome.words();
         let shown =
             if words.contains("tw:") { words.replace(handle_in(&words), "tw:…") } else { words };

@@ -1,5 +1,5 @@
-//! Ask before acting: a policy says which calls need a person's word. The run is saved while it
-//! waits, goes on in another process, and nothing that was done is done again.
+//! Approval: a policy decides which calls need a person's approval. The run is saved while it waits
+//! and resumes in another process, and no effect is repeated.
 //!
 //! ```text
 //! pay wants {"to":"Ada","amount":42}: Money leaves the house.
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let saved = run.save();
 
-    // Later, elsewhere: the same agent, the saved run, a person's answer.
+    // Later, in another process: the same agent, the saved run, a person's decision.
     let script = ScriptedModel::new().then_text("Ada has her 42.");
     let mut run = agent(script)?.resume(&saved)?.build()?;
     let ids: Vec<String> = run.waiting().map(|approval| approval.id.clone()).collect();

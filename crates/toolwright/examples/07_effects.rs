@@ -1,5 +1,5 @@
-//! Effects happen once: a journal on disk remembers what was begun and how it ended. After a
-//! restart the same run gives recorded outcomes again.
+//! Effects happen once: a journal on disk records which calls were begun and how they ended. After a
+//! restart the same run returns the recorded outcomes.
 //!
 //! ```text
 //! executed: sent to Ada
@@ -25,7 +25,7 @@ fn send_letter(to: String) -> String {
     format!("sent to {to}")
 }
 
-/// One life of a process: opens the journal and makes the same call of the same run.
+/// One process: opens the journal and makes the same call of the same run.
 async fn life(journal: SqliteJournal, run: &str) -> Result<String, Box<dyn std::error::Error>> {
     let toolbox = Toolbox::new([send_letter::handler()])?.with_journal(SharedJournal::new(journal));
     let call = Call::new("call_1", "send_letter", Arguments::from_text(r#"{"to": "Ada"}"#));

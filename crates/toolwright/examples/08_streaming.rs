@@ -1,5 +1,5 @@
-//! A run as it happens: words and arguments while they arrive, calls as they start and end. The
-//! arguments of a call can be shown before they are complete, and never as half a number.
+//! A run as a stream of events: text and arguments while they arrive, calls as they start and end.
+//! The arguments of a call can be shown before they are complete, without partial numbers.
 //!
 //! ```text
 //! turn 1

@@ -1,5 +1,5 @@
-//! One conversation, every vendor: a run's history and tools, written in the wire format of each,
-//! with what could not be said.
+//! One conversation for every vendor: the history and tools of a run, encoded in the wire format of
+//! each, with the losses.
 //!
 //! ```text
 //! openai-chat: [{"role":"user","content":"What time is it in Beijing?"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"city_time","arguments":"{\"city\": \"北京\"}"}}]},{"role":"tool","tool_call_id":"call_1","content":"北京: 09:30"}]
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new("clock").with_tools(toolbox).with_model(script.model());
     agent.run("What time is it in Beijing?").finish().await?;
 
-    // The last request that the model saw: the question, the call and its outcome.
+    // The last request to the model: the question, the call and its outcome.
     let requests = script.requests();
     let request = requests.last().ok_or("the model was not asked")?;
     for id in ["openai-chat", "anthropic", "bedrock", "gemini"] {

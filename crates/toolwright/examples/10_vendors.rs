@@ -1,5 +1,5 @@
-//! A model by its name: whose it is, what it needs, and what it answers. The vendor here is a
-//! thread with one answer, so that nothing leaves this machine.
+//! A model by its name: its vendor, the key that it needs, and its reply. The vendor here is a thread
+//! with one reply, so that nothing leaves this machine.
 //!
 //! ```text
 //! gpt-4o: openai
@@ -24,18 +24,18 @@ async fn city_time(city: String) -> String {
     format!("{city}: 09:30")
 }
 
-/// What the vendor says to whoever asks.
+/// The vendor's reply to every request.
 const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-haiku-5",
     "content":[{"type":"tool_use","id":"toolu_1","name":"city_time","input":{"city":"北京"}}],
     "stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":5}}"#;
 
-/// A vendor that answers one request, and where it is.
+/// Starts a vendor that answers one request, and returns its address.
 fn vendor() -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}", listener.local_addr()?);
     std::thread::spawn(move || -> std::io::Result<()> {
         let (mut stream, _) = listener.accept()?;
-        // The request is small enough to come in a few pieces; its end is that of its JSON.
+        // The request is small and arrives in a few pieces; it ends with its JSON.
         let mut asked = Vec::new();
         while !asked.ends_with(b"}") {
             let mut piece = [0; 4096];
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{name}: {}", providers::resolve(name)?.0.id);
     }
 
-    // `Model::new` looks variables up in the process; here they are our own.
+    // `Model::new` reads variables of the process; here they are given.
     let nothing = |_: &str| None;
     if let Err(error) = Model::from_env("claude-haiku-5", &nothing) {
         println!("without a key: {error}");

@@ -1,4 +1,4 @@
-//! The tools to start with, called as a model calls them.
+//! The built-in tools, called as a model calls them.
 
 mod data;
 mod files;
@@ -18,7 +18,7 @@ use toolwright::toolbox::Toolbox;
 use toolwright::{Arguments, Call, CallErrorKind, Json, Session};
 use toolwright_core::Body;
 
-/// A folder with all tools in it.
+/// A folder with all tools rooted in it.
 struct Bench {
     dir: TempDir,
     toolbox: Toolbox,
@@ -41,14 +41,14 @@ impl Bench {
         self.dir.path().join("root")
     }
 
-    /// Puts a file into the root.
+    /// Writes a file below the root.
     fn put(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.root().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
-    /// Calls a tool; its words, or why it failed. No message says where the root is.
+    /// Calls a tool; returns its text, or the error. No message contains the path of the root.
     async fn call(&self, tool: &str, arguments: &str) -> Result<String, String> {
         let id = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let call = Call::new(id, tool, Arguments::from_text(arguments));
@@ -74,14 +74,14 @@ impl Bench {
         Json::parse(&self.call(tool, arguments).await.unwrap()).unwrap()
     }
 
-    /// Calls a tool that must fail, with words about it.
+    /// Calls a tool and asserts that it fails, with these words in the message.
     async fn refused(&self, tool: &str, arguments: &str, words: &str) {
         let error = self.call(tool, arguments).await.expect_err(arguments);
         assert!(error.contains(words), "{tool} {arguments}: {error}");
     }
 }
 
-/// All words of some parts.
+/// The text of some parts.
 fn words(parts: &[toolwright::Part]) -> String {
     let texts = parts.iter().map(|part| match &part.body {
         Body::Text(text) => text.clone(),
@@ -103,7 +103,7 @@ fn strings<'j>(items: &'j Json, key: &str) -> Vec<&'j str> {
     items.map(|item| item.get(key).and_then(Json::as_str).unwrap()).collect()
 }
 
-/// A text of so many lines, each with its number.
+/// A text of this many numbered lines.
 fn numbered(lines: usize) -> String {
     (1..=lines).fold(String::new(), |mut text, line| {
         writeln!(text, "第 {line} 行").unwrap();

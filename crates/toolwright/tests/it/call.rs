@@ -1,4 +1,4 @@
-//! The journey of a call, step by step.
+//! The steps of a call.
 
 mod approve;
 mod batch;

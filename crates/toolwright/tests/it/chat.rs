@@ -1,4 +1,4 @@
-//! Messages and answers in plain JSON, field by field.
+//! Messages and responses in plain JSON, field by field.
 
 use crate::support::json;
 use toolwright::chat::{message, response};
@@ -89,7 +89,7 @@ fn an_answer_reads_back_and_its_message_is_a_message_of_the_conversation() {
     expected.usage = Some(Usage { input: Some(15), output: Some(7), ..Usage::default() });
     assert_eq!(read, expected);
 
-    // As the seed does it: the answer's message is put among the messages as it is.
+    // The message of a response can be appended to the conversation unchanged.
     let history = Json::Array(vec![
         json(r#"{"content": "你是一个可以使用工具的智能助手", "role": "system"}"#),
         json(r#"{"content": "北京今天天气怎么样？", "role": "user", "tool_id": null}"#),
@@ -162,7 +162,7 @@ fn messages_are_written_and_read_back() {
     let messages = message::read_all(&json(text)).unwrap();
     assert_eq!(message::write_all(&messages), json(text));
 
-    // Several outcomes in one message are several messages here.
+    // Several outcomes in one message become several messages here.
     let outcomes = messages[4..].iter().flat_map(|message| message.parts.clone()).collect();
     let together = Message::new(Role::Tool, outcomes);
     assert_eq!(message::write(&together).len(), 2);

@@ -1,10 +1,10 @@
-//! A process that makes calls is killed, again and again, wherever it happens to be; the next one
-//! goes on with the same run. What was done is counted outside of both: a third process has the
-//! effects, which are lines in a file.
+//! A process that makes calls is killed repeatedly, at any point; the next one continues the same
+//! run. A third process performs the effects, which are lines in a file, so that they are counted
+//! outside of both.
 //!
-//! Half of the kills are aimed, most of those between an effect and its record: the caller stops at a
-//! point and waits there for its end. The others come some microseconds after something has happened. Where a kill has hit is read from the
-//! journal and the file, not guessed.
+//! Half of the kills are aimed, most of those between an effect and its record: the caller stops at
+//! a point and waits there to be killed. The others come some microseconds after an event. Where a
+//! kill has hit is read from the journal and the file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -28,14 +28,14 @@ use toolwright_core::object;
 
 use crate::process::{self, Player};
 
-/// Calls of a run, in turns of some at once.
+/// Calls of a run, in turns of several parallel calls.
 const CALLS: usize = 6;
 const AT_ONCE: usize = 3;
-/// Kills for each kind of tool, at least.
+/// Minimum number of kills for each kind of tool.
 const KILLS: usize = 100;
-/// How many of them must find a call between its effect and its record.
+/// Minimum number of kills between an effect and its record.
 const BETWEEN: usize = 60;
-/// No role takes as long as this, unless something hangs.
+/// A timeout that no process reaches unless it hangs.
 const HANG: Duration = Duration::from_mins(10);
 
 #[test]
@@ -69,8 +69,8 @@ fn a_kill_repeats_no_effect_of_any_other_tool_in_silence() {
     hits.check();
 }
 
-/// That the trials above can fail: with a journal that ends with its process, effects are repeated,
-/// and it is seen.
+/// Shows that the trials above can fail: with a journal in memory, effects are repeated, and the
+/// test detects it.
 #[test]
 fn without_a_lasting_journal_effects_are_repeated() {
     play();
@@ -83,7 +83,7 @@ fn without_a_lasting_journal_effects_are_repeated() {
         caller.kill();
         drop(trial.caller(&run, &Aim::NOWHERE).end());
     }
-    trial.settle();
+    trial.wait_until_idle();
     let twice = trial.lines().values().filter(|lines| **lines > 1).count();
     assert!(twice >= 5, "{twice} effects were done twice");
 }
@@ -106,8 +106,8 @@ impl Phase {
     ];
 }
 
-/// How many calls were where when the first process of a run was killed, and in how many kills one
-/// was there.
+/// The number of calls in each phase when the first process of a run was killed, and the number of
+/// kills that hit the phase.
 #[derive(Default)]
 struct Hits {
     calls: BTreeMap<Phase, usize>,
@@ -128,7 +128,7 @@ impl Hits {
         }
     }
 
-    /// Sees to it that every phase was hit, the one that matters most often enough.
+    /// Asserts that every phase was hit, and the most important one often enough.
     fn check(&self) {
         for phase in Phase::ALL {
             assert!(self.kills.contains_key(&phase), "no kill has hit {phase:?}");
@@ -136,7 +136,7 @@ impl Hits {
         assert!(self.between() >= BETWEEN, "too few kills between effect and record");
     }
 
-    /// How many kills have found a call between its effect and its record.
+    /// The number of kills between an effect and its record.
     fn between(&self) -> usize {
         self.kills.get(&Phase::BetweenEffectAndRecord).copied().unwrap_or(0)
     }
@@ -149,7 +149,7 @@ impl fmt::Display for Hits {
     }
 }
 
-/// Where a caller is to stop and wait for its end.
+/// Where a caller stops and waits to be killed.
 struct Aim {
     point: String,
     nth: u32,
@@ -161,13 +161,13 @@ impl Aim {
 
 /// How a caller is to be killed.
 enum Kill {
-    /// Where it has stopped
+    /// At the point where it has stopped
     Aimed(Aim),
-    /// So long after it has said so many things
+    /// This long after it has printed this many lines
     Stray(usize, Duration),
 }
 
-/// Numbers that are the same each time.
+/// A deterministic pseudorandom generator.
 struct Dice(u64);
 
 impl Dice {
@@ -180,7 +180,7 @@ impl Dice {
 
     fn kill(&mut self) -> Kill {
         if self.below(2) == 0 {
-            // A run of six calls says some two dozen things.
+            // A run of six calls prints about two dozen lines.
             let (said, micros) = (self.below(24), self.below(2_000));
             return Kill::Stray(usize::try_from(said).unwrap(), Duration::from_micros(micros));
         }
@@ -239,12 +239,12 @@ impl Trial {
         Player::start(self.test, &["caller", self.tool, journal, &self.port, run, &aim.point, &nth])
     }
 
-    /// Waits until the server has done all that it was asked for, also by those who are dead.
-    fn settle(&self) {
+    /// Waits until the server has handled all requests, including those of killed processes.
+    fn wait_until_idle(&self) {
         assert_eq!(ask(&self.port, "sync").unwrap(), "synced");
     }
 
-    /// How often the server was asked for what it had done.
+    /// The number of requests for effects that had already happened.
     fn refused(&self) -> usize {
         ask(&self.port, "refused").unwrap().parse().unwrap()
     }
@@ -258,8 +258,7 @@ impl Trial {
         lines
     }
 
-    /// Runs until there were enough kills. Each run is killed once, some of them twice, then comes to its
-    /// end.
+    /// Runs until there were enough kills. Each run is killed once, some twice, and then completes.
     fn rounds(&mut self, kills: usize) -> Hits {
         let mut dice = Dice(0x7001_0a1d_5eed_0001);
         let mut hits = Hits::default();
@@ -275,7 +274,7 @@ impl Trial {
                     continue;
                 };
                 killed += 1;
-                // What a second kill finds may be what the first one left.
+                // A second kill may find calls that the first one left.
                 if time == 0 {
                     hits.add(&phases);
                 }
@@ -285,8 +284,8 @@ impl Trial {
         hits
     }
 
-    /// Starts a caller and kills it. Where its calls were that had not told their outcome; none if
-    /// it was done before.
+    /// Starts a caller and kills it. Returns the phases of the calls without a reported outcome;
+    /// `None` if it had finished before.
     fn kill(&self, run: &str, kill: Kill, known: &mut Known) -> Option<Vec<Phase>> {
         let (aim, said, delay) = match kill {
             Kill::Aimed(aim) => (aim, usize::MAX, Duration::ZERO),
@@ -308,14 +307,14 @@ impl Trial {
         }
         caller.kill();
         heard.extend(caller.rest());
-        self.settle();
+        self.wait_until_idle();
         for line in &heard {
             learn(known, line);
         }
         (!at_end && known.len() < CALLS).then(|| self.phases(run, known))
     }
 
-    /// Where the calls of a run are that have not told their outcome, as far as they were reached.
+    /// The phases of the started calls of a run without a reported outcome.
     fn phases(&self, run: &str, known: &Known) -> Vec<Phase> {
         let lines = self.lines();
         let begun = self.begun(run);
@@ -329,7 +328,7 @@ impl Trial {
         .collect()
     }
 
-    /// What the journal has of a run: for each call its key, and whether it is finished.
+    /// The journal's entries of a run: for each call its key, and whether it is finished.
     fn begun(&self, run: &str) -> HashMap<String, (String, bool)> {
         if !self.journal_path().exists() {
             return HashMap::new();
@@ -346,14 +345,14 @@ impl Trial {
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Lets a run come to its end, and compares its outcomes with what was known and done.
+    /// Completes a run, and compares its outcomes with the reported ones and with the effects.
     fn finish(&mut self, run: &str, known: Known) {
         let before = self.begun(run);
         let mut outcomes = HashMap::new();
         for line in self.caller(run, &Aim::NOWHERE).end() {
             learn(&mut outcomes, &line);
         }
-        self.settle();
+        self.wait_until_idle();
         let (after, lines) = (self.begun(run), self.lines());
         assert_eq!(outcomes.len(), CALLS, "every call of {run} has an outcome");
         for (call, outcome) in known {
@@ -380,7 +379,7 @@ impl Trial {
 /// The outcomes of calls, by their numbers.
 type Known = HashMap<usize, String>;
 
-/// Takes note of an outcome, if it is one; once told it stays the same.
+/// Records an outcome line; once reported, an outcome must not change.
 fn learn(known: &mut Known, line: &str) {
     if let Some((call, outcome)) =
         line.strip_prefix("outcome ").and_then(|rest| rest.split_once(' '))
@@ -399,7 +398,7 @@ fn wait_for(player: &mut Player, is_it: impl Fn(&str) -> bool) {
     panic!("the caller ended before");
 }
 
-/// In a process that was started for a role, plays it and ends.
+/// Plays the role that this process was started for, and exits.
 fn play() {
     let Some(role) = process::role() else { return };
     std::thread::spawn(|| {
@@ -418,7 +417,7 @@ fn play() {
     process::leave()
 }
 
-/// One question to the server.
+/// Sends one request to the server.
 fn ask(port: &str, question: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}"))?;
     writeln!(stream, "{question}")?;
@@ -427,8 +426,8 @@ fn ask(port: &str, question: &str) -> std::io::Result<String> {
     Ok(answer.trim_end().to_owned())
 }
 
-/// Has the effects: appends a line with the key to a file. A keyed one does so once for each key.
-/// Whoever asks may be dead by then; what was asked for is done all the same, in its order.
+/// Performs effects: appends a line with the key to a file, for a keyed tool once for each key.
+/// Requests of killed processes are performed as well, in their order.
 fn serve(tool: &str, file: &Path) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     process::say(&listener.local_addr().unwrap().port().to_string());
@@ -438,7 +437,7 @@ fn serve(tool: &str, file: &Path) {
         let mut stream = stream.unwrap();
         let mut line = String::new();
         let read = BufReader::new(&stream).read_line(&mut line);
-        // Cut off: nobody asked for anything.
+        // A truncated request is ignored.
         if read.is_err() || !line.ends_with('\n') {
             continue;
         }
@@ -458,8 +457,8 @@ fn serve(tool: &str, file: &Path) {
     }
 }
 
-/// Makes all the calls of a run and says what comes of each, as a program does that was started
-/// again: those that were made before are made again.
+/// Makes all calls of a run and prints each outcome. A restarted process repeats calls that were
+/// made before.
 fn make_calls(tool: &str, journal: &str, port: &str, run: &str, aim: Aim) {
     let watch = Arc::new(Watch { aim, reached: AtomicU32::new(0) });
     let journal = match journal {
@@ -499,7 +498,7 @@ fn make_calls(tool: &str, journal: &str, port: &str, run: &str, aim: Aim) {
     });
 }
 
-/// What came of a call, in a word.
+/// The outcome of a call in one word.
 fn word(called: &CallStatus) -> String {
     let done = called.result().expect("nobody is asked");
     match &done.error {
@@ -511,7 +510,7 @@ fn word(called: &CallStatus) -> String {
     }
 }
 
-/// Tells where the calls are, and stops where it was told to.
+/// Prints the progress of calls, and stops at the aimed point.
 struct Watch {
     aim: Aim,
     reached: AtomicU32,
@@ -531,7 +530,7 @@ impl Watch {
     }
 }
 
-/// A journal that is watched.
+/// A journal that reports its operations.
 struct Watched<J> {
     inner: J,
     watch: Arc<Watch>,

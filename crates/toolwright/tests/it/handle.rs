@@ -1,4 +1,4 @@
-//! Handles: kept for their owner, shown as a preview, resolved before the check.
+//! Handles: stored for their owner, shown as a preview, resolved before validation.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn blob(bytes: &[u8]) -> Blob {
     Blob { mime: "application/pdf".to_owned(), bytes: bytes.into() }
 }
 
-/// All words of some parts.
+/// The text of some parts.
 fn words(parts: &[Part]) -> String {
     let texts = parts.iter().map(|part| match &part.body {
         Body::Text(text) => text.clone(),
@@ -69,7 +69,7 @@ fn ids_are_random() {
         .map(|_| store.put(&mine, StoredValue::json(Json::Null)).unwrap().to_string())
         .collect();
     assert_eq!(ids.len(), 1000);
-    // Every digit takes many values: no counter, no time, no zeros in front.
+    // Every digit takes many values: the id is no counter or timestamp, and has no leading zeros.
     for place in 3..35 {
         let digits: std::collections::HashSet<u8> =
             ids.iter().map(|id| id.as_bytes()[place]).collect();
@@ -87,7 +87,7 @@ async fn a_value_expires() {
     assert!(store.find(&mine, id).is_ok());
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
-    // The next one clears it away; the owner is still told what happened, and a stranger nothing.
+    // The next value evicts it; the owner still gets the reason, and another owner learns nothing.
     store.put(&mine, StoredValue::json(Json::Null)).unwrap();
     assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
     assert_eq!(store.find(&owner("acme", "run-2"), id), Err(HandleError::Unknown));
@@ -116,7 +116,7 @@ fn no_tenant_pushes_out_another() {
         store.put(&large, kilobyte()).unwrap();
     }
     assert!(store.find(&small, id).is_ok());
-    // More than all others together leave room for is not kept, and nobody else loses anything.
+    // A value larger than the free capacity is not stored, and evicts nothing of other owners.
     let big = store.put(&large, StoredValue::Bytes(blob(&[0; 10_000])));
     assert_eq!(big, Err(HandleStoreError::Full));
     assert!(store.find(&small, id).is_ok());
@@ -356,7 +356,7 @@ fn a_large_result_costs_a_bounded_preview() {
     let parts = budget(vec![Content::Json(value.clone())], 16_384, &mine, Some(&store));
     let text = words(&parts);
     assert!(text.len() <= PREVIEW_MAX, "{text}");
-    // The value is whole behind the handle.
+    // The handle refers to the complete value.
     let mut arguments = Json::String(handle_in(&text));
     resolve(&mut arguments, &any(), &mine, &store).unwrap();
     assert_eq!(arguments, value);
@@ -373,7 +373,7 @@ fn many_small_pieces_are_bounded_together() {
     let mut rest = Json::String(handle_in(&text));
     resolve(&mut rest, &any(), &mine, &store).unwrap();
     assert_eq!(rest.as_array().unwrap().last(), Some(&Json::from("piece 9999")));
-    // So are ten thousand blobs, each with a handle.
+    // The same holds for ten thousand blobs, each with a handle.
     let blobs: Vec<Content> =
         (0..10_000_u32).map(|n| Content::Bytes(blob(&n.to_le_bytes()))).collect();
     let text = words(&budget(blobs, 4096, &mine, Some(&store)));
@@ -424,7 +424,7 @@ fn media_stay_typed_parts() {
     };
     let parts = budget(vec![image(100_000), image(100_000)], 1000, &mine, Some(&store));
     assert!(parts.iter().all(|part| matches!(part.body, Body::Media(_))));
-    // One that no vendor would take is kept as bytes.
+    // A value that no vendor would accept is stored as bytes.
     let text = words(&budget(vec![image(40 << 20)], 1000, &mine, Some(&store)));
     assert!(text.starts_with("31.4 MB of image/png, kept"), "{text}");
 }

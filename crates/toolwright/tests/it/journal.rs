@@ -1,4 +1,4 @@
-//! The journal: what was begun and finished is known, whatever happens in between.
+//! The journal: begun and finished calls are known, whatever happens in between.
 
 use toolwright::call::journal::{
     Begun, Intent, Journal, JournalError, MemoryJournal, SharedJournal,
@@ -13,7 +13,7 @@ fn record(text: &str) -> Json {
     Json::from(object! {"text": text, "id": Json::parse("9007199254740993").unwrap()})
 }
 
-/// What every journal must do.
+/// The contract of every journal.
 async fn keeps_its_word(journal: impl Journal) {
     let journal = SharedJournal::new(journal);
     assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::New));
@@ -48,7 +48,7 @@ async fn keeps_its_word(journal: impl Journal) {
     assert_eq!(journal.begin(&intent("unknown")).await, Ok(Begun::New));
 }
 
-/// Of many who begin the same thing at once, one is told that it is new.
+/// Of many that begin the same key concurrently, exactly one is told that it is new.
 async fn tells_one_that_it_is_new(journal: impl Journal) {
     let journal = SharedJournal::new(journal);
     let begins: Vec<_> = (0..64)
@@ -163,15 +163,15 @@ mod sqlite {
         for _ in 0..50 {
             let wanted = intent("given up");
             let mut begin = Box::pin(journal.begin(&wanted));
-            // Polled once and dropped, most likely before the answer.
+            // Polled once and dropped, probably before the answer.
             let answer = begin.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             drop(begin);
             if answer.is_ready() {
                 journal.withdraw("given up").await.unwrap();
             }
         }
-        // Jobs are done in order. The first comes after every begin, and thus after the undoing of
-        // each was handed in; the second comes after the undoing.
+        // Jobs run in order. The first one runs after every begin, when each withdrawal has been
+        // queued; the second one runs after the withdrawals.
         journal.withdraw("unrelated").await.unwrap();
         journal.withdraw("unrelated").await.unwrap();
         assert_eq!(journal.unfinished().await.unwrap(), []);
@@ -188,7 +188,7 @@ mod sqlite {
             journal.begin(&intent(&key)).await.unwrap();
             journal.finish(&key, &record("")).await.unwrap();
         }
-        // Enough rows for several rounds, without waiting for as many commits.
+        // Enough rows for several rounds, without as many commits.
         let other = Connection::open(&path).unwrap();
         other
             .execute_batch(
@@ -271,7 +271,7 @@ mod sqlite {
         drop(journal);
         let mut bytes = fs::read(&path).unwrap();
         assert!(bytes.len() > 8192, "several pages");
-        // Everything after the first page, which has the schema.
+        // Everything after the first page, which contains the schema.
         bytes[4096..].fill(0xA5);
         fs::write(&path, bytes).unwrap();
         let error = match SqliteJournal::open(&path) {
@@ -322,7 +322,8 @@ mod sqlite {
         journal.finish("bad", &record("")).await.unwrap();
         let other = Connection::open(&path).unwrap();
         other.execute_batch("UPDATE effect SET record = '' WHERE key = 'bad'").unwrap();
-        // Polled together, they are in one transaction or two; the good one holds in any case.
+        // Polled together, they are in one transaction or two; the valid one is committed in either
+        // case.
         let (one, other) = (intent("bad"), intent("good"));
         let (bad, good) = tokio::join!(journal.begin(&one), journal.begin(&other));
         assert!(bad.is_err());
@@ -357,11 +358,11 @@ mod sqlite {
         }
     }
 
-    /// Begins the same keys as the other process, all at the same time.
+    /// Begins the same keys as the other process, concurrently.
     fn begin_everything(path: &Path) -> ! {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            // Both create the file at once as well.
+            // Both processes also create the file concurrently.
             let journal = std::sync::Arc::new(open(path));
             process::say("ready");
             process::hear();

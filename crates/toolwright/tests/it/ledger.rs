@@ -1,4 +1,4 @@
-//! The ledger: what is in it, what is not, and that tampering shows.
+//! The ledger: its entries, what they omit, and detection of tampering.
 
 mod exchange;
 #[cfg(feature = "sqlite")]
@@ -15,7 +15,7 @@ use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::object;
 use toolwright_core::origin::Origin;
 
-/// An entry with everything in it, secrets included.
+/// An entry with every field set, including secrets.
 fn entry(number: u64) -> Entry {
     call(number).into()
 }
@@ -220,7 +220,7 @@ fn a_shared_ledger_can_be_any() {
     assert_eq!(memory.head().sequence, 1);
 }
 
-/// What to ask of twelve entries, and the places of the answers.
+/// Queries on twelve entries, and the positions of the results.
 fn questions() -> Vec<(Query, Vec<u64>)> {
     vec![
         (Query::new(), (1..=12).collect()),
@@ -268,7 +268,7 @@ mod sqlite {
         (folder, path)
     }
 
-    /// A ledger with some entries, closed.
+    /// Writes a ledger with some entries, and closes it.
     pub(super) async fn written(path: &Path, entries: u64) -> Head {
         let ledger = SqliteLedger::open(path).unwrap();
         (0..entries).for_each(|number| ledger.record(entry(number)));
@@ -297,7 +297,7 @@ mod sqlite {
     async fn a_restart_goes_on_with_the_chain() {
         let (_folder, path) = place();
         for _ in 0..3 {
-            // Dropped without a flush: the rest is written all the same.
+            // Dropped without a flush: the remaining entries are still written.
             let ledger = SqliteLedger::open(&path).unwrap();
             (0..10).for_each(|number| ledger.record(entry(number)));
         }
@@ -327,7 +327,7 @@ mod sqlite {
         }
     }
 
-    /// What somebody did to the file behind the ledger's back, and what is found.
+    /// Changes the file behind the ledger, and returns what verification finds.
     pub(super) async fn found(path: &Path, tampering: &str) -> Result<(), LedgerError> {
         Connection::open(path).unwrap().execute_batch(tampering).unwrap();
         SqliteLedger::open(path).unwrap().verify().await.map(drop)
@@ -391,8 +391,8 @@ mod sqlite {
         assert_eq!(found(&path, "").await, Err(LedgerError::Broken(broken)));
     }
 
-    /// Whoever can write the file can also make it look shorter, or write another chain. Only a
-    /// head that was kept elsewhere tells.
+    /// Whoever can write the file can also truncate it, or write another chain. Only a head that
+    /// was stored elsewhere reveals that.
     #[tokio::test]
     async fn a_kept_head_shows_what_the_file_alone_cannot() {
         let (_folder, path) = place();
@@ -412,7 +412,7 @@ mod sqlite {
         ledger.verify().await.unwrap();
         let against = ledger.verify_against(&kept).await;
         assert_eq!(against, Err(Broken { sequence: 10, why: Damage::Rewritten }.into()));
-        // A head from within the chain holds when the chain has grown.
+        // A head from within the chain stays valid when the chain grows.
         let earlier = ledger.entries(&Query::new().after(4).with_limit(1)).await.unwrap();
         let earlier = Head { sequence: earlier[0].sequence, link: earlier[0].link };
         assert_eq!(ledger.verify_against(&earlier).await.unwrap().entries, 20);
@@ -453,8 +453,8 @@ mod sqlite {
         assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
     }
 
-    /// While the file cannot be written nothing is lost, calls go on until too many entries wait,
-    /// and then new ones wait until there is room.
+    /// While the file cannot be written nothing is lost: calls continue until too many entries are
+    /// queued, and new ones then wait for capacity.
     #[tokio::test(flavor = "multi_thread")]
     async fn entries_wait_for_the_disk_and_none_is_dropped() {
         let (_folder, path) = place();

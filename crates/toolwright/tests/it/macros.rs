@@ -1,4 +1,4 @@
-//! `#[tool]` and `#[data]`: what a model sees of a function, and how the function is called.
+//! `#[tool]` and `#[data]`: how a model sees a function, and how the function is called.
 
 mod bind;
 mod clean;
@@ -26,7 +26,7 @@ fn scope(context: Context) -> Scope {
     }
 }
 
-/// Runs a tool as it is, with arguments that are said to have been checked.
+/// Runs a tool directly, with arguments that count as validated.
 async fn run_in(handler: &Handler, context: &Context, arguments: &str) -> ToolResult {
     let Ok(Json::Object(arguments)) = Json::parse(arguments) else {
         panic!("{arguments} is no object");
@@ -38,7 +38,7 @@ async fn run(handler: Handler, arguments: &str) -> ToolResult {
     run_in(&handler, &Context::new(), arguments).await
 }
 
-/// The only piece of a result, as text.
+/// The only part of a result, as text.
 fn shown(ended: ToolResult) -> String {
     let output = ended.expect("a result");
     match output.content.as_slice() {

@@ -13,7 +13,7 @@ fn read_only(mut tool: Tool) -> Tool {
     tool
 }
 
-/// Tools much like those that come with the crate, and those of the documents that began it all.
+/// Tools similar to the built-in ones, and those of the original specification.
 fn tools() -> Vec<Tool> {
     vec![
         read_only(tool(
@@ -174,7 +174,7 @@ async fn what_is_missing_is_asked_for() {
         "{}",
         response.text()
     );
-    // A file that is read is not what shall be written.
+    // A file that is read is not taken as the file to write.
     let response = said("read a.csv and write the file").await;
     assert_eq!(response.calls().map(shown).collect::<Vec<_>>(), [r#"read_csv {"path":"a.csv"}"#]);
 }
@@ -201,7 +201,7 @@ async fn several_tools_are_called_at_once_where_nothing_hinders() {
 
 const HANDLE: &str = "tw:0123456789abcdef0123456789abcdef";
 
-/// Goes on with a request until the rules have no more calls; `answer` gives the outcomes.
+/// Continues a request until the rules make no more calls; `answer` gives the outcomes.
 async fn converse(messages: &mut Vec<Message>, answer: impl Fn(&Call) -> Outcome) -> Vec<String> {
     let mut made = Vec::new();
     loop {
@@ -410,7 +410,7 @@ mod with_builtin_tools {
 fn the_rules_work_on_a_thread_of_their_own() {
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();
     runtime.unwrap().block_on(async {
-        // As long as the only thread for blocking work is busy, there is no answer.
+        // While the only thread for blocking work is busy, there is no answer.
         let (release, released) = std::sync::mpsc::channel::<()>();
         let busy = tokio::task::spawn_blocking(move || released.recv());
         let request = Request {

@@ -1,25 +1,25 @@
-//! This program once more, as another process in a role of a test: for what must hold between
-//! processes, or when one of them is killed.
+//! Starts this program again as another process with a role in a test, for properties that hold
+//! between processes, or when one of them is killed.
 //!
-//! A test asks [`role`] first; in the other process it plays the role and ends there.
+//! A test calls [`role`] first; in the other process it plays the role and exits.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const ROLE: &str = "TOOLWRIGHT_TEST_ROLE";
-/// Before each line of a role, since the test harness prints lines of its own.
+/// Precedes each line of a role, because the test harness prints lines of its own.
 const MARK: &str = "@ ";
 
-/// The words of the role that this process was started for.
+/// The arguments of the role that this process was started for.
 pub fn role() -> Option<Vec<String>> {
     let words = std::env::var(ROLE).ok()?;
     Some(words.split('\n').map(str::to_owned).collect())
 }
 
-/// Says a line to the process that started this one.
+/// Sends a line to the process that started this one.
 pub fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: the test has failed or is over.
+    // The reader is gone: the test has failed or is over.
     if writeln!(out, "\n{MARK}{line}").and_then(|()| out.flush()).is_err() {
         std::process::exit(1);
     }
@@ -34,7 +34,7 @@ pub fn hear() -> String {
     line.trim_end().to_owned()
 }
 
-/// Ends this process when its role is played.
+/// Exits after the role was played.
 pub fn leave() -> ! {
     std::process::exit(0)
 }
@@ -47,12 +47,12 @@ pub struct Player {
 }
 
 impl Player {
-    /// Starts this program again for a test, by its full name, and a role.
+    /// Starts this program again for a test, by its full name, with a role.
     pub fn start(test: &str, role: &[&str]) -> Player {
         Player::spawn(Command::new(std::env::current_exe().unwrap()), test, role)
     }
 
-    /// As [`Player::start`], by a command that runs what it is given as its last arguments.
+    /// Like [`Player::start`], through a command that runs its last arguments.
     pub fn start_with(command: &[&str], test: &str, role: &[&str]) -> Player {
         let mut program = Command::new(command[0]);
         program.args(&command[1..]).arg(std::env::current_exe().unwrap());
@@ -72,12 +72,12 @@ impl Player {
         Player { child, input, output }
     }
 
-    /// Says a line to it.
+    /// Sends a line to it.
     pub fn tell(&mut self, line: &str) {
         writeln!(self.input, "{line}").unwrap();
     }
 
-    /// The next line that it says; none once it has ended.
+    /// The next line that it sends; `None` once it has exited.
     pub fn next(&mut self) -> Option<String> {
         loop {
             let line = self.output.next()?.ok()?;
@@ -87,18 +87,18 @@ impl Player {
         }
     }
 
-    /// Ends it at once, wherever it is.
+    /// Kills it at once.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Everything that it still says until it has ended.
+    /// All further lines until it has exited.
     pub fn rest(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.next()).collect()
     }
 
-    /// Waits for its end, which must be a good one.
+    /// Waits for it to exit, and asserts success.
     pub fn end(mut self) -> Vec<String> {
         let said = self.rest();
         assert!(self.child.wait().unwrap().success(), "a role failed: {said:?}");

@@ -1,4 +1,4 @@
-//! The loop: an agent, a scripted model, real tools.
+//! The agent loop, with a scripted model and real tools.
 
 mod approve;
 mod bad_calls;
@@ -23,7 +23,7 @@ pub fn agent(script: &ScriptedModel, toolbox: Toolbox) -> Agent {
     Agent::new("tester").with_tools(toolbox).with_model(script.model())
 }
 
-/// What a model reads of an outcome.
+/// The text of an outcome for the model.
 pub fn said(outcome: &Outcome) -> String {
     let parts = outcome.content.iter().map(|part| match &part.body {
         Body::Text(text) => text.clone(),
@@ -33,14 +33,14 @@ pub fn said(outcome: &Outcome) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// The outcomes that the model was given last.
+/// The outcomes that the model received last.
 pub fn given(script: &ScriptedModel) -> Vec<Outcome> {
     let requests = script.requests();
     let last = requests.last().and_then(|request| request.messages.last());
     last.into_iter().flat_map(Message::outcomes).cloned().collect()
 }
 
-/// Whether every call has exactly one outcome, right after it, and no id is used twice.
+/// Asserts that every call has exactly one outcome, right after it, and that no id is used twice.
 pub fn assert_legal(messages: &[Message]) {
     let mut seen = std::collections::HashSet::new();
     let mut rest = messages.iter().peekable();
@@ -141,7 +141,7 @@ async fn an_agent_without_a_model_says_so() {
     assert_eq!(error, RunError::NoModel("mute".to_owned()));
 }
 
-/// A script that uses all the kinds of parts and a failing tool.
+/// A script with all kinds of parts and a failing tool.
 fn varied() -> ScriptedModel {
     let thought = toolwright_core::part::Reasoning::text("let me see");
     let signed = Part {

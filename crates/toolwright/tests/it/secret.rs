@@ -1,4 +1,4 @@
-//! Secrets: a type that cannot be shown, and values that are redacted by type, name and look.
+//! Secrets: a type that is never shown, and values that are redacted by type, name and pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

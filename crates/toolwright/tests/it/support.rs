@@ -1,4 +1,4 @@
-//! Tools and calls that tests have in common.
+//! Tools and calls that several tests use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,12 +7,12 @@ use toolwright::call::{CallResult, CallStatus};
 use toolwright::json::Object;
 use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
 
-/// A schema by its text.
+/// Parses a document.
 pub fn json(text: &str) -> Json {
     Json::parse(text).expect("JSON")
 }
 
-/// A tool by its name and the schema of its arguments.
+/// A tool with a name and a schema of its arguments.
 pub fn tool(name: &str, schema: &str) -> Tool {
     Tool::function(name, json(schema))
 }
@@ -22,18 +22,18 @@ pub fn any(name: &str) -> Tool {
     tool(name, r#"{"type":"object"}"#)
 }
 
-/// A tool without effects that gives its arguments back.
+/// A tool without effects that returns its arguments.
 pub fn echo(name: &str) -> Handler {
     Handler::new(any(name), |_, arguments: Object| async move { Ok(Output::json(arguments)) })
         .with_effect(Effect::None)
 }
 
-/// Counts how often something happened.
+/// Counts events.
 #[derive(Debug, Clone, Default)]
 pub struct Counter(Arc<AtomicU32>);
 
 impl Counter {
-    /// Counts on, and tells how often it was before.
+    /// Increments, and returns the count before.
     pub fn hit(&self) -> u32 {
         self.0.fetch_add(1, Ordering::SeqCst)
     }
@@ -74,7 +74,7 @@ pub fn done(called: CallStatus) -> CallResult {
     }
 }
 
-/// What the model reads of an outcome, its parts on lines.
+/// The text of an outcome for the model, one part per line.
 pub fn text(done: &CallResult) -> String {
     let parts = done.outcome.content.iter().map(|part| match &part.body {
         toolwright::Body::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The box: what goes in, what a model is shown, and the plain way of a call.
+//! The toolbox: which tools it accepts, what a model is shown, and a simple call.
 
 use crate::support::{any, call, done, echo, json, kind, make, text, tool, toolbox};
 use toolwright::call::{CallStatus, Completeness, ResultSource};

@@ -1,4 +1,4 @@
-//! Upstreams over HTTP, against servers that write bytes by hand.
+//! Upstreams over HTTP, against servers that write raw bytes.
 
 mod again;
 mod answer;
@@ -22,7 +22,7 @@ use toolwright::Fault;
 use toolwright::dialect::{ChatCodec, lookup};
 use toolwright::upstream::{Credential, Deadlines, Outgoing, Remote};
 
-/// Short enough to wait for, long enough to be kept by whoever means to.
+/// Short enough to wait for, long enough for a server to meet.
 const SHORT: Duration = Duration::from_millis(200);
 
 /// A codec by its id.
@@ -40,13 +40,13 @@ fn ask() -> Outgoing {
     Outgoing::new("/v1/chat/completions?secret=hush", Bytes::from_static(b"{}"))
 }
 
-/// Deadlines that nothing reaches, but for what a test shortens.
+/// Deadlines that are not reached, except for those that a test shortens.
 fn long() -> Deadlines {
     let long = Duration::from_mins(1);
     Deadlines::new().with_connect(long).with_first_byte(long).with_idle(long)
 }
 
-/// A fault's code and message, which never names an address or a query.
+/// The code and message of a fault, which never contain an address or a query.
 fn told(fault: &Fault) -> (&str, &str) {
     for hidden in ["127.0.0.1", "localhost", "hush", "secret="] {
         assert!(!fault.message.contains(hidden), "{}", fault.message);

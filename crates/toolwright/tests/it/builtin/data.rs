@@ -1,4 +1,4 @@
-//! Tables: from a file through two tools, and no cell of them to the model.
+//! Tables: from a file through two tools, without a cell in any message to the model.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn usual_words_for_nothing_are_missing() {
     for word in csv::MISSING {
         assert_eq!(cells(&parse(&format!("a,b\n1, {word} \n"))), "[[1,null]]", "{word}");
     }
-    // Other words are not.
+    // Other words are values.
     assert_eq!(cells(&parse("a,b\n1,na\n2,-\n")), r#"[[1,"na"],[2,"-"]]"#);
 }
 
@@ -62,7 +62,7 @@ fn what_is_no_table_is_refused_by_its_line() {
     assert!(refused(b"").contains("empty"));
     let ragged = refused("a,b\n1,2\n\"x\ny\",2\n3\n".as_bytes());
     assert!(ragged.contains("line 5 has 1 fields where the header has 2"), "{ragged}");
-    // GBK, and UTF-16 with its mark.
+    // GBK, and UTF-16 with a byte order mark.
     let gbk = refused(b"a,b\n1,2\n\xd5\xc5\xc8\xfd,3\n");
     assert!(gbk.contains("line 3 is not UTF-8"), "{gbk}");
     assert!(refused(b"\xff\xfea\0").contains("line 1 is not UTF-8"));
@@ -99,11 +99,11 @@ async fn a_table_passes_by_handle() {
     let dropped = bench.call("drop_missing", &arguments).await.unwrap();
     assert!(dropped.starts_with("Removed 2 rows. Left: 2 rows, 3 columns"), "{dropped}");
     for text in [&read, &dropped] {
-        // The handle itself is made of digits.
+        // The handle itself contains digits.
         let text = text.replace(handle_in(text), "");
         assert!(!CELLS.iter().any(|cell| text.contains(cell)), "{text}");
     }
-    // What is behind the handle can be written to a file, or passed by a piece.
+    // The value of the handle can be written to a file, or used in part.
     let arguments =
         format!(r#"{{"path":"first.json","content":"{}#/rows/1"}}"#, handle_in(&dropped));
     bench.call("write_file", &arguments).await.unwrap();
@@ -178,7 +178,7 @@ async fn a_table_passes_in_the_context() {
     );
     let table = context.read::<Table>().await.unwrap();
     assert_eq!(cells(&table), r#"[["张三",34,"北京"],["赵六",41,"深圳"]]"#);
-    // Nothing of it is in what a model is shown, nor in a log.
+    // None of it is in what a model sees, nor in a log.
     let tools = format!("{:?}", toolbox.tools());
     assert!(!tools.contains("Table") && !tools.contains("table\""), "{tools}");
     assert_eq!(format!("{table:?}"), "Table(2 rows, 3 columns)");

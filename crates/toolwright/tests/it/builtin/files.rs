@@ -94,7 +94,7 @@ async fn a_file_is_written_by_its_mode() {
     bench.call("write_file", r#"{"path":"b","content":"b","mode":"replace"}"#).await.unwrap();
     bench.call("write_file", r#"{"path":"c","content":"c","mode":"append"}"#).await.unwrap();
     assert_eq!((content("b").as_str(), content("c").as_str()), ("b", "c"));
-    // Nothing is left over.
+    // No temporary file is left.
     let left: Vec<_> = std::fs::read_dir(bench.root().join("新")).unwrap().collect();
     assert_eq!(left.len(), 1);
     bench.refused("write_file", r#"{"path":"新","content":"","mode":"replace"}"#, "folder").await;
@@ -141,7 +141,7 @@ async fn words_are_found() {
     assert_eq!(found.get("more").unwrap().as_bool(), Some(true));
 }
 
-/// Every tool that takes the path of a file or a folder, with one.
+/// Every tool that takes a path, with this path.
 fn with_path(path: &str) -> Vec<(&'static str, String)> {
     let path = toolwright::Json::from(path).compact();
     vec![
@@ -168,7 +168,7 @@ async fn no_word_leads_out_of_the_root() {
             bench.refused(tool, &arguments, "leaves the root").await;
         }
     }
-    // The path that was asked for is said again; where the root is, is not.
+    // Messages contain the requested path, but not the path of the root.
     for (tool, arguments) in with_path(&absolute) {
         let call = toolwright::Call::new("x", tool, toolwright::Arguments::from_text(arguments));
         let called = bench.toolbox.call_with(&bench.session, &call, Completeness::Complete).await;
@@ -234,7 +234,7 @@ async fn no_link_leads_anywhere() {
             bench.refused(tool, &arguments, "links are not followed").await;
         }
     }
-    // Listing and searching pass them by.
+    // Listing and searching skip them.
     let listed = bench.json("list_files", r#"{"depth":20}"#).await;
     let kinds = strings(listed.get("entries").unwrap(), "kind");
     assert_eq!(kinds.iter().filter(|kind| **kind == "link").count(), 6);
@@ -244,7 +244,7 @@ async fn no_link_leads_anywhere() {
     assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), "secret");
 }
 
-/// A link that comes and goes between a check and its use gains nothing.
+/// A link that is swapped between check and use has no effect.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_with_links_leads_nowhere() {
@@ -274,7 +274,7 @@ async fn a_race_with_links_leads_nowhere() {
         let _ = bench.call("write_file", arguments).await;
     }
     done.store(true, Ordering::Relaxed);
-    // It may fail when a folder was made in its way, which does no harm.
+    // It may fail if a folder was created at its path, which is harmless.
     let _ = swapping.join();
     assert_eq!(std::fs::read_to_string(outside.join("a.txt")).unwrap(), "secret");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);

@@ -1,4 +1,4 @@
-//! Git in repositories made for the test, some of them hostile.
+//! Git in repositories made for the test, some of them malicious.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use toolwright::call::Completeness;
 
 use super::{Bench, numbered, strings};
 
-/// Runs git as a person would.
+/// Runs git as a user would.
 fn git(at: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(at)
@@ -123,7 +123,7 @@ async fn what_is_no_repository_is_said() {
     for tool in ["git_status", "git_diff", "git_log"] {
         bench.refused(tool, "{}", "not the top of a git repository").await;
     }
-    // Also if it lies in one: what is beside it is not shown.
+    // This also holds if it lies within another repository, whose files are not shown.
     git(bench.dir.path(), &["init", "-q"]);
     bench.refused("git_status", "{}", "not the top of a git repository").await;
     bench.refused("git_add", r#"{"paths":["."]}"#, "not the top").await;
@@ -185,7 +185,7 @@ async fn a_repository_cannot_have_programs_run() {
     bench.call("git_commit", r#"{"message":"x"}"#).await.unwrap();
     bench.call("git_log", "{}").await.unwrap();
     assert!(!ran.exists());
-    // Filters cannot be left out without changing what is added.
+    // Filters cannot be disabled without changing what is added.
     git(&root, &["config", "filter.evil.clean", &program]);
     bench.put(".gitattributes", "*.md filter=evil\n");
     bench.put("读我.md", "changed again\n");
@@ -200,7 +200,7 @@ async fn a_repository_cannot_have_programs_run() {
     assert!(!ran.exists());
 }
 
-/// A repository can have git wait for ever. Whoever gives the call up has no process left.
+/// A repository can make git wait for ever. Cancelling the call leaves no process.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_git_that_hangs_is_ended_with_its_call() {
@@ -214,7 +214,7 @@ async fn a_git_that_hangs_is_ended_with_its_call() {
     let call = toolwright::Call::new("1", "git_status", toolwright::Arguments::none());
     let called = bench.toolbox.call_with(&bench.session, &call, Completeness::Complete);
     let watch = async {
-        // A pipe can be opened for writing without waiting once somebody reads it; git reads until
+        // A pipe can be opened for writing without blocking once there is a reader; git reads until
         // this end is closed.
         let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
         let mut options = std::fs::OpenOptions::new();
@@ -226,11 +226,11 @@ async fn a_git_that_hangs_is_ended_with_its_call() {
     let (called, mut end) = tokio::join!(called, watch);
     let error = called.result().unwrap().error.clone().unwrap();
     assert_eq!(error.kind, toolwright::CallErrorKind::Cancelled);
-    // Nobody reads it any more.
+    // The reader is gone.
     until(|| end.write(b"\n").err().filter(|error| error.kind() == ErrorKind::BrokenPipe)).await;
 }
 
-/// Waits for something, but not for ever.
+/// Polls until a value is available, or panics after a timeout.
 #[cfg(unix)]
 async fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
     let wait = async {
@@ -285,7 +285,7 @@ async fn submodules_bring_no_programs() {
         assert!(!trace.exists(), "{tool} {arguments}");
     }
     bench.refused("git_add", r#"{"paths":["内部"]}"#, "\"内部\" is a submodule").await;
-    // A person who adds it, or looks at its changes, runs the programs: the traps are traps.
+    // Plain git does run the programs on add and diff, so the traps work.
     touch();
     git(&root, &["add", "内部"]);
     std::fs::remove_file(&trace).unwrap();

@@ -1,4 +1,5 @@
-//! Read, then drop what is missing: the whole run, message by message, without a cell in any.
+//! Read a table, then drop incomplete rows: the complete run, message by message, without a cell in
+//! any message.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ const CELLS: [&str; 11] = [
 ];
 const LEFT: &str = r#"[["张三丰",13800138000,8848.86],["令狐冲",13700137000,5895.03]]"#;
 
-/// A ledger that keeps all it is told.
+/// A ledger that stores all entries.
 #[derive(Default)]
 struct Everything(std::sync::Mutex<String>);
 
@@ -47,8 +48,8 @@ fn folder() -> (tempfile::TempDir, Root) {
     (dir, root)
 }
 
-/// No cell is in anything that was said: not in a request, in any dialect; not in a message of the
-/// conversation; not in the ledger.
+/// Asserts that no cell appears in a request in any dialect, in a message of the conversation, or
+/// in the ledger.
 fn assert_nothing_shows(script: &ScriptedModel, finished: &RunResult, ledger: &Everything) {
     let mut said = vec![format!("{:?}", finished.messages), ledger.0.lock().unwrap().clone()];
     for request in script.requests() {
@@ -74,7 +75,7 @@ async fn a_table_in_the_context_is_in_no_message() {
         .then_call("call_2", "drop_missing", "{}")
         .then_text("完成");
     let agent = Agent::new("cleaner").with_tools(toolbox).with_model(script.model());
-    // Without the table's place in its context the run does not begin.
+    // Without the table's type in its context the run does not start.
     assert!(agent.run("读取").build().is_err());
     let context = Context::new().with(Table::default());
     let run = agent.run("读取test.csv，删除缺失数据").with_context(context.clone());
@@ -112,7 +113,7 @@ async fn a_table_behind_a_handle_is_in_no_message() {
     let finished = agent.run("读取test.csv，删除缺失数据").finish().await.unwrap();
     assert_nothing_shows(&script, &finished, &ledger);
     assert_eq!(std::fs::read_to_string(dir.path().join("out.json")).unwrap(), LEFT);
-    // The model was told that the table's parameter takes a handle.
+    // The schema for the model says that the table's parameter takes a handle.
     let tool = script.requests()[0].tools.iter().find(|tool| tool.name == "drop_missing").cloned();
     let schema = tool.unwrap().parameters().unwrap().compact();
     assert!(schema.contains("Or a handle from an earlier result"), "{schema}");

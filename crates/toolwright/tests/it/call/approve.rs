@@ -1,4 +1,4 @@
-//! Calls that wait for a person.
+//! Calls that need a person's approval.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ async fn a_tenant_cannot_answer_for_another() {
     }
 }
 
-/// A model that wraps its arguments moves the values that handles stand for.
+/// A model that wraps its arguments moves the values of handles.
 #[tokio::test]
 async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
     let schema = r#"{"type": "object", "required": ["rows"], "additionalProperties": false,
@@ -133,7 +133,7 @@ async fn an_approval_counts_for_its_run_and_its_arguments_only() {
     let foreign = toolbox.answer(&Session::new("other"), &approval, Answer::Approve).await;
     assert_eq!(kind(&done(foreign)), Some("not_allowed"));
 
-    // Somebody put other arguments under the signature: the question is put again.
+    // With other arguments under the same signature, approval is required again.
     approval.call = call("c1", "pay", r#"{"amount": 1000000}"#);
     let again = toolbox.answer(&session, &approval, Answer::Approve).await;
     assert!(again.approval().is_some());

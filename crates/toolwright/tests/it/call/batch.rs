@@ -14,7 +14,7 @@ async fn make(toolbox: &Toolbox, calls: &[Call]) -> Vec<toolwright::call::CallRe
     called.into_iter().map(done).collect()
 }
 
-/// Sleeps as many seconds as it is told.
+/// Sleeps for as many seconds as the argument says.
 fn sleeper() -> Handler {
     Handler::new(any("sleep"), |_, arguments: Object| async move {
         let seconds = arguments.get("s").and_then(Json::as_u64).unwrap_or(0);
@@ -36,7 +36,7 @@ async fn results_come_in_the_order_of_the_calls_and_calls_run_at_once() {
     }
 }
 
-/// As long as the work grows with the calls and not with their square, this takes a moment.
+/// Fast unless the work grows with the square of the number of calls.
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_calls_of_a_turn_all_have_their_outcome() {
     let change = Handler::new(any("change"), |scope, _| async move {
@@ -49,7 +49,7 @@ async fn ten_thousand_calls_of_a_turn_all_have_their_outcome() {
     let calls: Vec<Call> = (0..10_000)
         .map(|number| {
             let name = ["sleep", "change", "echo"][number % 3];
-            // A third of those of one tool are equal.
+            // A third of the calls of one tool are equal.
             let arguments = if number % 9 == 2 { 0 } else { number / 3 };
             call(&format!("c{number}"), name, &format!(r#"{{"s":{arguments}}}"#))
         })
@@ -88,7 +88,7 @@ async fn equal_calls_of_a_turn_run_once() {
         );
         assert_eq!(all[1].outcome.call_id.as_deref(), Some("b"));
         assert!(text(&all[1]).starts_with(&text(&all[0])));
-        // Who wanted two effects must hear that there was one.
+        // A model that wanted two effects must learn that there was one.
         assert_eq!(text(&all[1]).contains("more than once"), effect != Effect::None);
     }
 }

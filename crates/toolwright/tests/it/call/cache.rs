@@ -1,4 +1,4 @@
-//! Results that are given again.
+//! Cached results.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn an_equal_call_gets_the_same_result_for_a_while() {
     let (toolbox, session) = (toolbox([cached(&ran)]), Session::new("run"));
     let first = ask(&toolbox, &session, r#"{"a":1,"b":[1.0,"x"]}"#).await;
     assert_eq!(first, ("1".to_owned(), ResultSource::Executed));
-    // Neither the order of keys nor the spelling of a number makes a difference.
+    // Neither the order of keys nor the spelling of a number matters.
     let again = ask(&toolbox, &session, r#"{"b":[10e-1,"x"],"a":1.0}"#).await;
     assert_eq!(again, ("1".to_owned(), ResultSource::Cached));
     let other = ask(&toolbox, &session, r#"{"a":2,"b":[1,"x"]}"#).await;

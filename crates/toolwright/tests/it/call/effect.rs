@@ -1,4 +1,4 @@
-//! Effects happen once: keys, the journal, what is uncertain.
+//! Effects happen once: keys, the journal, uncertain outcomes.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ async fn the_same_call_runs_once_and_its_outcome_is_given_again() {
     let call = call("c1", "pay", r#"{"amount": 5}"#);
     let first = toolbox([counting("pay", &ran)]).with_journal(journal.clone());
     let first = make(&first, &Session::new("run"), &call).await;
-    // A restart: another box, the same journal, the same run.
+    // After a restart: another toolbox, the same journal, the same run.
     let second = toolbox([counting("pay", &ran)]).with_journal(journal);
     let second = make(&second, &Session::new("run"), &call).await;
     assert_eq!(ran.get(), 1);
@@ -54,10 +54,10 @@ async fn another_call_is_another_effect() {
     make(&toolbox, &run, &call("c1", "pay", r#"{"amount":6}"#)).await;
     make(&toolbox, &run, &call("c1", "pay2", r#"{"amount":5}"#)).await;
     make(&toolbox, &Session::new("run2"), &base).await;
-    // Vendors count call ids anew in each turn.
+    // Vendors restart their call ids in each turn.
     make(&toolbox, &run.clone().with_turn(1), &base).await;
     assert_eq!(ran.get(), 6);
-    // And the same one, spelt differently, is the same.
+    // The same call, spelled differently, is the same.
     make(&toolbox, &run, &call("c1", "pay", r#"{ "amount": 5.0 }"#)).await;
     assert_eq!(ran.get(), 6);
 }
@@ -93,7 +93,7 @@ async fn what_did_nothing_may_be_called_again() {
     assert_eq!((text(&second).as_str(), second.source), ("done", ResultSource::Executed));
 }
 
-/// A journal whose last process died before it recorded an end.
+/// A journal whose last process died before it recorded an outcome.
 fn interrupted() -> SharedJournal {
     struct Interrupted(MemoryJournal);
     impl Journal for Interrupted {
@@ -145,7 +145,7 @@ async fn an_interrupted_effect_is_repeated_with_the_same_key_where_keys_count() 
     assert_eq!((keys[0].1, keys[1].1), (1, 2));
 }
 
-/// Tenants who name their runs alike share a journal, and nothing in it.
+/// Tenants with equal run names share a journal, but no entries.
 #[tokio::test]
 async fn a_tenant_never_gets_the_outcome_of_another() {
     let ran = Counter::default();
@@ -156,7 +156,7 @@ async fn a_tenant_never_gets_the_outcome_of_another() {
     }
 }
 
-/// Ids are a model's own; whatever they are, they tell calls apart and weigh little.
+/// Ids come from the model; of any length, they distinguish calls and take little memory.
 #[tokio::test]
 async fn an_id_of_any_length_tells_calls_apart() {
     let (ran, ledger) = (Counter::default(), Arc::new(MemoryLedger::new()));

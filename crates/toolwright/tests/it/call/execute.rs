@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use toolwright::call::{Completeness, ResultSource};
 use toolwright::{Effect, Handler, Output, Session, Toolbox};
 
-/// Longer than any machine is slow.
+/// A timeout that no machine reaches.
 const GUARD: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
@@ -46,13 +46,13 @@ async fn a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
     let first = tokio::time::timeout(GUARD, make(&toolbox, "hang", "{}")).await.unwrap();
     assert_eq!(kind(&first), Some("timed_out"));
 
-    // The thread still runs, and counts.
+    // The thread still runs, and counts against the limit.
     let session = Session::new("run");
     let again = call("c2", "hang", r#"{"n":2}"#);
     let second = done(toolbox.call(&session, &again).await);
     assert_eq!((kind(&second), second.attempts), (Some("busy"), 0));
 
-    // When it ends, its permit is free, and its end is known after all.
+    // When it ends, its permit is released, and its outcome is recorded after all.
     free.send(()).unwrap();
     free.send(()).unwrap();
     let mut third = second;
@@ -168,7 +168,7 @@ async fn a_panic_costs_one_outcome_and_its_words_stay_inside() {
     }
 }
 
-/// Panics when it is dropped, but for once in a panic.
+/// Panics when it is dropped, unless already panicking.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -198,7 +198,7 @@ async fn a_panic_when_something_is_dropped_costs_one_outcome() {
     ] {
         assert_eq!(kind(&make(&toolbox, name, "{}").await), Some(wanted), "{name}");
     }
-    // Long enough for what was given up to be stopped.
+    // Long enough for cancelled work to stop.
     tokio::time::sleep(GUARD).await;
     assert_eq!(kind(&make(&toolbox, "echo", "{}").await), None);
 }
@@ -213,7 +213,7 @@ async fn a_panic_in_the_error_text_costs_one_outcome() {
 
 #[tokio::test]
 async fn what_comes_too_late_to_a_thread_does_not_begin() {
-    // One thread for blocking work, and it is taken.
+    // The only thread for blocking work is busy.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .max_blocking_threads(1)
@@ -248,7 +248,7 @@ async fn what_comes_too_late_to_a_thread_does_not_begin() {
     assert_eq!(kind(&late), Some("timed_out"));
     drop(free);
     holding.await.unwrap();
-    // What was queued has been worked off when the threads are gone.
+    // Queued work has been processed when the threads are gone.
     tokio::task::spawn_blocking(move || drop(runtime)).await.unwrap();
     assert_eq!(ran.get(), 0);
 }

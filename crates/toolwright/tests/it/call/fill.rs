@@ -1,4 +1,4 @@
-//! Hidden parameters that the host fills.
+//! Hidden parameters that the host fills in.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false,
     "city": {"type": "string"}, "executor": {"type": "object"}, "token": {"type": "string"},
     "who": {"type": "string"}, "tenant": {"type": "string"}}}"#;
 
-/// A tool that tells what it got, but for its token, of which it tells the length.
+/// A tool that returns its arguments, with only the length of the token.
 fn handler() -> Handler {
     Handler::new(tool("forecast", SCHEMA), |_, mut arguments: Object| async move {
         let token = arguments.remove("token").and_then(|token| token.as_str().map(str::len));

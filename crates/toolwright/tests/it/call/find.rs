@@ -60,7 +60,7 @@ async fn a_denied_tool_is_not_reported_as_unknown() {
     assert!(!text(&denied).contains("guest") && !text(&denied).contains("drop_*"));
     assert_eq!(ran.get(), 0);
 
-    // What the caller may not call is neither shown nor offered.
+    // Tools that the caller may not call are neither listed nor suggested.
     let shown: Vec<String> =
         toolbox.tools_for(&guest.caller).into_iter().map(|tool| tool.name).collect();
     assert_eq!(shown, ["read_table"]);
@@ -70,7 +70,7 @@ async fn a_denied_tool_is_not_reported_as_unknown() {
     assert!(!text(&unknown).contains("`drop_table`"), "{}", text(&unknown));
     assert!(!text(&unknown).contains("drop_note"), "{}", text(&unknown));
 
-    // Somebody else may.
+    // Another caller may.
     assert_eq!(kind(&make(&toolbox, "drop_table", "{}").await), None);
     assert_eq!(ran.get(), 1);
 }

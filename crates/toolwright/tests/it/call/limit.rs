@@ -8,7 +8,7 @@ use crate::support::{any, call, kind, toolbox};
 use toolwright::call::Completeness;
 use toolwright::{Call, Effect, Handler, Output, Session};
 
-/// Counts how many run at once.
+/// Counts concurrent executions.
 #[derive(Clone, Default)]
 struct Crowd {
     now: Arc<AtomicUsize>,
@@ -66,7 +66,7 @@ async fn waiting_counts_against_the_deadline() {
     let called = toolbox.call_all(&session, &calls, Completeness::Unknown).await;
     let kinds: Vec<_> = called.iter().map(|called| kind(called.result().unwrap())).collect();
     assert_eq!(kinds[..2], [None, None]);
-    // The third begins and does not end; the others never begin.
+    // The third starts and does not end; the others never start.
     assert_eq!(kinds[2], Some("timed_out"));
     assert_eq!(kinds[3..], [Some("busy"), Some("busy"), Some("busy")]);
     assert_eq!(start.elapsed(), Duration::from_millis(2500));

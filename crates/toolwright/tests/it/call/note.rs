@@ -1,4 +1,4 @@
-//! Every call is in the ledger, and no more of it than the ledger may have.
+//! Every call is in the ledger, with only the data that the ledger may hold.
 
 use std::sync::Arc;
 use std::time::Duration;

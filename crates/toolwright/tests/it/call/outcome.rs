@@ -1,4 +1,4 @@
-//! What a model sees of results and errors.
+//! Results and errors as a model sees them.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ async fn the_envelope_of_a_failure() {
     assert_eq!(text(&done), wanted);
     assert_eq!(done.outcome.error, Some(true));
 
-    // What was refused before the tool has the same form.
+    // A refusal before the tool runs has the same form.
     let handler = failing().with_envelope(Envelope::Result);
     let refused = json(&text(&make(&toolbox([handler]), "t", "[1]").await));
     assert_eq!(refused.get("success"), Some(&Json::Bool(false)));

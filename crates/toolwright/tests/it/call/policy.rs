@@ -1,4 +1,4 @@
-//! Policies: every kind of rule, as data and as a document.
+//! Policies: every kind of rule, in code and as a document.
 
 use crate::support::{call, done, echo, json, kind, text, toolbox};
 use toolwright::call::Rule;
@@ -26,7 +26,7 @@ fn the_first_rule_that_matches_decides() {
     let bob = Caller::new("bob");
     for (tool, arguments, wanted) in [
         ("pay", r#"{"amount": 13}"#, Verdict::Deny),
-        // However the number is spelt.
+        // The spelling of the number does not matter.
         ("pay", r#"{"amount": 13.0}"#, Verdict::Deny),
         ("pay", r#"{"amount": 1.3e1, "currency": "EUR"}"#, Verdict::Deny),
         ("pay", r#"{"amount": 12, "currency": "EUR"}"#, Verdict::Ask),

@@ -1,4 +1,4 @@
-//! Further attempts.
+//! Retries.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::support::{Counter, any, kind, make, text, toolbox};
 use tokio::time::Instant;
 use toolwright::{Effect, Handler, Output, Retry, ToolError};
 
-/// Fails so often, then succeeds, and says which attempt it was told that it is.
+/// Fails this many times, then succeeds, and returns the number of the attempt.
 fn flaky(failures: u32, ran: &Counter, retryable: bool) -> Handler {
     let counter = ran.clone();
     Handler::new(any("flaky"), move |scope, _| {
@@ -71,7 +71,7 @@ async fn attempts_end_before_the_deadline() {
         .with_retry(Retry { max: 99, backoff: Duration::from_secs(4), ceiling: Duration::MAX })
         .with_deadline(Duration::from_secs(10));
     let done = make(&toolbox([handler]), "flaky", "{}").await;
-    // After 4 s and, within reach, 8 s more; another wait would be too long.
+    // After 4 s and 8 s; another delay would exceed the deadline.
     assert_eq!(kind(&done), Some("failed"));
     assert!((2..=3).contains(&ran.get()), "{}", ran.get());
 }

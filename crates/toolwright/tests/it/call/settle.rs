@@ -1,4 +1,4 @@
-//! What a model writes becomes what a tool gets: repaired, resolved, coerced, completed, checked.
+//! Preparing arguments: repaired, resolved, coerced, completed, checked.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const SCHEMA: &str = r#"{"type": "object", "required": ["city"], "additionalProp
     "rows": {"type": "array", "items": {"type": "integer"}},
     "executor": {"type": "object"}}}"#;
 
-/// A tool that gives back what it got, and counts.
+/// A tool that returns its arguments, and counts its calls.
 fn forecast(ran: &Counter) -> Toolbox {
     let ran = ran.clone();
     let handler = Handler::new(tool("forecast", SCHEMA), move |_, arguments: Object| {
@@ -105,7 +105,7 @@ async fn a_handle_arrives_as_what_it_stands_for() {
     let done = make(&toolbox, &arguments, Completeness::Unknown).await;
     assert_eq!(text(&done), r#"{"city":"Bonn","rows":[1,2,3],"days":3}"#);
 
-    // The model learns that it may pass one.
+    // The schema tells the model that it may pass a handle.
     let shown = toolbox.tools()[0].parameters().unwrap().compact();
     assert!(shown.contains("tw:") && !shown.contains("executor"), "{shown}");
 }
@@ -125,7 +125,7 @@ async fn a_handle_of_somebody_else_is_a_tool_error_with_advice() {
         assert_eq!((kind(&done), ran.get()), (Some("bad_handle"), 0));
         words.push(text(&done).replace(&handle, "H"));
     }
-    // Nobody learns whether it exists.
+    // The message does not reveal whether the handle exists.
     assert_eq!(words[0], words[1]);
 }
 

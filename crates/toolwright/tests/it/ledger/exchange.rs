@@ -10,7 +10,7 @@ use toolwright_core::{Dialect, FaultClass, StopReason, Usage, object};
 
 use super::{call, entry, sequences, shown};
 
-/// An exchange with everything in it, secrets included.
+/// An exchange with every field set, including secrets.
 fn exchange(number: u64) -> ExchangeEntry {
     let loss = |path: &str| {
         let site = Site::of(&Origin::NONE).below(path);
@@ -164,7 +164,7 @@ fn mixed(ledger: &impl Ledger) {
     }
 }
 
-/// What to ask of them, and the places of the answers.
+/// Queries on them, and the positions of the results.
 fn mixed_questions() -> Vec<(Query, Vec<u64>)> {
     vec![
         (Query::new(), (1..=8).collect()),
@@ -213,7 +213,7 @@ mod sqlite {
         assert_eq!(found(&path, misfiled).await, Err(LedgerError::Broken(broken)));
     }
 
-    /// The tables of a file as the first version made them.
+    /// The tables of a file in the format of the first version.
     const FIRST: &str = "
         DROP INDEX entry_tool;
         ALTER TABLE entry DROP COLUMN kind;

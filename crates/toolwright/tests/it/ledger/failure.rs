@@ -29,7 +29,7 @@ fn counts(told: &[AtomicUsize; 2]) -> [usize; 2] {
 
 const FULL: &str = "ledger::failure::a_full_disk_is_noticed_and_nothing_is_lost";
 
-/// Plays on a small file system of its own, in a name space where this process may mount one.
+/// Runs on a small file system, in a namespace where this process may mount one.
 #[test]
 fn a_full_disk_is_noticed_and_nothing_is_lost() {
     if let Some(role) = process::role() {
@@ -85,7 +85,7 @@ async fn a_deleted_file_is_noticed_by_the_next_write() {
     ledger.record(entry(0));
     ledger.flush().await.unwrap();
     std::fs::remove_file(&path).unwrap();
-    // On Unix, the old file could be written still, and all of it would be lost.
+    // On Unix, the old file could still be written, and all of it would be lost.
     ledger.record(entry(1));
     let error = ledger.flush().await.unwrap_err();
     assert!(error.to_string().contains("deleted or replaced"), "{error}");
@@ -167,7 +167,7 @@ fn what_a_kill_may_have_lost_is_a_gap() {
         assert_eq!((gaps[0].after, gaps[0].missing), (entries, None));
         assert!(gaps[0].since <= gaps[0].until);
         drop(ledger);
-        // A ledger that is closed leaves no gap, and the old one is remembered.
+        // A closed ledger leaves no gap, and the old gap is remembered.
         let again = SqliteLedger::open(&path).unwrap();
         assert_eq!(again.gaps().await.unwrap(), gaps);
     });

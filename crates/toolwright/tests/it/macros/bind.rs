@@ -11,7 +11,7 @@ use toolwright::prelude::*;
 
 use super::{parameters, run, run_in, scope, shown};
 
-/// Longer than any of this takes, so that what hangs fails.
+/// A timeout that nothing here reaches unless it hangs.
 const HANG: Duration = Duration::from_mins(1);
 
 mod elsewhere {
@@ -180,7 +180,7 @@ async fn a_missing_context_is_an_error() {
     }
 }
 
-/// Where calls meet, and how many are in it.
+/// Counts the calls that are inside at the same time.
 struct Meeting {
     barrier: Arc<Barrier>,
     inside: AtomicUsize,
@@ -257,7 +257,7 @@ async fn a_blocking_call_that_was_given_up_does_not_begin_when_its_turn_comes() 
     let scope = scope(context.clone());
     let cancel = scope.cancel.clone();
     let call = tokio::spawn(clear::handler().run(scope, toolwright_core::object! {}));
-    // Until it stands in the line: then nobody may go before it.
+    // Until it is queued: then no other may overtake it.
     let lock = context.lock::<Table>().unwrap();
     while lock.try_read().is_ok() {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! Expansions cause no warning, whatever is denied.
+//! Expansions cause no warning under any denied lint.
 #![deny(warnings, missing_docs, unreachable_pub, unused_qualifications, unused_lifetimes)]
 #![deny(let_underscore_drop, unused_import_braces, unused_results, trivial_casts)]
 #![deny(missing_debug_implementations, single_use_lifetimes, variant_size_differences)]
@@ -6,7 +6,7 @@
 
 use toolwright::prelude::*;
 
-// Nothing that is shadowed matters.
+// Shadowed names do not matter.
 mod shadows {
     #![allow(dead_code, missing_docs, non_camel_case_types)]
     #![allow(missing_debug_implementations)]

@@ -1,4 +1,4 @@
-//! What a function may return.
+//! Types that a function may return.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -28,7 +28,7 @@ struct Answer {
     the_id: u64,
 }
 
-/// Not for `serde`.
+/// A type without `Serialize`.
 struct Celsius(f64);
 
 impl From<Celsius> for Output {

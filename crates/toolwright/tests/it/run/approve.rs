@@ -1,4 +1,4 @@
-//! Calls that wait for a person, answered now or after a restart.
+//! Calls that need a person's approval, decided now or after a restart.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use toolwright::model::ScriptedModel;
 use toolwright::run::{Agent, RunError, RunEvent};
 use toolwright::{Handler, Json, Limits, Output, Toolbox};
 
-/// Asks for `pay`, allows the rest.
+/// Requires approval for `pay`, and allows the rest.
 fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
     toolbox(handlers)
         .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["pay"])))
@@ -109,7 +109,7 @@ async fn an_approval_of_another_call_is_refused_when_a_run_is_read() {
     assert_eq!(error.path, "/pending/calls/1/waiting");
 }
 
-/// Wherever a saved run was edited, it is refused or goes on; it never brings its host down.
+/// An edited saved run is refused or continues; it never causes a panic.
 #[tokio::test]
 async fn an_edited_run_is_refused_or_goes_on() {
     let Setup { agent, .. } = setup();
@@ -129,7 +129,7 @@ async fn an_edited_run_is_refused_or_goes_on() {
     }
 }
 
-/// What a process would read that goes on.
+/// The document as another process would read it.
 fn reread(saved: &Json) -> Json {
     Json::parse(&saved.compact()).unwrap()
 }
@@ -161,7 +161,7 @@ async fn a_resumed_run_makes_no_call_twice() {
         assert_legal(&finished.messages);
         assert_eq!(script.requests().len(), 2);
 
-        // The same document once more: the journal knows what was done.
+        // The same document again: the journal knows the recorded effect.
         let mut again = agent.resume(&saved).unwrap().build().unwrap();
         let _ = again.answer(&id, Answer::Approve);
         again.finish().await.unwrap_err();

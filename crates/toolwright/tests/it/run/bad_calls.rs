@@ -1,4 +1,4 @@
-//! Bad calls: cut off, unknown, wrong, repeated.
+//! Bad calls: truncated, unknown, invalid, repeated.
 
 use super::{agent, assert_legal, follow, given, said};
 use crate::support::{Counter, any, call, counting, echo, toolbox};
@@ -94,7 +94,7 @@ async fn the_same_failing_call_is_told_and_then_ends_the_run() {
         counter.hit();
         async { Err(ToolError::new("no")) }
     });
-    // The order of keys and white space make no other call of it.
+    // The order of keys and white space do not distinguish calls.
     let script = ScriptedModel::new()
         .then_call("a", "broken", r#"{"x":1,"y":2}"#)
         .then_call("b", "broken", r#"{ "y": 2, "x": 1 }"#)

@@ -115,7 +115,7 @@ async fn a_limit_on_tokens_runs_no_more_calls() {
     assert_legal(run.messages());
     assert_eq!(run.usage().total(), 110);
 
-    // An answer that is the last may go over: it is there already.
+    // The last answer may exceed the limit, because it is already there.
     let finished = agent.run("go").with_limits(limits).finish().await.unwrap();
     assert_eq!(finished.text, "done");
 }

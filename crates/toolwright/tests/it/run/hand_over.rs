@@ -1,5 +1,5 @@
-//! A run with somebody else's request: what it says reaches the model, and calls of its tools go
-//! back to whoever made it.
+//! A run with a client's request: its settings reach the model, and calls of its tools are returned
+//! to the client.
 
 use super::{agent, follow, said};
 use crate::support::{Counter, any, call, counting, echo, toolbox};
@@ -9,7 +9,7 @@ use toolwright::run::{Agent, RunEvent};
 use toolwright::{Message, Request, Role, StopReason, Tool, ToolChoice};
 use toolwright_core::request::{Format, Sampling, Thinking};
 
-/// What a request says besides the conversation.
+/// The members of a request besides the conversation.
 fn template() -> Request {
     Request {
         instructions: Some(Message::system("只回答数字")),
@@ -39,7 +39,7 @@ async fn all_that_a_request_says_reaches_the_model_in_every_turn() {
         expected.messages = finished.messages[..=2 * at].to_vec();
         expected.model = Some("scripted".to_owned());
         expected.tools = request.tools.clone();
-        // Forced once more, the model could not answer.
+        // If the call were forced again, the model could not answer.
         if at > 0 {
             expected.tool_choice = Some(ToolChoice::Auto);
         }

@@ -1,4 +1,4 @@
-//! A saved run reads as it was written, whatever was said.
+//! A saved run is read back as it was written.
 
 use super::{agent, assert_legal};
 use crate::support::toolbox;
@@ -133,7 +133,7 @@ proptest! {
         let resumed = agent.resume(&read).unwrap().build().unwrap();
         assert_eq!(resumed.messages(), messages);
         let mut again = resumed.save();
-        // Time goes on.
+        // The elapsed time grows.
         let spent = saved.get("spent").cloned().unwrap();
         again.as_object_mut().unwrap().insert("spent", spent);
         assert_eq!(again, saved);
@@ -151,7 +151,7 @@ proptest! {
         if let Ok(document) = Json::parse(&damaged)
             && let Ok(start) = agent.resume(&document)
         {
-            // Whatever is still a run is one that can be written again.
+            // A document that is still accepted can be saved again.
             start.build().unwrap().save();
         }
     }

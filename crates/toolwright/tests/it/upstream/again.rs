@@ -1,4 +1,4 @@
-//! Faults of upstreams: which are tried again, and what the caller is told of the others.
+//! Faults of upstreams: which are retried, and what the caller receives for the others.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn streamed(body: impl Into<Vec<u8>>) -> Reply {
     Reply::stream("text/event-stream", body)
 }
 
-/// A fault that passes at once.
+/// A transient fault.
 fn passing(status: u16) -> Reply {
     let body = br#"{"error":{"message":"not now","type":"server_error","param":null,"code":null}}"#;
     Reply::json(*body).status(status).header("retry-after-ms", "1")
@@ -96,7 +96,7 @@ async fn a_reply_that_is_no_answer_is_a_fault() {
         let stream = at("openai-chat", &replay).stream(asked()).await;
         assert!(stream.is_err(), "{body}");
     }
-    // A fault behind a status of success, as some proxies have it.
+    // An error with a success status, as some proxies send.
     let body = r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#;
     let replay = Replay::of([Reply::json(body)]).await;
     let fault = at("openai-chat", &replay).with_retries(0).respond(asked()).await.unwrap_err();
@@ -156,7 +156,7 @@ async fn a_stream_that_is_dropped_is_cancelled_upstream() {
         async move {
             read_request(&mut stream).await;
             stream.write_all(opening().as_bytes()).await.unwrap();
-            // The other side says no more; this ends when it closes.
+            // The client sends nothing more; this returns when it closes.
             assert!(read_request(&mut stream).await.is_none());
             if let Some(tell) = tell {
                 tell.send(()).unwrap();

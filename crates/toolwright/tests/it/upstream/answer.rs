@@ -14,14 +14,14 @@ use toolwright_core::part::CacheMark;
 use super::codec;
 use super::replay::{Replay, Reply, recorded};
 
-/// A dialect with its recorded replies of two calls, and where a request for them goes.
+/// A dialect with its recorded replies of two calls, and the path of the request.
 struct Row {
     id: &'static str,
     whole: &'static str,
     stream: &'static str,
     kind: &'static str,
     paths: [&'static str; 2],
-    /// Where a request names its first tool
+    /// Pointer to the name of the first tool in a request
     tool: &'static str,
 }
 

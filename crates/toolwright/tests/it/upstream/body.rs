@@ -1,4 +1,4 @@
-//! The body: whole, short, broken, silent, too large.
+//! Reply bodies: complete, short, broken, stalled, too large.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use toolwright::Fault;
 use super::server::{Server, read_request};
 use super::{SHORT, ask, long, remote, told};
 
-/// What becomes of a reply after which the connection is closed.
+/// Collects a reply after which the connection is closed.
 async fn collect(reply: &'static [u8], limit: usize) -> Result<Vec<u8>, Fault> {
     let server = Server::closing(reply).await;
     let incoming = remote(&server.url()).send(ask()).await?;
@@ -42,11 +42,11 @@ async fn a_reset_is_a_fault() {
         read_request(&mut stream).await;
         let reply = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n{\"fi\r\n";
         stream.write_all(reply).await.unwrap();
-        // Closing at once and with nothing lingering resets the connection.
+        // Closing without linger resets the connection.
         stream.set_zero_linger().unwrap();
     })
     .await;
-    // The reset may overtake the head.
+    // The reset may arrive before the head.
     let fault = match remote(&server.url()).send(ask()).await {
         Ok(incoming) => incoming.body.collect(1000).await.unwrap_err(),
         Err(fault) => fault,

@@ -1,4 +1,4 @@
-//! Whoever leaves takes the request with him.
+//! Cancellation: dropping a request closes it at the server.
 
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::server::{FINE, Server, read_request};
 use super::{ask, remote};
 
-/// A server that answers with some bytes, waits for the connection to end, and tells of both.
+/// A server that sends some bytes, waits for the connection to end, and reports both.
 async fn watching(reply: &'static [u8]) -> (Server, UnboundedReceiver<&'static str>) {
     let (tell, told) = unbounded_channel();
     let server = Server::new(move |mut stream| {

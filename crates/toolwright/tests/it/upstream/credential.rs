@@ -1,4 +1,4 @@
-//! Who we are to an upstream.
+//! Credentials for an upstream.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::SecretString;
@@ -9,7 +9,7 @@ use super::{codec, told};
 
 const KEY: &str = "sk-hush";
 
-/// The lines of a request's head that show who asks.
+/// The header lines of a request that contain credentials.
 async fn shown(dialect: &str, credential: Credential, client: Option<ClientCredential>) -> String {
     let (server, mut seen) = Server::recording().await;
     let remote = Remote::new("there", codec(dialect), &server.url(), credential).unwrap();

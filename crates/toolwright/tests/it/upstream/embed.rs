@@ -1,4 +1,4 @@
-//! Texts to vectors, against recorded replies.
+//! Embeddings, against recorded replies.
 
 use toolwright::Json;
 use toolwright::upstream::{EmbedKind, EmbedRequest};

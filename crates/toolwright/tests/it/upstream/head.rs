@@ -1,4 +1,4 @@
-//! The head: what is sent, and what is made of what comes back.
+//! Heads: what is sent, and how the reply's head is handled.
 
 use http::HeaderMap;
 use tokio::io::AsyncWriteExt;

@@ -1,4 +1,4 @@
-//! How many at once, and how many wait.
+//! Limits on concurrent and queued requests.
 
 use super::server::{FINE, Server};
 use super::{SHORT, ask, long, remote, told};
@@ -12,7 +12,7 @@ async fn beyond_those_that_run_and_wait_there_is_a_fault() {
         let remote = remote.clone();
         async move { remote.send(ask()).await }
     });
-    // The task waits as soon as it has run once.
+    // The task is queued as soon as it has run once.
     tokio::task::yield_now().await;
     let fault = remote.send(ask()).await.unwrap_err();
     let wanted = "upstream `there` is at its limit of concurrent requests, and its queue is full; try \

@@ -1,4 +1,4 @@
-//! Keys of AWS in the files that AWS's own tools keep, against an upstream that knows one key.
+//! AWS keys in the files of AWS's tools, against an upstream that accepts one key.
 
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,12 @@ use super::replay::{Replay, Reply, Seen, recorded};
 fn write(folder: &Path, profile: &str, access: &str) {
     let keys = format!("aws_access_key_id = {access}\naws_secret_access_key = hush\n");
     let text = format!("[{profile}]\n{keys}aws_session_token = token-of-{access}\n");
-    // As AWS's tools do it: nobody sees half a file.
+    // Written as AWS's tools do, so that no reader sees a partial file.
     fs::write(folder.join("new"), text).unwrap();
     fs::rename(folder.join("new"), folder.join("credentials")).unwrap();
 }
 
-/// Whose key signed a request.
+/// The key id that signed a request.
 fn signed(seen: &Seen) -> String {
     let header = seen.header("authorization").unwrap();
     let scope = header.split_once("Credential=").unwrap().1;
@@ -31,7 +31,7 @@ fn signed(seen: &Seen) -> String {
     key
 }
 
-/// An upstream that takes requests of one key, and says of others that they have expired.
+/// An upstream that accepts one key, and reports others as expired.
 async fn taking(key: &'static str) -> Replay {
     Replay::by(move |_, seen| {
         if signed(seen) == key {
@@ -68,7 +68,7 @@ async fn a_profile_signs_and_its_renewed_keys_do_too() {
     assert_eq!(ids.iter().map(Remote::id).collect::<Vec<_>>(), ["bedrock"]);
     let model = Model::from_env("bedrock/m", &environment).unwrap();
     model.chat([Message::user("hi")]).send().await.unwrap();
-    // What changed in the file is found without being refused.
+    // A change of the file is noticed without a rejected request.
     write(folder, "work", "AKSECOND");
     let began = Instant::now();
     let fault = loop {
@@ -94,11 +94,11 @@ async fn keys_that_have_expired_are_read_again_once() {
     let environment = environment(folder, &replay.url());
     let model = Model::from_env("bedrock/m", &environment).unwrap();
     write(folder, "work", "AKNEW");
-    // Sooner than the file is looked at again by itself.
+    // Earlier than the periodic check of the file.
     model.chat([Message::user("hi")]).send().await.unwrap();
     let keys: Vec<String> = replay.seen().iter().map(signed).collect();
     assert_eq!(keys, ["AKOLD", "AKNEW"]);
-    // Where nothing else is there to read, the refusal is the answer, and is asked for once.
+    // If the file has no other key, the rejection is returned, after one request.
     write(folder, "work", "AKOLD");
     let model = Model::from_env("bedrock/m", &environment).unwrap();
     model.chat([Message::user("hi")]).send().await.unwrap_err();
@@ -112,7 +112,7 @@ fn a_profile_without_keys_is_told_of() {
     let error = find("bedrock").unwrap().remote(&environment).unwrap_err().to_string();
     assert!(error.contains("there is no profile `work`"), "{error}");
     assert!(discover(&environment).unwrap().is_empty());
-    // Nobody named the usual one, so that it may be absent, or for AWS's tools alone.
+    // The default profile was not requested explicitly, so it may be absent, or unusable here.
     let nameless = |name: &str| environment(name).filter(|_| name != "AWS_PROFILE");
     let text = "[default]\nsso_session = corp\nregion = eu-west-1\n";
     fs::write(folder.path().join("config"), text).unwrap();

@@ -1,4 +1,4 @@
-//! Upstreams that everybody knows, by environments that are no process's.
+//! Known upstreams, found in given environments.
 
 use toolwright::model::Model;
 use toolwright::resolve::ModelError;
@@ -10,7 +10,7 @@ use super::replay::{Replay, Reply, recorded};
 /// Variables with their values.
 type Pairs<'e> = &'e [(&'e str, &'e str)];
 
-/// An environment of some variables.
+/// An environment of these variables.
 fn environment(pairs: Pairs<'_>) -> impl Fn(&str) -> Option<String> + '_ {
     move |name| pairs.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned())
 }
@@ -172,7 +172,7 @@ fn what_is_unknown_or_missing_is_said() {
 async fn a_model_is_asked_by_its_name_alone() {
     let openai = || Reply::json(recorded("openai-chat/accepted/openai_chat_final.json"));
     let replay = Replay::of([openai()]).await;
-    // As OpenAI's SDK wants it, with the version.
+    // With the version, as OpenAI's SDK expects.
     let url = format!("{}/v1", replay.url());
     let pairs = [
         ("OPENAI_API_KEY", " sk-1 "),

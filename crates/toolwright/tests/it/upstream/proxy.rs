@@ -1,4 +1,4 @@
-//! Upstreams behind a proxy, which finds every host at the same place.
+//! Upstreams behind a proxy that resolves every host to the same address.
 
 use std::net::SocketAddr;
 
@@ -13,10 +13,10 @@ use super::server::{Server, read_request};
 use super::tls::{certified, secure};
 use super::{ask, codec, remote, told};
 
-/// What the proxy is asked with, or the rest is refused.
+/// The credential that the proxy requires.
 const USER: &str = "proxy-authorization: Basic dXNlcjpodXNo";
 
-/// A proxy that opens tunnels to one address whatever is asked for, and tells how it was asked.
+/// A proxy that opens tunnels to one address, and reports the requested ones.
 async fn tunnels(to: SocketAddr) -> (Server, UnboundedReceiver<String>) {
     let (tell, told) = unbounded_channel();
     let server = Server::new(move |mut stream| {
@@ -38,7 +38,7 @@ async fn tunnels(to: SocketAddr) -> (Server, UnboundedReceiver<String>) {
     (server, told)
 }
 
-/// The address of a proxy, with user and password.
+/// The proxy at this server, with user and password.
 fn at(server: &Server) -> Proxy {
     Proxy::new(&format!("http://user:hush@{}", server.address)).unwrap()
 }
@@ -60,10 +60,11 @@ async fn https_goes_through_a_tunnel() {
     }
     let head = asked.recv().await.unwrap();
     assert!(head.starts_with("CONNECT api.test:443 HTTP/1.1\r\n"), "{head}");
-    // The tunnel is kept, and nothing of the request is seen outside of it.
+    // The tunnel is reused, and nothing of the request is visible outside of it.
     assert_eq!((proxy.connections(), upstream.connections()), (1, 1));
     assert!(asked.try_recv().is_err());
-    // Without the proxy there is no such host; the upstream's certificate is still checked with it.
+    // Without the proxy the host does not resolve; with it, the upstream's certificate is still
+    // verified.
     let fault = refused(remote.clone().with_proxy(&Proxy::none())).await;
     assert_eq!(told(&fault).0, "upstream_unreachable");
     let fault = refused(remote.with_trust(&Trust::public()).unwrap()).await;
@@ -88,7 +89,7 @@ async fn a_proxy_may_speak_tls_itself() {
     .await;
     let url = format!("https://localhost:{}", proxy.address.port());
     let through = remote("https://api.test").with_proxy(&Proxy::new(&url).unwrap());
-    // The proxy has one authority, the upstream another.
+    // The proxy and the upstream have different authorities.
     let strange = refused(through.clone().with_trust(&trust).unwrap()).await;
     assert_eq!(told(&strange).0, "upstream_unreachable");
     let proxys = Trust::with_ca(authority.as_bytes()).unwrap();
@@ -151,14 +152,14 @@ async fn socks_is_spoken_too() {
         async move {
             let mut bytes = [0; 3];
             stream.read_exact(&mut bytes).await.unwrap();
-            // Version 5, one way to be provider: by user and password.
+            // Version 5, one authentication method: user and password.
             assert_eq!(bytes, [5, 1, 2]);
             stream.write_all(&[5, 2]).await.unwrap();
             let mut shown = [0; 11];
             stream.read_exact(&mut shown).await.unwrap();
             assert_eq!(&shown, b"\x01\x04user\x04hush");
             stream.write_all(&[1, 0]).await.unwrap();
-            // Connect, to a name of eight letters, at a port.
+            // CONNECT to a name of eight letters, at a port.
             let mut wish = [0; 15];
             stream.read_exact(&mut wish).await.unwrap();
             tell.send(wish.to_vec()).unwrap();
@@ -196,7 +197,7 @@ async fn known_upstreams_take_the_proxy_of_the_environment() {
     assert!(head.starts_with("POST http://ollama.test/v1/chat"), "{head}");
     let fault = refused(ollama.remote(&environment(".test")).unwrap()).await;
     assert_eq!(told(&fault).0, "upstream_unreachable");
-    // A remote of one's own has no proxy unless it is given one.
+    // A custom remote has no proxy unless one is set.
     let own = Remote::new("own", codec("ollama"), "http://ollama.test", Credential::None).unwrap();
     assert_eq!(told(&refused(own).await).0, "upstream_unreachable");
 }

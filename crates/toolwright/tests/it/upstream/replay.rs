@@ -1,4 +1,4 @@
-//! An upstream that replays recorded replies and keeps what it was asked. It uses no codec of ours.
+//! An upstream that replays recorded replies and records the requests. It uses none of our codecs.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use toolwright::Json;
 
 use super::server::{Server, read_request};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub head: String,
@@ -22,13 +22,13 @@ impl Seen {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 
-    /// A header, by its name in small letters.
+    /// A header by its lowercase name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let line = |line: &&str| line.to_ascii_lowercase().starts_with(&format!("{name}:"));
         self.head.lines().find(line).map(|line| line[name.len() + 1..].trim())
     }
 
-    /// A text in the body.
+    /// The string at a pointer of the body.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         self.body.pointer(pointer).and_then(Json::as_str)
     }
@@ -40,7 +40,7 @@ pub struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// How many bytes a chunk has; none if the length is announced
+    /// Size of a chunk in bytes; `None` if the length is announced
     chunk: Option<usize>,
     whole: bool,
 }
@@ -52,7 +52,7 @@ impl Reply {
         Reply { status: 200, headers, body: body.into(), chunk: None, whole: true }
     }
 
-    /// A stream in chunks of seven bytes, so that no frame and no character comes whole.
+    /// A stream in chunks of seven bytes, which split frames and characters.
     pub fn stream(kind: &str, body: impl Into<Vec<u8>>) -> Reply {
         let headers = vec![("content-type", kind.to_owned())];
         Reply { status: 200, headers, body: body.into(), chunk: Some(7), whole: true }
@@ -67,7 +67,7 @@ impl Reply {
         self
     }
 
-    /// Closes the connection before the end of the body is said.
+    /// Closes the connection before the end of the body.
     pub fn cut(self) -> Reply {
         Reply { whole: false, ..self }
     }
@@ -95,12 +95,12 @@ impl Reply {
                 }
             }
         }
-        // The other side may have heard enough.
+        // The client may have closed already.
         stream.write_all(&bytes).await.ok();
     }
 }
 
-/// What makes a reply of a request.
+/// Computes a reply from a request.
 type Answer = dyn Fn(usize, &Seen) -> Reply + Send + Sync;
 
 pub struct Replay {
@@ -109,7 +109,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Answers each request by its number and what it says.
+    /// Computes the reply from the number and content of each request.
     pub async fn by(answer: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Replay {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let (kept, answer) = (Arc::clone(&seen), Arc::<Answer>::from(Box::new(answer) as Box<_>));
@@ -131,7 +131,7 @@ impl Replay {
         Replay { server: server.await, seen }
     }
 
-    /// Gives replies in order; the last one again and again.
+    /// Gives replies in order, and repeats the last one.
     pub async fn of(replies: impl IntoIterator<Item = Reply>) -> Replay {
         let replies: Vec<Reply> = replies.into_iter().collect();
         Replay::by(move |number, _| replies[number.min(replies.len() - 1)].clone()).await
@@ -141,7 +141,7 @@ impl Replay {
         self.server.url()
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! A server that does what a test says, one connection after another, byte by byte.
+//! A server that a test scripts, connection by connection, byte by byte.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -10,11 +10,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
-/// A reply that is well.
+/// A valid reply.
 pub const FINE: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{\"fine\":true}";
 
-/// A listener that hands each connection to a test's function.
+/// A listener that passes each connection to a test's function.
 pub struct Server {
     pub address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -50,7 +50,7 @@ impl Server {
         .await
     }
 
-    /// A server that answers well, and tells which requests came.
+    /// A server that sends a valid reply, and reports the requests.
     pub async fn recording() -> (Server, UnboundedReceiver<(String, Vec<u8>)>) {
         let (tell, told) = unbounded_channel();
         let server = Server::new(move |mut stream| {
@@ -66,7 +66,7 @@ impl Server {
         (server, told)
     }
 
-    /// A server that answers a request with bytes, then closes.
+    /// A server that sends bytes in reply to a request, then closes.
     pub async fn closing(reply: &'static [u8]) -> Server {
         Server::new(move |mut stream| async move {
             read_request(&mut stream).await;
@@ -90,7 +90,7 @@ impl Drop for Server {
     }
 }
 
-/// A request as it came: head and body. `None` if the connection ended before.
+/// Reads a request: head and body. `None` if the connection ended before.
 pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     let end = loop {

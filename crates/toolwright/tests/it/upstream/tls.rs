@@ -1,4 +1,4 @@
-//! TLS, with an authority of our own.
+//! TLS, with a private certificate authority.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use toolwright::upstream::{Remote, Trust};
 use super::server::{FINE, Server, read_request};
 use super::{SHORT, ask, long, remote, told};
 
-/// A certificate for `localhost` and `api.test`, and the authority that signed it, as PEM.
+/// A certificate for `localhost` and `api.test`, and its authority, as PEM.
 pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -34,13 +34,13 @@ pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
     (TlsAcceptor::from(Arc::new(config)), authority.pem())
 }
 
-/// A server with such a certificate, and who trusts its authority.
+/// A server with such a certificate, and a client configuration that trusts its authority.
 pub async fn secure(protocols: &[&str]) -> (Server, Trust) {
     let (acceptor, authority) = certified(protocols);
     let server = Server::new(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            // Who does not believe us breaks off.
+            // A client that does not trust the certificate closes.
             let Ok(mut stream) = acceptor.accept(stream).await else { return };
             while read_request(&mut stream).await.is_some() {
                 stream.write_all(FINE).await.unwrap();
