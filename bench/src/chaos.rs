@@ -1,6 +1,6 @@
-//! The chaos run: minutes of traffic in all dialects, with tools that the gateway runs, while a driver
-//! kills and restarts the gateway, fills its disk, resets and stalls upstreams, reloads configurations
-//! and drops clients. Effects are counted outside of the gateway. At the end, the
+//! The chaos run: minutes of traffic in all dialects, with tools that the gateway runs, while a
+//! driver kills and restarts the gateway, fills its disk, resets and stalls upstreams, reloads
+//! configurations and drops clients. Effects are counted outside of the gateway. At the end, the
 //! count of each effect must match the reply that its client received.
 
 mod change;
@@ -34,11 +34,11 @@ use crate::mock::{COMMIT, EFFECTS};
 use crate::process::Site;
 use crate::table::Table;
 
-/// How long, unless told.
+/// Default duration.
 const DEFAULT: Duration = Duration::from_mins(10);
 const CLIENTS: u64 = 24;
 
-/// What is asked for on the command line.
+/// The options of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     time: Duration,
@@ -46,7 +46,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads `--seconds` and `--seed`. Without a seed, each run has another.
+    /// Parses `--seconds` and `--seed`. Without a seed, each run uses a new one.
     pub(crate) fn parse(mut words: &[&str]) -> Outcome<Plan> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut plan = Plan { time: DEFAULT, seed: now.as_secs() };
@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// Runs this program again in a user namespace of its own, where it may mount a disk.
+/// Runs this program again in a user namespace, where it may mount a disk.
 pub(crate) fn run(plan: Plan) -> Outcome {
     let own = std::env::current_exe()?;
     in_namespace(Command::new("true")).map_err(|why| {
@@ -89,11 +89,11 @@ fn in_namespace(inner: Command) -> Outcome {
     if status.success() { Ok(()) } else { Err(Failure(status.to_string())) }
 }
 
-/// The run itself, in a namespace of its own.
+/// Runs in the namespace.
 pub(crate) fn run_in_namespace(plan: Plan) -> Outcome {
     let Plan { time, seed } = plan;
     println!("seed {seed}, {} s, {CLIENTS} clients", time.as_secs());
-    // What the gateway leaves behind when it is killed becomes a child of this process.
+    // Processes that a killed gateway leaves behind become children of this process.
     set_child_subreaper(Some(getpid())).map_err(std::io::Error::from)?;
     let site = Site::new("chaos")?;
     prepare(site.folder())?;
@@ -133,8 +133,8 @@ pub(crate) fn run_in_namespace(plan: Plan) -> Outcome {
     verdict.print()
 }
 
-/// The folder in which the tools work, and a `git` whose commits are lines of a file. Both are outside of
-/// the disk that is filled, so that no effect goes uncounted.
+/// Prepares the folder in which the tools work, and a `git` whose commits are lines of a file. Both
+/// are outside of the disk that is filled, so that every effect is counted.
 fn prepare(folder: &Path) -> Outcome {
     for name in ["bin", "tmp", "work/.git"] {
         fs::create_dir_all(folder.join(name))?;

@@ -1,16 +1,16 @@
-//! Why a measurement could not be made or found a wrong answer, in words for a person.
+//! Errors of a measurement, as messages for the user.
 
 use std::fmt;
 
-/// What happened.
+/// An error message.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure(pub(crate) String);
 
-/// What everything here gives back.
+/// The result type of this crate.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// Says what was being done when it happened.
+    /// Adds the operation that failed.
     pub(crate) fn within(self, what: &str) -> Failure {
         Failure(format!("{what}: {}", self.0))
     }

@@ -1,4 +1,4 @@
-//! What a run found afterwards: checks with their results, printed as a table.
+//! The checks after a run, printed as a table.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::failure::{Failure, Outcome};
 use crate::table::Table;
 
-/// Checks in the order in which they were made.
+/// Checks in order.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(Vec<(&'static str, bool, String)>);
 
@@ -33,7 +33,7 @@ impl Findings {
     }
 }
 
-/// Reads until it is as wanted, or patience ends; gives the last reading.
+/// Reads until a value is as wanted, or a timeout; returns the last value.
 pub(crate) fn until<T>(
     patience: Duration,
     mut read: impl FnMut() -> T,

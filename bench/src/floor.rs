@@ -1,5 +1,5 @@
-//! The bare proxy: what hyper alone costs. It reads the request whole, as every gateway must that
-//! looks for the model in it, sends it on over pooled connections and streams the reply back.
+//! The bare proxy: the cost of hyper alone. It buffers the request, as every gateway must that
+//! reads the model in it, forwards it over pooled connections and streams the reply back.
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
@@ -12,7 +12,7 @@ use hyper_util::rt::TokioExecutor;
 use crate::failure::Outcome;
 use crate::serve::{self, Hangup};
 
-/// Serves before `upstream` until the process ends.
+/// Serves in front of `upstream` until the process ends.
 pub(crate) fn run(upstream: &str) -> Outcome {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
@@ -32,7 +32,7 @@ pub(crate) fn run(upstream: &str) -> Outcome {
     })
 }
 
-/// The same request, whole, for the upstream.
+/// The same request, buffered, for the upstream.
 async fn redirect(request: Request<Incoming>, upstream: &str) -> Option<Request<Full<Bytes>>> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.ok()?.to_bytes();

@@ -1,6 +1,6 @@
-//! `bench-gateway`: what the gateway costs. The same questions are asked directly, through the bare
-//! proxy and through the gateway, in turns of one run, so that a slow moment of the machine meets all
-//! of them. It fails if an answer is wrong, and never because a figure is bad.
+//! `bench-gateway`: the cost of the gateway. The same requests are sent directly, through the bare
+//! proxy and through the gateway, alternating within one run, so that a slow moment of the machine
+//! affects all of them. It fails if a reply is wrong, and never because a figure is bad.
 
 mod case;
 mod goal;
@@ -17,7 +17,7 @@ use self::route::{Route, Stage};
 use crate::failure::{Failure, Outcome};
 use crate::process::{Machine, Site, Usage};
 
-/// How much is measured.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     short: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads the words after `gateway`.
+    /// Parses the arguments after `gateway`.
     pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
         let mut plan = Plan { short: false, routes: Route::ALL, only: None, json: None };
         let mut words = words.iter();

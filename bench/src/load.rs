@@ -1,5 +1,5 @@
-//! The load generator: a [`Crew`] of raw hyper connections, one request after another on each. It
-//! works in a closed loop ([`closed`]), by a schedule ([`open`]), or as a crowd of slow streams
+//! The load generator: a [`Crew`] of raw hyper connections, with one request after another on each.
+//! It runs a closed loop ([`closed`]), a schedule ([`open`]), or a crowd of slow streams
 //! ([`crowd`]).
 
 mod client;
@@ -18,25 +18,25 @@ pub(crate) use self::client::{Connection, next_nonce};
 pub(crate) use self::expect::Expect;
 pub(crate) use self::sample::{Samples, median};
 
-/// Whom to ask what, and what to expect.
+/// An address, a request, and the expected reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// Where
+    /// The address
     pub(crate) address: SocketAddr,
-    /// What is asked
+    /// The request
     pub(crate) question: Question,
-    /// What is right
+    /// The expected reply
     pub(crate) expect: Expect,
 }
 
-/// Connections to a target, which are there before any clock starts.
+/// Connections to a target, opened before the clock starts.
 pub(crate) struct Crew {
     target: Target,
     connections: Vec<Connection>,
 }
 
 impl Crew {
-    /// Connects so many times.
+    /// Opens this many connections.
     pub(crate) async fn connect(target: Target, count: usize) -> Outcome<Crew> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
@@ -45,7 +45,7 @@ impl Crew {
         Ok(Crew { target, connections })
     }
 
-    /// Connects so many times, and has one exchange over each.
+    /// Opens this many connections, and runs one exchange over each.
     pub(crate) async fn warm(target: Target, count: usize) -> Outcome<Crew> {
         let mut crew = Crew::connect(target, count).await?;
         for connection in &mut crew.connections {

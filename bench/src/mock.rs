@@ -1,7 +1,7 @@
-//! The mock upstream: speaks openai-chat and anthropic, whole and streaming, from bytes that are made
-//! once. A request's model says how it behaves (see [`behave`]), and the nonce in the request comes
-//! back in the answer, so that no two answers can be mistaken for each other. The model `mock-tools`
-//! calls tools, and speaks the dialects of all vendors (see [`tool_model`]).
+//! The mock upstream: speaks openai-chat and anthropic, whole and streaming, from prepared bytes.
+//! The model of a request selects the behaviour (see [`behave`]), and the reply contains the nonce
+//! of the request, so that no two replies can be confused. The model `mock-tools` calls tools, and
+//! speaks the dialects of all vendors (see [`tool_model`]).
 
 mod answer;
 mod behave;
@@ -30,7 +30,7 @@ use crate::serve::{self, Hangup, Reset};
 pub(crate) use self::answer::{ARGUMENTS, TEXT};
 pub(crate) use self::tool_model::{COMMIT, EFFECTS};
 
-/// The bytes of a plain answer in openai-chat, with the nonce of nobody.
+/// The bytes of a plain reply in openai-chat, with a placeholder nonce.
 pub(crate) fn plain(manner: Manner) -> Arc<[u8]> {
     let answers = Answers::new();
     match manner {
@@ -89,7 +89,7 @@ async fn answer(
     }
 }
 
-/// The answer of the tool model, as slow as a fast model is.
+/// The reply of the tool model, with the latency of a fast model.
 async fn with_tools(wire: Wire, body: &[u8], streams: bool) -> Response<Frames> {
     const PAUSE: Duration = Duration::from_millis(10);
     tokio::time::sleep(PAUSE).await;

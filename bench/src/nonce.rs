@@ -1,8 +1,8 @@
-//! The number of a request, which its answer repeats, so that no two answers can be mistaken for each other.
+//! The number of a request, which its reply repeats, so that no two replies can be confused.
 
 use memchr::memmem;
 
-/// Sixteen hexadecimal digits that are one request's own.
+/// Sixteen hexadecimal digits that are unique to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Nonce([u8; 16]);
 
@@ -16,7 +16,7 @@ impl Nonce {
         Nonce(digits)
     }
 
-    /// Where the digits of the first nonce are.
+    /// The offset of the digits of the first nonce.
     pub(crate) fn place(text: &[u8]) -> Option<usize> {
         memmem::find(text, Nonce::MARK).map(|mark| mark + Nonce::MARK.len())
     }

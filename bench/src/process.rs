@@ -1,4 +1,4 @@
-//! The processes that are measured: started on cores of their own, read from `/proc`.
+//! The measured processes: started on their own cores, read from `/proc`.
 
 mod child;
 mod cores;

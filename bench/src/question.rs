@@ -1,5 +1,5 @@
-//! What the clients ask: openai-chat requests of several sizes, as an SDK would send them, with a
-//! place for a nonce that the answer must bring back.
+//! The requests of the clients: openai-chat requests of several sizes, as an SDK would send them,
+//! with a nonce that the reply must repeat.
 
 mod agent;
 
@@ -12,14 +12,14 @@ use std::task::{Context, Poll};
 
 use crate::nonce::Nonce;
 
-/// How much a request says.
+/// The size of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Four tools and eight messages, about 4 kB
     Standard,
     /// One tool and three messages
     Kilobyte,
-    /// The standard one with a longer conversation
+    /// The standard request with a longer conversation
     Hundred,
     /// The same, longer still
     Megabyte,
@@ -48,7 +48,7 @@ impl Size {
     }
 }
 
-/// Whether the answer comes as a whole or as a stream.
+/// Whether the reply is whole or a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Manner {
     /// One document
@@ -67,7 +67,7 @@ impl Manner {
     }
 }
 
-/// A request but for its nonce. Clones share the bytes.
+/// A request without its nonce. Clones share the bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     before: Bytes,
@@ -112,7 +112,7 @@ impl Question {
         Question { before, after }
     }
 
-    /// How long the body is.
+    /// The length of the body.
     pub(crate) fn length(&self) -> usize {
         self.before.len() + 16 + self.after.len()
     }
@@ -153,7 +153,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-stainless-retry-count", "0"),
 ];
 
-/// A question's body: three pieces, so that a megabyte is not copied for sixteen digits.
+/// The body of a request: three pieces, so that a megabyte is not copied for sixteen digits.
 pub(crate) struct ReplyContext {
     left: [Bytes; 3],
     next: usize,
@@ -205,7 +205,7 @@ fn conversation() -> Vec<Value> {
     ]
 }
 
-/// One more exchange of words, for longer conversations.
+/// One more pair of messages, for longer conversations.
 fn chatter(turn: usize) -> [Value; 2] {
     let asked = format!(
         "Earlier question {turn}: what about \"order {turn}\"?\n{}",

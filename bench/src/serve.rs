@@ -1,5 +1,5 @@
-//! A plain hyper server on loopback, the same for mock and bare proxy: HTTP/1, no Nagle, one task
-//! for each connection.
+//! A plain hyper server on loopback, shared by mock and bare proxy: HTTP/1, no Nagle, one task for
+//! each connection.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -23,13 +23,13 @@ use crate::failure::Outcome;
 pub(crate) struct Reset(Arc<AtomicBool>);
 
 impl Reset {
-    /// From now on the connection ends with a reset.
+    /// Makes the connection end with a reset.
     pub(crate) fn arm(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Nothing to answer: the connection is closed.
+/// An error that closes the connection without a reply.
 #[derive(Debug)]
 pub(crate) struct Hangup;
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for Hangup {
 
 impl std::error::Error for Hangup {}
 
-/// Listens, prints the address and answers until the process ends.
+/// Listens, prints the address and serves until the process ends.
 pub(crate) fn forever<F, R, B>(address: &str, answer: F) -> Outcome
 where
     F: Fn(Request<Incoming>, Reset) -> R + Clone + Send + Sync + 'static,
@@ -63,7 +63,7 @@ where
                 let reset = Reset::default();
                 let line = Line { io: TokioIo::new(stream), reset: reset.clone() };
                 let service = service_fn(move |request| answer(request, reset.clone()));
-                // A client that leaves is no error of ours.
+                // A client that disconnects is not an error.
                 let _ = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .serve_connection(line, service)
@@ -118,7 +118,7 @@ impl Write for Line {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
-        // An orderly end would be sent here, before the reset.
+        // An orderly close would be sent here, before the reset.
         if self.reset.0.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }

@@ -1,6 +1,6 @@
-//! The soak: minutes of load in which upstreams fail and clients leave. Each answer is checked as it
-//! comes; afterwards the gateway must be as it was: memory, files, nothing under way, every exchange
-//! recorded, and still answering.
+//! The soak test: minutes of load in which upstreams fail and clients disconnect. Each reply is
+//! checked on arrival; afterwards memory and open files must be back to normal, no exchange in
+//! flight, every exchange recorded, and the gateway still answering.
 
 mod aftermath;
 mod visit;
@@ -21,13 +21,13 @@ use crate::mock;
 use crate::process::{Serving, Site};
 use crate::table::Table;
 
-/// How long, unless told.
+/// Default duration.
 pub(crate) const DEFAULT: Duration = Duration::from_mins(5);
 const WORKERS: usize = 64;
-/// Short deadlines, so that stalled upstreams are given up many times.
+/// Short deadlines, so that many stalled upstreams time out.
 const SETTINGS: &str = "first_byte = \"1s\"\nidle = \"1s\"\nretries = 1";
 
-/// Runs the soak.
+/// Runs the soak test.
 pub(crate) fn run(time: Duration) -> Outcome {
     let site = Site::new("soak")?;
     let mock = Serving::mock("127.0.0.1:0")?;
@@ -48,10 +48,10 @@ pub(crate) fn run(time: Duration) -> Outcome {
     aftermath.print()
 }
 
-/// Requests that [`expectations`] makes.
+/// Number of requests that [`expectations`] sends.
 const LEARNED: u64 = 2;
 
-/// A right answer of each upstream in each manner.
+/// The expected reply of each upstream, whole and streamed.
 async fn expectations(gateway: std::net::SocketAddr) -> Outcome<BTreeMap<visit::Kind, Expect>> {
     let mut all = BTreeMap::new();
     for kind in visit::Kind::ALL {
@@ -68,7 +68,7 @@ async fn expectations(gateway: std::net::SocketAddr) -> Outcome<BTreeMap<visit::
     Ok(all)
 }
 
-/// Lets all workers work until the time is over.
+/// Runs all workers until the time is over.
 async fn work(post: Post, time: Duration, watch: &mut Watch) -> Outcome<Tally> {
     let until = Instant::now() + time;
     let workers: Vec<_> =

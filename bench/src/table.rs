@@ -1,4 +1,4 @@
-//! Aligned tables: words to the left, figures to the right.
+//! Aligned tables: text to the left, figures to the right.
 
 /// Rows of cells.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose first `words` columns are words.
+    /// Creates a table whose first `words` columns are text.
     pub(crate) fn new(words: usize, heads: &[&str]) -> Table {
         Table { rows: vec![heads.iter().map(|head| (*head).to_owned()).collect()], words }
     }
@@ -45,7 +45,7 @@ impl Table {
     }
 }
 
-/// A figure with as many digits as one reads.
+/// Formats a figure with a readable number of digits.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         value if value.is_nan() => "–".into(),

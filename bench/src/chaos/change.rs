@@ -1,12 +1,12 @@
-//! What can happen in a chaos run, and what the driver saw of it.
+//! The changes of a chaos run, and the driver's observations.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The name of a change that follows another.
+/// The name of the change that follows a full disk.
 pub(crate) const FREED: &str = "disk freed";
 
-/// Something that happens.
+/// A change around the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
     Kill,
@@ -36,7 +36,7 @@ impl Change {
         Change::DropClients,
     ];
 
-    /// Whether the process of the gateway ends.
+    /// Whether the change ends the gateway's process.
     pub(crate) fn ends_process(self) -> bool {
         matches!(self, Change::Kill | Change::Restart | Change::KillOnFullDisk)
     }
@@ -57,24 +57,24 @@ impl Change {
     }
 }
 
-/// How often something happened, and how long `/readyz` took at most to be right.
+/// How often a change happened, and the maximum time until `/readyz` was correct.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reaction {
-    /// How often
+    /// Number of times
     pub(crate) count: u64,
-    /// The slowest
+    /// The maximum time
     pub(crate) slowest: Duration,
 }
 
-/// What the driver did and saw.
+/// The actions and observations of the driver.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// By the name of the change
     pub(crate) reactions: BTreeMap<&'static str, Reaction>,
-    /// Where `/readyz` or the configuration was not right
+    /// Wrong results of `/readyz` or of the configuration
     pub(crate) wrong: Vec<String>,
-    /// How often the gateway was killed
+    /// Number of kills
     pub(crate) kills: u64,
-    /// Requests with an effect that were not answered when the gateway was killed
+    /// Requests with an effect that were pending when the gateway was killed
     pub(crate) pending_at_kills: usize,
 }

@@ -1,5 +1,5 @@
-//! The clients of a chaos run. Each asks in all dialects, marks the retries of a request as SDKs do, and
-//! leaves now and then in the middle of an answer.
+//! The clients of a chaos run. Each sends requests in all dialects, marks retries as SDKs do, and
+//! sometimes disconnects in the middle of a reply.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,23 +23,23 @@ use crate::nonce::Nonce;
 use crate::question::Manner;
 use crate::soak::Visit;
 
-/// Longer than any exchange takes, whatever happens to it.
+/// A timeout that no exchange reaches.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a request is tried after the end of the run.
+/// How long a request is retried after the end of the run.
 const GRACE: Duration = Duration::from_secs(30);
 /// The model of the mock that calls tools.
 const MODEL: &str = "mock-tools";
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Job {
     /// A server-side tool with an effect
     Effect(&'static str),
     /// A server-side tool without one
     Look,
-    /// An answer of the model alone
+    /// A reply of the model without tools
     Chat,
-    /// An answer of an upstream that behaves badly
+    /// A reply of an upstream that misbehaves
     Fault(&'static str),
 }
 
@@ -63,7 +63,7 @@ impl Job {
     }
 }
 
-/// How the attempts at a request are known to be one request.
+/// How the gateway recognizes that attempts belong to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     /// By a key that the user sets
@@ -141,11 +141,11 @@ impl Ask {
 
 /// How an attempt ended.
 enum Attempt {
-    /// With an answer that says this
+    /// With a reply that reports this effect
     Answered(Effect),
-    /// Otherwise, and another attempt may go better
+    /// With an error that may be retried
     Again(String),
-    /// With an answer that a client cannot expect
+    /// With an unexpected reply
     Wrong(String),
 }
 
@@ -158,13 +158,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client with connections of its own.
+    /// Creates a client with its own connections.
     pub(crate) fn new(gateway: SocketAddr, record: Arc<Record>, dice: Dice) -> Client {
         let pool = Pool::builder(TokioExecutor::new()).build(HttpConnector::new());
         Client { gateway, record, pool, dice }
     }
 
-    /// Asks until the time is over.
+    /// Sends requests until the time is over.
     pub(crate) async fn work(mut self, until: Instant) {
         while Instant::now() < until && !self.record.has_failed() {
             let ask = Ask::new(&mut self.dice);
@@ -180,7 +180,7 @@ impl Client {
         }
     }
 
-    /// Asks until it is answered.
+    /// Retries a request until it is answered.
     async fn ask(&mut self, ask: &Ask, give_up: Instant) {
         for attempts in 1.. {
             let attempt = self.attempt(ask, attempts).await;
@@ -192,8 +192,8 @@ impl Client {
         }
     }
 
-    /// Notes an attempt, and whether it is the last. A request to an upstream that behaves badly is made
-    /// once.
+    /// Records an attempt, and returns whether it is the last. A request to an upstream that
+    /// misbehaves is sent once.
     fn is_over(&self, ask: &Ask, attempts: u64, attempt: Attempt, give_up: Instant) -> bool {
         let mut seen = self.record.seen();
         let counts = seen.requests.entry(ask.dialect.id()).or_default();
@@ -223,7 +223,7 @@ impl Client {
         }
     }
 
-    /// Makes one attempt, unless the client leaves before its end.
+    /// Makes one attempt, unless the client disconnects before its end.
     async fn attempt(&mut self, ask: &Ask, number: u64) -> Attempt {
         let mut id = None;
         let mut leave = self.record.leave.subscribe();
@@ -247,7 +247,7 @@ impl Client {
         attempt
     }
 
-    /// One exchange, to the end of its answer.
+    /// Runs one exchange to the end of its reply.
     async fn exchange(&self, ask: &Ask, number: u64, id: &mut Option<String>) -> Outcome<Attempt> {
         let lost = |_| Failure("before the answer".into());
         let request = ask.request(self.gateway, number)?;
@@ -269,14 +269,14 @@ impl Client {
                 Some(effect) => Attempt::Answered(effect),
                 None => Attempt::Wrong(format!("200 without its nonce: {}", text())),
             },
-            // No SDK retries a 424 by itself, but a user may.
+            // No SDK retries a 424 automatically, but a user may.
             408 | 409 | 424 | 429 | 500.. => Attempt::Again(status.to_string()),
             _ => Attempt::Wrong(format!("{status}: {}", text())),
         })
     }
 }
 
-/// What an answer says of the effect with a nonce.
+/// What a reply reports about the effect with a nonce.
 fn said(nonce: Nonce, body: &[u8]) -> Option<Effect> {
     let is_said = |word: &str| {
         let digits = String::from_utf8_lossy(nonce.digits());

@@ -1,11 +1,11 @@
-//! The dialects in which the clients of a chaos run ask, and how an answer ends that is whole.
+//! The dialects of the clients in a chaos run, and how a complete reply ends in each.
 
 use memchr::memmem;
 use serde_json::{Value, json};
 
 use crate::question::Manner;
 
-/// A dialect of clients, which is also the name of an upstream that speaks it.
+/// A dialect of clients, which is also the name of an upstream in that dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dialect {
     OpenaiChat,
@@ -88,7 +88,7 @@ impl Dialect {
         }
     }
 
-    /// Whether an answer has the end of one that succeeded.
+    /// Whether a reply has the end of a successful one.
     pub(crate) fn is_whole(self, manner: Manner, answer: &[u8]) -> bool {
         let end = match (self, manner) {
             (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, Manner::Whole) => {

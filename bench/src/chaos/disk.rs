@@ -1,4 +1,4 @@
-//! The disk of a chaos run: a tmpfs of its own, mounted in a user namespace, that can be filled.
+//! The disk of a chaos run: a tmpfs mounted in a user namespace, which can be filled.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -27,7 +27,7 @@ impl Disk {
         Ok(Disk { ballast: folder.join("ballast") })
     }
 
-    /// Takes all room that is left.
+    /// Fills the free space.
     pub(crate) fn fill(&self) -> Outcome {
         let mut file = File::options().create(true).append(true).open(&self.ballast)?;
         for size in [1 << 20, 4096] {
@@ -37,7 +37,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives the room back.
+    /// Releases the space.
     pub(crate) fn free(&self) -> Outcome {
         match fs::remove_file(&self.ballast) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

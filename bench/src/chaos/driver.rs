@@ -1,5 +1,5 @@
-//! The driver of a chaos run: changes one thing after another around the gateway, and looks after each
-//! change whether `/readyz` is right.
+//! The driver of a chaos run: makes one change after another around the gateway, and checks
+//! `/readyz` after each.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,17 +21,17 @@ use crate::findings::until;
 use crate::process::{Child, Serving, Site, get, page, upstream_table};
 use crate::soak::Watch;
 
-/// How soon `/readyz` must be right after a change.
+/// Maximum time until `/readyz` must be correct after a change.
 const READY_WITHIN: Duration = Duration::from_secs(2);
-/// How long the gateway may take to recover before the run is given up.
+/// Maximum recovery time of the gateway before the run is aborted.
 const GIVE_UP: Duration = Duration::from_secs(30);
-/// The part of the time in which the gateway is killed; in the rest, one process lives on.
+/// The share of the time in which the gateway is killed; in the rest, one process survives.
 const KILLS: f64 = 0.6;
 
-/// What the gateway logs of a configuration that it does not take.
+/// The log message for a rejected configuration.
 const REFUSED: &str = "the configuration was not reloaded";
 
-/// Everything that runs, and what is done to it.
+/// The running processes, and the state of the driver.
 pub(crate) struct Driver {
     pub(crate) site: Site,
     pub(crate) gateway: Serving,
@@ -81,7 +81,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Changes things until the time is over. Afterwards everything is as it should be.
+    /// Makes changes until the time is over, then restores the normal state.
     pub(crate) fn run(&mut self, time: Duration) -> Outcome {
         let begun = Instant::now();
         let end = begun + time;
@@ -112,7 +112,7 @@ impl Driver {
             Change::Kill => {
                 self.kill();
                 self.launch()?;
-                // A third of them are killed again at their start.
+                // A third of them are killed again while starting.
                 if self.dice.roll().is_multiple_of(3) {
                     std::thread::sleep(Duration::from_millis(self.dice.roll() % 150));
                     self.kill();
@@ -172,7 +172,7 @@ impl Driver {
         self.hold_full(Change::FillDisk, hold)?;
         if change == Change::KillOnFullDisk {
             self.kill();
-            // What a supervisor does, though the disk is still full.
+            // A supervisor would do the same, although the disk is still full.
             self.launch()?;
             self.hold_full(change, Duration::ZERO)?;
         }
@@ -184,9 +184,9 @@ impl Driver {
         self.until_ready(FREED)
     }
 
-    /// Keeps the disk full until the gateway is not ready, and some time longer. Meanwhile it is right to
-    /// be ready only if it still writes every entry, in room that its files already have; one that does
-    /// not start there is not ready.
+    /// Keeps the disk full until the gateway is not ready, and some time longer. Meanwhile the
+    /// gateway may be ready only if it still writes every entry, in space that its files already
+    /// have; a gateway that cannot start is not ready.
     fn hold_full(&mut self, change: Change, hold: Duration) -> Outcome {
         let filled = Instant::now();
         let mut unready = None;
@@ -219,7 +219,7 @@ impl Driver {
     /// An exchange of this process that ended two seconds ago and is not in the ledger.
     fn unwritten(&self) -> Outcome<Option<String>> {
         let before = SystemTime::now() - READY_WITHIN;
-        // Some time after the start, clients still notice that the process before was killed.
+        // Shortly after the start, clients still notice that the previous process was killed.
         let after = self.launched + Duration::from_millis(500);
         let found = {
             let seen = self.record.seen();
@@ -279,7 +279,7 @@ impl Driver {
         models.contains(&format!("\"generation-{}\"", self.generation))
     }
 
-    /// The gateway must be ready, and stay so for some milliseconds.
+    /// Asserts that the gateway is ready, and stays so for some milliseconds.
     fn stays_ready(&mut self, change: Change, milliseconds: u64) -> Outcome {
         let begun = Instant::now();
         loop {
@@ -291,7 +291,7 @@ impl Driver {
         }
     }
 
-    /// Waits until `/readyz` is 200, which is wrong if it takes more than two seconds.
+    /// Waits until `/readyz` is 200, and records an error if it takes more than two seconds.
     fn until_ready(&mut self, what: &'static str) -> Outcome {
         let changed = Instant::now();
         while self.status() != Some(200) {
@@ -316,7 +316,7 @@ impl Driver {
         self.report.reactions.entry(what).or_default().count += 1;
     }
 
-    /// Notes how long `/readyz` took to be right.
+    /// Records how long `/readyz` took to be correct.
     fn note(&mut self, what: &'static str, took: Duration) {
         self.note_slowest(what, took);
         if took > READY_WITHIN {
@@ -333,7 +333,7 @@ impl Driver {
         self.report.wrong.push(what);
     }
 
-    /// Waits, and looks at the gateway's memory meanwhile.
+    /// Waits, and samples the gateway's memory meanwhile.
     fn pause(&mut self, time: Duration) {
         let until = Instant::now() + time;
         loop {
@@ -360,7 +360,8 @@ fn launch(
     site.start(address, &environment)
 }
 
-/// A configuration with the mock as an upstream of each dialect, and an alias that tells its number.
+/// A configuration with the mock as an upstream of each dialect, and an alias that contains its
+/// generation.
 fn configuration(mock: SocketAddr, generation: u64) -> String {
     let settings = format!("first_byte = \"1s\"\nidle = \"1s\"\nretries = {}", generation % 2);
     let url = format!("http://{mock}");

@@ -1,4 +1,4 @@
-//! The gateway's ledger, read from outside: its file by SQLite, its chain by the command.
+//! The gateway's ledger, read from outside: the file with SQLite, the chain with the command.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) fn has(file: &Path, id: &str) -> Outcome<bool> {
     Ok(open(file)?.query_row(query, [id], |row| row.get(0))?)
 }
 
-/// How often each exchange is in the ledger.
+/// The number of entries of each exchange.
 pub(crate) fn exchanges(file: &Path) -> Outcome<HashMap<String, u64>> {
     let ledger = open(file)?;
     let query = "SELECT run, count(*) FROM entry WHERE kind = 'exchange' GROUP BY run";
@@ -42,9 +42,9 @@ fn open(file: &Path) -> rusqlite::Result<Connection> {
 /// A ledger whose chain is valid.
 #[derive(Debug)]
 pub(crate) struct Verified {
-    /// How many entries it has
+    /// The number of entries
     pub(crate) entries: u64,
-    /// Where entries may be missing: from when to when
+    /// Intervals in which entries may be missing
     pub(crate) gaps: Vec<(SystemTime, SystemTime)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the clients of a chaos run saw, for the checks at its end.
+//! The clients' observations in a chaos run, for the checks at its end.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,43 +9,43 @@ use tokio::sync::watch;
 
 use crate::nonce::Nonce;
 
-/// An exchange whose head a client saw.
+/// An exchange whose head a client received.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange {
-    /// The request id that the gateway gave it
+    /// The request id assigned by the gateway
     pub(crate) id: String,
-    /// When the client had all of it, or lost it
+    /// When the client had received all of it, or lost it
     pub(crate) ended: SystemTime,
 }
 
-/// What an answer says of an effect.
+/// What a reply reports about an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effect {
     /// It happened
     Done,
     /// The tool failed: it did not happen
     Failed,
-    /// Nobody knows
+    /// It is not known
     Unknown,
 }
 
-/// What has happened so far.
+/// The observations so far.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Every exchange
     pub(crate) exchanges: Vec<Exchange>,
     /// The effects that were acknowledged, by the digits of their nonces
     pub(crate) effects: HashMap<[u8; 16], Effect>,
-    /// How often each attempt ended how
+    /// The number of attempts by result
     pub(crate) attempts: BTreeMap<String, u64>,
     /// Requests by the client's dialect, and attempts at them
     pub(crate) requests: BTreeMap<&'static str, (u64, u64)>,
-    /// What went wrong: its number, and the first few
+    /// Failures: their number, and the first few
     pub(crate) wrong: (u64, Vec<String>),
 }
 
 impl Seen {
-    /// Notes what went wrong.
+    /// Records a failure.
     pub(crate) fn wrong(&mut self, what: String) {
         self.wrong.0 += 1;
         if self.wrong.1.len() < 10 {
@@ -53,31 +53,31 @@ impl Seen {
         }
     }
 
-    /// Notes how an attempt ended.
+    /// Records the result of an attempt.
     pub(crate) fn attempt(&mut self, how: &str) {
         *self.attempts.entry(how.to_owned()).or_default() += 1;
     }
 
-    /// Notes what an answer said of an effect.
+    /// Records what a reply reported about an effect.
     pub(crate) fn acknowledge(&mut self, nonce: Nonce, effect: Effect) {
         self.effects.insert(*nonce.digits(), effect);
     }
 }
 
-/// What clients and driver share.
+/// State that clients and driver share.
 #[derive(Debug)]
 pub(crate) struct Record {
     seen: Mutex<Seen>,
     /// Requests with an effect that have begun and are not answered
     pub(crate) pending: AtomicUsize,
-    /// Changes when all clients shall leave
+    /// Changes when all clients shall disconnect
     pub(crate) leave: watch::Sender<u64>,
-    /// Whether the run has failed, and clients shall not go on
+    /// Whether the run has failed, and clients shall stop
     pub(crate) failed: AtomicBool,
 }
 
 impl Record {
-    /// An empty one.
+    /// Creates an empty record.
     pub(crate) fn new() -> Record {
         Record {
             seen: Mutex::default(),
@@ -87,17 +87,17 @@ impl Record {
         }
     }
 
-    /// What has happened so far.
+    /// The observations so far.
     pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether clients shall not go on.
+    /// Whether clients shall stop.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// How many requests with an effect are not answered.
+    /// The number of unanswered requests with an effect.
     pub(crate) fn pending(&self) -> usize {
         self.pending.load(Ordering::Relaxed)
     }

@@ -17,27 +17,27 @@ use crate::mock::EFFECTS;
 use crate::nonce::Nonce;
 use crate::process::{descendants, get};
 
-/// Time for what was under way to end.
+/// Time for requests in flight to end.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long before a gap an answer may have been received whose entry is in the gap: entries wait
-/// 20 ms and for the commit before them.
+/// How long before a gap a reply may have been received whose entry is in the gap: entries wait 20
+/// ms and for the previous commit.
 const LINGER: Duration = Duration::from_secs(1);
-/// What the gateway has in its data folder once it has ended.
+/// The files in the gateway's data folder after it has exited.
 const DATA: &[&str] = &["journal.sqlite", "ledger.head", "ledger.sqlite", "store.sqlite"];
 
-/// The checks, and what still runs.
+/// The checks, and the processes that still run.
 pub(crate) struct Verdict {
     driver: Driver,
     findings: Findings,
 }
 
 impl Verdict {
-    /// Takes over what still runs.
+    /// Takes over the processes that still run.
     pub(crate) fn new(driver: Driver) -> Verdict {
         Verdict { driver, findings: Findings::default() }
     }
 
-    /// Looks at everything. The gateway ends.
+    /// Runs all checks. The gateway is stopped.
     pub(crate) fn judge(&mut self, seen: &Seen, idle: usize) -> Outcome {
         let (count, first) = &seen.wrong;
         self.find_none("every request was answered", *count, first, "requests were not");
@@ -56,7 +56,7 @@ impl Verdict {
         self.findings.print(&self.driver.site.log())
     }
 
-    /// A check that nothing was found, with the first few of what was.
+    /// Adds a check that nothing was found, with the first few findings.
     fn find_none(&mut self, what: &'static str, count: u64, found: &[String], of: &str) {
         let mut detail = format!("{count} {of}");
         for one in found.iter().take(10) {
@@ -65,7 +65,7 @@ impl Verdict {
         self.findings.add(what, count == 0, detail);
     }
 
-    /// What the gateway still holds, now that it has no client.
+    /// Checks the resources that the gateway holds without clients.
     fn runtime(&mut self, idle: usize) {
         let address = self.driver.gateway.address;
         let gauge = || metric(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
@@ -169,7 +169,7 @@ impl Verdict {
         Ok(())
     }
 
-    /// Processes and files that the gateway has left behind.
+    /// Checks for processes and files that the gateway has left behind.
     fn leftovers(&mut self) -> Outcome {
         let own = std::process::id();
         let left = until(PATIENCE, || descendants(own), Vec::is_empty);
@@ -190,7 +190,7 @@ impl Verdict {
     }
 }
 
-/// How often each nonce is in the lines of a file.
+/// The number of lines of a file with each nonce.
 fn count_effects(lines: &[u8]) -> HashMap<[u8; 16], u64> {
     let mut counts = HashMap::new();
     for line in lines.split(|byte| *byte == b'\n') {
@@ -201,8 +201,8 @@ fn count_effects(lines: &[u8]) -> HashMap<[u8; 16], u64> {
     counts
 }
 
-/// How long before a gap the entry of an answer was lost in it; zero if the answer came in the gap, none
-/// if no gap explains the loss.
+/// How long before a gap the reply came whose entry was lost in it; zero if it came in the gap,
+/// `None` if no gap explains the loss.
 fn before_gap(answered: SystemTime, gaps: &[(SystemTime, SystemTime)]) -> Option<Duration> {
     let before = |(since, until): &(SystemTime, SystemTime)| {
         let before = since.duration_since(answered).unwrap_or_default();
@@ -211,7 +211,7 @@ fn before_gap(answered: SystemTime, gaps: &[(SystemTime, SystemTime)]) -> Option
     gaps.iter().filter_map(before).min()
 }
 
-/// Files of a folder that are not known.
+/// Unexpected files of a folder.
 fn strangers(folder: &Path, known: &[&str]) -> Outcome<Vec<String>> {
     let mut strangers = Vec::new();
     for entry in fs::read_dir(folder)? {

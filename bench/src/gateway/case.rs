@@ -1,24 +1,24 @@
-//! What is measured: which question, answered how, asked how often.
+//! The measured cases: which request, which form of reply, at which rate.
 
 use crate::question::{Manner, Size};
 
-/// How often is asked.
+/// How requests are paced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// So many clients, each as fast as it is answered
+    /// This many clients, each in a closed loop
     Clients(usize),
-    /// So many requests a second, by a schedule
+    /// This many requests per second, by a schedule
     Rate(u32),
 }
 
 /// One row of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// How long the question is
+    /// The size of the request
     pub(crate) size: Size,
-    /// How the answer comes
+    /// The form of the reply
     pub(crate) manner: Manner,
-    /// How often
+    /// The pacing
     pub(crate) pace: Pace,
 }
 

@@ -1,4 +1,4 @@
-//! The goals, each with what was reached.
+//! The goals, with the measured values.
 
 use super::case::Pace;
 use super::measure::Cell;
@@ -6,32 +6,32 @@ use super::report::Report;
 use super::route::Route;
 use crate::question::{Manner, Size};
 
-/// A goal and what was reached.
+/// A goal and the measured value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Goal {
-    /// What is judged
+    /// The name of the figure
     pub(crate) what: String,
     /// Its unit
     pub(crate) unit: &'static str,
-    /// At most this
+    /// The maximum
     pub(crate) most: f64,
-    /// What was measured
+    /// The measured value
     pub(crate) reached: f64,
 }
 
 impl Goal {
-    /// Whether it was reached. What was not measured was not reached.
+    /// Whether the goal was met. An unmeasured goal was not met.
     pub(crate) fn is_met(&self) -> bool {
         self.reached <= self.most
     }
 
-    /// By how much it was met or missed, in parts of the goal.
+    /// By how much it was met or missed, as a fraction of the goal.
     pub(crate) fn margin(&self) -> f64 {
         (self.reached - self.most) / self.most
     }
 }
 
-/// Judges what a report has figures for.
+/// Compares the figures of a report with the goals.
 pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
     for manner in [Manner::Whole, Manner::Stream] {
@@ -74,7 +74,8 @@ pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     goals
 }
 
-/// Route, most added microseconds, most CPU seconds for a thousand, most times the bare proxy's.
+/// Route, maximum added microseconds, maximum CPU seconds for a thousand requests, maximum ratio to
+/// the bare proxy.
 fn limits(manner: Manner) -> [(Route, f64, f64, f64); 2] {
     match manner {
         Manner::Whole => [(Route::Pass, 120.0, 0.11, 2.0), (Route::Translate, 200.0, 0.18, 4.0)],
@@ -82,7 +83,7 @@ fn limits(manner: Manner) -> [(Route, f64, f64, f64); 2] {
     }
 }
 
-/// The figures of the standard question.
+/// The figures of the standard request.
 struct Figures {
     p50: f64,
     first: f64,
@@ -102,7 +103,7 @@ fn find(report: &Report, route: Route, manner: Manner, clients: usize) -> Figure
     }
 }
 
-/// Requests a second of the load whose p99 is judged.
+/// Requests per second of the load whose p99 has a goal.
 const OPEN_LOAD: u32 = 2000;
 
 fn find_paced(report: &Report, route: Route) -> Option<&Cell> {

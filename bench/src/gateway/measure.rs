@@ -1,4 +1,4 @@
-//! Measures one case on all routes, in turns.
+//! Measures one case on all routes, alternating.
 
 use super::Plan;
 use super::case::{Case, Pace};
@@ -6,19 +6,19 @@ use super::route::{Route, Stage};
 use crate::failure::Outcome;
 use crate::load::{Crew, Samples, Target, median};
 
-/// Connections that a schedule starts with.
+/// Connections that are open when a schedule starts.
 const READY: usize = 16;
 
-/// What was measured of a case on a route. Times in microseconds.
+/// The measurement of a case on a route. Times in microseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     /// The case
     pub(crate) case: Case,
     /// The route
     pub(crate) route: Route,
-    /// Exchanges in all
+    /// Number of exchanges
     pub(crate) count: usize,
-    /// Exchanges in a second
+    /// Exchanges per second
     pub(crate) rate: f64,
     /// Time to the last byte: the median over rounds of each round's median
     pub(crate) p50: f64,
@@ -26,9 +26,9 @@ pub(crate) struct Cell {
     pub(crate) p99: f64,
     /// Of all rounds together
     pub(crate) p999: f64,
-    /// Time to the first byte of the body, as `p50`
+    /// Time to the first byte of the body, like `p50`
     pub(crate) first: f64,
-    /// Processor seconds for a thousand exchanges, of the process in between
+    /// Processor seconds for a thousand exchanges, of the measured process
     pub(crate) cost: f64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn case(plan: &Plan, stage: &Stage, case: Case) -> Outcome<Vec<
         all.push((*route, target, Rounds::default()));
     }
     for round in 0..plan.rounds() {
-        // Each route is first in its turn, so that none always follows the same other.
+        // The order rotates, so that no route always follows the same other.
         let first = round % all.len();
         for turn in 0..all.len() {
             let index = (first + turn) % all.len();

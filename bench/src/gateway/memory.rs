@@ -1,4 +1,4 @@
-//! A thousand streams open at once: what the gateway's memory grows to, and how late first bytes are.
+//! A thousand concurrent streams: the gateway's memory, and the latency of first bytes.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ pub(crate) const NAME: &str = "1000 streams";
 const STREAMS: usize = 1000;
 const RAMP: Duration = Duration::from_secs(1);
 
-/// What was measured on one route. Times in microseconds, memory in megabytes.
+/// The measurement on one route. Times in microseconds, memory in megabytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
     /// The route
     pub(crate) route: Route,
-    /// The most streams that were open when the memory was read
+    /// The maximum number of streams that were open when the memory was read
     pub(crate) open: usize,
-    /// Memory of the process in between, while most were open
+    /// Memory of the measured process, while most were open
     pub(crate) resident: f64,
     /// Times to the first byte
     pub(crate) first: [f64; 3],
@@ -31,7 +31,7 @@ pub(crate) struct Crowd {
 
 /// Opens them on each route in turn.
 pub(crate) async fn crowds(plan: &Plan, stage: &Stage) -> Outcome<Vec<Crowd>> {
-    // Fifty events with this gap last longer than it takes to open all streams.
+    // Fifty events with this gap last longer than opening all streams.
     let model = if plan.short { "mock-gap-40" } else { "mock-gap-100" };
     let mut crowds = Vec::new();
     for route in plan.routes {

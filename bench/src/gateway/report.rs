@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! The report of a measurement, as text and JSON.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) struct Report {
     pub(crate) crowds: Vec<Crowd>,
 }
 
-/// What stands above the tables.
+/// The lines above the tables.
 pub(crate) fn opening(site: &Site) -> String {
     let cores = site.cores();
     let split = if cores.is_split() {

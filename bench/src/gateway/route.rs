@@ -12,7 +12,7 @@ use crate::question::{Manner, Question, Size};
 /// A route to the mock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// No one in between
+    /// Without a process in between
     Direct,
     /// The bare proxy
     Bare,
@@ -23,11 +23,11 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// All of them.
+    /// All routes.
     pub(crate) const ALL: &[Route] = &[Route::Direct, Route::Bare, Route::Pass, Route::Translate];
-    /// Those through the gateway.
+    /// Routes through the gateway.
     pub(crate) const GATEWAY: &[Route] = &[Route::Pass, Route::Translate];
-    /// Those that need no gateway.
+    /// Routes without the gateway.
     pub(crate) const BARE: &[Route] = &[Route::Direct, Route::Bare];
 
     /// Its name in tables.
@@ -40,7 +40,7 @@ impl Route {
         }
     }
 
-    /// A question for a model of the mock, with the upstream that the gateway routes by.
+    /// A request for a model of the mock, with the upstream that the gateway routes to.
     pub(crate) fn question(self, model: &str, size: Size, manner: Manner) -> Question {
         let upstream = if self == Route::Translate { "an" } else { "oa" };
         Question::new(&format!("{upstream}/{model}"), size, manner)
@@ -55,18 +55,19 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts what the routes need.
+    /// Starts the processes of the routes.
     pub(crate) fn start(site: &Site, routes: &[Route]) -> Outcome<Stage> {
         let mock = Serving::mock("127.0.0.1:0")?;
         let floor = site.floor(mock.address)?;
         let wanted = routes.contains(&Route::Pass);
         let gateway = wanted.then(|| site.gateway(mock.address, "")).transpose()?;
-        // What a process does once, at its start, is over by then.
+        // One-time work of the started processes is over by then.
         std::thread::sleep(Duration::from_millis(500));
         Ok(Stage { mock, floor, gateway })
     }
 
-    /// Whom to ask on a route, and what. A right answer is found by asking once.
+    /// The address, the request and the expected reply on a route. The expected reply is learned
+    /// from one request.
     pub(crate) async fn target(&self, route: Route, size: Size, manner: Manner) -> Outcome<Target> {
         let question = route.question("mock", size, manner);
         let address = self.address(route)?;
@@ -89,7 +90,7 @@ impl Stage {
         }
     }
 
-    /// The process whose cost counts on a route, if there is one in between.
+    /// The process whose cost is measured on a route, if there is one in between.
     pub(crate) fn measured(&self, route: Route) -> Option<&Child> {
         match route {
             Route::Direct => None,

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::nonce::Nonce;
 use crate::question::{Question, ReplyContext};
 
-/// Longer than any right answer takes.
+/// A timeout that no valid reply reaches.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A nonce that no other request of this process has.
@@ -23,7 +23,7 @@ pub(crate) fn next_nonce() -> Nonce {
     Nonce::new(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// When the first byte of an answer came, and when the last.
+/// The times of the first and the last byte of a reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     /// The first byte of the body
@@ -32,22 +32,22 @@ pub(crate) struct Times {
     pub(crate) last: Instant,
 }
 
-/// An answer as it came.
+/// A received reply.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Its status
     pub(crate) status: u16,
     /// All bytes of its body
     pub(crate) body: Vec<u8>,
-    /// When
+    /// The times of the first and last byte
     pub(crate) times: Times,
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 pub(crate) struct Connection {
     sender: SendRequest<ReplyContext>,
     host: String,
-    /// Kept, so that no exchange has to allocate for the answer
+    /// Reused, so that no exchange allocates for the reply
     body: Vec<u8>,
 }
 
@@ -57,17 +57,17 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        // What goes wrong there is also told to whoever waits for an answer.
+        // Errors are also reported to the request that waits for a reply.
         tokio::spawn(connection);
         Ok(Connection { sender, host: address.to_string(), body: Vec::new() })
     }
 
-    /// Whether the other side still holds the connection.
+    /// Whether the peer still holds the connection open.
     pub(crate) async fn is_ready(&mut self) -> bool {
         self.sender.ready().await.is_ok()
     }
 
-    /// Asks, reads the answer to its end, and checks it.
+    /// Sends the request, reads the complete reply, and checks it.
     pub(crate) async fn exchange(&mut self, target: &Target) -> Outcome<Times> {
         let nonce = next_nonce();
         let answer = self.read(&target.question, nonce).await?;
@@ -76,7 +76,7 @@ impl Connection {
         Ok(answer.times)
     }
 
-    /// Asks and reads the answer to its end.
+    /// Sends a request and reads the complete reply.
     pub(crate) async fn read(&mut self, question: &Question, nonce: Nonce) -> Outcome<Answer> {
         match tokio::time::timeout(PATIENCE, self.read_patiently(question, nonce)).await {
             Ok(answer) => answer,
@@ -100,7 +100,8 @@ impl Connection {
         Ok(Answer { status, body, times: Times { first: first.unwrap_or(last), last } })
     }
 
-    /// Asks and waits for the head only. Dropping the body and the connection is leaving.
+    /// Sends a request and waits for the head only. Dropping the body and the connection
+    /// disconnects.
     pub(crate) async fn head(
         &mut self,
         question: &Question,

@@ -1,4 +1,4 @@
-//! Closed loop: each client asks again as soon as it was answered.
+//! Closed loop: each client sends the next request as soon as it has the reply.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use super::{Crew, Samples, Target};
 use crate::failure::{Failure, Outcome};
 
 impl Crew {
-    /// Keeps every connection busy for some time; what is under way then is finished.
+    /// Keeps every connection busy for some time; exchanges in flight are finished.
     pub(crate) async fn work(self, time: Duration) -> Outcome<Samples> {
         let target = Arc::new(self.target);
         let start = Instant::now();

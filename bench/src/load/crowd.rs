@@ -1,5 +1,5 @@
-//! A crowd: every connection asks once, one soon after the other, for a stream that lasts until all
-//! of them are open.
+//! A crowd: every connection sends one request within a short time, for a stream that lasts until
+//! all of them are open.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use super::{Crew, Samples};
 use crate::failure::{Failure, Outcome};
 
 impl Crew {
-    /// Opens one stream on each connection within `ramp`, and tells `watch` again and again how many
-    /// are open.
+    /// Opens one stream on each connection within `ramp`, and repeatedly calls `watch` with the
+    /// number of open streams.
     pub(crate) async fn crowd(
         self,
         ramp: Duration,

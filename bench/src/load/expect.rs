@@ -1,5 +1,5 @@
-//! What a right answer is. Bytes that nobody may change are compared with the mock's own; translated
-//! answers are read once with a parser, and every later one must be like that one, nonce included.
+//! Checks replies. Passthrough replies are compared with the mock's own bytes; the first translated
+//! reply is parsed, and every later one must have the same shape, including the nonce.
 
 use memchr::memmem;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::mock::{ARGUMENTS, TEXT};
 use crate::nonce::Nonce;
 use crate::question::Manner;
 
-/// The shape of a right answer.
+/// The shape of a valid reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Likeness {
     length: usize,
@@ -22,17 +22,17 @@ impl Likeness {
     }
 }
 
-/// How answers are judged.
+/// How replies are checked.
 #[derive(Debug, Clone)]
 pub(crate) enum Expect {
-    /// These bytes, but for the nonce
+    /// These bytes, except for the nonce
     Same(std::sync::Arc<[u8]>),
-    /// As many bytes and events as the answer that was read with a parser
+    /// As many bytes and events as the parsed reply
     Like(Likeness, Manner),
 }
 
 impl Expect {
-    /// Reads an answer with a parser and takes it as the pattern for others.
+    /// Parses a reply and takes it as the pattern for others.
     pub(crate) fn learn(body: &[u8], nonce: Nonce, manner: Manner) -> Outcome<Expect> {
         let read = match manner {
             Manner::Whole => read_whole(body),
@@ -54,7 +54,7 @@ impl Expect {
         Ok(Expect::Like(Likeness::of(body), manner))
     }
 
-    /// Whether an answer is right.
+    /// Checks a reply.
     pub(crate) fn check(&self, status: u16, body: &[u8], nonce: Nonce) -> Outcome {
         if status != 200 {
             return Err(wrong(&format!("has status {status}"), body));
@@ -90,7 +90,7 @@ fn wrong(what: &str, body: &[u8]) -> Failure {
     Failure(format!("wrong answer: it {what} ({} bytes): {start}", body.len()))
 }
 
-/// What a model said and called.
+/// The text and calls of a reply.
 #[derive(Default)]
 struct Said {
     text: String,

@@ -1,5 +1,6 @@
-//! Open loop: requests start by a schedule, however long the answers take, and their times count from
-//! when they should have started. A slow answer thus cannot hide those that had to wait behind it.
+//! Open loop: requests start by a schedule, however long the replies take, and their times count
+//! from their scheduled start. A slow reply thus cannot hide the requests that had to wait for it
+//! (coordinated omission).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use super::{Crew, Samples, Target};
 use crate::failure::{Failure, Outcome};
 
 impl Crew {
-    /// Starts `rate` requests a second for some time, over more connections where the crew's are busy.
+    /// Starts `rate` requests per second for some time, over additional connections if the crew's
+    /// are busy.
     pub(crate) async fn follow(self, rate: u32, time: Duration) -> Outcome<Samples> {
         let idle = Arc::new(Mutex::new(self.connections));
         let target = Arc::new(self.target);
@@ -38,8 +40,8 @@ impl Crew {
     }
 }
 
-/// Tells of each arrival at its time. A thread of its own, because a runtime's timers count whole
-/// milliseconds.
+/// Signals each arrival at its time. It runs on its own thread, because a runtime's timers have a
+/// resolution of milliseconds.
 fn schedule(
     start: Instant,
     rate: u32,

@@ -1,8 +1,8 @@
-//! What was measured: every single time, so that no percentile is an estimate.
+//! The samples of a measurement: every single time, so that percentiles are exact.
 
 use std::time::Duration;
 
-/// Times of many exchanges, all from where they should have started.
+/// Times of many exchanges, each from its scheduled start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Samples {
     /// To the last byte, in nanoseconds
@@ -14,42 +14,42 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Notes one exchange.
+    /// Records one exchange.
     pub(crate) fn note(&mut self, first: Duration, whole: Duration) {
         self.first.push(first.as_nanos() as u64);
         self.whole.push(whole.as_nanos() as u64);
     }
 
-    /// Adds those of another client that worked at the same time.
+    /// Adds the samples of another client that ran concurrently.
     pub(crate) fn merge(&mut self, other: Samples) {
         self.first.extend(other.first);
         self.whole.extend(other.whole);
     }
 
-    /// Adds those of another round, which came after.
+    /// Adds the samples of a later round.
     pub(crate) fn append(&mut self, other: Samples) {
         self.elapsed += other.elapsed;
         self.merge(other);
     }
 
-    /// Says how long it took, and puts the times in order.
+    /// Sets the duration, and sorts the times.
     pub(crate) fn finish(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
         self.sort();
     }
 
-    /// Puts the times in order, for the percentiles.
+    /// Sorts the times, for the percentiles.
     pub(crate) fn sort(&mut self) {
         self.first.sort_unstable();
         self.whole.sort_unstable();
     }
 
-    /// How many exchanges.
+    /// The number of exchanges.
     pub(crate) fn count(&self) -> usize {
         self.whole.len()
     }
 
-    /// Exchanges in a second.
+    /// Exchanges per second.
     pub(crate) fn rate(&self) -> f64 {
         self.count() as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
     }
@@ -71,7 +71,7 @@ fn percentile(sorted: &[u64], percent: f64) -> f64 {
     sorted.get(rank.max(1) - 1).map_or(f64::NAN, |nanos| *nanos as f64 / 1000.0)
 }
 
-/// The middle of some figures.
+/// The median of some figures.
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;

@@ -1,5 +1,5 @@
-//! The answers: a sentence and two calls, as a whole and as a stream of fifty events, in both
-//! dialects. All bytes are made once; only the piece with the nonce is copied for each request.
+//! The replies: a sentence and two calls, as a whole and as a stream of fifty events, in both
+//! dialects. All bytes are prepared; only the piece with the nonce is copied for each request.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::nonce::Nonce;
 
-/// What the model says, with the nonce of nobody.
+/// The text of the reply, with a placeholder nonce.
 pub(crate) const TEXT: &str = "Ticket nonce-0000000000000000 is about two late parcels. I will look \
     up both orders and what the carrier last reported about them before I promise a date.";
 /// The arguments of the two calls.
@@ -29,7 +29,7 @@ pub(crate) enum Speech {
     Anthropic,
 }
 
-/// A text with a place for a nonce.
+/// A text with a position for a nonce.
 struct Form {
     bytes: Bytes,
     place: usize,
@@ -65,14 +65,14 @@ impl Answer {
     }
 }
 
-/// Everything that the mock can say.
+/// All replies of the mock.
 pub(crate) struct Answers {
     openai: Answer,
     anthropic: Answer,
 }
 
 impl Answers {
-    /// Makes all bytes.
+    /// Prepares all bytes.
     pub(crate) fn new() -> Answers {
         Answers {
             openai: Answer::new(&openai_whole(), openai_events()),
@@ -87,7 +87,7 @@ impl Answers {
         }
     }
 
-    /// The whole answer with a nonce in it.
+    /// The whole reply with a nonce.
     pub(crate) fn whole(&self, speech: Speech, nonce: Option<Nonce>) -> Bytes {
         self.of(speech).whole.fill(nonce)
     }
@@ -97,7 +97,7 @@ impl Answers {
         self.of(speech).events.clone()
     }
 
-    /// The event with the nonce, and which one that is.
+    /// The event with the nonce, and its index.
     pub(crate) fn opening(&self, speech: Speech, nonce: Option<Nonce>) -> (usize, Bytes) {
         let (index, form) = &self.of(speech).opening;
         (*index, form.fill(nonce))
@@ -114,7 +114,7 @@ pub(crate) fn busy(speech: Speech) -> Bytes {
     error(speech, "rate_limit_exceeded", "rate_limit_error", "Rate limit reached.")
 }
 
-/// What a proxy in between says to people.
+/// The HTML page of a failing proxy.
 pub(crate) fn html() -> Bytes {
     Bytes::from_static(b"<!doctype html><title>502 Bad Gateway</title><h1>Bad Gateway</h1>")
 }
@@ -229,7 +229,7 @@ fn anthropic_events() -> Vec<Vec<u8>> {
     events
 }
 
-/// A text of ASCII in so many pieces, the first of them long enough for the nonce.
+/// Splits an ASCII text into this many pieces, the first of them long enough for the nonce.
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let first = if text == TEXT { 30 } else { text.len() / count };
     let (head, rest) = text.split_at(first);
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn streams_have_fifty_events_and_one_nonce() {
         let answers = Answers::new();
-        // The closing `[DONE]` of openai-chat is no event.
+        // The closing `[DONE]` of openai-chat does not count as an event.
         for (speech, closing) in [(Speech::OpenAi, 1), (Speech::Anthropic, 0)] {
             let events = answers.events(speech);
             assert_eq!(events.len(), 50 + closing, "{speech:?}");

@@ -1,34 +1,34 @@
-//! How the mock behaves, told by the name of the model that is asked for.
+//! The behaviour of the mock, selected by the name of the requested model.
 
 use std::time::Duration;
 
-/// What happens to a request.
+/// How a request is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behaviour {
-    /// `mock`: the answer at once, each event flushed by itself
+    /// `mock`: replies at once, each event flushed separately
     Plain,
-    /// `mock-gap-20`: 20 ms before each event but the first
+    /// `mock-gap-20`: waits 20 ms before each event except the first
     Gap(Duration),
-    /// `mock-reset`: the connection is reset before any byte
+    /// `mock-reset`: resets the connection before any byte
     Reset,
-    /// `mock-stall`: no byte ever comes
+    /// `mock-stall`: never sends a byte
     Stall,
-    /// `mock-hang`: half the answer, and then nothing
+    /// `mock-hang`: sends half the reply, and then nothing
     Hang,
-    /// `mock-cut`: half the answer, and then the connection is closed
+    /// `mock-cut`: sends half the reply, and then closes the connection
     Cut,
     /// `mock-busy`: 429 with `retry-after`
     Busy,
     /// `mock-fails`: 500
     Fails,
-    /// `mock-html`: 502 with a page for people
+    /// `mock-html`: 502 with an HTML page
     Html,
     /// `mock-tools`: calls the tools that it is offered
     Tools,
 }
 
 impl Behaviour {
-    /// What a model's name asks for. A prefix that routes (`oa/`) says nothing.
+    /// Parses a model's name. A routing prefix (`oa/`) is ignored.
     pub(crate) fn of(model: &[u8]) -> Behaviour {
         let name = model.rsplit(|byte| *byte == b'/').next().unwrap_or(model);
         match name.strip_prefix(b"mock-").unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! A reply's body: prepared events, each handed to the kernel by itself, and an end that may be rude.
+//! The body of a reply: prepared events, each flushed separately, and an end that may be abrupt.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::time::Sleep;
 
 use crate::serve::Hangup;
 
-/// What comes after the last event that is sent.
+/// What follows the last event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Orderly,
@@ -21,20 +21,20 @@ enum End {
 /// The frames of one reply.
 pub(crate) struct Frames {
     events: Arc<[Bytes]>,
-    /// The event that carries the nonce, instead of the prepared one
+    /// The event with the nonce, which replaces the prepared one
     own: (usize, Bytes),
     next: usize,
     until: usize,
     end: End,
     gap: Duration,
-    /// Whether the event before was not flushed yet
+    /// Whether the previous event was not flushed yet
     unflushed: bool,
     pause: Option<Pin<Box<Sleep>>>,
     size: Option<u64>,
 }
 
 impl Frames {
-    /// A body of one piece, with its length in the head.
+    /// A body of one piece, with a content length.
     pub(crate) fn whole(body: Bytes) -> Frames {
         let size = Some(body.len() as u64);
         Frames { size, ..Frames::each(Arc::from([Bytes::new()]), (0, body)) }
@@ -55,17 +55,17 @@ impl Frames {
         }
     }
 
-    /// Waits before each event but the first.
+    /// Waits before each event except the first.
     pub(crate) fn with_gap(self, gap: Duration) -> Frames {
         Frames { gap, ..self }
     }
 
-    /// Half of it, then the connection is closed.
+    /// Sends half of it, then closes the connection.
     pub(crate) fn cut(self) -> Frames {
         Frames { end: End::Closed, ..self.half() }
     }
 
-    /// Half of it, then nothing for ever.
+    /// Sends half of it, then nothing.
     pub(crate) fn hang(self) -> Frames {
         Frames { end: End::Silent, ..self.half() }
     }
@@ -80,7 +80,7 @@ impl Frames {
         self
     }
 
-    /// Hyper gathers frames until a body has none ready, and then flushes.
+    /// Hyper gathers frames until the body has none ready, and then flushes.
     fn poll_flushed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.unflushed {
             self.unflushed = false;

@@ -1,5 +1,5 @@
-//! A model that calls the tool it is offered, once, and then reports what came of the call. Every answer
-//! has a call id and words of its own, as those of a real model have.
+//! A model that calls the offered tool once, and then reports the outcome of the call. Every reply
+//! has its own call id and text, as those of a real model do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,23 +12,23 @@ use crate::nonce::Nonce;
 
 /// The file that `write_file` appends to.
 pub(crate) const EFFECTS: &str = "effects";
-/// What the git of a chaos run answers to `git rev-parse`.
+/// The reply of the chaos run's `git` to `git rev-parse`.
 pub(crate) const COMMIT: &str = "1234567";
 
-/// One answer of a model.
+/// One reply of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Turn {
     /// Calls a tool
     Call { id: String, tool: &'static str, arguments: Value },
-    /// Says something and stops
+    /// Returns a text and stops
     Say(String),
 }
 
-/// The answer to a request.
+/// The reply to a request.
 pub(super) fn answer(wire: Wire, body: &[u8], streams: bool) -> Encoded {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    // Another process begins with other numbers.
+    // Another process starts with other numbers.
     let number = u64::from(std::process::id()) * 1_000_000 + number;
     wire.encode(&turn(wire, body, number), streams)
 }

@@ -1,10 +1,10 @@
-//! The wire formats of all vendors, for the tool model: one answer, whole or as a stream.
+//! The wire formats of all vendors, for the tool model: one reply, whole or as a stream.
 
 use serde_json::{Value, json};
 
 use super::tool_model::Turn;
 
-/// What vendors differ in. DeepSeek and Mistral speak OpenAI's.
+/// The wire formats. DeepSeek and Mistral use OpenAI's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
     /// OpenAI, Chat Completions
@@ -18,7 +18,7 @@ pub(super) enum Wire {
     Cohere,
 }
 
-/// An encoded answer.
+/// An encoded reply.
 pub(super) struct Encoded {
     /// The media type
     pub(super) kind: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Encoded {
 const SSE: &str = "text/event-stream";
 
 impl Wire {
-    /// The format that is spoken at a path.
+    /// The format of a path.
     pub(super) fn at(path: &str) -> Option<Wire> {
         let ends = |end: &str| path.ends_with(end);
         match path {
@@ -44,7 +44,7 @@ impl Wire {
         }
     }
 
-    /// A text that is in a request only if it brings the outcome of a call.
+    /// A text that a request contains only if it has the outcome of a call.
     pub(super) fn outcome_mark(self) -> &'static str {
         match self {
             Wire::Chat | Wire::Ollama | Wire::Cohere => "\"role\":\"tool\"",
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// Encodes an answer.
+    /// Encodes a reply.
     pub(super) fn encode(self, turn: &Turn, streams: bool) -> Encoded {
         if !streams {
             let document = match self {
@@ -80,7 +80,7 @@ impl Wire {
             Wire::Responses => named(&response_stream(turn)),
             Wire::Anthropic => named(&anthropic_stream(turn)),
             Wire::Cohere => named(&cohere_stream(turn)),
-            // Gemini's chunks are like its documents.
+            // Gemini's chunks have the form of its documents.
             Wire::Gemini => Encoded { kind: SSE, events: vec![data(&gemini(turn))] },
             Wire::Ollama => {
                 let lines = [ollama(turn, false), ollama(&Turn::Say(String::new()), true)];
@@ -296,7 +296,7 @@ fn aws(kind: &str, value: &Value) -> Vec<u8> {
     }
     let payload = value.to_string();
     let mut message = Vec::new();
-    // Around headers and payload there are two lengths and two checksums.
+    // Two lengths and two checksums surround headers and payload.
     message.extend_from_slice(&((headers.len() + payload.len() + 16) as u32).to_be_bytes());
     message.extend_from_slice(&(headers.len() as u32).to_be_bytes());
     message.extend_from_slice(&crc32fast::hash(&message).to_be_bytes());

@@ -1,4 +1,4 @@
-//! A process of ours, which ends when we let go of it.
+//! A child process, which is killed on drop.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ impl Child {
         }
     }
 
-    /// Starts this program again in another part, which prints the address that it serves at.
+    /// Starts this program again in another role, which prints the address that it serves.
     pub(crate) fn part(words: &[&str]) -> Outcome<(Child, SocketAddr)> {
         let own = std::env::current_exe()?;
         let mut child = Child::start(Command::new(own).args(words).stdout(Stdio::piped()))?;
@@ -35,7 +35,7 @@ impl Child {
         Ok((child, address))
     }
 
-    /// Its number.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
@@ -50,7 +50,7 @@ impl Child {
         usage::resident(self.id())
     }
 
-    /// How many files and sockets it has open.
+    /// The number of open files and sockets.
     pub(crate) fn files(&self) -> usize {
         usage::files(self.id())
     }
@@ -58,7 +58,7 @@ impl Child {
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(id) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) {
-            // One that has ended takes none.
+            // A process that has exited is ignored.
             let _ = kill_process(id, signal);
         }
     }
@@ -69,7 +69,7 @@ impl Child {
         let _ = self.0.wait();
     }
 
-    /// Whether it ended by itself, and how.
+    /// The exit status, if it has exited.
     pub(crate) fn ended(&mut self) -> Option<String> {
         self.0.try_wait().ok().flatten().map(|status| status.to_string())
     }

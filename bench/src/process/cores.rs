@@ -1,4 +1,4 @@
-//! Who runs on which core: what is measured gets the first for itself, clients and mock the others.
+//! Assignment of cores: the measured process gets the first core, clients and mock the others.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -11,7 +11,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Takes the cores that this process may use.
+    /// Finds the cores that this process may use.
     pub(crate) fn find() -> Cores {
         let mine = sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| list(&set));
         match mine.as_slice() {
@@ -22,22 +22,22 @@ impl Cores {
         }
     }
 
-    /// How many there are.
+    /// The number of cores.
     pub(crate) fn count(&self) -> usize {
         if self.is_split() { 1 + self.others.len() } else { self.measured.len() }
     }
 
-    /// Whether what is measured is alone on its core.
+    /// Whether the measured process has its core exclusively.
     pub(crate) fn is_split(&self) -> bool {
         self.measured != self.others
     }
 
-    /// What this thread starts from now on is measured.
+    /// Processes that this thread starts from now on are measured.
     pub(crate) fn enter_measured(&self) {
         pin(&self.measured);
     }
 
-    /// What this thread starts from now on is not measured.
+    /// Processes that this thread starts from now on are not measured.
     pub(crate) fn enter_others(&self) {
         pin(&self.others);
     }
@@ -52,11 +52,12 @@ fn pin(cores: &[usize]) {
     for core in cores {
         set.set(*core);
     }
-    // Where it is not allowed, the figures are less steady, and the report says who ran beside.
+    // Where it is not allowed, the figures are less stable, and the report shows the load of other
+    // programs.
     let _ = sched_setaffinity(None, &set);
 }
 
-/// Lets this process and what it starts open as many files as the machine allows.
+/// Raises the limit of open files to the maximum.
 pub(crate) fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

@@ -1,4 +1,4 @@
-//! Everything that runs for a measurement: mock upstream, bare proxy, gateway, each a process.
+//! The processes of a measurement: mock upstream, bare proxy, gateway.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::{Child, Cores};
 use crate::failure::{Failure, Outcome};
 
-/// A process and where it serves.
+/// A process and its address.
 pub(crate) struct Serving {
     /// The process
     pub(crate) child: Child,
@@ -20,21 +20,21 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts the mock at an address; port 0 takes any.
+    /// Starts the mock at an address; port 0 picks a free port.
     pub(crate) fn mock(address: &str) -> Outcome<Serving> {
         let (child, address) = Child::part(&["mock", address])?;
         Ok(Serving { child, address })
     }
 }
 
-/// Where a measurement runs: which cores, which folder.
+/// The cores and the folder of a measurement.
 pub(crate) struct Site {
     cores: Cores,
     folder: PathBuf,
 }
 
 impl Site {
-    /// A folder of its own below `target`, and the cores.
+    /// Creates a folder below `target`, and assigns the cores.
     pub(crate) fn new(name: &str) -> Outcome<Site> {
         super::allow_many_files();
         let cores = Cores::find();
@@ -49,12 +49,12 @@ impl Site {
         Ok(Site { cores, folder })
     }
 
-    /// How the cores are split.
+    /// The assignment of the cores.
     pub(crate) fn cores(&self) -> &Cores {
         &self.cores
     }
 
-    /// What the gateway printed.
+    /// The gateway's log.
     pub(crate) fn log(&self) -> PathBuf {
         self.folder.join("gateway.log")
     }
@@ -74,7 +74,7 @@ impl Site {
         self.data().join("ledger.sqlite")
     }
 
-    /// Starts the bare proxy before an upstream.
+    /// Starts the bare proxy in front of an upstream.
     pub(crate) fn floor(&self, upstream: SocketAddr) -> Outcome<Serving> {
         self.cores.enter_measured();
         let started = Child::part(&["floor", &upstream.to_string()]);
@@ -83,8 +83,8 @@ impl Site {
         Ok(Serving { child, address })
     }
 
-    /// A free address with a port below the system's ephemeral range, so that no outgoing connection
-    /// takes it while the gateway is down.
+    /// A free address with a port below the ephemeral range, so that no outgoing connection takes
+    /// it while the gateway is down.
     pub(crate) fn address() -> Outcome<SocketAddr> {
         let first = 20_000 + std::process::id() % 10_000;
         let mut addresses =
@@ -93,7 +93,7 @@ impl Site {
         free.ok_or_else(|| Failure("no port is free".into()))
     }
 
-    /// Writes the configuration of the gateway in one step.
+    /// Writes the configuration of the gateway atomically.
     pub(crate) fn configure(&self, text: &str) -> Outcome {
         let half = self.folder.join("toolwright.toml.half");
         fs::write(&half, text)?;
@@ -105,7 +105,7 @@ impl Site {
         Ok(Command::new(std::env::current_exe()?.with_file_name("toolwright")))
     }
 
-    /// Starts the gateway as it is configured, with further variables in its environment.
+    /// Starts the configured gateway, with additional environment variables.
     pub(crate) fn start(
         &self,
         address: SocketAddr,
@@ -124,7 +124,7 @@ impl Site {
     }
 
     /// Starts the gateway with the mock as its two upstreams, `oa` and `an`, and waits until it
-    /// serves. `settings` are further lines for each upstream.
+    /// serves. `settings` are additional lines for each upstream.
     pub(crate) fn gateway(&self, upstream: SocketAddr, settings: &str) -> Outcome<Serving> {
         let settings = format!("concurrency = 4096\n{settings}");
         let oa = upstream_table("oa", "openai-chat", &format!("http://{upstream}/v1"), &settings);
@@ -144,7 +144,7 @@ impl Site {
     }
 }
 
-/// The variable with the credential of every upstream.
+/// The environment variable with the credential of every upstream.
 const KEY: &str = "TOOLWRIGHT_BENCH_KEY";
 
 /// The table of an upstream in the gateway's configuration.
@@ -155,7 +155,7 @@ pub(crate) fn upstream_table(name: &str, dialect: &str, url: &str, settings: &st
     )
 }
 
-/// The body of a page of the gateway's own, if it is a good one.
+/// The body of one of the gateway's own endpoints, if the status is 200.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Outcome<String> {
     match page(address, path)? {
         (200, body) => Ok(body),
@@ -163,7 +163,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Outcome<String> {
     }
 }
 
-/// The status and the body of a page of the gateway's own.
+/// The status and the body of one of the gateway's own endpoints.
 pub(crate) fn page(address: SocketAddr, path: &str) -> Outcome<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;

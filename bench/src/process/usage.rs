@@ -1,4 +1,4 @@
-//! What a process uses, from `/proc`: processor time in nanoseconds, memory, files, threads.
+//! The resources of a process, from `/proc`: processor time in nanoseconds, memory, files, threads.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Usage(HashMap<u32, u64>);
 
 impl Usage {
-    /// Reads it. `schedstat` counts nanoseconds, where `stat` counts hundredths of a second.
+    /// Reads it. `schedstat` counts nanoseconds, while `stat` counts hundredths of a second.
     pub(crate) fn of(process: u32) -> Usage {
         let mut threads = HashMap::new();
         for entry in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
@@ -45,12 +45,12 @@ pub(crate) fn resident(process: u32) -> f64 {
     kilobytes.map_or(f64::NAN, |kilobytes: f64| kilobytes * 1024.0 / 1e6)
 }
 
-/// How many files and sockets are open.
+/// The number of open files and sockets.
 pub(crate) fn files(process: u32) -> usize {
     fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count)
 }
 
-/// The living processes below one, with their names. Zombies are dead.
+/// The living descendants of a process, with their names. Zombies do not count.
 pub(crate) fn descendants(process: u32) -> Vec<(u32, String)> {
     let mut found: Vec<(u32, String)> = Vec::new();
     let mut all: Vec<(u32, u32, String)> = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn descendants(process: u32) -> Vec<(u32, String)> {
         let id = entry.file_name().to_string_lossy().parse().ok();
         let stat = fs::read_to_string(entry.path().join("stat")).ok();
         let parsed = id.zip(stat).and_then(|(id, stat)| {
-            // `id (name) state parent …`, and a name may have any letters
+            // `id (name) state parent …`, and a name may contain any characters
             let (head, rest) = stat.rsplit_once(") ")?;
             let (_, name) = head.split_once(" (")?;
             let mut words = rest.split(' ');
@@ -78,7 +78,7 @@ pub(crate) fn descendants(process: u32) -> Vec<(u32, String)> {
     found
 }
 
-/// How busy the whole machine was.
+/// The load of the whole machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
     since: Instant,
@@ -86,19 +86,19 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Begins to watch.
+    /// Starts the measurement.
     pub(crate) fn watch() -> Machine {
         Machine { since: Instant::now(), busy: busy() }
     }
 
-    /// The share of `cores` that went to programs other than ours, which took `ours`.
+    /// The share of `cores` that other programs used; ours used `ours`.
     pub(crate) fn taken_by_others(&self, ours: Duration, cores: usize) -> f64 {
         let busy = busy().saturating_sub(self.busy).saturating_sub(ours);
         busy.as_secs_f64() / (self.since.elapsed().as_secs_f64() * cores.max(1) as f64)
     }
 }
 
-/// Time that all cores were not idle: user, nice, system, interrupts, stolen.
+/// Time that all cores were busy: user, nice, system, interrupts, stolen.
 fn busy() -> Duration {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks: Vec<u64> = stat

@@ -1,5 +1,5 @@
-//! A request of the size that coding agents send: forty tools and a hundred messages, about 119 kB, in
-//! openai-chat's form. It is generated, and the same every time.
+//! A request of the size that coding agents send: forty tools and a hundred messages, about 119 kB,
+//! in openai-chat. It is generated deterministically.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub(crate) const TOOLS: usize = 40;
 /// The number of messages, the system message included.
 pub(crate) const MESSAGES: usize = 100;
 
-/// What the tools act on, and how: each pair is a tool.
+/// The objects and verbs of the tools: each pair is a tool.
 const NOUNS: [&str; 8] =
     ["file", "directory", "symbol", "branch", "process", "test", "package", "issue"];
 const VERBS: [&str; 5] = ["read", "search", "update", "create", "list"];
@@ -55,8 +55,8 @@ fn tool(at: usize, verb: &str, noun: &str) -> Value {
             "required": ["path"], "additionalProperties": false}}})
 }
 
-/// The conversation after the system message: a request, and then turn after turn two parallel calls
-/// with their results, and a word of the assistant.
+/// The conversation after the system message: a request, and then turns of two parallel calls with
+/// their results, and a message of the assistant.
 pub(crate) fn conversation() -> Vec<Value> {
     let mut messages = vec![json!({"role": "user", "content":
         "The test \"parses_nested_arrays\" fails since yesterday. Find out why and fix it."})];
@@ -90,7 +90,7 @@ fn exchange(turn: usize) -> [Value; 4] {
     ]
 }
 
-/// Lines of a program, with numbers before them, as tools return files.
+/// Numbered lines of a program, as tools return files.
 fn source(seed: usize, lines: usize) -> String {
     let line = |at: usize| match (seed + at) % 5 {
         0 => format!("{at:>5}\tfn read_{seed}(input: &str) -> Result<Vec<Node>, Error> {{\n"),

@@ -1,4 +1,5 @@
-//! After the soak: whether the gateway is as it was, forgot nothing and still answers.
+//! After the soak test: whether the gateway is back to normal, has recorded everything and still
+//! answers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,10 +15,10 @@ use crate::findings::{Findings, metric, until};
 use crate::load::{self, next_nonce};
 use crate::process::{Serving, Site, get};
 
-/// Time for what was under way to end, and for what is written in batches.
+/// Time for requests in flight to end, and for batched writes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Its findings.
+/// The checks.
 pub(crate) struct Aftermath<'a> {
     site: &'a Site,
     mock: Serving,
@@ -26,7 +27,7 @@ pub(crate) struct Aftermath<'a> {
 }
 
 impl<'a> Aftermath<'a> {
-    /// Takes over what still runs.
+    /// Takes over the processes that still run.
     pub(crate) fn new(site: &'a Site, mock: Serving, gateway: Serving) -> Aftermath<'a> {
         Aftermath { site, mock, gateway, findings: Findings::default() }
     }
@@ -35,7 +36,7 @@ impl<'a> Aftermath<'a> {
         self.findings.add(what, fine, detail);
     }
 
-    /// Looks at everything.
+    /// Runs all checks.
     pub(crate) fn judge(&mut self, tally: &Tally, watch: &Watch, idle: usize) -> Outcome {
         let mut wrong = String::new();
         for line in &tally.wrong {
@@ -68,7 +69,7 @@ impl<'a> Aftermath<'a> {
         self.find("every exchange is in the ledger", fits(&last), detail);
     }
 
-    /// The mock goes, and with it every pooled connection to it. Then it comes back.
+    /// Stops the mock, and with it every pooled connection to it, and starts it again.
     fn files(&mut self, idle: usize) -> Outcome {
         let address = self.mock.address.to_string();
         self.mock.child.end();
@@ -106,13 +107,13 @@ impl<'a> Aftermath<'a> {
         Ok(())
     }
 
-    /// Prints the findings; fails if one of them is bad.
+    /// Prints the checks; fails if one of them failed.
     pub(crate) fn print(&self) -> Outcome {
         self.findings.print(&self.site.log())
     }
 }
 
-/// How many exchanges are in the ledger's file, which the gateway goes on writing.
+/// The number of exchanges in the ledger's file, while the gateway writes to it.
 fn recorded(file: &Path) -> Outcome<u64> {
     let ask = || {
         let ledger = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;

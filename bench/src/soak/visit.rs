@@ -1,8 +1,8 @@
-//! What a client of the soak may come for.
+//! The kinds of visits that clients of the soak test make.
 
 use crate::question::{Manner, Question, Size};
 
-/// Which upstream, and how the answer comes.
+/// The upstream, and the form of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     /// `oa` passes through, `an` is translated
@@ -20,38 +20,38 @@ impl Kind {
         Kind { upstream: "an", manner: Manner::Stream },
     ];
 
-    /// The standard question for a model of the mock.
+    /// The standard request for a model of the mock.
     pub(crate) fn question(self, model: &str) -> Question {
         Question::new(&format!("{}/{model}", self.upstream), Size::Standard, self.manner)
     }
 }
 
-/// What happens in a visit.
+/// The behaviour of upstream and client in a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Visit {
-    /// All goes well
+    /// Success
     Fine,
     /// The upstream resets the connection
     Reset,
     /// The upstream never answers
     Stall,
-    /// The upstream falls silent in the middle
+    /// The upstream stalls in the middle
     Hang,
     /// The upstream closes in the middle
     Cut,
-    /// The upstream has no time
+    /// The upstream is overloaded
     Busy,
     /// The upstream fails
     Fails,
-    /// Something before the upstream answers for people
+    /// A proxy before the upstream replies with an HTML page
     Html,
-    /// The client leaves before the answer begins
+    /// The client disconnects before the reply begins
     LeaveEarly,
-    /// The client leaves in the middle of the answer
+    /// The client disconnects in the middle of the reply
     LeaveMiddle,
 }
 
-/// How many of a thousand visits. Those that take a second of waiting are few.
+/// How many of a thousand visits. Those that wait for a second are few.
 const SHARES: &[(Visit, u64)] = &[
     (Visit::Reset, 30),
     (Visit::Stall, 6),
@@ -79,13 +79,13 @@ impl Visit {
         Visit::LeaveMiddle,
     ];
 
-    /// Those in which the upstream fails.
+    /// Visits in which the upstream fails.
     pub(crate) fn faults() -> Vec<Visit> {
         let others = [Visit::Fine, Visit::LeaveEarly, Visit::LeaveMiddle];
         Visit::ALL.into_iter().filter(|visit| !others.contains(visit)).collect()
     }
 
-    /// The visit that a random number stands for.
+    /// Maps a random number to a visit.
     pub(crate) fn pick(number: u64) -> Visit {
         let mut left = number % 1000;
         for (visit, share) in SHARES {
@@ -97,7 +97,7 @@ impl Visit {
         Visit::Fine
     }
 
-    /// The model of the mock that behaves so.
+    /// The model of the mock with this behaviour.
     pub(crate) fn model(self) -> &'static str {
         match self {
             Visit::Fine => "mock",

@@ -1,4 +1,4 @@
-//! Watches the gateway's memory while it works.
+//! Samples the gateway's memory under load.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins.
+    /// Starts sampling.
     pub(crate) fn start(child: &Child, time: Duration) -> Watch {
         let process = child.id();
         Watch { process, begun: Instant::now(), time, told: Duration::ZERO, readings: Vec::new() }
     }
 
-    /// Reads once, and says so now and then.
+    /// Takes a sample, and prints one from time to time.
     pub(crate) fn look(&mut self) {
         let at = self.begun.elapsed();
         let resident = process::resident(self.process);

@@ -1,4 +1,4 @@
-//! One client of the soak: makes visits, and says which of them went otherwise than they must.
+//! One client of the soak test: makes visits, and reports those with an unexpected result.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,23 +14,23 @@ use crate::failure::{Failure, Outcome};
 use crate::load::{Connection, Expect, next_nonce};
 use crate::question::{Manner, Question};
 
-/// How long a client waits that leaves before the answer.
+/// How long a client waits that disconnects before the reply.
 const IMPATIENCE: Duration = Duration::from_millis(300);
 
-/// What happened.
+/// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     visits: BTreeMap<Visit, (u64, u64)>,
-    /// Requests that the gateway must have seen
+    /// Requests that the gateway has certainly received
     pub(crate) reached: u64,
-    /// Requests of which nobody can know whether it had read them when the client left
+    /// Requests that the gateway may not have read when the client disconnected
     pub(crate) unknown: u64,
-    /// What was wrong, the first few
+    /// The first few errors
     pub(crate) wrong: Vec<String>,
 }
 
 impl Tally {
-    /// Adds another client's.
+    /// Adds the results of another client.
     pub(crate) fn add(&mut self, other: Tally) {
         for (visit, (count, wrong)) in other.visits {
             let own = self.visits.entry(visit).or_default();
@@ -43,7 +43,7 @@ impl Tally {
         self.wrong.truncate(10);
     }
 
-    /// Visits with their counts, and how many went wrong.
+    /// Visits with their counts, and the number of errors.
     pub(crate) fn visits(&self) -> impl Iterator<Item = (Visit, (u64, u64))> {
         self.visits.iter().map(|(visit, counts)| (*visit, *counts))
     }
@@ -60,7 +60,7 @@ impl Tally {
     }
 }
 
-/// What all clients know. Clones share it.
+/// State that all clients share. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     gateway: SocketAddr,
@@ -69,7 +69,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Makes all questions.
+    /// Prepares all requests.
     pub(crate) fn new(gateway: SocketAddr, expect: BTreeMap<Kind, Expect>) -> Post {
         let all = Kind::ALL.into_iter().flat_map(|kind| Visit::ALL.map(|visit| (kind, visit)));
         let ask = |(kind, visit): (Kind, Visit)| ((kind, visit), kind.question(visit.model()));
@@ -132,7 +132,7 @@ impl Post {
                 tally.reached += 1;
                 let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await;
                 let body = body.map_err(|_| Failure("is never given up".into()))?;
-                // A body that breaks off tells a client as much as an error does.
+                // To a client, a truncated body is as clear as an error.
                 body.map_or(Ok(()), |body| broken(status, &body.to_bytes(), kind.manner))
             }
             _ => {
@@ -149,7 +149,7 @@ impl Post {
     }
 }
 
-/// A fault must be one in the client's dialect.
+/// Asserts that a fault is in the client's dialect.
 fn fault(status: u16, body: &[u8], statuses: std::ops::Range<u16>) -> Outcome {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     if statuses.contains(&status) && value["error"]["message"].is_string() {
@@ -159,7 +159,7 @@ fn fault(status: u16, body: &[u8], statuses: std::ops::Range<u16>) -> Outcome {
     Err(Failure(format!("{status} is not the right fault: {start}")))
 }
 
-/// An answer that broke in the middle must not look whole.
+/// Asserts that a truncated reply does not look complete.
 fn broken(status: u16, body: &[u8], manner: Manner) -> Outcome {
     if status != 200 {
         return fault(status, body, 500..600);
