@@ -1,5 +1,5 @@
-//! Collects the words of the wire formats, which are string literals in the core, so that varied
-//! documents are made of words that some decoder looks for.
+//! Collects the keywords of the wire formats, which are string literals in the core, so that
+//! mutated documents contain words that some decoder looks for.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -118,9 +118,9 @@ impl Question {
     }
 
     /// The request with a nonce, with the headers that an SDK sends.
-    pub(crate) fn ask(&self, host: &str, nonce: Nonce) -> Request<ReplyContext> {
+    pub(crate) fn ask(&self, host: &str, nonce: Nonce) -> Request<QuestionBody> {
         let digits = Bytes::copy_from_slice(nonce.digits());
-        let mut request = Request::new(ReplyContext {
+        let mut request = Request::new(QuestionBody {
             left: [self.after.clone(), digits, self.before.clone()],
             next: 3,
         });
@@ -154,12 +154,12 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 /// The body of a request: three pieces, so that a megabyte is not copied for sixteen digits.
-pub(crate) struct ReplyContext {
+pub(crate) struct QuestionBody {
     left: [Bytes; 3],
     next: usize,
 }
 
-impl Body for ReplyContext {
+impl Body for QuestionBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,5 +1,5 @@
-//! Any text as the arguments of a call: no panic, the same every time, the cheapest reading first,
-//! and what is JSON as it is. The growing view ends where the strict reader does.
+//! Any text as the arguments of a call: no panic, deterministic, the cheapest reading first, and
+//! JSON is read unchanged. The growing view ends where the strict reader does.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         Err(_) => {}
     }
     for reading in &readings {
-        // What was read is no more than what was written; a closed or decoded text is no longer.
+        // The value is bounded by the text; closing or decoding a text does not lengthen it.
         assert!(reading.value.compact().len() <= 8 * text.len() + 8);
     }
     let mut growing = Growing::new();

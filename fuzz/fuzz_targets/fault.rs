@@ -1,5 +1,5 @@
-//! Any document as a failure in each dialect: there is always a fault, it is encoded and decoded
-//! alike, and can be said in every other dialect.
+//! Any document as a failure in each dialect: it always decodes to a fault, which encodes and
+//! decodes to itself, and can be encoded in every other dialect.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let fault = from.decode_fault(wire);
     let encoded = from.encode_fault(&fault);
     law::is_sound(&encoded.body, room);
-    // Not every status exists everywhere; what it means stays.
+    // Not every status exists in every dialect; the class is preserved.
     let again = from.decode_fault(encoded);
     assert_eq!((again.class, &again.message), (fault.class, &fault.message));
     assert_eq!(from.decode_fault(from.encode_fault(&again)), again);

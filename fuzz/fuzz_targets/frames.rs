@@ -1,5 +1,5 @@
-//! Any bytes through each framing: no panic, the same frames however the bytes are cut, and what is
-//! written is read.
+//! Any bytes through each framing: no panic, the same frames at any split of the bytes, and written
+//! frames are read back.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};

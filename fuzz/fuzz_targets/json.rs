@@ -1,4 +1,5 @@
-//! Any bytes through the exact JSON reader: no panic, and what was read is written and read alike.
+//! Any bytes through the exact JSON reader: no panic, and the parsed document is written and read
+//! back unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

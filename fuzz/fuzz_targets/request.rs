@@ -1,5 +1,5 @@
-//! Any document as a request in each dialect: no panic, and what was decoded, made legal, is
-//! encoded and decoded alike.
+//! Any document as a request in each dialect: no panic, and the decoded and fitted request encodes
+//! and decodes to itself.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     law::is_sound(&wire.body, room);
     let again = codec.decode_request(wire).expect("what was encoded is decoded");
     law::are_same_tools(&again.tools, &legal.tools);
-    // Fitting may leave extra fields that what it changed has no use for.
+    // Fitting may leave extra fields that the changed request does not use.
     let tools = again.tools.clone();
     let legal = Request { extra: again.extra.clone(), tools, ..legal };
     assert_eq!(again, legal);

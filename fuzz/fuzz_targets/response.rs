@@ -1,5 +1,5 @@
-//! Any document as a response in each dialect: no panic, what was decoded is encoded and decoded
-//! alike, split and joined alike, and can be said in every other dialect.
+//! Any document as a response in each dialect: no panic, the decoded response encodes and decodes
+//! to itself, splits and joins to itself, and can be encoded in every other dialect.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let wire = WireReply::ok(body);
     let Ok(response) = from.decode_response(wire.clone()) else { return Corpus::Keep };
 
-    // A dialect may require more than was said; what it requires is there the second time.
+    // A dialect may require additional fields; they are present after the first round trip.
     let again = round_trip(from, response.clone(), room);
     law::are_same_parts(&again.parts, &response.parts);
     assert_eq!(again.stop.reason, response.stop.reason);

@@ -1,5 +1,5 @@
-//! Any document as a schema, lowered to each subset: no panic, a bounded result, and lowering twice
-//! is lowering once.
+//! Any document as a schema, lowered to each subset: no panic, a bounded result, and lowering is
+//! idempotent.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let lowered = lower(&schema, &rule, true);
     law::is_sound(&lowered.schema, law::room(&schema));
     undo_nulls(&mut schema.clone(), &lowered.nulls);
-    // A root that is no object stays one, and is reported each time.
+    // A root that is not an object stays unchanged, and is reported each time.
     if !lowered.changes.iter().any(|change| change.what == "left as it is") {
         let again = lower(&lowered.schema, &rule, true);
         assert_eq!(again.schema, lowered.schema);

@@ -1,5 +1,5 @@
-//! Any bytes as a stream in each dialect: no panic, events by the grammar, the same events however
-//! the bytes are cut, and each other dialect can say them in frames that it can read.
+//! Any bytes as a stream in each dialect: no panic, events that follow the grammar, the same events
+//! at any split of the bytes, and each other dialect encodes them as frames that it can decode.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     writer.end(&mut written);
     let (events, errors) = decode(to, [&written[..]]);
     check(&events);
-    // Where arguments are no JSON, a reader may take their end for the beginning of another call.
+    // If arguments are not JSON, a decoder may take their end for the beginning of another call.
     assert!(errors == 0 || !sound, "{}", String::from_utf8_lossy(&written));
     Corpus::Keep
 });
@@ -58,8 +58,8 @@ fn check(events: &[Event]) {
     }
 }
 
-/// The events of all frames that can be read, and how many frames could not be. A driver may go on
-/// after a frame that it did not understand, so the grammar must hold all the same.
+/// The events of all frames that can be decoded, and the number of frames that cannot. A caller may
+/// continue after such a frame, so the grammar must still hold.
 fn decode<'b>(
     codec: &dyn ChatCodec,
     pieces: impl IntoIterator<Item = &'b [u8]>,

@@ -1,5 +1,6 @@
-//! Any document as tools, a call or an outcome in each dialect, MCP in both eras included: no
-//! panic, what was decoded is encoded and decoded alike, and tools can be said in every dialect.
+//! Any document as tools, a call or an outcome in each dialect, including MCP in both eras: no
+//! panic, decoded values encode and decode to themselves, and tools can be encoded in every
+//! dialect.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -33,7 +34,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         let fitted = fit(request, from.dialect(), &profile);
         let legal = fitted.request.tools;
         let again = round_trip(from, &legal, room);
-        // What is no schema may be taken for parameters in the simple form.
+        // A value that is not a schema may be taken for parameters in the simple form.
         if !fitted.losses.iter().any(|loss| loss.what == "left as it is") {
             law::are_same_tools(&again, &legal);
         }

@@ -1,5 +1,5 @@
-//! Any request of each dialect to each other: no panic, the target's dialect reads it, and it needs
-//! no more fitting.
+//! Any request of each dialect to each other: no panic, the target's codec decodes it, and fitting
+//! it again changes nothing.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     law::is_sound(&wire.body, room);
     let again = to.decode_request(wire).expect("what was translated is decoded");
     let mut twice = fit(again.clone(), to.dialect(), &profile);
-    // A schema that is none stays one, and is reported each time.
+    // An invalid schema stays unchanged, and is reported each time.
     twice.losses.retain(|loss| loss.what != "left as it is");
     assert_eq!(twice.losses, []);
     assert_eq!(twice.request, again);

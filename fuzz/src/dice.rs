@@ -1,16 +1,16 @@
-//! Choices that follow from a seed, so that libFuzzer can repeat them.
+//! A deterministic pseudorandom generator, so that libFuzzer can repeat mutations.
 
 /// A stream of choices (SplitMix64).
 #[derive(Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The choices of one seed.
+    /// Creates the generator of one seed.
     pub fn new(seed: u32) -> Dice {
         Dice(u64::from(seed))
     }
 
-    /// A number below `limit`, which is not zero.
+    /// Returns a number below `limit`, which is not zero.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
@@ -19,12 +19,12 @@ impl Dice {
         ((word ^ (word >> 31)) % limit.max(1) as u64) as usize
     }
 
-    /// True once in `times`.
+    /// Returns true with a probability of 1 in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several values.
+    /// Returns one of several values.
     pub fn pick<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len())]
     }

@@ -1,14 +1,14 @@
-//! What holds for everything that is written.
+//! Properties of everything that is encoded.
 
 use toolwright_core::json::{MAX_DEPTH, Object};
 use toolwright_core::{Extra, Json, Part, Tool};
 
-/// How large the result of a document may be: what is added is proportional to it.
+/// The maximum size of the result for a document: additions are proportional to it.
 pub fn room(document: &Json) -> usize {
     64 * document.to_string().len() + 64 * 1024
 }
 
-/// What is written can be read, and is no larger than its source allows.
+/// Asserts that an encoded value can be parsed, and is within the size bound.
 pub fn is_sound(value: &Json, room: usize) {
     let text = value.to_string();
     assert!(text.len() <= room, "{} bytes where there is room for {room}", text.len());
@@ -17,7 +17,8 @@ pub fn is_sound(value: &Json, room: usize) {
     }
 }
 
-/// Tools that came in a neighbour's shape keep what they are, not where each field stood.
+/// Asserts that tools that came in another vendor's shape are equal, apart from the origins of
+/// their fields.
 pub fn are_same_tools(later: &[Tool], earlier: &[Tool]) {
     let essence = |tool: &Tool| (tool.name.clone(), tool.description.clone(), tool.kind.clone());
     let (later, earlier): (Vec<_>, Vec<_>) =
@@ -25,7 +26,7 @@ pub fn are_same_tools(later: &[Tool], earlier: &[Tool]) {
     assert_eq!(later, earlier);
 }
 
-/// Parts that may have gained extra fields.
+/// Asserts that parts are equal, apart from added extra fields.
 pub fn are_same_parts(later: &[Part], earlier: &[Part]) {
     for (later, earlier) in later.iter().zip(earlier) {
         has_all(&later.extra, &earlier.extra);
@@ -34,7 +35,7 @@ pub fn are_same_parts(later: &[Part], earlier: &[Part]) {
     assert_eq!(later.len(), earlier.len());
 }
 
-/// Extra fields may be added, but none is gone.
+/// Asserts that no extra field was lost.
 pub fn has_all(later: &Extra, earlier: &Extra) {
     let none = Object::new();
     includes(later.fields().unwrap_or(&none), earlier.fields().unwrap_or(&none));

@@ -1,7 +1,7 @@
-//! What the targets share: how an input is divided, and how it is varied.
+//! What the targets share: the format of inputs, and their mutation.
 //!
 //! An input of most targets is a line and a document. The line begins with selectors, a byte each
-//! (`0`, `1`, … in the seeds), and ends with a path or a status where there is one.
+//! (`0`, `1`, … in the seeds), and ends with a path or a status if there is one.
 
 pub mod dice;
 pub mod input;

@@ -1,5 +1,5 @@
-//! Varies inputs by their structure. Bytes that are varied blindly are seldom JSON, and binary
-//! frames never have the right checksum.
+//! Structure-aware mutation. Randomly changed bytes are seldom JSON, and binary frames never have a
+//! valid checksum.
 
 mod tree;
 
@@ -10,7 +10,7 @@ use toolwright_core::frame::{Frame, FrameReader, FrameWriter, Framing};
 use crate::dice::Dice;
 use crate::input;
 
-/// Varies an input that is a line and a JSON document.
+/// Mutates an input that is a line and a JSON document.
 pub fn document(data: &mut [u8], size: usize, room: usize, seed: u32) -> usize {
     let mut dice = Dice::new(seed);
     let start = input::document_start(&data[..size]);
@@ -26,7 +26,7 @@ pub fn document(data: &mut [u8], size: usize, room: usize, seed: u32) -> usize {
     }
 }
 
-/// Puts a value of one document into another.
+/// Inserts a value of one document into another.
 pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
     let mut dice = Dice::new(seed);
     let start = input::document_start(one);
@@ -44,7 +44,7 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
     replace(out, start, text.as_bytes(), 0, out.len())
 }
 
-/// Varies an input that is a number of selectors and a stream in some framing.
+/// Mutates an input that is a number of selectors and a stream in some framing.
 pub fn stream(
     start: usize,
     framing: Framing,
@@ -70,7 +70,7 @@ pub fn stream(
     replace(data, start, &bytes, size, room)
 }
 
-/// The frames that can be read.
+/// The frames that can be decoded.
 fn read(framing: Framing, bytes: &[u8]) -> Vec<Frame> {
     let mut reader = FrameReader::new(framing);
     let mut frames = Vec::new();
@@ -103,7 +103,7 @@ fn vary_frames(frames: &mut Vec<Frame>, dice: &mut Dice) {
     }
 }
 
-/// Writes `bytes` from `start` on, unless there is no room for them.
+/// Writes `bytes` at `start`, unless they do not fit.
 fn replace(data: &mut [u8], start: usize, bytes: &[u8], size: usize, room: usize) -> usize {
     let end = start + bytes.len();
     if end > room.min(data.len()) {

@@ -1,9 +1,10 @@
-//! How the arguments of a directory like `fixtures/args` come out: right, refused or silently wrong.
+//! Reports how a directory of arguments like `fixtures/args` is resolved: right, refused or
+//! silently wrong.
 //!
-//! The built `toolwright` judges every case, once with the coercions that must be asked for and
-//! once without. Each kind has the share that must be right and the share that may be silently wrong,
-//! which is none but for slips of structural characters. Malformed texts go through Python's
-//! `json_repair` as well, for comparison.
+//! The built `toolwright` resolves every case, once with the opt-in coercions and once without.
+//! Each kind has a minimum share of right cases and a maximum share of silently wrong ones, which
+//! is zero except for slips of structural characters. Malformed texts are also repaired with
+//! Python's `json_repair`, for comparison.
 
 mod case;
 mod compare;
@@ -18,7 +19,7 @@ use self::peer::Comparison;
 use self::table::Table;
 use crate::run::{Failure, Outcome, Program, root};
 
-/// Whether the coercions that must be asked for are.
+/// Whether the opt-in coercions are enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Plain,
@@ -37,10 +38,10 @@ impl Mode {
 /// The files of such a directory.
 const FILES: [&str; 4] = ["valid", "mutated", "malformed", "structural"];
 
-/// How many cases that did not come out right are named.
+/// Maximum number of cases that are listed because they are not right.
 const NAMED: usize = 30;
 
-/// Judges a directory.
+/// Evaluates a directory.
 pub(crate) fn run(directory: &str) -> Outcome {
     let directory = std::env::current_dir()?.join(directory);
     let mut cases = Vec::new();
@@ -96,7 +97,7 @@ fn read(file: &'static str, path: &Path) -> Outcome<Vec<Case>> {
     Ok(cases)
 }
 
-/// What `toolwright args --batch` says of each line.
+/// Runs `toolwright args --batch` and returns its answer to each line.
 fn judge(lines: &[String], mode: Mode) -> Outcome<Vec<Answer>> {
     let file = scratch()?;
     fs::write(&file, lines.join("\n"))?;
@@ -124,8 +125,8 @@ fn scratch() -> Outcome<PathBuf> {
 }
 
 impl Kind {
-    /// Whether a verdict in a mode is worth naming: what must be asked for is not expected of the
-    /// plain mode, and a slip may be refused.
+    /// Whether a verdict in a mode is listed: opt-in coercions are not expected of the plain mode,
+    /// and a slip may be refused.
     fn is_named(self, mode: Mode, verdict: Verdict) -> bool {
         let is_expected = match self {
             Kind::Coercible => mode == Mode::Lenient,

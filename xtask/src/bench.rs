@@ -1,4 +1,4 @@
-//! Runs the benchmarks, each by its name, so that nothing else is built for them.
+//! Runs the benchmarks, each by its name, so that nothing else is built.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::run::{Outcome, Program, root};
 /// How long each benchmark measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// As long as it takes for stable numbers
+    /// Long enough for stable figures
     Whole,
     /// Long enough to show that it runs
     Short,

@@ -1,29 +1,30 @@
-//! Measures the gateway, soaks it, and puts it through chaos: all by the program of `bench/`, built
-//! together with it.
+//! Measures the gateway, and runs the soak and the chaos test: all with the program in `bench/`,
+//! built together with the gateway.
 
 use std::path::PathBuf;
 
 use crate::run::{Outcome, Program, root};
 
-/// What `--help` of that program says of each is all that it takes.
+/// Measures the gateway. The options are those of `bench-gateway --help`.
 pub(crate) fn measure(options: &[&str]) -> Outcome {
     build()?;
     bench("gateway").with(options).run()
 }
 
-/// Load with faults, then a look at what was leaked or forgotten.
+/// Runs load with faults, then checks for leaks and missing records.
 pub(crate) fn soak(options: &[&str]) -> Outcome {
     build()?;
     bench("soak").with(options).run()
 }
 
-/// Traffic while everything around the gateway fails, then a count of effects, exchanges and leftovers.
+/// Runs traffic while everything around the gateway fails, then checks effects, exchanges and
+/// leftovers.
 pub(crate) fn chaos(options: &[&str]) -> Outcome {
     build()?;
     bench("chaos").with(options).run()
 }
 
-/// In one go, so that both share what they depend on.
+/// Builds both at once, so that they share their dependencies.
 fn build() -> Outcome {
     Program::cargo()
         .with(&["build", "--quiet", "--release", "--bins"])

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change lands, one step after another.
+//! Everything that must pass before a change lands, step by step.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use crate::{
 
 struct Step {
     name: &'static str,
-    /// Minutes that it may take on a cold machine, installs included. The steps of `--full` may take 70
-    /// together.
+    /// Maximum minutes on a cold machine, including installs. The steps of `--full` may take 70 in
+    /// total.
     budget: u32,
     run: fn() -> Outcome,
 }
@@ -40,8 +40,8 @@ const SLOW: &[Step] = &[
     Step { name: "chaos", budget: 2, run: || bench_gateway::chaos(&["--seconds", "60"]) },
 ];
 
-/// Reads the arguments of the command, runs the steps, stops at the first that fails, and closes with a
-/// table. Without arguments the quick steps run, with `--full` all, and with names only those.
+/// Parses the arguments, runs the steps, stops at the first that fails, and prints a table. Without
+/// arguments the quick steps run, with `--full` all, and with names only those.
 pub(crate) fn run(words: &[&str]) -> Outcome {
     let steps: Vec<&Step> = match words {
         [] => QUICK.iter().collect(),
@@ -81,8 +81,7 @@ fn step(name: &str) -> Outcome<&'static Step> {
     })
 }
 
-/// The closing table: step, result, minutes and how many it may take. The last of `done` is the one that
-/// failed, if any.
+/// The final table: step, result, minutes and budget. The last of `done` is the failed one, if any.
 fn table(steps: &[(&str, u32)], done: &[(&str, Duration)], failed: bool) -> String {
     let mut text = format!("{:<14} {:<8} {:>8} {:>8}\n", "step", "result", "minutes", "budget");
     let mut row = |name: &str, result: &str, took: Option<Duration>, budget: u32| {

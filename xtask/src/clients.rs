@@ -10,7 +10,7 @@ const INSTALLED: &str = "target/clients";
 const JAVASCRIPT: NodePackages =
     NodePackages { source: "conformance/agents/js", folder: "target/clients/js" };
 
-/// Checks that the options are known; everything else is the name of a client.
+/// Checks the options; every other argument is the name of a client.
 pub(crate) fn run(words: &[&str]) -> Outcome {
     if let Some(word) =
         words.iter().find(|word| word.starts_with('-') && !["--quick", "--write"].contains(word))

@@ -1,19 +1,20 @@
-//! What we emit, judged by the vendors' own SDKs, and the gateway, driven by them: `conformance/` in
-//! environments of its own, for the SDKs of Python, for their majors before, and for JavaScript.
+//! Checks our output with the vendors' SDKs, and drives the gateway with them: `conformance/` in
+//! separate environments, for the Python SDKs, for their previous major versions, and for
+//! JavaScript.
 
 use std::fs;
 
 use crate::packages::{NodePackages, Venv};
 use crate::run::{Failure, Outcome, Program, root};
 
-/// The gateway that is driven.
+/// The gateway under test.
 pub(crate) const BINARY: &str = "target/debug/toolwright";
 const JAVASCRIPT: NodePackages =
     NodePackages { source: "conformance/js", folder: "target/conformance-js" };
-/// What the driver of JavaScript reads beside its own files.
+/// A file that the JavaScript driver reads in addition to its own.
 const TASK: &str = "conformance/gateway/task.json";
 
-/// How the task runs.
+/// The options of the task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     talk: Talk,
@@ -23,20 +24,20 @@ pub(crate) struct Plan {
 /// How much is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Talk {
-    /// What failed
+    /// Failures
     #[default]
     Brief,
     /// Also why each broken variant was refused
     Verbose,
 }
 
-/// What is done with the matrix that was measured.
+/// What is done with the measured matrix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Readme {
-    /// It must be the one in the READMEs
+    /// It is compared with the one in the READMEs
     #[default]
     Check,
-    /// It is written there
+    /// It is written to the READMEs
     Write,
 }
 
@@ -55,7 +56,8 @@ impl Plan {
     }
 }
 
-/// Shows that the judges can tell good from broken, then has them judge `golden/` and the gateway.
+/// Shows that the checks distinguish valid from broken documents, then applies them to `golden/`
+/// and the gateway.
 pub(crate) fn run(plan: Plan) -> Outcome {
     Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
     let (current, previous) = (sdks(), previous_sdks());
@@ -83,7 +85,7 @@ pub(crate) fn sdks() -> Venv {
     }
 }
 
-/// The environment with the majors before.
+/// The environment with the previous major versions.
 fn previous_sdks() -> Venv {
     Venv {
         folder: "target/conformance-previous-venv".into(),

@@ -1,4 +1,4 @@
-//! The short course: every numbered example is run, and prints what its first lines say it prints.
+//! The numbered examples: each is run, and must print the text in its first lines.
 
 use std::fs;
 

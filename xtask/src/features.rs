@@ -13,7 +13,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright/upstream",
 ];
 
-/// Features that take long to build. Each has a step of `ci --full` of its own.
+/// Features that take long to build. Each has its own step in `ci --full`.
 pub(crate) const HEAVY: &[&str] = &[];
 
 /// [`LIGHT`] as a value of `--features`.

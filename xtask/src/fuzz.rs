@@ -1,7 +1,7 @@
 //! Runs every fuzz target for a while, with libFuzzer and the stable toolchain.
 //!
-//! A target is a binary of the workspace in `fuzz/`. The flags are those by which LLVM counts
-//! coverage for libFuzzer; no sanitizer is asked for, so no other toolchain is needed.
+//! A target is a binary of the workspace in `fuzz/`. The flags enable LLVM's coverage counters for
+//! libFuzzer; no sanitizer is used, so no other toolchain is needed.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// What to run, and for how long.
+/// The targets to run, and for how long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     length: Length,
@@ -24,14 +24,14 @@ pub(crate) struct Plan {
 /// How long each target runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
-    /// A fixed number of inputs from the committed seeds, nearly the same in every run: coverage leads
-    /// it, and that of hash maps differs from run to run
+    /// A fixed number of inputs from the committed seeds. Nearly the same in every run: it is
+    /// guided by coverage, and that of hash maps differs from run to run
     Smoke,
-    /// On and on from what earlier runs found
+    /// Continues from the inputs that earlier runs found
     Seconds(u32),
 }
 
-/// The inputs of a smoke run.
+/// Number of inputs in a smoke run.
 const SMOKE_RUNS: u32 = 1000;
 
 impl Default for Plan {
@@ -70,12 +70,12 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         println!("no fuzz targets");
         return Ok(());
     }
-    // libFuzzer itself is C++.
+    // libFuzzer is written in C++.
     ensure("g++", || Program::new("g++").with(&["--version"]))?;
     let host = host()?;
     Program::cargo()
         .with(&["build", "--manifest-path", "fuzz/Cargo.toml", "--release", "--bins"])
-        // With a target named, the flags do not reach build scripts.
+        // With `--target`, the flags do not apply to build scripts.
         .with(&["--target", &host])
         .env("RUSTFLAGS", FLAGS)
         .run()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::run::{Failure, Outcome, Program, ensure, root};
 
-/// A Python environment and the file of its requirements.
+/// A Python environment and its requirements file.
 pub(crate) struct Venv {
     pub(crate) folder: String,
     pub(crate) requirements: String,
@@ -36,7 +36,7 @@ impl Venv {
     }
 }
 
-/// JavaScript packages with the files that use them, and the Node that runs both.
+/// JavaScript packages with the files that use them, and the Node.js version that runs both.
 pub(crate) struct NodePackages {
     /// The folder of the repository with `package.json`, `package-lock.json` and the files
     pub(crate) source: &'static str,
@@ -44,8 +44,8 @@ pub(crate) struct NodePackages {
 }
 
 impl NodePackages {
-    /// Installs the packages, unless they are there, and copies the files beside them, where Node
-    /// looks for imports.
+    /// Installs the packages, unless they are present, and copies the files beside them, where
+    /// Node.js resolves imports.
     pub(crate) fn install(&self) -> Outcome {
         let (source, folder) = (root().join(self.source), root().join(self.folder));
         let wanted = fs::read_to_string(source.join("package-lock.json"))?;
@@ -67,7 +67,7 @@ impl NodePackages {
     }
 }
 
-/// Copies a folder of files and folders.
+/// Copies a folder recursively.
 fn copy(from: &Path, to: &Path) -> Outcome {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,7 +1,8 @@
-//! Recorded vendor traffic, translated into every dialect and judged: `cargo xtask recorded DIR`.
+//! Recorded vendor traffic, translated into every dialect and checked: `cargo xtask recorded DIR`.
 //!
-//! The example `translate_recorded` of the core translates; `conformance/judge_recorded.py` extracts
-//! what each document says without the codecs, compares, and asks the SDKs' types.
+//! The example `translate_recorded` of the core translates; `conformance/judge_recorded.py`
+//! extracts the content of each document without the codecs, compares it, and validates it with the
+//! SDKs' types.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,12 +13,12 @@ use crate::run::{Failure, Outcome, Program, root};
 const EXAMPLE: &str = "translate_recorded";
 const JUDGE: &str = "conformance/judge_recorded.py";
 
-/// Which recordings are judged, and how much is printed.
+/// Which recordings are checked, and how much is printed.
 pub(crate) struct Plan {
     directory: PathBuf,
     /// `--only` and `--to`, for the translation
     limits: Vec<String>,
-    /// `--verbose`, for the judge
+    /// `--verbose`, for the check
     talk: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ impl Plan {
     }
 }
 
-/// Translates and judges a directory beside the repository, if there is one.
+/// Translates and checks a directory beside the repository, if it exists.
 pub(crate) fn run_if_present(directory: &str) -> Outcome {
     let directory = root().join(directory);
     if !directory.exists() {
@@ -55,7 +56,7 @@ pub(crate) fn run_if_present(directory: &str) -> Outcome {
     run(&Plan { directory, limits: Vec::new(), talk: Vec::new() })
 }
 
-/// Translates and judges a directory.
+/// Translates and checks a directory.
 pub(crate) fn run(plan: &Plan) -> Outcome {
     if !plan.directory.is_dir() {
         return Err(Failure(format!("{}: not a directory", plan.directory.display())));

@@ -2,8 +2,8 @@
 
 use crate::run::{Outcome, Program};
 
-/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace. It
-/// shares the target directory, and with it the compiled dependencies.
+/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace.
+/// It shares the target directory, and with it the compiled dependencies.
 pub(crate) fn external() -> Outcome {
     Program::cargo()
         .with(&["test", "--doc", "--manifest-path", "examples/external/Cargo.toml"])

@@ -1,11 +1,11 @@
-//! Running other programs from the root of the repository, and fetching those that are missing.
+//! Runs other programs from the root of the repository, and installs missing ones.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Why a task failed, in words for a person.
+/// Why a task failed, as a message for the user.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
@@ -21,7 +21,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// What a task gives back.
+/// The result of a task.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// The root of the repository.
@@ -30,7 +30,7 @@ pub(crate) fn root() -> PathBuf {
     own.parent().unwrap_or(own).to_path_buf()
 }
 
-/// A program with its arguments, which can be shown as a line for a shell.
+/// A program with its arguments, which can be printed as a shell command.
 pub(crate) struct Program {
     command: Command,
     line: String,
@@ -45,7 +45,7 @@ impl Program {
         Program { command, line }
     }
 
-    /// Cargo, the one that runs this.
+    /// The cargo that runs this.
     pub(crate) fn cargo() -> Program {
         let mut program = Program::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         program.line = "cargo".into();
@@ -70,24 +70,24 @@ impl Program {
         self
     }
 
-    /// The line that a person would type.
+    /// The command line as a user would type it.
     pub(crate) fn line(&self) -> &str {
         &self.line
     }
 
-    /// Runs it with this terminal as its own.
+    /// Runs it with inherited standard streams.
     pub(crate) fn run(mut self) -> Outcome {
         let status = self.command.status().map_err(|error| self.unstarted(&error))?;
         if status.success() { Ok(()) } else { Err(Failure(format!("{status}: {}", self.line))) }
     }
 
-    /// Prints the line and runs it.
+    /// Prints the command line and runs it.
     pub(crate) fn run_shown(self) -> Outcome {
         println!("{}", self.line);
         self.run()
     }
 
-    /// Runs it and gives what it printed to its standard output.
+    /// Runs it and returns its standard output.
     pub(crate) fn read(mut self) -> Outcome<String> {
         self.command.stderr(Stdio::inherit());
         let output = self.command.output().map_err(|error| self.unstarted(&error))?;
@@ -97,13 +97,13 @@ impl Program {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs it and gives what it printed to its standard output, whether it succeeded or not.
+    /// Runs it and returns its standard output, whether it succeeded or not.
     pub(crate) fn answer(mut self) -> Outcome<String> {
         let output = self.command.output().map_err(|error| self.unstarted(&error))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs it in silence and gives whether it succeeded, with all that it printed.
+    /// Runs it and returns whether it succeeded, with its captured output.
     pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
         let output = self.command.output().map_err(|error| self.unstarted(&error))?;
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -116,14 +116,14 @@ impl Program {
     }
 }
 
-/// Installs a Debian package unless the probe runs.
+/// Installs a Debian package unless the probe succeeds.
 pub(crate) fn ensure(package: &str, probe: impl Fn() -> Program) -> Outcome {
     let runs = || probe().capture().is_ok_and(|(fine, _)| fine);
     if runs() {
         return Ok(());
     }
     println!("installing {package}, which is missing");
-    // A fresh machine may have no package lists yet, and an old one still has them offline.
+    // A new machine may have no package lists yet; an offline machine still has old ones.
     let _ = Program::new("apt-get").with(&["update", "--quiet"]).capture()?;
     Program::new("apt-get")
         .with(&["install", "--yes", "--no-install-recommends", package])

@@ -1,5 +1,5 @@
-//! The rules of the source tree: one function each, which gives where a rule is broken and what to
-//! do. A rule sees the files only as text, so that its tests need no files.
+//! The rules of the source tree: one function each, which returns the violations and their
+//! remedies. A rule sees the files only as text, so that its tests need no files.
 
 mod cases;
 mod code;
@@ -45,7 +45,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Reads every text below the root that `.gitignore` does not name.
+    /// Reads every text file below the root that `.gitignore` does not list.
     fn read() -> Outcome<Tree> {
         let ignored = Ignored::parse(&fs::read_to_string(root().join(".gitignore"))?);
         let mut files = Vec::new();
@@ -105,7 +105,7 @@ impl Ignored {
     }
 }
 
-/// Where a rule is broken, and what to do.
+/// A violation of a rule, with the remedy.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     path: String,

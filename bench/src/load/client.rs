@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::Target;
 use crate::failure::{Failure, Outcome};
 use crate::nonce::Nonce;
-use crate::question::{Question, ReplyContext};
+use crate::question::{Question, QuestionBody};
 
 /// A timeout that no valid reply reaches.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 
 /// A persistent connection.
 pub(crate) struct Connection {
-    sender: SendRequest<ReplyContext>,
+    sender: SendRequest<QuestionBody>,
     host: String,
     /// Reused, so that no exchange allocates for the reply
     body: Vec<u8>,

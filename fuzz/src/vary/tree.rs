@@ -1,4 +1,4 @@
-//! Varies a JSON tree in one place.
+//! Mutates a JSON tree at one node.
 
 use std::sync::LazyLock;
 
@@ -39,12 +39,12 @@ const TEXTS: [&str; 10] = [
     "\u{0}\r\n",
 ];
 
-/// A word of some wire format.
+/// A keyword of some wire format.
 pub fn word(dice: &mut Dice) -> &'static str {
     dice.pick(&WORDS)
 }
 
-/// Changes one place.
+/// Changes one node.
 pub fn vary(root: &mut Json, dice: &mut Dice) {
     let count = size(root);
     let donor = nth(root, &mut dice.below(count)).map(|place| place.clone());
@@ -72,7 +72,7 @@ pub fn vary(root: &mut Json, dice: &mut Dice) {
     }
 }
 
-/// Replaces one place by a value of another tree.
+/// Replaces one node by a value of another tree.
 pub fn graft(root: &mut Json, other: &mut Json, dice: &mut Dice) {
     let value = nth(other, &mut dice.below(size(other))).map(std::mem::take).unwrap_or_default();
     let count = size(root);
@@ -92,7 +92,7 @@ fn size(value: &Json) -> usize {
     }
 }
 
-/// The place by its number, counted from the root downwards.
+/// The node with this number, in depth-first order.
 fn nth<'j>(value: &'j mut Json, number: &mut usize) -> Option<&'j mut Json> {
     if *number == 0 {
         return Some(value);

@@ -1,23 +1,23 @@
-//! One case, the answer to it, and what the answer is worth.
+//! One case, the answer to it, and the verdict.
 
 use super::compare::{Members, members, same, same_members};
 
-/// What must become of a case.
+/// The expected result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Accepted unchanged
     Valid,
-    /// Refused at a place, by a keyword
+    /// Refused at a path, by a keyword
     Invalid,
-    /// Coerced to what is expected
+    /// Coerced to the expected value
     Coercible,
-    /// Accepted unchanged, though it looks as if it could be coerced
+    /// Accepted unchanged, although it looks coercible
     Control,
-    /// Repaired to what is expected
+    /// Repaired to the expected value
     Malformed,
-    /// Repaired to what is expected or refused: a structural character is not where it belongs
+    /// Repaired to the expected value or refused: a structural character is misplaced
     Slip,
-    /// Repaired to what is expected, though it looks like a slip
+    /// Repaired to the expected value, although it looks like a slip
     Keep,
 }
 
@@ -35,14 +35,14 @@ impl Kind {
     }
 }
 
-/// What an answer is worth.
+/// The verdict on an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// As it must be
+    /// As expected
     Right,
-    /// Refused, where it should not be or elsewhere than it should be
+    /// Refused unexpectedly, or at another path than expected
     Refused,
-    /// Accepted as something else than it must be
+    /// Accepted with another value than expected
     Wrong,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Case {
     schema: String,
     /// The arguments, or the model's text as a JSON string
     arguments: String,
-    /// What they must become
+    /// The expected arguments
     expect: Option<String>,
     errors: Vec<(String, String)>,
 }
@@ -120,7 +120,7 @@ impl Case {
         matches!(self.kind, Kind::Malformed | Kind::Slip | Kind::Keep).then_some(&self.arguments)
     }
 
-    /// What an answer is worth.
+    /// Returns the verdict on an answer.
     pub(crate) fn verdict(&self, answer: &Answer) -> Verdict {
         let Some(expect) = &self.expect else {
             return match answer.errors.as_slice() {
@@ -138,7 +138,7 @@ impl Case {
     }
 }
 
-/// What `toolwright args` says of a case.
+/// The answer of `toolwright args` to a case.
 #[derive(Debug)]
 pub(crate) struct Answer {
     arguments: String,
@@ -160,7 +160,7 @@ impl Answer {
         })
     }
 
-    /// Whether the arguments are the expected ones, but for defaults.
+    /// Whether the arguments are the expected ones, apart from defaults.
     fn gives(&self, expect: &str) -> bool {
         let (Some(mut own), Some(expect)) = (members(&self.arguments), members(expect)) else {
             return same(&self.arguments, expect);
@@ -169,7 +169,7 @@ impl Answer {
         same_members(&own, &expect)
     }
 
-    /// For a person who wonders why.
+    /// Describes an answer for the list.
     pub(crate) fn told(&self, verdict: Verdict) -> String {
         if verdict == Verdict::Wrong {
             let arguments: String = self.arguments.chars().take(200).collect();
@@ -182,7 +182,7 @@ impl Answer {
     }
 }
 
-/// The places and keywords of errors; `/` is the root as much as the empty pointer is.
+/// The paths and keywords of errors; `/` is the root, like the empty pointer.
 fn places(errors: &str) -> Vec<(String, String)> {
     let list: Vec<Members> = serde_json::from_str(errors).unwrap_or_default();
     let text = |error: &Members, key: &str| {

@@ -1,4 +1,4 @@
-//! Comparing JSON by its text, so that no digit is lost on the way.
+//! Compares JSON by its text, so that every digit counts.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ pub(crate) fn members(text: &str) -> Option<Members> {
     serde_json::from_str(text).ok()
 }
 
-/// Whether two objects say the same.
+/// Whether two objects are equal.
 pub(crate) fn same_members(a: &Members, b: &Members) -> bool {
     a.len() == b.len()
         && a.iter().zip(b).all(|((key, a), (other, b))| key == other && same(a.get(), b.get()))
 }
 
-/// Whether two documents say the same. Whole numbers must agree in every digit.
+/// Whether two documents are equal. Integers must agree in every digit.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     let kind = |text: &str| match text.trim_start().bytes().next() {
         Some(b'-' | b'0'..=b'9') => b'0',

@@ -1,7 +1,6 @@
-//! The same malformed texts through Python's `json_repair`, operator by operator.
+//! Repairs the same malformed texts with Python's `json_repair`, operator by operator.
 //!
-//! What it makes of a text goes through the same check and coercion as ours, so that only the repair
-//! differs.
+//! Its results go through the same check and coercion as ours, so that only the repair differs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,15 +12,15 @@ use super::{Mode, judge, scratch};
 use crate::packages::Venv;
 use crate::run::{Failure, Outcome};
 
-/// Gives what `json_repair` makes of each text of a file, a line each.
+/// Prints the result of `json_repair` for each text of a file, one per line.
 const SCRIPT: &str = "conformance/json_repair/repair.py";
 
-/// What became of the cases of an operator, ours and theirs.
+/// The verdicts on the cases of an operator, ours and theirs.
 #[derive(Debug, Default)]
 pub(super) struct Comparison(BTreeMap<(&'static str, String), [Count; 2]>);
 
 impl Comparison {
-    /// Compares our verdicts with those on what `json_repair` makes of the malformed cases.
+    /// Compares our verdicts with those on the results of `json_repair`.
     pub(super) fn run(cases: &[Case], ours: &[Verdict]) -> Outcome<Comparison> {
         let malformed: Vec<(&Case, &str, Verdict)> = cases
             .iter()
@@ -46,7 +45,7 @@ impl Comparison {
     }
 }
 
-/// What `json_repair` makes of texts that are given as JSON strings.
+/// Runs `json_repair` on texts that are given as JSON strings.
 fn repaired(texts: &[&str]) -> Outcome<Vec<String>> {
     let venv = Venv {
         folder: "target/json-repair-venv".into(),

@@ -6,7 +6,7 @@ use std::fmt;
 use super::Mode;
 use super::case::{Case, Kind, Verdict};
 
-/// How many cases there were, and what became of them.
+/// The number of cases by verdict.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Count {
     pub(super) cases: u32,
@@ -41,7 +41,7 @@ impl Count {
     }
 }
 
-/// The share, in percent, that must be right.
+/// The minimum share of right cases in percent.
 fn goal(kind: Kind, mode: Mode) -> f64 {
     match (kind, mode) {
         (Kind::Valid | Kind::Invalid | Kind::Control, _) => 100.0,
@@ -52,7 +52,7 @@ fn goal(kind: Kind, mode: Mode) -> f64 {
     }
 }
 
-/// The share, in percent, that may be silently wrong.
+/// The maximum share of silently wrong cases in percent.
 fn allowance(kind: Kind) -> f64 {
     if kind == Kind::Slip { 1.0 } else { 0.0 }
 }
@@ -60,7 +60,7 @@ fn allowance(kind: Kind) -> f64 {
 /// All figures.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// By file and kind; the operators in the mode that the kind's goal is about
+    /// By file and kind; the operators in the mode of the kind's goal
     operators: BTreeMap<(Kind, String), Count>,
     kinds: BTreeMap<(Kind, &'static str), Count>,
     files: BTreeMap<Kind, &'static str>,

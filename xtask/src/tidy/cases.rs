@@ -18,7 +18,7 @@ pub(super) fn are_indexed(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// The index lists tests that exist, at least one for each case, and no test has a number for a name.
+/// The index lists existing tests, at least one for each case, and no test is named by a number.
 pub(super) fn list_their_tests(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(CASES) else { return Vec::new() };
     let index = Index::of(file);
@@ -82,7 +82,7 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
     text[..end].parse().ok().map(|number| (number, &text[end..]))
 }
 
-/// The index of cases, read.
+/// The parsed index of cases.
 #[derive(Default)]
 struct Index {
     cases: Vec<Case>,

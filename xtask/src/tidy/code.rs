@@ -1,6 +1,6 @@
 //! Rust as text: code without its comments and strings, and the paths that it names.
 
-/// The code with comments and the contents of literals blanked, line by line as it was.
+/// Blanks comments and the contents of literals, and keeps the lines.
 pub(super) fn code(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
@@ -20,7 +20,7 @@ pub(super) fn code(text: &str) -> String {
     out
 }
 
-/// Where the comment, string or character that starts here ends, if one starts here.
+/// The end of the comment, string or character that starts here, if any.
 fn literal_end(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -85,7 +85,7 @@ fn quoted(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// A path that code names, with groups taken apart: `use a::{b, c::d}` names `a::b` and `a::c::d`.
+/// A path in code, with groups expanded: `use a::{b, c::d}` names `a::b` and `a::c::d`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) line: usize,

@@ -1,4 +1,4 @@
-//! Rules about what crates depend on and which features they have, read from cargo.
+//! Rules about the dependencies and features of crates, read from cargo.
 
 use super::Finding;
 use crate::features::{HEAVY, LIGHT};
@@ -38,7 +38,7 @@ fn finding(path: &str, what: String) -> Finding {
     Finding { path: path.into(), line: 1, what }
 }
 
-/// The core depends on nothing that has effects.
+/// The core has no dependency with effects.
 pub(super) fn core_has_no_effects(tree: &str) -> Vec<Finding> {
     let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     names.sort_unstable();
@@ -54,8 +54,8 @@ pub(super) fn core_has_no_effects(tree: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Nobody turns on `serde_json`'s `arbitrary_precision`, which breaks tagged and flattened types in
-/// every crate of the build.
+/// No crate enables `serde_json`'s `arbitrary_precision`, which breaks tagged and flattened types
+/// in every crate of the build.
 pub(super) fn numbers_are_plain(tree: &str) -> Vec<Finding> {
     let feature = concat!("arbitrary", "_precision");
     let on = |line: &&str| line.starts_with("serde_json ") && line.contains(feature);
@@ -63,7 +63,7 @@ pub(super) fn numbers_are_plain(tree: &str) -> Vec<Finding> {
     tree.lines().find(on).map(|_| finding("Cargo.toml", what)).into_iter().collect()
 }
 
-/// Every feature is in one of the lists that say what is built with it, and the lists name no other.
+/// Every feature is in one of the lists of built features, and the lists name no other.
 pub(super) fn features_are_listed(declared: &[String]) -> Vec<Finding> {
     let finding = |what| finding("xtask/src/features.rs", what);
     let listed = || LIGHT.iter().chain(HEAVY);

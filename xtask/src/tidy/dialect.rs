@@ -1,4 +1,4 @@
-//! Rules of `dialect/`: a dialect knows itself and the model, not its neighbours.
+//! Rules of `dialect/`: a dialect depends on itself and the model, not on other dialects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ const CHAT_FILES: &[&str] =
     &["wire", "tool", "part", "request", "response", "stream", "fault", "quirks"];
 const TOOL_FILES: &[&str] = &["wire", "tool", "call"];
 
-/// The files in which dialects may meet: the registry and the translation.
+/// The files that may name several dialects: the registry and the translation.
 const MEETING: &[&str] =
     &["crates/toolwright-core/src/dialect.rs", "crates/toolwright-core/src/translate.rs"];
 
@@ -80,7 +80,7 @@ fn parent(dialect: &str) -> Option<&'static str> {
     PARENTS.iter().find(|(child, _)| *child == dialect).map(|(_, parent)| *parent)
 }
 
-/// A dialect imports no other but its declared parent.
+/// A dialect imports no other except its declared parent.
 pub(super) fn imports_only_its_parent(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| file.path.starts_with(FOLDER)) {
@@ -98,7 +98,7 @@ pub(super) fn imports_only_its_parent(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Outside the dialects, only the registry and the translation see two of them.
+/// Outside the dialects, only the registry and the translation name two of them.
 pub(super) fn two_meet_in_one_file(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let inside = |file: &&Source| file.under(CORE) && !file.path.starts_with(FOLDER);
@@ -119,7 +119,7 @@ pub(super) fn has_the_same_files(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust() {
         let inner = file.path.strip_prefix(FOLDER).and_then(|inner| inner.split_once('/'));
         if let Some((folder, rest)) = inner {
-            // A part that grew has a folder of its own beside it: `stream.rs` and `stream/`.
+            // A large part has its own folder beside it: `stream.rs` and `stream/`.
             let name = rest.split('/').next().unwrap_or(rest);
             folders.entry(folder).or_default().insert(name.strip_suffix(".rs").unwrap_or(name));
         }

@@ -1,4 +1,4 @@
-//! Rules about single files: their first line, their size, their name, their manners.
+//! Rules about single files: first line, size, name, and forbidden content.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
 /// Lines before the tests.
 fn length(file: &Source) -> usize {
     let is_test = |line: &str| line.trim_start().starts_with("#[cfg(test)]");
-    // A single item for tests in the middle of a file does not end it.
+    // A single test-only item in the middle of a file does not end it.
     let lines: Vec<&str> = file.text.lines().collect();
     let tests = lines.windows(2).position(|pair| is_test(pair[0]) && pair[1].starts_with("mod "));
     tests.unwrap_or(lines.len())
@@ -47,7 +47,7 @@ pub(super) fn is_short(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Sources with more than 300 lines: no error, but worth a look.
+/// Sources with more than 300 lines: a warning, not an error.
 pub(super) fn grows_long(tree: &Tree) -> Vec<Finding> {
     measured(tree)
         .filter(|(_, length)| (LONG + 1..=TOO_LONG).contains(length))
@@ -72,7 +72,7 @@ pub(super) fn has_a_name_of_its_own(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No notes to self, no stand-ins.
+/// No TODO comments, no placeholders.
 pub(super) fn leaves_nothing_for_later(tree: &Tree) -> Vec<Finding> {
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     let macros = [concat!("to", "do!"), concat!("db", "g!"), concat!("unimplement", "ed!")];
@@ -91,7 +91,7 @@ pub(super) fn leaves_nothing_for_later(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No test sleeps longer than [`LONGEST_SLEEP_MILLIS`] of real time. A paused clock skips what it sleeps.
+/// No test sleeps longer than [`LONGEST_SLEEP_MILLIS`] of real time. A paused clock skips sleeps.
 pub(super) fn tests_sleep_briefly(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in ours(tree).filter(|file| !file.under("xtask/src/tidy")) {

@@ -1,14 +1,14 @@
 //! The layers of each crate: a module imports only from modules to its left.
 //!
-//! [`CRATES`] is the only table. To add a crate, add an entry with the folder of its sources and its
-//! top-level modules in order, the lowest first: `cargo xtask tidy` names every import that runs the
-//! other way, every module that the order lacks and every name of the order that is no module. An
-//! import that must stay against the order is a [`Tie`] with its reason; a tie that the code no
+//! [`CRATES`] is the only table. To add a crate, add an entry with the folder of its sources and
+//! its top-level modules in order, the lowest first: `cargo xtask tidy` names every import against
+//! the order, every module that the order lacks and every name of the order that is not a module.
+//! An import that must stay against the order is a [`Tie`] with its reason; a tie that the code no
 //! longer has is reported as well.
 //!
 //! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
-//! tests nor the crate's root, which assembles all layers. Names that the root re-exports are refused,
-//! because they hide the layer; exported macros are at the root and are allowed.
+//! tests nor the crate's root, which assembles all layers. Names that the root re-exports are
+//! refused, because they hide the layer; exported macros are at the root and are allowed.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,13 @@ use super::{Finding, Source, Tree};
 struct Layers {
     /// The folder of its sources
     folder: &'static str,
-    /// The top-level modules, each to the right of all that it imports
+    /// The top-level modules, each to the right of all modules that it imports
     order: &'static [&'static str],
-    /// Imports that run against the order on purpose
+    /// Intentional imports against the order
     ties: &'static [Tie],
 }
 
-/// An import that runs against the order on purpose.
+/// An intentional import against the order.
 struct Tie {
     /// The file, below the crate's folder
     file: &'static str,
@@ -51,7 +51,7 @@ const CRATES: &[Layers] = &[
             "model",
             "document",
             "event",
-            // What a target can say, and what it could not be told
+            // Profiles of targets, and losses
             "loss",
             "profile",
             // Tools' schemas and the arguments of calls
@@ -167,7 +167,7 @@ impl Layers {
         findings
     }
 
-    /// The top-level module that a file belongs to; none for the crate's root and for tests.
+    /// The top-level module of a file; `None` for the crate's root and for tests.
     fn module<'f>(&self, file: &'f Source) -> Option<&'f str> {
         let inner = self.inner(file);
         let name = inner.split('/').next()?.trim_end_matches(".rs");
@@ -180,7 +180,7 @@ impl Layers {
         file.path.strip_prefix(self.folder).unwrap_or(&file.path).trim_start_matches('/')
     }
 
-    /// Whether a module may be imported by another: it stands to its left, or is itself.
+    /// Whether a module may be imported by another: it is to its left, or the same.
     fn is_left(&self, target: &str, own: &str) -> bool {
         let place = |name: &str| self.order.iter().position(|own| *own == name);
         target == own || place(target) < place(own)
@@ -191,7 +191,7 @@ impl Layers {
         self.ties.iter().position(|tie| tie.file == inner && tie.imports == target)
     }
 
-    /// Modules that the order lacks, and names of the order that are no modules.
+    /// Modules that the order lacks, and names of the order that are not modules.
     fn misplaced(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
         let missing = modules.iter().filter(|name| !self.order.contains(name));
         let missing =
@@ -202,7 +202,7 @@ impl Layers {
         missing.chain(stale).map(finding).collect()
     }
 
-    /// What a file imports from the crate's root, each name with the line of its first mention.
+    /// The imports of a file from the crate's root, each name with the line of its first mention.
     fn imports(&self, file: &Source) -> Vec<Import> {
         let code = code(before_tests(&file.text)).replace("$crate", "");
         let depth = self.inner(file).split('/').count();
@@ -229,7 +229,7 @@ struct Import {
     line: usize,
 }
 
-/// A file without its module of tests, which may use every layer.
+/// A file without its test module, which may use every layer.
 fn before_tests(text: &str) -> &str {
     text.find("\n#[cfg(test)]\nmod ").map_or(text, |end| &text[..end])
 }

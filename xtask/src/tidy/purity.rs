@@ -1,4 +1,4 @@
-//! The core has no effects: it reads no file, opens no socket, asks no clock, prints nothing.
+//! The core has no effects: it reads no files, opens no sockets, reads no clock, prints nothing.
 
 use super::code::{code, paths};
 use super::{Finding, Tree};

@@ -1,5 +1,5 @@
-//! Rules about references: links lead to files and headings, cited sections and sources exist, and no
-//! text refers to a document or a name that is not here any more.
+//! Rules about references: links lead to files and headings, cited sections and sources exist, and
+//! no text refers to a document or a name that no longer exists.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const ABSENT: &[(&str, &[&str])] = &[
 struct Retired {
     word: &'static str,
     instead: &'static str,
-    /// Files in which the word is right
+    /// Files in which the word is allowed
     except: &'static [&'static str],
 }
 
@@ -74,7 +74,7 @@ pub(super) fn cites_existing_sections(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// Every source file that a document names by its path exists; the path may begin in the middle.
+/// Every source file that a document names by its path exists; the path may be a suffix.
 pub(super) fn names_existing_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in written(tree).filter(|file| is_markdown(file)) {
@@ -101,7 +101,7 @@ pub(super) fn names_no_absent_document(tree: &Tree) -> Vec<Finding> {
     find_words(tree, ABSENT.iter().map(|(word, except)| (*word, *except, remedy.to_owned())))
 }
 
-/// No name comes back that was replaced across the workspace.
+/// No name that was replaced across the workspace is used again.
 pub(super) fn uses_no_retired_word(tree: &Tree) -> Vec<Finding> {
     let remedy = |retired: &Retired| format!("was replaced; write `{}`", retired.instead);
     find_words(tree, RETIRED.iter().map(|own| (own.word, own.except, remedy(own))))
@@ -126,7 +126,7 @@ fn find_words<'w>(
     findings
 }
 
-/// Whether a text has a word, and not only as a part of another.
+/// Whether a text contains a word, not only as a part of another.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back().is_some_and(is_word);
@@ -147,8 +147,8 @@ pub(super) fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|own| own == extension)
 }
 
-/// Texts that we wrote: no recorded data, no history of changes, not these rules, which name what
-/// they forbid.
+/// Texts of the project: no recorded data, no changelog, not these rules, which name what they
+/// forbid.
 fn written(tree: &Tree) -> impl Iterator<Item = &Source> {
     let apart = ["fixtures", "golden", "xtask/src/tidy"];
     let is_apart = move |file: &Source| {
@@ -158,7 +158,7 @@ fn written(tree: &Tree) -> impl Iterator<Item = &Source> {
     tree.files.iter().filter(move |file| !is_apart(file))
 }
 
-/// What a check finds in each line of Rust and Markdown.
+/// The findings of a check in each line of Rust and Markdown.
 pub(super) fn each_line(tree: &Tree, check: impl Fn(&str) -> Vec<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in written(tree).filter(|file| file.is_rust() || is_markdown(file)) {
@@ -183,7 +183,7 @@ pub(super) fn prose(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// What stands between backticks in a line.
+/// The code spans of a line.
 pub(super) fn spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
@@ -208,7 +208,7 @@ fn join(folder: &str, path: &str) -> String {
     segments.join("/")
 }
 
-/// What is wrong with a reference to a file or folder and, if the anchor is not empty, to a heading.
+/// The problem with a reference to a file or folder and, if the anchor is not empty, to a heading.
 fn problem(tree: &Tree, path: &str, anchor: &str) -> Option<&'static str> {
     let Some(file) = tree.get(path) else {
         let is_folder = tree.files.iter().any(|file| file.under(path));
@@ -220,7 +220,7 @@ fn problem(tree: &Tree, path: &str, anchor: &str) -> Option<&'static str> {
     missing.then_some("which has no such heading; correct the anchor")
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// The anchor of a heading, as GitHub generates it.
 fn slug(heading: &str) -> String {
     let kept = heading.to_lowercase();
     let kept = kept.chars().filter(|own| is_word(*own) || *own == '-' || *own == ' ');

@@ -1,11 +1,12 @@
-//! Rules about every text file: nothing of one machine in it, and two READMEs that say the same.
+//! Rules about every text file: nothing specific to one machine, and two READMEs with the same
+//! structure.
 
 use super::{Finding, Source, Tree};
 
 /// No absolute path of a machine.
 pub(super) fn names_no_machine(tree: &Tree) -> Vec<Finding> {
     let folders = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
-    // A path that goes on from something before it, or an address, is no path from the root.
+    // A path that continues something before it, or a URL, is not an absolute path.
     let starts = |before: &str| {
         !before.ends_with(|last: char| last.is_alphanumeric() || "._-}~)/".contains(last))
     };
@@ -16,7 +17,7 @@ pub(super) fn names_no_machine(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// No address of a package registry: which one is used is the machine's matter.
+/// No URL of a package registry: that is configuration of the machine.
 pub(super) fn names_no_registry(tree: &Tree) -> Vec<Finding> {
     let hosts =
         [concat!("index.", "crates.io"), concat!("pypi", ".org"), concat!("registry.", "npmjs")];
@@ -31,7 +32,7 @@ fn search(
     broken: impl Fn(&str) -> Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Recorded data says what it says.
+    // Recorded data is exempt.
     let written = tree.files.iter().filter(|file| !file.under("fixtures/args"));
     for file in written {
         for (index, line) in file.text.lines().enumerate() {
@@ -75,7 +76,7 @@ pub(super) fn readmes_agree(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What two translations of a text share.
+/// What translations of a text have in common.
 struct Outline {
     headings: usize,
     /// Commands with their lines
