@@ -1,7 +1,7 @@
-"""Broken variants of good fixtures, one change each. Every one of them must be refused.
+"""Broken variants of valid fixtures, one change each. Every one of them must be rejected.
 
-Those in `OBSERVED` carry the name under which `fixtures/negative.json` tells what the SDK does
-with such a reply; where the SDK itself lets it by, its types do not, and the types count here.
+Those in `OBSERVED` have the name under which `fixtures/negative.json` records the SDK's behaviour
+on such a reply; where the SDK accepts it, its types do not, and the types count here.
 """
 
 import functools
@@ -11,7 +11,7 @@ from strict import need
 
 
 def change(pointer, value):
-    """Sets what a pointer leads to."""
+    """Sets the value at a pointer."""
 
     def apply(text):
         body = json.loads(text)
@@ -35,7 +35,7 @@ def drop(pointer):
 
 
 def rewrite(old, new):
-    """Replaces text wherever it stands."""
+    """Replaces all occurrences of a text."""
 
     def apply(text):
         need(old in text, "self-test", f"{old!r} is not in the fixture")
@@ -55,7 +55,7 @@ def corrupt(text):
 
 
 def without_lines(start):
-    """Removes the lines that start so."""
+    """Removes the lines with a prefix."""
     return lambda text: "".join(
         line for line in text.splitlines(True) if not line.startswith(start)
     )

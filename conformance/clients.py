@@ -1,7 +1,7 @@
 """Runs agent clients through the gateway against strict fake upstreams: `clients.py [options] ROOT [NAME…]`.
 
 Prints the cells that failed, the table, then `N passed, N failed`; exits 1 on a failure. With
-`--environments` it only prints which environments the clients need.
+`--environments` it only prints the environments that the clients need.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def _run(asked, clients):
 
 
 def main():
-    """The command."""
+    """Runs the command."""
     asked = _arguments()
     clients = registry.chosen(asked.names, asked.quick)
     if asked.environments:

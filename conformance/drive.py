@@ -1,4 +1,4 @@
-"""Drives SDKs: a JSON line a cell on stdin, a JSON line with what the SDK gave on stdout.
+"""Drives SDKs: reads a JSON line for each cell from stdin, and writes one with the SDK's results.
 
 A cell is `{"cell", "dialect", "base", "key", "model", "stream"}`. `conformance/js/drive.mjs` is the
 same for JavaScript.
@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 
-# A proxy would come between the SDKs and the loopback server.
+# The SDKs must not use a proxy for the loopback server.
 for variable in ("http_proxy", "https_proxy", "all_proxy"):
     os.environ.pop(variable, None)
     os.environ.pop(variable.upper(), None)
@@ -28,7 +28,7 @@ def _client(dialect, base, key):
 
 
 def drive(asked):
-    """Both turns of a cell."""
+    """Runs both turns of a cell."""
     seen = {"cell": asked["cell"]}
     try:
         driver = clients.module(asked["dialect"])
@@ -36,16 +36,16 @@ def drive(asked):
         turn = driver.first(client, asked["model"], asked["stream"])
         seen["first"] = turn.record()
         seen["second"] = driver.second(client, asked["model"], asked["stream"], turn).record()
-    except Exception as error:  # what an SDK raises is its verdict, whatever its class
+    except Exception as error:  # an exception of any class is the SDK's verdict
         where = traceback.extract_tb(error.__traceback__)[-1]
         seen["error"] = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
     return seen
 
 
 def main():
-    """The command."""
+    """Runs the command."""
     asked = [json.loads(line) for line in sys.stdin if line.strip()]
-    # Before there are threads: not every SDK can be loaded or made by two at once.
+    # Before threads start: not every SDK can be imported or constructed concurrently.
     for each in asked:
         _client(each["dialect"], each["base"], each["key"])
     with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""Reads streams without any SDK, to judge what the SDKs overlook, and writes AWS frames."""
+"""Reads streams without an SDK, to check what the SDKs overlook, and writes AWS frames."""
 
 import json
 import struct
@@ -16,12 +16,12 @@ class SseEvent:
 
     @property
     def json(self):
-        """The data, read as JSON."""
+        """The data, parsed as JSON."""
         return parse(self.data)
 
 
 def parse(text):
-    """Reads JSON, and refuses what is none."""
+    """Parses JSON, and rejects anything else."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -29,7 +29,7 @@ def parse(text):
 
 
 def sse(data):
-    """Cuts bytes into server-sent events; comments are left out."""
+    """Splits bytes into server-sent events; comments are skipped."""
     events = []
     text = data.decode("utf-8").replace("\r\n", "\n")
     need(text.endswith("\n\n"), "SSE", "the stream does not end with a blank line")
@@ -51,32 +51,32 @@ def sse(data):
 
 
 def unnamed(events, name):
-    """Refuses `event:` lines, which the vendor does not send."""
+    """Rejects `event:` lines, which the vendor does not send."""
     for event in events:
         need(event.name is None, name, f"the vendor sends no event lines, found {event.name!r}")
 
 
 def named(events, name):
-    """Refuses events whose name is not the `type` in their data."""
+    """Rejects events whose name is not the `type` in their data."""
     for event in events:
         kind = event.json.get("type")
         need(event.name == kind, name, f"event {event.name!r} carries type {kind!r}")
 
 
 def done(events, name):
-    """Takes the closing `[DONE]` off."""
+    """Removes the closing `[DONE]`."""
     need(events[-1].data == "[DONE]", name, "the stream does not end with [DONE]")
     return events[:-1]
 
 
 def ndjson(data):
-    """Cuts bytes into JSON lines."""
+    """Splits bytes into JSON lines."""
     need(data.endswith(b"\n"), "NDJSON", "the last line is not closed")
     return [parse(line) for line in data.decode("utf-8").split("\n") if line]
 
 
 def aws(data):
-    """Cuts bytes into AWS frames: headers and payload of each, with both checksums checked."""
+    """Splits bytes into AWS frames: headers and payload of each, with both checksums verified."""
     at = 0
     while at < len(data):
         total, length, check = struct.unpack_from(">III", data, at)
@@ -89,7 +89,7 @@ def aws(data):
 
 
 def aws_frame(headers, payload):
-    """An AWS frame with these headers, as `aws` gives them, and this payload."""
+    """An AWS frame with these headers, as `aws` returns them, and this payload."""
     prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
     frame = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
     return frame + struct.pack(">I", zlib.crc32(frame))

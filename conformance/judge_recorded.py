@@ -1,7 +1,7 @@
-"""Judges translated recordings: `judge_recorded.py DIR TRANSLATED` or `judge_recorded.py --self-test`.
+"""Checks translated recordings: `judge_recorded.py DIR TRANSLATED` or `judge_recorded.py --self-test`.
 
 DIR holds the recordings, TRANSLATED the output of the example `translate_recorded`. Prints a table
-by dialect and kind, what failed, grouped, and `N passed, M failed`; exits 1 on a failure.
+by dialect and kind, the failures, grouped, and `N passed, M failed`; exits 1 on a failure.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def load(directory):
 
 
 def judge(pair):
-    """All checks of one translation: the line that was recorded and the line that came of it."""
+    """All checks of one translation: the recorded line and the translated one."""
     recorded, translated = pair
     wire = json.loads(translated)
     kind, source = wire["file"].rpartition(".")[2], wire["file"].rpartition(".")[0]
@@ -133,14 +133,14 @@ def _types(kind, target, outcome):
             judge.stream(outcome["data"])
     except Rejected as error:
         yield Check("types", "", f"{error.type_name}: {error.detail}")
-    except Exception as error:  # what an SDK raises is its verdict, whatever its class
+    except Exception as error:  # an exception of any class is the SDK's verdict
         yield Check("types", "", f"{type(error).__name__}: {error}")
     else:
         yield Check("types", "")
 
 
 def main():
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=pathlib.Path, nargs="?", help="the recordings")
     parser.add_argument("translated", type=pathlib.Path, nargs="?", help="what came of them")

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 
-# A proxy would come between the SDKs and the loopback server.
+# The SDKs must not use a proxy for the loopback server.
 for variable in ("http_proxy", "https_proxy", "all_proxy"):
     os.environ.pop(variable, None)
     os.environ.pop(variable.upper(), None)

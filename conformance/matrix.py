@@ -1,7 +1,7 @@
 """Drives the running gateway with the vendors' own SDKs: `matrix.py [options] ROOT`.
 
-Every client dialect, every upstream dialect, whole and streaming. First the judges are judged, each
-SDK with its own vendor; then the gateway comes between them. Prints the cells that failed, the
+Every client dialect, every upstream dialect, whole and streaming. First the checks are tested, each
+SDK with its own vendor; then the gateway is put between them. Prints the cells that failed, the
 matrix, then `N passed, N failed`; exits 1 on a failure.
 """
 
@@ -20,13 +20,13 @@ from strict import need
 
 warnings.filterwarnings("ignore")
 
-# Bedrock's key is a pair, with which requests are signed.
+# Bedrock's key is a pair, which signs requests.
 _SIGNING = "AKIAUPSTREAM:upstream-bedrock"
 _CLIENT_KEY, _CLIENT_SIGNING = "client-own-key", "AKIACLIENT:client-own-key"
 
 
 def _upstreams():
-    """A vendor a dialect, and vendors who are met in another way: by which clients is in `_ALSO`."""
+    """A vendor for each dialect, and variants of vendors, for the clients in `_ALSO`."""
     found = {dialect: Upstream(dialect, f"upstream-{dialect}") for dialect in DIALECTS}
     found["bedrock"].key = _SIGNING
     found["bedrock-bearer"] = Upstream("bedrock", "upstream-bedrock-bearer")
@@ -43,7 +43,7 @@ _ALSO = {
 
 
 def _cells(upstreams, drivers, numbers):
-    """All cells: the matrix, and what is met in another way."""
+    """All cells: the matrix, and the variants."""
     pairs = list(itertools.product(rows.ALL, DIALECTS))
     for upstream, clients in _ALSO.items():
         pairs += [(row, upstream) for row in rows.CURRENT if row.dialect in clients]
@@ -59,7 +59,7 @@ def _cells(upstreams, drivers, numbers):
 
 
 def _measure(asked, upstreams, drivers, cells, certificate):
-    """Runs the cells through a gateway, those of a bearer key through one with TLS."""
+    """Runs the cells through a gateway, those with a bearer key through one with TLS."""
     home = asked.root.resolve() / "target" / "conformance-gateway"
     with (
         serve.gateway(asked.binary, home / "plain", upstreams) as plain,
@@ -76,7 +76,7 @@ def _measure(asked, upstreams, drivers, cells, certificate):
 
 
 def _readme(asked, report, measured):
-    """Writes the matrix into the READMEs, or refuses where another one is there."""
+    """Writes the matrix into the READMEs, or fails if they have another one."""
     for name, corner in table.READMES.items():
         path = asked.root / name
         text = path.read_text("utf-8")
@@ -89,7 +89,7 @@ def _readme(asked, report, measured):
 
 
 def main():
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verbose", action="store_true", help="say why broken cells were refused")
     parser.add_argument(

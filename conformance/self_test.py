@@ -1,6 +1,6 @@
-"""Judges the judges: what the SDKs are known to accept must pass, what is broken must not.
+"""Tests the checks: documents that the SDKs are known to accept must pass, broken ones must not.
 
-Good: `fixtures/<dialect>/captured` and `accepted`. Broken: one change each to a good one, from
+Valid: `fixtures/<dialect>/captured` and `accepted`. Broken: one change each to a valid one, from
 `broken.py`.
 """
 
@@ -11,12 +11,12 @@ import broken
 import dialects
 from strict import Rejected, need
 
-# Without a header the SDK cannot tell which fault a Bedrock body is.
+# Without a header the SDK cannot determine the type of a Bedrock error.
 _BEDROCK_ERRORS = {400: "ValidationException", 429: "ThrottlingException"}
 
 
 def prepare(path, calls, edit=lambda text: text):
-    """Reads a fixture, edits it, and returns its judge, chosen by where it lies and its name."""
+    """Reads a fixture, edits it, and returns its check, chosen by its folder and name."""
     dialect, folder, name = path.parts[-3:]
     judge = dialects.module(dialect)
     if folder == "captured":
@@ -41,7 +41,7 @@ def prepare(path, calls, edit=lambda text: text):
 
 
 def refused(judge, name, verbose):
-    """Passes when the judge refuses."""
+    """Passes if the check rejects."""
     try:
         judge()
     except Rejected as error:
@@ -52,7 +52,7 @@ def refused(judge, name, verbose):
 
 
 def good(fixtures):
-    """The fixtures that a judge can read: not what an SDK made of them, not MCP's traffic."""
+    """The fixtures that a check can read: not the SDK's view of them, not MCP's traffic."""
     for path in sorted([*fixtures.glob("*/captured/*.json"), *fixtures.glob("*/accepted/*")]):
         skipped = path.parts[-3] == "mcp" and path.name not in (
             "mcp_modern.json",
@@ -67,7 +67,7 @@ def good(fixtures):
 
 
 def run(fixtures, report, calls, verbose):
-    """Runs everything and says whether all went as it must."""
+    """Runs all tests and returns whether they passed."""
     for path in good(fixtures):
         name = path.relative_to(fixtures.parent).as_posix()
         judge = prepare(path, calls)

@@ -1,7 +1,7 @@
 """Strict validation with an SDK's own types.
 
 The SDKs are lenient with replies: unknown keys pass, iterables of request parameters are checked
-lazily or not at all, unknown enum values are let through. Here every value is checked at once, and
+lazily or not at all, unknown enum values are accepted. Here every value is checked at once, and
 a key or an enum value that the type does not declare is an error.
 """
 
@@ -18,7 +18,7 @@ import typing_extensions
 
 
 class Rejected(Exception):
-    """A value that an SDK's type, parser or client does not take."""
+    """A value that an SDK's type, parser or client does not accept."""
 
     def __init__(self, type_name, detail):
         super().__init__(f"{type_name}: {detail}")
@@ -26,14 +26,14 @@ class Rejected(Exception):
         self.detail = detail
 
     def summary(self):
-        """The first lines of what is wrong."""
+        """The first lines of the error."""
         lines = [f"    {line[:240]}" for line in self.detail.splitlines()]
         more = [f"    and {len(lines) - 6} more"] if len(lines) > 6 else []
         return "\n".join([f"  {self.type_name}", *lines[:6], *more])
 
 
 def need(condition, type_name, detail):
-    """Refuses with `detail` unless `condition` holds."""
+    """Rejects with `detail` unless `condition` holds."""
     if not condition:
         raise Rejected(type_name, detail)
 
@@ -44,7 +44,7 @@ _ADAPTERS = {}
 def check(kind, value, name=None, also=()):
     """Validates a JSON value as `kind` and returns the SDK's own object.
 
-    `also` has patterns of pointers to keys that the vendor uses although its SDK does not declare
+    `also` has pointer patterns of keys that the vendor uses although its SDK does not declare
     them.
     """
     name = name or getattr(kind, "__name__", str(kind))
@@ -64,12 +64,12 @@ def check(kind, value, name=None, also=()):
     return found
 
 
-# The keys by which members of a union are told apart.
+# The keys that distinguish the members of a union.
 _TAGS = ("type", "role", "object")
 
 
 def _telling(error):
-    """The errors that matter: of a union, not those of members that carry another tag."""
+    """The relevant errors: for a union, not those of members with another tag."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     tags = [
         each

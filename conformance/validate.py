@@ -1,6 +1,6 @@
 """Validates the golden files with the vendors' own SDKs: `validate.py [--self-test] ROOT`.
 
-Prints one block for each file that an SDK refuses, then `N passed, N failed`; exits 1 on a failure.
+Prints one block for each file that an SDK rejects, then `N passed, N failed`; exits 1 on a failure.
 """
 
 import argparse
@@ -19,7 +19,7 @@ warnings.filterwarnings("ignore")
 
 
 def calls(found, count):
-    """Refuses unless the SDK found `count` calls whose arguments are objects."""
+    """Rejects unless the SDK found `count` calls whose arguments are objects."""
     need(len(found) == count, "calls", f"the SDK found {len(found)} calls, not {count}")
     for name, arguments in found:
         if isinstance(arguments, str):
@@ -85,7 +85,7 @@ def golden(root):
 
 
 def main():
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--self-test", action="store_true", help="judge the judges, with fixtures/")
     parser.add_argument(

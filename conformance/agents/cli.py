@@ -1,4 +1,4 @@
-"""Coding agents with a command line: one headless run for each turn, in a folder and home of its own."""
+"""Coding agents with a command line: one headless run for each turn, in its own folder and home."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _LIMIT = 180
 
 
 class Workspace:
-    """The files that an agent works on, the home that it is given, and where the gateway is."""
+    """The files that an agent works on, its home directory, and the address of the gateway."""
 
     def __init__(self, cell, home, bin, base, key, model):
         self.cell = cell
@@ -34,7 +34,7 @@ class Workspace:
         (self.work / "picture.png").write_bytes(IMAGE)
 
     def run(self, arguments, variables, number):
-        """Runs the agent once and gives what it printed."""
+        """Runs the agent once and returns its output."""
         log = self.folder / f"turn-{number}.log"
         env = {
             **quiet(),
@@ -71,14 +71,14 @@ class Workspace:
 
 
 def run(cell, home, bin, address):
-    """Both turns of a cell."""
+    """Runs both turns of a cell."""
     space = Workspace(cell, home, bin, *address)
     seen = {"texts": []}
     agent = AGENTS[cell.client.name](space)
     try:
         for number, prompt in enumerate(step.prompt for step in cell.steps if step.prompt):
             seen["texts"].append(agent(number, prompt))
-    # Whatever goes wrong in a run is the agent's verdict.
+    # An exception of any class is the agent's verdict.
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"
     judge(cell, seen)

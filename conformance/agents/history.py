@@ -1,4 +1,4 @@
-"""Whether a request carries all that was said before: every text, call, argument, result and image."""
+"""Checks that a request contains the whole history: every text, call, argument, result and image."""
 
 import json
 
@@ -7,12 +7,12 @@ from strict import need
 
 # Vendors that take text only.
 WITHOUT_IMAGES = ("deepseek",)
-# What stands in for a signature that no client could have kept.
+# Placeholders for a signature that no client could have stored.
 _SKIPPED = "skip_thought_signature_validator"
 
 
 def check(cell, items):
-    """Refuses a request in which something of the earlier turns is missing or out of order."""
+    """Rejects a request in which part of the earlier turns is missing or out of order."""
     at, begun = 0, _begun(cell)
     for number, (reply, step) in enumerate(zip([*cell.replies, None], cell.steps)):
         if step.prompt:
@@ -31,13 +31,13 @@ def check(cell, items):
 
 
 def _begun(cell):
-    """The step with which the current turn begins."""
+    """The first step of the current turn."""
     taken = cell.steps[: len(cell.replies) + 1]
     return max(number for number, step in enumerate(taken) if step.prompt)
 
 
 def _find(items, at, kind, text, what):
-    """Where a text is said, at `at` or later. A vendor's blocks may cut it in two."""
+    """The position of a text, at `at` or later. A vendor's blocks may split it."""
     for index in range(at, len(items)):
         joined = ""
         for item in items[index:]:
@@ -58,7 +58,7 @@ def _prompt(cell, items, step, at):
 
 
 def _call(cell, items, id, name, given):
-    """Where a call is; arguments may have more fields, since clients add defaults."""
+    """The position of a call; arguments may have more fields, because clients add defaults."""
     calls = [(index, item) for index, item in enumerate(items) if item.kind == "call"]
     same = [
         (index, item)
@@ -101,15 +101,15 @@ def _plain(text):
 
 
 def _opaque(cell, items):
-    """Reasoning of this turn that only the vendor can read came back, and no other vendor's."""
+    """Checks that opaque reasoning of this turn was sent back, and no other vendor's."""
     came = [item.text for item in items if item.kind == "opaque"]
     if cell.upstream == "deepseek":
-        # It reads the text, and some clients send each piece of a stream back as a paragraph.
+        # The vendor reads the text, and some clients send each streamed fragment back as a paragraph.
         came = ["".join(text.split()) for text in came]
     kept = [] if cell.client.retries_in_text else cell.replies[_begun(cell) :]
     for reply in kept:
         if reply.calls and cell.has_opaque(reply):
-            # An Ollama client sends nothing by which a call could be recognized.
+            # An Ollama client sends nothing that identifies a call.
             fine = reply.opaque in came or (cell.client.dialect == "ollama" and _SKIPPED in came)
             need(fine, "reasoning", f"{reply.opaque!r} did not come back")
     own = {reply.opaque for reply in cell.replies} | {_SKIPPED, ""}

@@ -1,4 +1,4 @@
-"""An MCP server over stdio with one tool, `lookup`, which gives its word back."""
+"""An MCP server over stdio with one tool, `lookup`, which returns its argument."""
 
 import json
 import sys

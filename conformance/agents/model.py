@@ -16,13 +16,13 @@ _ASIDE = "A conversation about travel"
 
 
 class Cell(SdkCell):
-    """One client and one upstream, whole or streaming. `replies` are those that were given."""
+    """One client and one upstream, whole or streaming. `replies` are the replies so far."""
 
     def __init__(self, client, upstream, stream, number, folder):
         super().__init__(client, upstream, stream, number)
         self.client = client
         self.dialect = upstream
-        # Where a coding agent works.
+        # The working directory of a coding agent.
         self.folder = folder
         self.steps = client.scenario(self)
         self.replies = []
@@ -37,7 +37,7 @@ class Cell(SdkCell):
 
     @property
     def limit(self):
-        """Why the client fails whatever the gateway does, or None."""
+        """Why the client fails independently of the gateway, or None."""
         return self.client.limits.get((self.upstream, self.stream))
 
     def file(self, name):
@@ -45,7 +45,7 @@ class Cell(SdkCell):
         return str(self.folder / self.tag / "work" / name)
 
     def answers(self):
-        """What the client gives at the end of each turn."""
+        """The expected text of the client at the end of each turn."""
         last = [
             step
             for step, after in zip(self.steps, [*self.steps[1:], None])
@@ -59,12 +59,12 @@ class Cell(SdkCell):
         return all(call.choose(offered) for call in self.steps[0].calls)
 
     def has_opaque(self, reply):
-        """Whether a reply carried reasoning that must come back."""
+        """Whether a reply contained reasoning that must be sent back."""
         return reply.thinks or self.dialect == "gemini"
 
 
 class Model(Upstream):
-    """A vendor that judges each request, then replies with the next step of the conversation."""
+    """A vendor that checks each request, then replies with the next step of the conversation."""
 
     def __init__(self, dialect, key):
         super().__init__(dialect, key)
@@ -92,7 +92,7 @@ class Model(Upstream):
         return cell, kind, data if isinstance(data, bytes) else data.encode("utf-8")
 
     def _judge(self, cell, path, headers, body):
-        """Refuses what the vendor refuses, and a request with an incomplete history."""
+        """Rejects requests that the vendor rejects, and requests with an incomplete history."""
         self.judge.request(path, body)
         stream = self.codec.is_stream(path, body)
         where = _Place(cell, stream)
@@ -133,7 +133,7 @@ class Model(Upstream):
 
 
 class _Place:
-    """What `expect.request` looks at, for a request that need not be as the cell's others."""
+    """The input of `expect.request`, for a request that differs from the cell's others."""
 
     def __init__(self, cell, stream):
         self.tag = cell.tag
@@ -142,7 +142,7 @@ class _Place:
 
 
 def _id(cell, name, number, index):
-    """An id of a call, as the vendor makes them."""
+    """A call id in the vendor's format."""
     word = f"{cell.tag}{number}{index}"
     if cell.dialect == "mistral":
         return hashlib.sha256(word.encode()).hexdigest()[:9]

@@ -1,6 +1,6 @@
-"""The clients: which package, in which environment, how it is pointed at the gateway.
+"""The clients: their packages and environments, and how they are configured for the gateway.
 
-Imports the standard library only, so that any Python can say what must be installed.
+Imports the standard library only, so that any Python can list what must be installed.
 """
 
 import json
@@ -11,9 +11,9 @@ from agents import scenario
 from dialects import CHAT as DIALECTS
 
 _HOME = pathlib.Path(__file__).parent
-# For clients that start a process for each conversation.
+# Upstreams for clients that start a process for each conversation.
 _FEW = ("openai-chat", "openai-responses", "anthropic", "bedrock", "gemini", "mistral")
-# For a run that takes a few minutes: which upstreams, and which clients.
+# Upstreams and clients of a run that takes a few minutes.
 _QUICK = ("openai-chat", "anthropic", "gemini", "mistral")
 _QUICK_AGENTS = ("openai-chat", "anthropic")
 _QUICK_CLIENTS = (
@@ -25,7 +25,7 @@ _QUICK_CLIENTS = (
     "gemini-cli",
     "opencode",
 )
-# Where the gateway serves a dialect; Mistral's and DeepSeek's own paths are OpenAI's.
+# The gateway's path of a dialect; Mistral's and DeepSeek's own paths are OpenAI's.
 _PATHS = {
     "openai-chat": "/v1",
     "openai-responses": "/v1",
@@ -54,15 +54,15 @@ class Client:
         self.path = more.get("path", _PATHS.get(dialect, ""))
         self.scenario = more.get("scenario", scenario.travel)
         self.modes = more.get("modes", (False, True))
-        # Whether calls come back with the upstream's ids: Mistral's have a form of their own, and
+        # Whether calls come back with the upstream's ids: Mistral's have a special form, and
         # Ollama's clients need not send any.
         self.keeps_ids = more.get("keeps_ids", dialect not in ("mistral", "ollama"))
-        # Whether it sends back what the model said beside its calls.
+        # Whether it sends back the model's text beside its calls.
         self.keeps_text = more.get("keeps_text", True)
-        # Whether it tells a failed call as the user's text, not as a call with its result.
+        # Whether it reports a failed call as a user message, not as a call with its result.
         self.retries_in_text = more.get("retries_in_text", False)
         self.is_coding_agent = more.get("is_coding_agent", False)
-        # Why it fails, whatever the gateway does: by upstream and mode (True is a stream).
+        # Why it fails independently of the gateway: by upstream and mode (True is a stream).
         self.limits = more.get("limits", {})
         self.upstreams = [
             each for each in more.get("upstreams", DIALECTS) if each not in more.get("not_to", ())
@@ -78,7 +78,7 @@ class Client:
 
 
 def _library(name, environment, package, dialect, variant, note=None, **more):
-    """A library, against every upstream but those of its own vendor."""
+    """A library, against every upstream except those of its own vendor."""
     own = {"openai-responses": ("openai-responses",)}.get(dialect, (dialect,))
     return Client(name, environment, package, dialect, variant, note=note, not_to=own, **more)
 
@@ -151,7 +151,7 @@ ALL = [
             (_CHAT, "openai", "openai/", {}),
             ("anthropic", "anthropic", "anthropic/", {}),
             ("mistral", "mistral", "mistral/", {"path": "/mistral/v1"}),
-            # It merges two streamed calls into one, with Ollama itself, too.
+            # It merges two streamed calls into one, also with Ollama itself.
             ("ollama", "ollama_chat", "ollama_chat/", {"modes": (False,)}),
         )
     ),

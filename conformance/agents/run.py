@@ -17,7 +17,7 @@ _AT_ONCE = 2
 
 
 def run(cells, environments, address):
-    """Runs all cells. `environments` has the installed packages, `address(cell)` gives base, key, model."""
+    """Runs all cells. `environments` has the installed packages, `address(cell)` returns base, key, model."""
     groups = {}
     for cell in cells:
         groups.setdefault((cell.client.environment, cell.client.name), []).append(cell)
@@ -30,7 +30,7 @@ def run(cells, environments, address):
 def _group(cells, environments, address):
     environment = cells[0].client.environment
     if cells[0].client.is_coding_agent:
-        # Late, since that module imports this one.
+        # Imported here, because that module imports this one.
         from agents import cli
 
         bin = environments / environment / "node_modules" / ".bin"
@@ -84,7 +84,7 @@ def _asked(cell, base, key, model):
 
 
 def quiet():
-    """The environment of a client: no vendor's keys, no telemetry, no network but this machine's."""
+    """The environment of a client: no vendor's keys, no telemetry, no network except loopback."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -107,7 +107,7 @@ def quiet():
 
 
 def judge(cell, seen):
-    """Complains unless the client came to both answers. `seen` is what its driver printed."""
+    """Reports a failure unless the client returned both answers. `seen` is the driver's output."""
     if "error" in seen:
         cell.complain("reply", seen["error"][:1500])
     answers = cell.answers()

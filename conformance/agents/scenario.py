@@ -1,4 +1,4 @@
-"""What the scripted model says in a conversation, and what must be in a request before it does.
+"""The script of the model in a conversation, and the expected content of each request.
 
 A conversation is a list of `Step`s. The model takes one step for each request that offers the tools
 of the conversation; other requests (titles, summaries) get a short text and take no step.
@@ -18,9 +18,9 @@ IMAGE = bytes.fromhex(
 class Call:
     """A call of one of several tools: the first of `tools` that the request offers.
 
-    `tools` maps a name, or the end of one, to arguments, or to a function that makes them from the
+    `tools` maps a name, or the end of one, to arguments, or to a function that builds them from the
     tool's schema (None for a tool in free form). `result` must be in the call's result. An optional
-    call is left out where no such tool is offered.
+    call is omitted if no such tool is offered.
     """
 
     tools: dict
@@ -39,9 +39,9 @@ class Call:
 
 @dataclasses.dataclass
 class Step:
-    """A reply. `prompt` is what the user says before it, `has_image` whether with an image.
+    """A reply. `prompt` is the user's text before it, `has_image` whether it has an image.
 
-    A step that is not kept need not be in the requests of later turns.
+    A step that is not kept may be absent from the requests of later turns.
     """
 
     text: str = ""
@@ -52,7 +52,7 @@ class Step:
 
 
 def travel(cell):
-    """Two tools at once, one of which fails; then a follow-up with an image and another call."""
+    """Two parallel calls, one of which fails; then a follow-up with an image and another call."""
     weather = {"city": f"北京{cell.word('w')}", "unit": "celsius"}
     flights = {
         "origin": "PEK",
@@ -107,7 +107,7 @@ _COMMANDS = ("command", "cmd")
 
 
 def _file(path):
-    """Arguments of a tool that reads a file, whatever it calls the path."""
+    """Arguments of a tool that reads a file, under any name of the path."""
     return lambda schema: {next(key for key in _PATHS if key in schema["properties"]): path}
 
 
@@ -137,7 +137,7 @@ def _reads(path):
 
 
 def coding(cell):
-    """Two tools at once, one of which fails; an image in a result; a follow-up with another call."""
+    """Two parallel calls, one of which fails; an image in a result; a follow-up with another call."""
     missing = f"missing-{cell.nonce('f')}.txt"
     return [
         Step(
@@ -176,7 +176,7 @@ def coding(cell):
 def codex(cell):
     """The same, with a tool of an MCP server and a patch.
 
-    For models that it knows, Codex offers one tool in free form, whose JavaScript calls the others.
+    For known models, Codex offers one tool in free form, whose JavaScript calls the others.
     """
     steps = coding(cell)
     word = f"航班{cell.nonce('m')}"
@@ -207,6 +207,6 @@ def codex(cell):
 
 
 def _script(tool, given):
-    """JavaScript that calls a tool and shows what it gives."""
+    """JavaScript that calls a tool and prints its result."""
     given = json.dumps(given, ensure_ascii=False)
     return f"text(JSON.stringify(await tools.{tool}({given})));"

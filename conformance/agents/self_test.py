@@ -1,4 +1,4 @@
-"""Judges the fake upstreams: the vendors' own SDKs must read their replies as they were meant."""
+"""Tests the fake upstreams: the vendors' SDKs must decode their replies as intended."""
 
 import json
 
@@ -24,7 +24,7 @@ def run(report):
 def _check(dialect, form, calls):
     codec, judge = vendors.module(dialect), dialects.module(dialect)
     reply = Reply(dialect, "c0", "m", "Let me look.", calls, "b3BhcXVl", 1)
-    # botocore's model does not list the type that Claude 4.5 and later put into a call.
+    # botocore's model lacks the type that Claude 4.5 and later add to a call.
     more = {"call_type": None} if dialect == "bedrock" else {}
     data = getattr(codec, form)(reply, **more)
     data = data if isinstance(data, bytes) else data.encode("utf-8")

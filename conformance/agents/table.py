@@ -33,7 +33,7 @@ class Table:
         )
 
     def written(self, text, is_all):
-        """The document with the measured marks; those of other cells stay unless all were run."""
+        """The document with the measured marks; marks of other cells stay unless all were run."""
         found = _BETWEEN.search(text)
         need(found, "docs/clients.md", "no marks for the table")
         marks = {} if is_all else _read(found[1])
@@ -53,7 +53,7 @@ def _mark(cell):
 
 
 def _notes():
-    """What the clients themselves cannot do, each reason once."""
+    """Limitations of the clients themselves, each reason once."""
     found = {}
     for client in ALL:
         for (upstream, _), reason in client.limits.items():

@@ -1,13 +1,13 @@
-"""One module a dialect, each with the same five judges.
+"""One module for each dialect, each with the same five checks.
 
 `request(path, body)`, `tools(tools)` and `fault(status, headers, body)` return nothing;
 `response(body)` and `stream(data)` return the calls that the SDK found, as `(name, arguments)`
-with the arguments as an object or as the text that the wire carried. All raise `Rejected`.
+with the arguments as an object or as the text on the wire. All raise `Rejected`.
 """
 
 import importlib
 
-# Those in which one can chat, which is all but MCP
+# The chat dialects: all except MCP
 CHAT = (
     "openai-chat",
     "openai-responses",
@@ -23,5 +23,5 @@ IDS = (*CHAT, "mcp")
 
 
 def module(dialect):
-    """The judges of a dialect."""
+    """The checks of a dialect."""
     return importlib.import_module("dialects." + dialect.replace("-", "_"))

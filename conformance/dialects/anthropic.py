@@ -1,4 +1,4 @@
-"""Anthropic Messages, judged by the anthropic SDK."""
+"""Anthropic Messages, checked with the anthropic SDK."""
 
 import anthropic
 from anthropic import types
@@ -15,7 +15,7 @@ from strict import Rejected, check, harden, need
 harden("anthropic.types")
 
 PATH = "/v1/messages"
-# The API takes them under version 2023-06-01; the SDK knows 2026-10-21 only.
+# The API accepts them under version 2023-06-01; the SDK knows 2026-10-21 only.
 _SAMPLING = ("temperature", "top_p", "top_k")
 _client = anthropic.Anthropic(base_url=loopback.URL, api_key="x", max_retries=0)
 _asked = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}
@@ -49,7 +49,7 @@ def response(body):
 
 
 def stream(data):
-    """A stream: each event by its type, all of them through the SDK's accumulator."""
+    """A stream: each event by its type, and the whole with the SDK's accumulator."""
     events = frames.sse(data)
     frames.named(events, "RawMessageStreamEvent")
     for event in events:
@@ -68,7 +68,7 @@ def stream(data):
 
 
 def _blocks_in_order(events):
-    """Blocks do not interleave, and their indexes are dense; the SDK would overwrite silently."""
+    """Checks that blocks do not interleave and have dense indexes; the SDK would overwrite silently."""
     open_at, next_index = None, 0
     for event in events:
         index = event.json.get("index")
@@ -83,7 +83,7 @@ def _blocks_in_order(events):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     check(ErrorResponse, body)
     loopback.answer_json(body, status, headers)
     try:

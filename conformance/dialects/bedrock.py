@@ -1,4 +1,4 @@
-"""AWS Bedrock Converse, judged by botocore: its service model, validator, parser and client."""
+"""AWS Bedrock Converse, checked with botocore: its service model, validator, parser and client."""
 
 import re
 import urllib.parse
@@ -28,7 +28,7 @@ _client = boto3.client(
 )
 _model = _client.meta.service_model
 _asked = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "x"}]}]}
-# Padding against guesses of a chunk's content by its length.
+# Padding that hides the length of a chunk's content.
 _PADDING = "p"
 
 
@@ -54,7 +54,7 @@ def _valid(value, shape):
 
 
 def _declared(value, shape, pointer):
-    """What the service model says and botocore's validator and parser do not check."""
+    """Checks rules of the service model that botocore's validator and parser do not check."""
     if shape.type_name == "structure":
         if shape.is_document_type:
             return
@@ -130,7 +130,7 @@ def _frames(data):
 
 
 def stream(data):
-    """A stream: each event by its shape, all of them through the SDK, calls put together by block."""
+    """A stream: each event by its shape, and the whole with the SDK; calls are joined by block."""
     order = [name for name, _ in _frames(data)]
     need(
         order[:1] == ["messageStart"],
@@ -159,7 +159,7 @@ def stream(data):
 
 
 def readable(data, text):
-    """The readable twin of a binary stream says the same as its frames."""
+    """Checks that the readable copy of a binary stream equals its frames."""
     listed = []
     for line in text.splitlines():
         name, _, payload = line.partition(" ")
@@ -168,7 +168,7 @@ def readable(data, text):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     loopback.answer_json(body, status, headers)
     try:
         _client.converse(**_asked)

@@ -1,4 +1,4 @@
-"""Cohere v2, judged by the cohere SDK."""
+"""Cohere v2, checked with the cohere SDK."""
 
 import inspect
 import typing
@@ -14,7 +14,7 @@ import loopback
 from strict import Rejected, check, need
 
 PATH = "/v2/chat"
-# The first event repeats the empty message; the SDK names its role only.
+# The first event repeats the empty message; the SDK declares only its role.
 _START = ("/delta/message/*",)
 _client = cohere.ClientV2(api_key="x", base_url=loopback.URL)
 _asked = {
@@ -25,7 +25,7 @@ _asked = {
 
 
 def _body():
-    """The SDK has no type for the body: its method's parameters are the body's keys."""
+    """Checks a body without an SDK type: its keys are the parameters of the SDK's method."""
     fields = {"stream": (typing.Optional[bool], None)}
     for name, parameter in inspect.signature(V2Client.chat).parameters.items():
         if name not in ("self", "request_options"):
@@ -42,7 +42,7 @@ def request(path, body):
     """A request."""
     need(path == PATH, "path", f"{path!r} is not {PATH}")
     check(_BODY, body)
-    # The SDK types it as an open string; the API takes these two.
+    # The SDK types it as an open string; the API accepts these two.
     choice = body.get("tool_choice", "NONE")
     need(choice in ("REQUIRED", "NONE"), "tool_choice", f"{choice!r} is not REQUIRED or NONE")
 
@@ -70,7 +70,7 @@ _FINISH = ("COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "TOOL_CALL")
 
 
 def stream(data):
-    """A stream: each event by its type, all of them through the SDK, calls put together by index."""
+    """A stream: each event by its type, and the whole with the SDK; calls are joined by index."""
     events = frames.sse(data)
     if events[-1].data == "[DONE]":
         events.pop()
@@ -98,7 +98,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     need(isinstance(body.get("message"), str), "ApiError", "message is not a string")
     loopback.answer_json(body, status, headers)
     try:

@@ -1,4 +1,4 @@
-"""DeepSeek: the openai SDK's types and the keys that DeepSeek adds to them."""
+"""DeepSeek: the openai SDK's types, and the keys that DeepSeek adds."""
 
 import re
 
@@ -6,7 +6,7 @@ from dialects import openai_chat
 from strict import need
 
 PATH = r"(/v1|/beta)?/chat/completions"
-# DeepSeek ignores fields that it does not know, such as the one that litellm leaves on messages.
+# DeepSeek ignores unknown fields, such as the one that litellm leaves on messages.
 _REQUEST = ("reasoning_content", "thinking", "provider_specific_fields")
 
 

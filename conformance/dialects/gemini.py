@@ -1,4 +1,4 @@
-"""Google Gemini, judged by the google-genai SDK."""
+"""Google Gemini, checked with the google-genai SDK."""
 
 import re
 import typing
@@ -20,7 +20,7 @@ _asked = {"model": "m", "contents": "x"}
 
 
 class Body(pydantic.BaseModel):
-    """The body that the SDK puts together from these types; it has no type for the whole."""
+    """Checks the body that the SDK builds from these types; it has no type for the whole."""
 
     model_config = pydantic.ConfigDict(
         extra="forbid", alias_generator=pydantic.alias_generators.to_camel, populate_by_name=True
@@ -64,7 +64,7 @@ _MEMBERS = (
 
 
 def _members_once(contents):
-    """A part is a union; the SDK's type lets two members by."""
+    """Checks that a part has one member; the SDK's type accepts two."""
     for number, content in enumerate(contents):
         for index, part in enumerate(content.parts or []):
             found = [member for member in _MEMBERS if getattr(part, member, None) is not None]
@@ -84,7 +84,7 @@ def response(body):
 
 
 def stream(data):
-    """A stream: each chunk by its type, all of them through the SDK."""
+    """A stream: each chunk by its type, and the whole with the SDK."""
     need(b"\n:" not in data and not data.startswith(b":"), "SSE", "the SDK fails on comments")
     events = frames.sse(data)
     frames.unnamed(events, "GenerateContentResponse")
@@ -104,7 +104,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     loopback.answer_json(body, status, headers)
     try:
         _client.models.generate_content(**_asked)

@@ -1,4 +1,4 @@
-"""MCP, tools only, judged by the mcp SDK."""
+"""MCP, tools only, checked with the mcp SDK."""
 
 import mcp_types
 
@@ -6,7 +6,7 @@ from strict import check, need
 
 
 def tools(tools):
-    """Tools as `tools/list` gives them."""
+    """Tools as `tools/list` returns them."""
     for tool in tools:
         check(mcp_types.Tool, tool)
         kind = tool["inputSchema"].get("type")

@@ -1,4 +1,4 @@
-"""Mistral, judged by the mistralai SDK."""
+"""Mistral, checked with the mistralai SDK."""
 
 import json
 import re
@@ -11,14 +11,14 @@ from strict import Rejected, check, need
 
 PATH = "/v1/chat/completions"
 _ID = r"[A-Za-z0-9]{9}"
-# Mistral's usage is open: it counts what the SDK does not name.
+# Mistral's usage is open: it has counts that the SDK does not declare.
 _USAGE = ("/usage/*",)
 _client = Mistral(api_key="x", server_url=loopback.URL)
 _asked = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 
 
 def request(path, body):
-    """A request: its types, and the two rules that the API enforces and the types do not."""
+    """A request: its types, and two rules of the API beyond the types."""
     need(path == PATH, "path", f"{path!r} is not {PATH}")
     check(models.ChatCompletionRequest, body)
     before = None
@@ -51,7 +51,7 @@ def response(body):
 
 
 def stream(data):
-    """A stream: each chunk by its type, all of them through the SDK."""
+    """A stream: each chunk by its type, and the whole with the SDK."""
     events = frames.sse(data)
     frames.unnamed(events, "CompletionChunk")
     for event in frames.done(events, "CompletionChunk"):
@@ -70,7 +70,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal, in the API's own shape or its validator's."""
+    """An error body, in the form of the API or of its validator."""
     loopback.answer_json(body, status, headers)
     try:
         _client.chat.complete(**_asked)

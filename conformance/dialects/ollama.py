@@ -1,4 +1,4 @@
-"""Ollama, judged by the ollama SDK."""
+"""Ollama, checked with the ollama SDK."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ def request(path, body):
     check(ChatRequest, {key: value for key, value in body.items() if key != "tools"})
     tools(body.get("tools") or [])
     for message in body["messages"]:
-        # On the wire an image is base64; the SDK's type is what its user hands over.
+        # On the wire an image is base64; the SDK's type is what its user passes.
         images = message.get("images") or []
         check(
             ollama.Message, {**message, "images": [{"value": each} for each in images]}, also=_IDS
@@ -42,7 +42,7 @@ def _base64(image):
 
 
 def tools(tools):
-    """Tools of a request. The server ignores keywords that its schema type lacks, so may we."""
+    """Tools of a request. Keywords that the server's schema type lacks are ignored, as the server does."""
     for tool in tools:
         need(tool.get("type") == "function", "Tool", "type is not function")
         function = tool["function"]
@@ -79,7 +79,7 @@ def response(body):
 
 
 def stream(data):
-    """A stream: each line by its type, all of them through the SDK."""
+    """A stream: each line by its type, and the whole with the SDK."""
     lines = frames.ndjson(data)
     for line in lines:
         _checked(line)
@@ -98,7 +98,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     need(isinstance(body.get("error"), str), "ResponseError", "error is not a string")
     loopback.answer_json(body, status, headers)
     try:

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, judged by the openai SDK."""
+"""OpenAI Chat Completions, checked with the openai SDK."""
 
 import re
 
@@ -18,8 +18,8 @@ harden("openai.types.chat")
 harden("openai.types.shared_params")
 
 PATH = r"(/v1)?/chat/completions"
-# What replies show beyond the types, which the SDK passes on: thinking, which the types have no
-# place for (docs/decisions/0007), and the counts of a compatible vendor.
+# Fields of replies beyond the types, which the SDK passes on: reasoning, which the types do not
+# declare (docs/decisions/0007), and the counts of a compatible vendor.
 _SHOWN = ("*/reasoning_content", "/usage/prompt_cache_*_tokens")
 _client = openai.OpenAI(base_url=loopback.URL + "/v1", api_key="x", max_retries=0)
 _asked = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
@@ -55,7 +55,7 @@ def response(body):
 
 
 def _calls(message):
-    """The calls of a message; of a custom one, its text as the one argument."""
+    """The calls of a message; a custom call has its text as the only argument."""
     return [
         (call.custom.name, {"input": call.custom.input})
         if call.type == "custom"
@@ -65,7 +65,7 @@ def _calls(message):
 
 
 def stream(data):
-    """A stream: each chunk by its type, all of them through the SDK's accumulator."""
+    """A stream: each chunk by its type, and the whole with the SDK's accumulator."""
     events = frames.sse(data)
     frames.unnamed(events, "ChatCompletionChunk")
     for event in frames.done(events, "ChatCompletionChunk"):
@@ -81,7 +81,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     check(ErrorObject, body.get("error"))
     loopback.answer_json(body, status, headers)
     try:

@@ -1,4 +1,4 @@
-"""OpenAI Responses, judged by the openai SDK."""
+"""OpenAI Responses, checked with the openai SDK."""
 
 import re
 
@@ -17,7 +17,7 @@ from strict import Rejected, check, harden, need
 harden("openai.types.responses")
 harden("openai.types.shared_params")
 
-# The API sends them; the SDK does not name them in every reply.
+# The API sends them; the SDK does not declare them in every reply.
 _UNNAMED = ("/store", "/response/store", "/obfuscation", "/name")
 PATH = r"(/v1)?/responses"
 _client = openai.OpenAI(base_url=loopback.URL + "/v1", api_key="x", max_retries=0)
@@ -51,7 +51,7 @@ def response(body):
 
 
 def stream(data):
-    """A stream: each event by its type, all of them through the SDK's accumulator."""
+    """A stream: each event by its type, and the whole with the SDK's accumulator."""
     events = frames.sse(data)
     frames.named(events, "ResponseStreamEvent")
     for number, event in enumerate(events):
@@ -71,7 +71,7 @@ def stream(data):
 
 
 def fault(status, headers, body):
-    """A refusal."""
+    """An error body."""
     check(ErrorObject, body.get("error"))
     loopback.answer_json(body, status, headers)
     try:

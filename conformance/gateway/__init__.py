@@ -1,7 +1,7 @@
-"""The running gateway between the vendors' own SDKs and fake upstreams.
+"""The running gateway between the vendors' SDKs and fake upstreams.
 
-A cell is one client, one upstream, whole or streaming: a turn that calls two tools at once, and one
-that sends their results back. `clients/` has a driver a dialect, `upstreams/` a vendor a dialect.
+A cell is one client, one upstream, whole or streaming: a turn with two parallel calls, and one that
+sends their results back. `clients/` has a driver for each dialect, `upstreams/` a vendor.
 """
 
 from dialects import CHAT as DIALECTS

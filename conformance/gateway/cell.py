@@ -1,4 +1,4 @@
-"""A cell of the matrix, its nonces, and what went wrong in it."""
+"""A cell of the matrix, its nonces, and its failures."""
 
 import json
 import pathlib
@@ -8,12 +8,12 @@ TASK = json.loads((pathlib.Path(__file__).parent / "task.json").read_text("utf-8
 
 
 class Spoil:
-    """What is broken in a cell on its way, to see whether anybody notices: here nothing."""
+    """Damage that is done to a cell's messages, to see whether it is detected: here none."""
 
     cuts = False
 
     def request(self, cell, path, headers, body):
-        """The request as the upstream gets it."""
+        """The request as the upstream receives it."""
         return path, headers, body
 
     def recording(self, cell, turn):
@@ -28,8 +28,8 @@ class Spoil:
 class Cell:
     """One client, one upstream, whole or streaming.
 
-    `tag` is in the model's name, by which the upstream knows the cell again. From it come the
-    nonces of its replies: one in each call's arguments and id, one in the final text.
+    `tag` is in the model's name, by which the upstream identifies the cell. The nonces of its
+    replies derive from it: one in each call's arguments and id, one in the final text.
     """
 
     def __init__(self, row, upstream, stream, number, spoil=Spoil()):
@@ -55,7 +55,7 @@ class Cell:
         return letter + self.tag[1:]
 
     def word(self, letter):
-        """A nonce as it stands in a value, behind a character outside the basic plane."""
+        """A nonce as it appears in a value, after a character outside the basic plane."""
         return "😀" + self.nonce(letter)
 
     def calls(self):
@@ -71,11 +71,11 @@ class Cell:
         return [("get_weather", weather), ("search_flights", flights)]
 
     def asked(self, turn):
-        """Notes that the upstream was asked."""
+        """Records that the upstream received a request."""
         with self._lock:
             self.turns.append(turn)
 
     def complain(self, direction, what):
-        """Notes what is wrong, and on which side of the gateway."""
+        """Records a failure, and on which side of the gateway it is."""
         with self._lock:
             self.complaints.append((direction, what))

@@ -1,4 +1,4 @@
-"""The processes in which the SDKs run: cells go in, what the SDKs gave comes out."""
+"""The processes in which the SDKs run: they read cells, and write the SDKs' results."""
 
 import concurrent.futures
 import json
@@ -7,7 +7,7 @@ import subprocess
 
 from gateway import expect
 
-# Longer than any cell may take; only a process that hangs gets there.
+# A timeout that only a process that hangs reaches.
 _LIMIT = 300
 
 
@@ -18,11 +18,11 @@ class Drivers:
         self._commands = commands
 
     def has(self, name):
-        """Whether a driver is there."""
+        """Whether a driver is available."""
         return name in self._commands
 
     def run(self, cells, address):
-        """Drives all cells at once, and judges. `address(cell)` gives base and key."""
+        """Drives all cells concurrently, and checks them. `address(cell)` returns base and key."""
         groups = {}
         for cell in cells:
             groups.setdefault(cell.row.driver, []).append(cell)

@@ -1,4 +1,4 @@
-"""What a cell must see: in the requests that reach the upstream, and in what the SDK gives."""
+"""The expectations of a cell: for the requests that reach the upstream, and for the SDK's results."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from gateway import replay
 from gateway.cell import TASK
 from strict import need
 
-# The Python SDK keeps no ids of calls, so a client of it cannot send them back.
+# The Python SDK discards call ids, so its clients cannot send them back.
 _WITHOUT_IDS = ("ollama",)
 _SKIPPED_SIGNATURE = "skip_thought_signature_validator"
 # Finish reasons of a turn with calls and of one without.
@@ -45,7 +45,7 @@ def request(upstream, cell, path, headers, body):
 
 
 def said(vendor, cell, seen, turn):
-    """What a request says: the tools, the question, and in the second turn calls and results."""
+    """Checks a request: the tools, the question, and in the second turn calls and results."""
     need(seen.stream == cell.stream, "stream", f"{seen.stream}, not {cell.stream}")
     need(TASK["system"] in seen.system, "system", f"{seen.system!r}")
     need(TASK["prompt"] in seen.prompt, "prompt", f"{seen.prompt!r}")
@@ -78,7 +78,7 @@ def _tools(found):
 
 
 def _history(vendor, cell, seen):
-    """Both calls as they were made, and to each its own result."""
+    """Checks that both calls are unchanged, each with its own result."""
     wanted = cell.calls()
     made = [(name, arguments) for _, name, arguments in seen.calls]
     need(made == wanted, "calls", f"{_short(made)} in the history, not {_short(wanted)}")
@@ -86,7 +86,7 @@ def _history(vendor, cell, seen):
     ids = [id for id, _, _ in seen.calls]
     need(ids[0] is None or ids[0] != ids[1], "calls", f"both have the id {ids[0]!r}")
     if cell.row.dialect == "mistral" != cell.upstream:
-        # Its clients get ids of its own form in place of the vendor's.
+        # Its clients receive ids of its own form in place of the vendor's.
         fine = all(re.fullmatch(r"[A-Za-z0-9]{9}", id or "") for id in ids)
         need(fine or ids == [None, None], "calls", f"ids {ids} are not of Mistral's form")
     elif cell.row.dialect not in _WITHOUT_IDS and ids[0] is not None:
@@ -102,7 +102,7 @@ def _history(vendor, cell, seen):
 
 
 def _opaque(vendor, cell, seen):
-    """Reasoning that only the vendor can read came back, and no other vendor's."""
+    """Checks that opaque reasoning was sent back, and no other vendor's."""
     if not vendor.OPAQUE:
         return
     if cell.row.dialect in _WITHOUT_IDS and seen.opaque in ([], [_SKIPPED_SIGNATURE]):
@@ -128,7 +128,7 @@ def _short(value):
 
 
 def client(cell, seen):
-    """What an SDK gave: `seen` is a line of a driver. Complaints go to the cell."""
+    """Checks the results of an SDK: `seen` is a line of a driver. Failures are recorded in the cell."""
 
     def told(condition, what):
         if not condition:

@@ -1,4 +1,4 @@
-"""Recorded replies, with the nonces of a cell put in."""
+"""Recorded replies, with the nonces of a cell inserted."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ def stream(vendor, cell, turn):
     if not name.endswith(".bin"):
         return _edited(data.decode("utf-8"), vendor, cell, turn, name).encode("utf-8")
     found = list(frames.aws(data))
-    # All payloads at once, so that an edit that finds no place is noticed.
+    # All payloads at once, so that an edit that matches nothing is noticed.
     text = "\0".join(payload.decode("utf-8") for _, payload in found)
     edited = _edited(text, vendor, cell, turn, name).split("\0")
     return b"".join(
@@ -39,7 +39,7 @@ def _path(vendor, name):
 
 
 def _edited(text, vendor, cell, turn, name):
-    """Puts the nonces in, everywhere that the recording says the word."""
+    """Inserts the nonces at all occurrences of the word in the recording."""
     if turn == 1:
         ids = [(old, re.escape(old), new) for old, new in _ids(vendor, cell)]
         edits = [

@@ -1,4 +1,4 @@
-"""The rows of the matrix: which SDK drives which dialect, and where it is pointed."""
+"""The rows of the matrix: which SDK drives which dialect, and at which address."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ def _pins(name):
 
 
 _JAVASCRIPT = json.loads((_HOME / "js" / "package.json").read_text("utf-8"))["dependencies"]
-# By driver: what the SDKs are written in, and their versions.
+# By driver: the language of the SDKs, and their versions.
 _DRIVERS = {
     "python": ("Python", _pins("requirements.txt")),
     "bearer": ("Python", _pins("requirements.txt")),
@@ -41,24 +41,24 @@ class Row:
 
     @property
     def keeps_no_ids(self):
-        """The Ollama SDKs send no ids of calls back, and that of Python shows none."""
+        """Whether the SDK drops call ids: the Ollama SDKs send none back, and the Python one shows none."""
         return self.dialect == "ollama"
 
     @property
     def speaks_http2(self):
-        """The AWS SDK of JavaScript does, without asking; the fake upstreams do not."""
+        """Whether the SDK uses HTTP/2: the JavaScript AWS SDK does; the fake upstreams do not."""
         return (self.dialect, self.driver) == ("bedrock", "js")
 
     def base(self, root):
-        """What the SDK gets as its base address, where the gateway is at `root`."""
+        """The base URL of the SDK if the gateway is at `root`."""
         return root + _GATEWAY.get(self.dialect, "")
 
     def direct(self, root):
-        """The same where the vendor itself is at `root`."""
+        """The base URL of the SDK if the vendor itself is at `root`."""
         return root + _VENDOR.get(self.dialect, "")
 
 
-# Mistral's path is OpenAI's, so its clients and DeepSeek's say whose dialect they speak.
+# Mistral's path is OpenAI's, so its clients and DeepSeek's use a prefix for their dialect.
 _GATEWAY = {
     "openai-chat": "/v1",
     "openai-responses": "/v1",

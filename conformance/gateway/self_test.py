@@ -1,6 +1,6 @@
-"""Judges the judges: each SDK with its own vendor, no gateway between them.
+"""Tests the checks: each SDK with its own vendor, without a gateway between them.
 
-What the SDKs and the recordings say must pass; with one thing broken on the way it must not.
+Unchanged traffic of the SDKs and the recordings must pass; traffic with one defect must not.
 """
 
 import json
@@ -42,7 +42,7 @@ class _Credential(Spoil):
 
 
 class _Recording(Spoil):
-    """Replays something else."""
+    """Replays another recording."""
 
     def __init__(self, choose):
         self.choose = choose
@@ -88,7 +88,7 @@ BROKEN = {
 
 
 def run(upstreams, drivers, numbers, report, verbose):
-    """Runs everything and says whether all went as it must."""
+    """Runs all tests and returns whether they passed."""
     good, broken = [], []
     for row in rows.CURRENT + rows.PREVIOUS + rows.JAVASCRIPT:
         if drivers.has(row.driver) and not row.speaks_http2:
@@ -116,7 +116,7 @@ def run(upstreams, drivers, numbers, report, verbose):
 
 
 def sound(cell):
-    """Refuses a cell in which anything is wrong."""
+    """Rejects a cell with a failure."""
     if cell.complaints:
         lines = [f"{_SIDES[direction]}: {what}" for direction, what in cell.complaints]
         raise Rejected(cell.name, "\n".join(lines))

@@ -14,15 +14,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-# How long a gateway may take to say where it listens, on a slow machine.
+# How long a gateway may take to print its address, on a slow machine.
 _PATIENCE = 60
 
 
 @contextlib.contextmanager
 def gateway(binary, home, upstreams, certificate=None, more=""):
-    """Runs `toolwright serve` on a free port and gives its address; ends it afterwards.
+    """Runs `toolwright serve` on a free port and yields its address; stops it afterwards.
 
-    `more` stands at the end of its configuration.
+    `more` is appended to its configuration.
     """
     home.mkdir(parents=True, exist_ok=True)
     config = home / "toolwright.toml"
@@ -48,7 +48,7 @@ def gateway(binary, home, upstreams, certificate=None, more=""):
 
 
 def _address(process, log):
-    """Where the gateway says that it listens; all that it says goes to the log."""
+    """The address that the gateway prints; all its output goes to the log."""
     found = queue.Queue()
 
     def read():
@@ -67,7 +67,7 @@ def _address(process, log):
 
 
 def _clean(environment):
-    """Without keys of vendors, which would be upstreams, too."""
+    """The environment without keys of vendors, which would become upstreams."""
     return {
         name: value
         for name, value in environment.items()
@@ -117,7 +117,7 @@ def _config(home, upstreams, certificate):
 
 
 def certify(home):
-    """A certificate for 127.0.0.1 and its key, made anew."""
+    """A new certificate for 127.0.0.1 and its key."""
     home.mkdir(parents=True, exist_ok=True)
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "toolwright conformance")])

@@ -1,4 +1,4 @@
-"""The fake upstreams: one server a vendor, which judges what it gets and replays what was recorded."""
+"""The fake upstreams: one server for each vendor, which checks requests and replays recordings."""
 
 import contextlib
 import http.server
@@ -25,9 +25,9 @@ class Refusal(Exception):
 
 
 class Upstream:
-    """A vendor on a port of its own. `cells` maps tags to cells; `strays` came for none of them.
+    """A vendor on its own port. `cells` maps tags to cells; `strays` are requests that match none.
 
-    `version` is the only one of its interface that it speaks, where there is more than one.
+    `version` is the only version of its API that it accepts, if there are several.
     """
 
     def __init__(self, dialect, key, version=None):
@@ -45,7 +45,7 @@ class Upstream:
 
     @property
     def url(self):
-        """Where it listens."""
+        """Its address."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, path, headers, data):
@@ -90,7 +90,7 @@ class _Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request, client_address):
-        """A client that leaves is none of our business; what else went wrong is told at the end."""
+        """Ignores clients that disconnect; other errors are reported at the end."""
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError):
             self.upstream.strays.append(f"{type(error).__name__}: {error}")
@@ -146,7 +146,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return data
 
     def _trickle(self, cell, reply):
-        """Small writes of odd lengths, through the middle of lines, frames and characters."""
+        """Small writes of odd lengths, which split lines, frames and characters."""
         lengths = random.Random(cell.tag)
         reply = cell.spoil.cut(reply)
         while reply:

@@ -48,11 +48,11 @@ READMES = {"README.md": "client ↓ upstream →", "README.zh-CN.md": "客户端
 
 
 def replaced(text, table):
-    """A README with another table between its marks."""
+    """A README with a new table between its markers."""
     pattern = re.compile(f"{re.escape(_BEGIN)}.*?{re.escape(_END)}", re.DOTALL)
     return pattern.sub(lambda _: f"{_BEGIN}\n{table}\n{_END}", text, count=1)
 
 
 def has_marks(text):
-    """Whether a README has the marks."""
+    """Whether a README has the markers."""
     return _BEGIN in text and _END in text

@@ -1,6 +1,6 @@
-"""Tools that the gateway runs itself, for SDKs that know nothing of it: one question, one answer.
+"""Tools that the gateway runs itself, invisibly to the SDKs: one question, one answer.
 
-The upstreams replay recorded turns, in which the calls are made those of two of the gateway's tools:
+The upstreams replay recorded turns, in which the calls are replaced by calls of the gateway's tools:
 `list_files` finds a file by a nonce, `read_file` finds nothing and fails.
 """
 
@@ -35,18 +35,18 @@ class Cell:
 
     @property
     def name(self):
-        """What is told of it."""
+        """Its name in messages."""
         mode = "stream" if self.stream else "whole"
         return f"tools, {self.client} → {self.upstream}, {mode}"
 
     @property
     def file(self):
-        """The file that is there."""
+        """The file that exists."""
         return f"there-{self.tag}.txt"
 
     @property
     def missing(self):
-        """The file that is not."""
+        """The file that does not exist."""
         return f"missing-{self.tag}.txt"
 
 
@@ -68,7 +68,7 @@ class Vendor:
 
     @property
     def url(self):
-        """Where it listens."""
+        """Its address."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, path, body):
@@ -114,7 +114,7 @@ def _whole(body, cell):
 
 
 def _stream(text, cell):
-    """A recorded stream with calls of the gateway's tools: their arguments come at once."""
+    """A recorded stream with calls of the gateway's tools, whose arguments are not split."""
     waiting = {}
     lines = []
     for line in text.splitlines():
@@ -159,7 +159,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _openai(address, model, stream):
-    """The text, the calls, why it stopped, what it cost."""
+    """The text, the calls, the stop reason, the usage."""
     headers = {"toolwright-tools": _TOOLS}
     client = openai.OpenAI(
         base_url=f"{address}/v1", api_key="client", max_retries=0, default_headers=headers
@@ -199,7 +199,7 @@ def _anthropic(address, model, stream):
 
 
 def _judge(cell, address):
-    """Asks once, and looks at what both sides saw."""
+    """Sends one request, and checks both sides."""
     model = upstreams.module(cell.upstream).MODEL.format(cell.tag)
     ask = _openai if cell.client == "openai-chat" else _anthropic
     text, calls, stop, cost = ask(address, f"{cell.upstream}/{model}", cell.stream)
@@ -234,6 +234,6 @@ def run(binary, home, report, numbers):
                     (root / cell.file).write_text(cell.tag, "utf-8")
                     report.run(cell.name, lambda: costs.add(_judge(cell, address)))
                     (root / cell.file).unlink()
-                # Both clients are told the sum of the same two turns.
+                # Both clients receive the sum of the same two turns.
                 name = f"tools, {upstream}, usage"
                 report.run(name, lambda: need(len(costs) == 1, "usage", f"{costs}"))

@@ -1,5 +1,5 @@
-// Drives SDKs: a JSON line a cell on stdin, a JSON line with what the SDK gave on stdout, the same as
-// conformance/drive.py does for Python.
+// Drives SDKs: reads a JSON line for each cell from stdin, and writes one with the SDK's results to
+// stdout, like conformance/drive.py for Python.
 
 const cells = (await text(process.stdin)).split("\n").filter(Boolean).map((line) => JSON.parse(line));
 const made = new Map();
@@ -26,7 +26,7 @@ async function drive({ cell, dialect, base, key, model, stream }) {
     seen.first = record(turn);
     seen.second = record(await second(made.get(name), model, stream, turn));
   } catch (error) {
-    // What an SDK throws is its verdict, whatever its class.
+    // An exception of any class is the SDK's verdict.
     seen.error = `${error?.name}: ${error?.message} ${error?.cause ?? ""}`;
   }
   return seen;

@@ -1,4 +1,4 @@
-"""Prints what json_repair makes of each text of a file, one JSON string a line."""
+"""Prints the result of json_repair for each text of a file, one JSON string per line."""
 
 import json
 import sys

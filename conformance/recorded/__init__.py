@@ -1,1 +1,1 @@
-"""Recorded vendor traffic: what a document says, extracted without the codecs, and compared."""
+"""Recorded vendor traffic: the content of documents, extracted without the codecs, and compared."""

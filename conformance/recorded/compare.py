@@ -1,4 +1,4 @@
-"""Compares what a source says with what its translation says.
+"""Compares the content of a source with that of its translation.
 
 Each comparison yields a `Check`: which fact, where in the source, and what differs, if anything.
 """
@@ -21,8 +21,8 @@ class Check:
 # The columns of the table.
 FACTS = ("decoded", "same", "calls", "arguments", "results", "text", "tools", "usage", "stop", "types")
 
-# Which stop reasons a target uses for one that it has no word for. Where several fit, a vendor's
-# own words decide: Claude's refusal is a filter of the vendor if the model wrote none itself.
+# The stop reasons that a target uses for one that it lacks. Where several fit, the vendor's
+# semantics decide: Claude's refusal is a filter of the vendor if the model wrote none itself.
 _CHAT = {
     "stop_sequence": ("end",),
     "refusal": ("end", "filter"),
@@ -51,18 +51,18 @@ STOPS = {
         "pause": ("end",),
     },
 }
-# Targets that say of an answer without a usable end that it failed.
+# Targets that report a reply without a usable end as failed.
 FAILS = ("openai-responses",)
-# Targets whose usage has no place for what came from a cache.
+# Targets whose usage has no count of cached tokens.
 NO_CACHED = ("ollama",)
 
 
-# Members that say nothing by being there.
+# Members that mean the same as their absence.
 _NOTHING = (None, "", [], {}, {"arguments": "", "name": ""})
 
 
 def lost(source, target, at=""):
-    """The pointers of what a document said and its own dialect's copy does not.
+    """The pointers of values that a document has and its copy in the same dialect lacks.
 
     A copy may write a single text without its list, and Gemini's names in the other case.
     """
@@ -85,7 +85,7 @@ def lost(source, target, at=""):
 
 
 def unlike(source, copy):
-    """What a stream says otherwise than the copy in its own dialect."""
+    """The differences between a stream and its copy in the same dialect."""
     for name in ("text", "fault") if source.fault else ("text", "stop", "usage", "fault"):
         if name == "usage" and not source.usage:
             continue  # a stream without counts may get zeros
@@ -96,7 +96,7 @@ def unlike(source, copy):
 
 
 def _single(values):
-    """The text of a list with one part that is nothing but a text."""
+    """The text of a list with a single plain text part."""
     if len(values) == 1 and isinstance(values[0], dict):
         said = {key: value for key, value in values[0].items() if value not in _NOTHING}
         if set(said) <= {"type", "text"}:
@@ -152,7 +152,7 @@ def _kind(count, found):
 
 
 def _difference(texts, target):
-    """What is wrong with a text; blank lines between parts are not."""
+    """The difference between texts, ignoring blank lines between parts."""
     rest = target
     for text in filter(None, texts):
         before, found, rest = rest.partition(text)
@@ -178,7 +178,7 @@ def _calls(source, target, own):
 
 
 def _same_name(call, name):
-    """Whether a name is that of a call; a dialect without namespaces joins them to the names."""
+    """Whether a name is that of a call; a dialect without namespaces flattens them into the names."""
     if name.lstrip("\x1f") == call.name:
         return True
     return bool(call.namespace) and name.startswith(call.namespace) and name.endswith(call.name)
@@ -212,7 +212,7 @@ def _results(source, target):
 
 def _result_problem(result, other):
     if result.error and not other.error:
-        # Without a flag, the words must say that the call failed.
+        # Without a flag, the text must say that the call failed.
         return None if _spoken(result.value) in _spoken(other.value) else "the result differs"
     if _same_value(result.value, other.value):
         return "the error flag differs" if other.error != result.error else None
@@ -222,19 +222,19 @@ def _result_problem(result, other):
 def _same_value(value, other):
     one, two = _parsed(value), _parsed(other)
     if one in ("", None, {}, []):
-        return True  # nothing but media, which a target may announce in words
+        return True  # only media, which a target may announce as text
     return one == two or one in _wrapped(two) or two in _wrapped(one)
 
 
 def _wrapped(value):
-    """What an object with a single member holds: the form of Gemini for a text."""
+    """The value of an object with a single member: Gemini's form of a text."""
     if isinstance(value, dict) and len(value) == 1:
         return [_parsed(member) for member in value.values()]
     return []
 
 
 def _parsed(value):
-    """A value; text that holds a JSON object or array counts as what it holds."""
+    """A value; text that contains a JSON object or array is parsed."""
     if isinstance(value, str) and not isinstance(value, Digits) and value.strip()[:1] in ("{", "["):
         try:
             return loads(value)
@@ -260,6 +260,6 @@ def _texts(source, target):
                 yield Check("text", item.at, f"a text of the {role} is missing")
                 continue
             yield Check("text", item.at)
-        # Nobody may put words into the model's mouth.
+        # A translation must not add text of the assistant.
         if role == "assistant" and (between + whole[at:]).strip():
             yield Check("text", "", "a text of the assistant was added")

@@ -1,8 +1,8 @@
 """What may differ after a translation, each with its reason.
 
-A rule names the fact that differs and when that is right. Where `loss` is given, the report of the
-translation must name a loss whose text matches it: nothing is excused in silence. An `open` rule is a
-known fault that is not mended yet; the run counts it and prints it as such.
+A rule names the fact that differs and when that is correct. If `loss` is given, the report of the
+translation must name a loss whose text matches it: nothing is excused silently. An `open` rule is a
+known defect that is not fixed yet; the run counts it and prints it as such.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class Case:
 
 @dataclasses.dataclass
 class Rule:
-    """Why a difference is right."""
+    """Why a difference is correct."""
 
     reason: str
     fact: str
@@ -134,7 +134,7 @@ RULES = (
         _both(lambda case: case.source == "openrouter", _problem(r"^input differs: more")),
     ),
     Rule(
-        "DeepSeek ignores fields that it does not know; the types it is judged by are those of OpenAI's "
+        "DeepSeek ignores fields that it does not know; the types it is checked with are those of OpenAI's "
         "SDK",
         "types",
         _both(

@@ -1,4 +1,4 @@
-"""What a document says, in terms that every dialect shares, and JSON with exact numbers.
+"""The content of a document, in terms that every dialect shares, and JSON with exact numbers.
 
 The extractors produce these facts from wire documents. They are written from the vendors'
 documentation and SDK types and share no code with Toolwright.
@@ -33,7 +33,7 @@ def arguments(text):
 
 @dataclasses.dataclass
 class Text:
-    """Text that a role said; `role` is system, user or assistant."""
+    """Text of a role; `role` is system, user or assistant."""
 
     role: str
     text: str
@@ -54,7 +54,7 @@ class Call:
 
 @dataclasses.dataclass
 class Result:
-    """What a call gave: a text or a JSON value, and media."""
+    """The result of a call: a text or a JSON value, and media."""
 
     id: typing.Optional[str]
     name: typing.Optional[str]
@@ -65,7 +65,7 @@ class Result:
 
 @dataclasses.dataclass
 class Request:
-    """What a request says, in order."""
+    """The content of a request, in order."""
 
     items: list = dataclasses.field(default_factory=list)
     tools: list = dataclasses.field(default_factory=list)
@@ -114,7 +114,7 @@ def _call_of(result, calls, open_calls):
 
 @dataclasses.dataclass
 class Reply:
-    """What a reply or a stream says."""
+    """The content of a reply or a stream."""
 
     texts: list = dataclasses.field(default_factory=list)
     calls: list = dataclasses.field(default_factory=list)
@@ -123,7 +123,7 @@ class Reply:
     fault: bool = False
 
     def __post_init__(self):
-        # A reply with calls that simply ends has stopped for them, whatever its vendor writes.
+        # A reply with calls that ends normally has stopped for them, whatever the vendor reports.
         if self.calls and self.stop == "end":
             self.stop = "tool"
 
@@ -134,19 +134,19 @@ class Reply:
 
 
 def listed(value):
-    """A list, where a vendor also accepts the single element."""
+    """A list; a vendor may also accept a single element."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
 def counts(**values):
-    """Usage without what was not counted; nothing from a cache is the same as no word of one."""
+    """Usage without missing counts; zero cached tokens count as missing."""
     found = {name: int(value) for name, value in values.items() if value is not None}
     return {name: value for name, value in found.items() if value or name != "cached"}
 
 
 def counts_beside_cache(fresh, read, written, output):
-    """Usage of a vendor whose count of the prompt leaves out what the cache read and wrote."""
+    """Usage of a vendor whose prompt count excludes cache reads and writes."""
     total = None if fresh is None else fresh + (read or 0) + (written or 0)
     return counts(input=total, output=output, cached=read)

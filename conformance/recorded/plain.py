@@ -1,16 +1,16 @@
 """Which recorded requests are plain, and how many of those pass `--strict` to each target.
 
-A plain request holds nothing but system text, text messages, function tools, calls, results and the
+A plain request contains only system text, text messages, function tools, calls, results and the
 common settings: model, maximum of tokens, temperature, top_p, stop, tool_choice and stream. Nulls,
-empty lists and values that repeat a vendor's default say nothing and count as absent. A strict tool
-asks for more than a function: it is not plain.
+empty lists and values that repeat a vendor's default count as absent. A request with a strict tool
+is not plain.
 """
 
 import collections
 import re
 
 GOAL = 0.95
-# Fewer requests than these say nothing about a share.
+# Fewer requests than these give no meaningful share.
 ENOUGH = 50
 
 
@@ -23,7 +23,7 @@ def _text(value):
 
 
 def _only(*values):
-    """A value that is one of these: a default that is written out."""
+    """A value that is one of these: an explicit default."""
     return lambda value: value in values
 
 
@@ -281,7 +281,7 @@ def is_plain(source, body):
 
 
 class Measure:
-    """How many plain requests pass `--strict`, by source and target, and what the rest lose."""
+    """The number of plain requests that pass `--strict`, by source and target, and the losses of the rest."""
 
     def __init__(self):
         self.all = collections.defaultdict(set)
@@ -292,7 +292,7 @@ class Measure:
         self.examples = {}
 
     def add(self, source, line, target, passed, is_plain, report):
-        """Takes one translation of a request."""
+        """Adds one translation of a request."""
         self.all[source].add(line)
         if not is_plain:
             return
@@ -348,7 +348,7 @@ class Measure:
 
 
 def _shape(loss):
-    """A loss without what differs from request to request."""
+    """A loss without its request-specific parts."""
     path = re.sub(r"/\d+", "/*", loss["path"])
     path = re.sub(r"/properties/[^/]+", "/properties/*", path)
     return f"{loss['severity']} {path}: {loss['what']} ({loss['why']})"

@@ -1,7 +1,7 @@
-"""Shows that the extractors agree on one conversation in nine dialects, and catch damage.
+"""Shows that the extractors agree on one conversation in nine dialects, and detect damage.
 
-`fixtures/<dialect>/synthetic/matrix_*` hold the same conversation in every dialect. Each damage is
-made on the wire: a call dropped, an argument changed, two results swapped, a text dropped, the stop
+`fixtures/<dialect>/synthetic/matrix_*` contain the same conversation in every dialect. Each damage is
+done on the wire: a call dropped, an argument changed, two results swapped, a text dropped, the stop
 reason or a count changed.
 """
 
@@ -14,7 +14,7 @@ from recorded.facts import loads
 from strict import need
 
 DIALECTS = tuple(compare.STOPS)
-# The word that ends the recorded reply with calls, and one that says something else.
+# The stop reason of the recorded reply with calls, and a different one.
 _STOP_WORDS = {
     "openai-chat": ('"tool_calls"', '"length"'),
     "deepseek": ('"tool_calls"', '"length"'),
@@ -31,7 +31,7 @@ _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id", "name", "to
 
 
 def run(fixtures, report):
-    """Runs everything and says whether all went as it must."""
+    """Runs all tests and returns whether they passed."""
     for dialect in DIALECTS:
         folder = fixtures / dialect / "synthetic"
         read = lambda name: loads((folder / name).read_text("utf-8").replace("0.10", "0.1"))
@@ -43,7 +43,7 @@ def run(fixtures, report):
 
 
 def _agree(checks):
-    """Passes when no fact differs; Cohere's fixture says a plan where the others think."""
+    """Passes if no fact differs; Cohere's fixture has a plan where the others have reasoning."""
     wrong = [
         f"{check.at} {check.fact}: {check.problem}"
         for check in checks
@@ -53,7 +53,7 @@ def _agree(checks):
 
 
 def _caught(fact, checks):
-    """Passes when a fact is found wrong; an extractor that cannot read the damage caught it, too."""
+    """Passes if a fact is found wrong; an extractor that cannot read the damage has detected it as well."""
     try:
         found = {check.fact for check in checks() if check.problem}
     except (KeyError, IndexError, TypeError, ValueError):
@@ -62,7 +62,7 @@ def _caught(fact, checks):
 
 
 def _reference(fixtures, kind):
-    """The conversation in one dialect; a number that Gemini's fixture writes shorter is made so."""
+    """The conversation in one dialect; a number that Gemini's fixture writes shorter is normalized."""
     text = (fixtures / "anthropic" / "synthetic" / f"matrix_{kind}.json").read_text("utf-8")
     return loads(text.replace("0.10", "0.1"))
 
@@ -135,7 +135,7 @@ def _find(body, pointer):
 
 
 def _without(body, pointer):
-    """A document without what a pointer names."""
+    """A document without the value at a pointer."""
     body, steps = copy.deepcopy(body), _steps(pointer)
     holder = body
     for step in steps[:-1]:
@@ -148,7 +148,7 @@ def _without(body, pointer):
 
 
 def _swapped(body, one, other):
-    """A document in which two results have changed places, but not the names of their calls."""
+    """A document in which two results are swapped, but not the names of their calls."""
     body = copy.deepcopy(body)
     first, second = _result(_find(body, one)), _result(_find(body, other))
     for key in set(first) | set(second):
@@ -174,7 +174,7 @@ def _stopped(body, word, other):
 
 
 def _recounted(text, count):
-    """A document in which a count of the input, or of its uncached part, is another."""
+    """A document with a different count of input tokens, or of uncached ones."""
     for number in (count, count - 256):
         text = text.replace(f": {number}", f": {number + 1}")
     return text

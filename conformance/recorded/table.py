@@ -1,11 +1,11 @@
-"""Counts what was checked and prints it: a table by dialect and kind, then what failed, grouped."""
+"""Counts the checks and prints them: a table by dialect and kind, then the failures, grouped."""
 
 import collections
 import re
 
 from recorded.compare import FACTS
 
-# Digits and quoted words differ between failures of one sort.
+# Digits and quoted words differ between failures of one kind.
 _VARIABLE = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 _SHOWN = 60
 
@@ -22,7 +22,7 @@ class Tally:
         self.failures = collections.defaultdict(list)
 
     def add(self, file, line, to, checks):
-        """Takes the checks of one translation."""
+        """Adds the checks of one translation."""
         self.documents[file].add(line)
         for way, check, excuse in checks:
             key = (file, check.fact)
@@ -38,7 +38,7 @@ class Tally:
                 self.failures[shape].append((f"{file} to {to}{arrow}", f"{file}.jsonl:{line}", check))
 
     def cell(self, file, fact):
-        """What came of a fact: kept, of how many, plus excused."""
+        """The results for a fact: kept, total, and excused."""
         key = (file, fact)
         if key not in self.kept and key not in self.wrong and key not in self.excused:
             return "-"
@@ -47,7 +47,7 @@ class Tally:
         return f"{text}+{self.excused[key]}" if self.excused[key] else text
 
     def close(self, verbose):
-        """Prints everything and says whether all passed."""
+        """Prints everything and returns whether all passed."""
         rows = [("recording", "documents", *FACTS)]
         for file in sorted(self.documents):
             count = str(len(self.documents[file]))

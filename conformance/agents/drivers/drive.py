@@ -1,6 +1,6 @@
-"""Runs Python clients: a JSON line for each cell on stdin, one with what the client gave on stdout.
+"""Runs Python clients: a JSON line for each cell on stdin, one with the client's results on stdout.
 
-It runs in the client's own environment, so it imports nothing of the rest of `conformance`.
+It runs in the client's own environment, so it imports nothing else of `conformance`.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ async def _drive(line, gate):
             talking = module.converse(talk)
             seen["texts"] = await asyncio.wait_for(talking, _LIMIT)
             seen["pieces"] = talk.pieces
-        # What a client raises is its verdict, whatever its class.
+        # An exception of any class is the client's verdict.
         except BaseException as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{last.filename}:{last.lineno}"

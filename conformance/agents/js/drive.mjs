@@ -1,5 +1,5 @@
-// Runs JavaScript clients: a JSON line for each cell on stdin, one with what the client gave on stdout,
-// the same as drivers/drive.py does for Python.
+// Runs JavaScript clients: reads a JSON line for each cell from stdin, and writes one with the
+// client's results to stdout, like drivers/drive.py for Python.
 
 const AT_ONCE = 4;
 const cells = (await text(process.stdin)).split("\n").filter(Boolean).map((line) => JSON.parse(line));
@@ -19,7 +19,7 @@ async function drive(asked) {
     seen.texts = await converse(talk);
     seen.pieces = talk.pieces;
   } catch (error) {
-    // What a client throws is its verdict, whatever its class.
+    // An exception of any class is the client's verdict.
     const cause = error?.responseBody ?? error?.cause ?? "";
     seen.error = `${error?.name}: ${error?.message} ${cause}`;
   }

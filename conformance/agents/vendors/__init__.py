@@ -1,8 +1,9 @@
-"""One module for each dialect: how to read a request, what the vendor refuses, how to write a reply.
+"""One module for each dialect: how to read a request, what the vendor rejects, how to write a reply.
 
 Each has `items(body)`, the conversation as `Item`s; `rules(body, cell)`, which raises `Rejected` for
-what the vendor answers with status 400; `offered(body)`, the tools' schemas by name, None for a tool in free form; `is_stream(path, body)`;
-`whole(reply)` and `stream(reply)`, the bytes of a reply; and `error(message)`, the body of a refusal.
+requests that the vendor answers with status 400; `offered(body)`, the tools' schemas by name, None
+for a tool in free form; `is_stream(path, body)`; `whole(reply)` and `stream(reply)`, the bytes of a
+reply; and `error(message)`, the body of an error.
 """
 
 import base64
@@ -40,7 +41,7 @@ class Item:
 
 @dataclasses.dataclass
 class Reply:
-    """What the scripted model says: `calls` are `(id, name, arguments)`.
+    """A reply of the scripted model: `calls` are `(id, name, arguments)`.
 
     Calls of the tools in `free` are in free form: their one argument is `input`.
     """
@@ -81,12 +82,12 @@ def data_url(url):
 
 
 def pieces(text, size=7):
-    """A text in small pieces, as streams carry it."""
+    """A text in small fragments, as in streams."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def names(tools, pattern, most=None):
-    """Refuses tools whose names the vendor does not take, or that occur twice."""
+    """Rejects tools whose names the vendor does not accept, or that occur twice."""
     for name in tools:
         need(re.fullmatch(pattern, name), "tools", f"the name {name!r} does not match {pattern}")
     need(len(set(tools)) == len(tools), "tools", f"two tools have one name: {sorted(tools)}")
@@ -94,7 +95,7 @@ def names(tools, pattern, most=None):
 
 
 def answered(items):
-    """Refuses unless each step's calls are answered, once each, before anything else is said."""
+    """Rejects unless each step's calls are answered, once each, before any other message."""
     waiting = {}
     for item in items:
         if item.kind == "call":
@@ -111,7 +112,7 @@ def answered(items):
 
 
 def strict_schema(name, schema):
-    """What OpenAI demands of a strict schema: closed objects with all their properties required."""
+    """Checks OpenAI's rules for a strict schema: closed objects with all properties required."""
     if isinstance(schema, dict):
         if schema.get("type") == "object" or "properties" in schema:
             closed = schema.get("additionalProperties") is False
@@ -126,5 +127,5 @@ def strict_schema(name, schema):
 
 
 def usage(reply):
-    """Tokens in and out."""
+    """Input and output tokens."""
     return 180 + reply.number, 60 + reply.number

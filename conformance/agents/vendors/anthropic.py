@@ -60,7 +60,7 @@ def _image(block):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     most = body.get("max_tokens")
     need(isinstance(most, int) and most > 0, "max_tokens", "field required")
     small = cell.client.is_coding_agent and cell.is_main(body) and most < _MIN_TOKENS
@@ -179,5 +179,5 @@ def stream(reply):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}

@@ -57,7 +57,7 @@ def _image(block):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     messages = body["messages"]
     roles = [message["role"] for message in messages]
     alternate = all(one != other for one, other in zip(roles, roles[1:]))
@@ -142,5 +142,5 @@ def _frame(name, payload):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     return {"message": message}

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and DeepSeek and Mistral, which have its form and rules of their own."""
+"""OpenAI Chat Completions, and DeepSeek and Mistral, which use its format with additional rules."""
 
 import json
 
@@ -59,7 +59,7 @@ def _content(content):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     tools = offered(body)
     names([tool[tool["type"]]["name"] for tool in body.get("tools") or []], _NAME, 128)
     for key in ("tool_choice", "parallel_tool_calls"):
@@ -156,7 +156,7 @@ def _finish(reply):
 
 
 def stream(reply):
-    """A reply in pieces. Mistral sends all calls at the end, the others arguments in pieces."""
+    """A reply in chunks. Mistral sends all calls at the end, the others arguments in fragments."""
     deltas = [{"role": "assistant", "content": ""}]
     if reply.dialect == "deepseek" and reply.thinks:
         deltas += [{"reasoning_content": piece} for piece in pieces(reply.opaque)]
@@ -185,6 +185,6 @@ def stream(reply):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     found = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return {"error": found, "object": "error", "message": message}

@@ -52,7 +52,7 @@ def _content(content):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     names(list(offered(body)), r"[a-zA-Z_][a-zA-Z0-9_.-]{0,127}")
     need(offered(body) or "tool_choice" not in body, "tool_choice", "requires tools")
     answered(items(body))
@@ -78,7 +78,7 @@ def _calls(reply):
 
 
 def whole(reply):
-    """A reply. What is said beside calls is the plan."""
+    """A reply. Text beside calls is the plan."""
     message = {"role": "assistant"}
     if reply.calls:
         message |= {"tool_plan": reply.text, "tool_calls": _calls(reply)}
@@ -127,5 +127,5 @@ def stream(reply):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     return {"message": message}

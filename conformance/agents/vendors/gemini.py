@@ -5,12 +5,12 @@ import json
 from agents.vendors import Item, image, names, pieces, usage
 from strict import need
 
-# What a client may send for a call that no Gemini model made.
+# The placeholder for calls that no Gemini model made.
 SKIPPED = "skip_thought_signature_validator"
 
 
 def get(value, key):
-    """A field, in camel or snake case: the API takes both."""
+    """A field, in camel or snake case: the API accepts both."""
     snake = "".join("_" + each.lower() if each.isupper() else each for each in key)
     return value.get(key, value.get(snake))
 
@@ -60,7 +60,7 @@ def _image(part):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     names(list(offered(body)), r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", 512)
     choice = get(get(body, "toolConfig") or {}, "functionCallingConfig") or {}
     need(offered(body) or not choice, "toolConfig", "function calling config without functions")
@@ -85,7 +85,7 @@ def rules(body, cell):
 
 
 def _is_question(content):
-    """Whether a content is a user's question, which begins a turn."""
+    """Whether a content is a user's question, which starts a turn."""
     found = any(get(part, "functionResponse") for part in content["parts"])
     return content.get("role", "user") == "user" and not found
 
@@ -124,7 +124,7 @@ def whole(reply):
 
 
 def stream(reply):
-    """A reply in chunks: calls come whole."""
+    """A reply in chunks; calls are not split."""
     parts = [{"text": piece} for piece in pieces(reply.text)]
     parts += [part for part in _parts(reply) if "text" not in part]
     chunks = [_response(reply, [part], False) for part in parts]
@@ -133,5 +133,5 @@ def stream(reply):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     return {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}

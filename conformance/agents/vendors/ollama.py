@@ -38,7 +38,7 @@ def items(body):
 
 
 def rules(body, cell):
-    """What the vendor refuses, and the chat templates of common models."""
+    """Rejects requests that the vendor or the chat templates of common models reject."""
     for key in ("tool_choice", "parallel_tool_calls"):
         need(key not in body, key, "no such field")
     roles = [message["role"] for message in body["messages"]]
@@ -86,7 +86,7 @@ def whole(reply):
 
 
 def stream(reply):
-    """A reply in lines: calls come whole."""
+    """A reply in lines; calls are not split."""
     messages = [{"content": piece} for piece in pieces(reply.text)]
     messages += [{"content": "", "tool_calls": [call]} for call in _calls(reply)]
     lines = [_frame(reply, message, False) for message in messages]
@@ -95,5 +95,5 @@ def stream(reply):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     return {"error": message}

@@ -54,7 +54,7 @@ def _content(content):
 
 
 def rules(body, cell):
-    """What the vendor refuses."""
+    """Rejects requests that the vendor rejects."""
     tools = body.get("tools") or []
     names([tool["name"] for tool in tools if "name" in tool], r"[a-zA-Z0-9_-]{1,64}", 128)
     # `parallel_tool_calls` alone is accepted.
@@ -193,6 +193,6 @@ def _item_events(index, item):
 
 
 def error(message):
-    """A refusal."""
+    """An error body."""
     found = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return {"error": found}

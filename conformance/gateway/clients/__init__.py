@@ -1,7 +1,7 @@
-"""One module a dialect: `connect(base, key)` makes the SDK's client, `first` and `second` are a turn.
+"""One module for each dialect: `connect(base, key)` creates a client, `first` and `second` run a turn.
 
-They only say what the SDK gave them, as a `Turn`; others judge. They run with the current SDKs and
-with the majors before, so they import nothing but the SDK. `conformance/js/clients` has the same.
+They only return the SDK's results, as a `Turn`; checks are elsewhere. They run with the current SDKs
+and with the previous majors, so they import only the SDK. `conformance/js/clients` has the same.
 """
 
 import importlib
@@ -18,9 +18,9 @@ def module(dialect):
 
 
 class Turn:
-    """What an SDK gave: calls as `(id, name, arguments)`, text, finish reason, tokens in and out.
+    """The results of an SDK: calls as `(id, name, arguments)`, text, finish reason, token counts.
 
-    `history` is what the client says back in the next turn, in the SDK's own form.
+    `history` is what the client sends back in the next turn, in the SDK's own form.
     """
 
     def __init__(self, calls, text, finish, usage, history):
@@ -43,17 +43,17 @@ class Turn:
 
 
 def functions():
-    """The tools as most vendors want them: nested, with `parameters`."""
+    """The tools in the form of most vendors: nested, with `parameters`."""
     return [{"type": "function", "function": tool} for tool in TOOLS]
 
 
 def read(arguments):
-    """Arguments as an object, from the text that many dialects carry."""
+    """Arguments as an object, parsed from the text that many dialects use."""
     return json.loads(arguments) if isinstance(arguments, str) else arguments
 
 
 def result(name, arguments):
-    """What a tool gives back: a word of its arguments, so that results cannot be mixed up."""
+    """The result of a tool: a word of its arguments, so that results cannot be confused."""
     arguments = read(arguments)
     if name == "get_weather":
         return {"city": arguments["city"], "temp_c": -2.5, "condition": "晴"}

@@ -11,12 +11,12 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     return _turn(client, model, stream, [{"role": "user", "content": PROMPT}])
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {"type": "tool_result", "tool_use_id": id, "content": result_text(name, arguments)}
         for id, name, arguments in turn.calls

@@ -10,7 +10,7 @@ from gateway.clients import PROMPT, SYSTEM, TOOLS, Turn, result
 
 
 def connect(base, key):
-    """A client that signs with `access:secret`, or takes the bearer key of the environment."""
+    """A client that signs with `access:secret`, or uses the bearer key of the environment."""
     bearer = "AWS_BEARER_TOKEN_BEDROCK" in os.environ
     access, _, secret = key.partition(":")
     config = botocore.config.Config(
@@ -31,12 +31,12 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     return _turn(client, model, stream, [{"role": "user", "content": [{"text": PROMPT}]}])
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {"toolResult": {"toolUseId": id, "content": [{"json": result(name, arguments)}]}}
         for id, name, arguments in turn.calls
@@ -79,7 +79,7 @@ def _turn(client, model, stream, messages):
 
 
 def _joined(events):
-    """The blocks of a stream; boto3 leaves it to its user to put them together."""
+    """The blocks of a stream; boto3 does not join them."""
     blocks, finish, usage = {}, None, None
     for event in events:
         ((name, payload),) = event.items()

@@ -13,13 +13,13 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": PROMPT}]
     return _turn(client, model, stream, messages)
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {"role": "tool", "tool_call_id": id, "content": result_text(name, arguments)}
         for id, name, arguments in turn.calls
@@ -57,7 +57,7 @@ def _turn(client, model, stream, messages):
 
 
 def _joined(events):
-    """The message of a stream; the SDK leaves it to its user to put it together."""
+    """The message of a stream; the SDK does not join it."""
     said, content, calls, finish, usage = {"role": "assistant"}, {}, {}, None, None
     for event in events:
         message = getattr(getattr(event, "delta", None), "message", None)

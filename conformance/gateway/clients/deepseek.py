@@ -1,4 +1,4 @@
-"""DeepSeek, with the openai SDK, handing its reasoning back as DeepSeek asks of clients."""
+"""DeepSeek, with the openai SDK, sending its reasoning back as DeepSeek requires."""
 
 from gateway.clients import openai_chat
 
@@ -8,10 +8,10 @@ connect = openai_chat.connect
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     return openai_chat.first(client, model, stream, KEPT)
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     return openai_chat.second(client, model, stream, turn, KEPT)

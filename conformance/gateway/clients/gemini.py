@@ -13,13 +13,13 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     asked = types.Content(role="user", parts=[types.Part(text=PROMPT)])
     return _turn(client, model, stream, [asked])
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         types.Part(
             function_response=types.FunctionResponse(

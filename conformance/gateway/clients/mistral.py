@@ -2,7 +2,7 @@
 
 try:
     from mistralai.client import Mistral
-except ImportError:  # the major before
+except ImportError:  # the previous major
     from mistralai import Mistral
 
 from gateway.clients import PROMPT, SYSTEM, Turn, functions, read, result_text
@@ -14,13 +14,13 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": PROMPT}]
     return _turn(client, model, stream, messages)
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {
             "role": "tool",
@@ -79,7 +79,7 @@ def _chunks(content):
 
 
 def _merged(content):
-    """Chunks of a stream put together: one a kind where they follow each other."""
+    """Joins adjacent chunks of the same kind."""
     merged = []
     for chunk in content:
         if not merged or merged[-1]["type"] != chunk["type"]:

@@ -1,4 +1,4 @@
-"""Ollama, with the ollama SDK, which keeps no ids of calls."""
+"""Ollama, with the ollama SDK, which discards call ids."""
 
 import ollama
 
@@ -11,13 +11,13 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": PROMPT}]
     return _turn(client, model, stream, messages)
 
 
 def second(client, model, stream, turn):
-    """Answers the calls, in their order and by name."""
+    """The second turn: sends the results of the calls, in their order and by name."""
     results = [
         {"role": "tool", "tool_name": name, "content": result_text(name, arguments)}
         for _, name, arguments in turn.calls

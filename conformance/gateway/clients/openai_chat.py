@@ -4,7 +4,7 @@ import openai
 
 from gateway.clients import PROMPT, SYSTEM, Turn, functions, read, result_text
 
-# What a client of this dialect hands back besides the message's own fields.
+# What a client of this dialect sends back besides the message's own fields.
 KEPT = ()
 
 
@@ -14,13 +14,13 @@ def connect(base, key):
 
 
 def first(client, model, stream, kept=KEPT):
-    """Asks."""
+    """The first turn: sends the question."""
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": PROMPT}]
     return _turn(client, model, stream, messages, kept)
 
 
 def second(client, model, stream, turn, kept=KEPT):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {"role": "tool", "tool_call_id": id, "content": result_text(name, arguments)}
         for id, name, arguments in turn.calls

@@ -11,12 +11,12 @@ def connect(base, key):
 
 
 def first(client, model, stream):
-    """Asks."""
+    """The first turn: sends the question."""
     return _turn(client, model, stream, [{"role": "user", "content": PROMPT}])
 
 
 def second(client, model, stream, turn):
-    """Answers the calls."""
+    """The second turn: sends the results of the calls."""
     results = [
         {"type": "function_call_output", "call_id": id, "output": result_text(name, arguments)}
         for id, name, arguments in turn.calls
@@ -40,7 +40,7 @@ def _turn(client, model, stream, items):
     else:
         found = client.responses.create(**asked)
     calls = [item for item in found.output if item.type == "function_call"]
-    # Without the fields that the SDK's stream helper adds for its user.
+    # Without the fields that the SDK's stream helper adds.
     said = [
         item.model_dump(exclude_none=True, exclude={"parsed_arguments": True}, warnings=False)
         for item in found.output

@@ -1,10 +1,10 @@
-"""One module a dialect: the vendor's recordings, and how to read what the gateway sent.
+"""One module for each dialect: the vendor's recordings, and how to read the gateway's requests.
 
 Each has `DIALECT`; `TOOLS`, `FINAL` and their streams, files of `fixtures/<dialect>/accepted`; `IDS`,
 the recorded ids as prefix and tail; `OPAQUE`, words that must come back in the second turn, and
 `opaque(tag)`, those of a cell; `MODEL`, a pattern for names; `paths(model, stream)`; `CONTENT_TYPE` of a
-stream; `credential(headers, key)`, which says what is wrong, or nothing; and `read(path, body)`, which
-gives a `Request`. What the SDK's types say of a request is told by `conformance/dialects`.
+stream; `credential(headers, key)`, which returns a problem or None; and `read(path, body)`, which
+returns a `Request`. `conformance/dialects` validates requests with the SDK's types.
 """
 
 import importlib
@@ -19,11 +19,11 @@ def module(dialect):
 
 
 class Request:
-    """What a request says, in nobody's shape.
+    """The content of a request, independent of the dialect.
 
     `tools` maps a name to description and schema; `calls` are `(id, name, arguments)` and `results`
-    are `(id, name, text)`, with what a vendor lacks as None; `opaque` is what only the vendor can
-    read.
+    are `(id, name, text)`, with None for what a vendor lacks; `opaque` is reasoning that only the
+    vendor can read.
     """
 
     def __init__(self, stream, system, prompt, tools, calls=(), results=(), opaque=()):
@@ -51,7 +51,7 @@ def text(content, kinds=("text", "input_text")):
 
 
 def arguments(text):
-    """The arguments of a call, from the string that carries them."""
+    """The arguments of a call, parsed from their string."""
     need(isinstance(text, str), "arguments", "not a string")
     found = json.loads(text)
     need(isinstance(found, dict), "arguments", "not an object")
@@ -59,7 +59,7 @@ def arguments(text):
 
 
 def nested(tools):
-    """Tools in the nested form that most vendors have."""
+    """Tools in the nested form of most vendors."""
     return {
         tool["function"]["name"]: (
             tool["function"].get("description"),
@@ -70,7 +70,7 @@ def nested(tools):
 
 
 def follows(messages, is_call, is_result, name):
-    """Refuses unless the results come directly after the message with the calls."""
+    """Rejects unless the results directly follow the message with the calls."""
     at = [number for number, message in enumerate(messages) if is_call(message)]
     results = [number for number, message in enumerate(messages) if is_result(message)]
     if at or results:

@@ -16,13 +16,13 @@ VERSIONS = ("2023-06-01", "2026-10-21")
 
 
 def opaque(tag):
-    """A signature and encrypted thinking that only this cell has."""
+    """A signature and encrypted reasoning unique to this cell."""
     redacted = base64.b64encode(f"redacted-{tag}".encode()).decode()
     return f"EqQBCgIYAhIk{tag}==", redacted
 
 
 def credential(headers, key):
-    """The key, in the header of either SDK major, and a version that the API knows."""
+    """Checks the key, in the header of either SDK major, and the API version."""
     version = headers.get("anthropic-version")
     if version not in VERSIONS:
         return f"anthropic-version {version!r} is none of {VERSIONS}"
@@ -32,12 +32,12 @@ def credential(headers, key):
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     return ("/v1/messages",)
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     messages = [(message["role"], _blocks(message["content"])) for message in body["messages"]]
     follows(
         messages,

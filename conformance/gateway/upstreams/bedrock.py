@@ -24,18 +24,18 @@ REGION = "us-east-1"
 
 
 def opaque(tag):
-    """A signature that only this cell has."""
+    """A signature unique to this cell."""
     return (f"EqQB{tag}==",)
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     verb = "converse-stream" if stream else "converse"
     return (f"/model/{urllib.parse.quote(model, safe='')}/{verb}",)
 
 
 def credential(headers, key):
-    """A bearer key; or, of `access:secret`, a signature that botocore makes, too."""
+    """Checks a bearer key; or, for `access:secret`, that botocore computes the same signature."""
     access, _, secret = key.partition(":")
     found = headers.get("authorization", "")
     if not secret:
@@ -68,7 +68,7 @@ def _signature(headers, signed, access, secret):
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     messages = body["messages"]
     roles = [message["role"] for message in messages]
     alternate = all(one != other for one, other in zip(roles, roles[1:]))

@@ -16,12 +16,12 @@ credential = bearer
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     return ("/v2/chat",)
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     messages = body["messages"]
     follows(
         messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order"

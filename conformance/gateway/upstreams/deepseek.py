@@ -1,4 +1,4 @@
-"""DeepSeek, which wants its reasoning back once tools are involved."""
+"""DeepSeek, which requires its reasoning in the next request once tools are involved."""
 
 from gateway.upstreams import bearer, openai_chat
 
@@ -15,10 +15,10 @@ read = openai_chat.read
 
 
 def opaque(tag):
-    """Reasoning that only this cell has."""
+    """Reasoning unique to this cell."""
     return (f"两个工具（{tag}）",)
 
 
 def paths(model, stream):
-    """Where requests may go: strict tools are served under /beta."""
+    """The accepted paths: strict tools are served under /beta."""
     return "/chat/completions", "/beta/chat/completions"

@@ -1,4 +1,4 @@
-"""Google Gemini, which wants as many responses as calls and its signature on the first call."""
+"""Google Gemini, which requires as many responses as calls and its signature on the first call."""
 
 import base64
 import json
@@ -16,18 +16,18 @@ CONTENT_TYPE = "text/event-stream"
 
 
 def opaque(tag):
-    """A signature that only this cell has."""
+    """A signature unique to this cell."""
     return (base64.b64encode(f"opaque-{tag}".encode()).decode(),)
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
     return f"/v1beta/models/{model}:{verb}", f"/v1/models/{model}:{verb}"
 
 
 def credential(headers, key):
-    """The key, in Google's own header."""
+    """Checks the key, in Google's own header."""
     found = headers.get("x-goog-api-key")
     return (
         None if found == key and "authorization" not in headers else "x-goog-api-key is not the key"
@@ -35,7 +35,7 @@ def credential(headers, key):
 
 
 def read(path, body):
-    """What a request says; the API takes camel and snake case."""
+    """Reads a request; the API accepts camel and snake case."""
     contents = [(content.get("role", "user"), content["parts"]) for content in body["contents"]]
     follows(
         contents,

@@ -1,4 +1,4 @@
-"""Mistral, whose ids have nine letters and digits; `conformance/dialects` knows its order of roles."""
+"""Mistral, whose ids have nine letters and digits; `conformance/dialects` checks its order of roles."""
 
 from gateway.upstreams import bearer, openai_chat
 from strict import need
@@ -15,12 +15,12 @@ credential = bearer
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     return ("/v1/chat/completions",)
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     found = openai_chat.read(path, body)
     counts = (len(found.calls), len(found.results))
     need(counts[0] == counts[1], "count", f"{counts[0]} calls and {counts[1]} responses")

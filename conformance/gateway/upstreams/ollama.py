@@ -1,4 +1,4 @@
-"""Ollama, which streams unless told not to and pairs results by name and order."""
+"""Ollama, which streams by default and pairs results by name and order."""
 
 from gateway.upstreams import Request, bearer, follows, nested
 from strict import need
@@ -15,12 +15,12 @@ credential = bearer
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     return ("/api/chat",)
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     messages = body["messages"]
     follows(
         messages, lambda each: each.get("tool_calls"), lambda each: each["role"] == "tool", "order"

@@ -15,17 +15,17 @@ credential = bearer
 
 
 def opaque(tag):
-    """Reasoning that only this cell has."""
+    """Reasoning unique to this cell."""
     return (f"gAAAAABo-{tag}==",)
 
 
 def paths(model, stream):
-    """Where requests may go."""
+    """The accepted paths."""
     return ("/v1/responses",)
 
 
 def read(path, body):
-    """What a request says."""
+    """Reads a request."""
     items = body["input"]
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]

@@ -59,7 +59,7 @@ async function turn(client, modelId, stream, messages) {
   };
 }
 
-/** The blocks of a stream; the SDK leaves it to its user to put them together. */
+/** The blocks of a stream; the SDK does not join them. */
 async function joined(events) {
   const content = [];
   let finish, usage;

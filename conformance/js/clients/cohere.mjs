@@ -39,7 +39,7 @@ async function turn(client, model, stream, messages) {
   };
 }
 
-/** The message of a stream; the SDK leaves it to its user to put it together. */
+/** The message of a stream; the SDK does not join it. */
 async function joined(events) {
   const message = {};
   const calls = [];

@@ -45,7 +45,7 @@ async function turn(client, model, stream, messages) {
   };
 }
 
-/** Content to say back: text, or chunks where there was thinking, one a kind. */
+/** Content to send back: text, or chunks if there was reasoning, joined by kind. */
 function merged(parts) {
   const thinking = parts.filter((part) => part.type === "thinking");
   const text = parts.map((part) => part.text ?? "").join("");

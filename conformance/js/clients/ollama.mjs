@@ -24,7 +24,7 @@ async function turn(client, model, stream, messages) {
   const last = chunks.at(-1);
   const text = chunks.map((chunk) => chunk.message.content ?? "").join("");
   const thinking = chunks.map((chunk) => chunk.message.thinking ?? "").join("");
-  // The SDK hands on what the server says, ids of calls included.
+  // The SDK passes on the server's reply, including call ids.
   const made = chunks.flatMap((chunk) => chunk.message.tool_calls ?? []);
   const said = { role: "assistant", content: text };
   if (thinking) said.thinking = thinking;

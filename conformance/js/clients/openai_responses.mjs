@@ -29,7 +29,7 @@ async function turn(client, model, stream, input) {
   const found = stream
     ? await client.responses.stream(asked).finalResponse()
     : await client.responses.create(asked);
-  // Without the fields that the SDK's stream helper adds for its user.
+  // Without the fields that the SDK's stream helper adds.
   const said = found.output.map(({ parsed_arguments, ...item }) =>
     item.type === "message"
       ? { ...item, content: item.content.map(({ parsed, ...part }) => part) }

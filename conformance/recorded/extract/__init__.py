@@ -1,11 +1,11 @@
-"""One module a dialect, each with `request(path, body)`, `response(body)` and `stream(data)`.
+"""One module for each dialect, with `request(path, body)`, `response(body)` and `stream(data)`.
 
-`response` and `stream` return None for a document that is no reply.
+`response` and `stream` return None for a document that is not a reply.
 """
 
 import importlib
 
-# OpenAI-compatible vendors, and DeepSeek, which answer in the form of Chat Completions
+# OpenAI-compatible vendors, and DeepSeek, which reply in the format of Chat Completions
 _CHAT = ("deepseek", "groq", "moonshot", "openrouter", "qwen", "xai", "zhipu")
 
 

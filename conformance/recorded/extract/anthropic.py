@@ -87,7 +87,7 @@ def stream(data):
         kind = event.get("type")
         begun = begun or kind in ("message_start", "error")
         if kind == "message_start":
-            # A server that starts over has already sent the blocks before.
+            # A server that restarts the message has already sent the earlier blocks.
             base = len(blocks)
             wire.update(event["message"].get("usage") or {})
         elif kind == "message_stop":

@@ -1,4 +1,4 @@
-"""Cohere v2. `tool_plan` is what the model says before it calls."""
+"""Cohere v2. `tool_plan` is the model's text before its calls."""
 
 from recorded.extract import sse
 from recorded.facts import Call, Reply, Request, Result, arguments, counts

@@ -131,7 +131,7 @@ def _reply(chunks):
 
 
 def _grow(arguments, piece):
-    """Adds a piece of streamed arguments at its JSON path."""
+    """Adds a fragment of streamed arguments at its JSON path."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", _get(piece, "jsonPath") or "")
     value = next(
         (

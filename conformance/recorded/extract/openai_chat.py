@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions and the vendors that answer in its form."""
+"""OpenAI Chat Completions and the vendors that use its format."""
 
 from recorded.extract import sse
 from recorded.facts import Call, Reply, Request, Result, arguments, counts, listed
@@ -38,7 +38,7 @@ def request(path, body):
 
 
 def texts(content, at):
-    """The texts of a content and their places."""
+    """The texts of a content and their positions."""
     if isinstance(content, str):
         yield content, at
         return
@@ -55,7 +55,7 @@ def plain(content):
 
 
 def calls(message, at):
-    """The calls of a message, also in the form before tools."""
+    """The calls of a message, also in the legacy form before tools."""
     for index, call in enumerate(listed(message.get("tool_calls"))):
         place = f"{at}/tool_calls/{index}"
         if call.get("type") == "custom" and call["custom"].get("name"):
@@ -111,7 +111,7 @@ def usage(wire):
 
 
 def first(*values):
-    """The first value that is there."""
+    """The first value that is present."""
     return next((value for value in values if value is not None), None)
 
 
@@ -137,7 +137,7 @@ def stream(data):
                 key = piece.get("index", position)
                 named = piece.get("id")
                 if named and key in pieces and pieces[key]["id"] not in (None, named):
-                    key = named  # a call of its own, whatever its index says
+                    key = named  # a separate call, whatever its index
                 if key not in pieces:
                     pieces[key] = {"id": None, "name": "", "text": "", "type": "function"}
                     order.append(key)

@@ -29,7 +29,7 @@ def request(path, body):
             value = "".join(text for text, _ in _texts(item.get("output"), at))
             found.items.append(Result(item.get("call_id"), None, value, at))
         elif kind == "tool_search_output" and item.get("execution") == "client":
-            # The tools are definitions, which other dialects offer with the rest.
+            # The tools are definitions, which other dialects list with the rest.
             found.items.append(Result(item.get("call_id"), None, None, at))
         else:
             found.items += _calls([item], at)
@@ -51,7 +51,7 @@ def _is_vendors(item):
 
 
 def _is_embedding(body):
-    """Whether a body is one of the endpoint of embeddings, which has `input`, too."""
+    """Whether a body is a request for embeddings, which also has `input`."""
     given = body.get("input")
     return "encoding_format" in body or (
         isinstance(given, list) and bool(given) and all(isinstance(each, str) for each in given)
@@ -84,14 +84,14 @@ def _calls(items, at):
         elif item.get("type") == "tool_search_call" and item.get("execution") == "client":
             yield Call(item.get("call_id"), "tool_search", arguments(item.get("arguments")), at)
         elif item.get("type") in _MACHINE and not _is_vendors(item):
-            # Its input has a form of its own, of which other dialects get the gist.
+            # Its input has a special form, of which other dialects receive the essentials.
             yield Call(item.get("call_id"), _MACHINE[item["type"]], None, at)
         elif item.get("type") == "custom_tool_call":
             yield Call(item.get("call_id"), item["name"], item["input"], at, freeform=True)
 
 
 def response(body):
-    """A whole reply. One that is still queued has nothing to say yet."""
+    """A whole reply. A queued one is still empty."""
     if body.get("object") != "response" or "output" not in body:
         return None
     return _reply(body, body.get("output") or [])
@@ -132,7 +132,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def stream(data):
-    """A stream: its items as they grew and closed, its end for status and usage."""
+    """A stream: its items from deltas and ends, its last event for status and usage."""
     items, texts, last, begun, fault = {}, {}, {}, False, False
     for event in sse.events(data):
         kind, index = event.get("type", ""), event.get("output_index")
@@ -151,7 +151,7 @@ def stream(data):
         return None
     output = [items[index] for index in sorted(items)] or last.get("output") or []
     reply = _reply(last, output)
-    # What was streamed counts: some servers close a message without repeating its text, and some
+    # Deltas and ends both count: some servers close a message without repeating its text, and some
     # send no deltas.
     reply.texts = [texts[index] for index in sorted(texts)] or reply.texts
     reply.fault = reply.fault or fault

@@ -1,4 +1,4 @@
-"""One module for each library: `converse(talk)` holds a conversation and gives the final texts."""
+"""One module for each library: `converse(talk)` runs a conversation and returns the final texts."""
 
 import base64
 
@@ -6,7 +6,7 @@ SYSTEM = "You are a travel assistant. 你是一名旅行助理。"
 
 
 class Talk:
-    """What a client is asked to do, and how many pieces of streamed text it saw."""
+    """The task of a client, and the number of streamed text fragments that it received."""
 
     def __init__(self, asked):
         self.variant = asked["variant"]
@@ -25,7 +25,7 @@ class Talk:
 
     @property
     def aws_keys(self):
-        """The client's key as a pair, with which AWS clients sign."""
+        """The client's key as a pair, for AWS signatures."""
         return self.key.split(":")
 
 

@@ -1,4 +1,4 @@
-"""Instructor: a forced tool, and a second try after arguments that do not validate."""
+"""Instructor: a forced tool, and a retry after invalid arguments."""
 
 import instructor
 import openai
@@ -15,7 +15,7 @@ class Weather(pydantic.BaseModel):
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     client = openai.AsyncOpenAI(base_url=talk.base, api_key=talk.key, max_retries=0)
     modes = {"chat": instructor.Mode.TOOLS, "responses": instructor.Mode.RESPONSES_TOOLS}
     client = instructor.from_openai(client, mode=modes[talk.variant])

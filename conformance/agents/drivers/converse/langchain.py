@@ -54,7 +54,7 @@ def _model(talk):
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     tools = ToolNode([get_weather, search_flights], handle_tool_errors=True)
     agent = create_react_agent(_model(talk), tools, prompt=SYSTEM)
     messages = await _run(talk, agent, [HumanMessage(talk.prompts[0])])

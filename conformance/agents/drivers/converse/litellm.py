@@ -32,7 +32,7 @@ _SCHEMAS = [
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     messages = [{"role": "system", "content": SYSTEM}]
     first = await _turn(talk, messages, talk.prompts[0])
     picture = {"type": "image_url", "image_url": {"url": talk.image_url}}

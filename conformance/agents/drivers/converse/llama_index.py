@@ -40,7 +40,7 @@ def _model(talk):
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     tools = [FunctionTool.from_defaults(fn) for fn in (get_weather, search_flights)]
     agent = FunctionAgent(
         tools=tools, llm=_model(talk), system_prompt=SYSTEM, streaming=talk.stream

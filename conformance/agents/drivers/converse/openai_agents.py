@@ -9,7 +9,7 @@ agents.set_tracing_disabled(True)
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     client = openai.AsyncOpenAI(base_url=talk.base, api_key=talk.key, max_retries=0)
     kind = (
         agents.OpenAIChatCompletionsModel if talk.variant == "chat" else agents.OpenAIResponsesModel

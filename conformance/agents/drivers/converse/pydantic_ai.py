@@ -52,7 +52,7 @@ def _model(talk):
 
 
 async def converse(talk):
-    """Both turns."""
+    """Runs both turns."""
     agent = Agent(_model(talk), instructions=SYSTEM, tools=[get_weather, search_flights])
     first = await _run(talk, agent, talk.prompts[0], [])
     follow_up = [talk.prompts[1], BinaryContent(talk.image, media_type="image/png")]

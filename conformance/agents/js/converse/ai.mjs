@@ -23,7 +23,7 @@ function model({ variant, base: baseURL, key: apiKey, model: name }) {
     "openai-chat": () => createOpenAI(settings).chat(name),
     compatible: () => createOpenAICompatible({ name: "toolwright", includeUsage: true, ...settings })(name),
     anthropic: () => createAnthropic(settings)(name),
-    // It takes a name with a slash for a whole resource name.
+    // A name with a slash counts as a full resource name.
     google: () => createGoogle(settings)(`models/${name}`),
     mistral: () => createMistral(settings)(name),
     cohere: () => createCohere(settings)(name),
