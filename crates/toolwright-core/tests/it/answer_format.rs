@@ -52,7 +52,7 @@ fn a_schema_goes_into_the_instructions_where_the_target_has_no_field_for_it() {
 }
 
 #[test]
-fn a_wish_for_json_goes_into_the_instructions_where_there_is_no_such_format() {
+fn a_json_format_goes_into_the_instructions_where_the_target_has_none() {
     let body =
         r#"{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_object"}}"#;
     let there = ask("openai-chat", "anthropic", body);

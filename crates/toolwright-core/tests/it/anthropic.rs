@@ -18,7 +18,7 @@ fn the_stream_joins_to_the_whole_reply_law_3() {
 }
 
 #[test]
-fn a_stream_tells_the_container_with_its_stop_law_3() {
+fn a_stream_reports_the_container_with_its_stop_law_3() {
     let codec = Dialect::Anthropic.codec().unwrap();
     let container = r#""container":{"id":"c1","expires_at":"2026-11-15T00:00:00Z"}"#;
     let head = r#""id":"m","type":"message","role":"assistant","model":"x","content":[]"#;

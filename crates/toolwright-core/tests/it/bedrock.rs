@@ -222,7 +222,7 @@ fn only_calls_have_a_start_event() {
 }
 
 #[test]
-fn what_the_vendor_runs_is_no_call_of_ours() {
+fn calls_that_the_vendor_runs_are_not_client_calls() {
     let whole = reply(
         r#"[{"toolUse":{"toolUseId":"a","name":"grounding","type":"server_tool_use","input":{"q":1}}},
             {"toolResult":{"toolUseId":"a","type":"grounding_result","status":"success","content":[{"text":"x"},{"json":{"y":1}}]}},
@@ -310,7 +310,7 @@ fn tool_use_with_a_type_field_is_a_call() {
 }
 
 #[test]
-fn cited_text_is_text_whatever_stands_beside_it() {
+fn cited_text_is_text_whatever_accompanies_it() {
     let whole = reply(
         r#"[{"citationsContent":{"content":[{"text":"So it "},{"text":"is."}],"citations":[{"title":"t"}]}},
             {"citationsContent":{"content":[{"text":" Or not."}],"citations":[],"later":1}},
@@ -350,7 +350,7 @@ fn a_repeated_type_is_no_loss_elsewhere() {
 }
 
 #[test]
-fn withheld_thinking_streams() {
+fn redacted_thinking_streams() {
     let joined = join(events(
         r#"
         contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"b3Bh"}}}
@@ -364,7 +364,7 @@ fn withheld_thinking_streams() {
 }
 
 #[test]
-fn a_stream_ends_with_its_counts_or_with_its_bytes() {
+fn a_stream_ends_with_its_usage_or_with_its_bytes() {
     let text = r#"contentBlockDelta {"contentBlockIndex":0,"delta":{"text":"a"}}"#;
     let stop = r#"messageStop {"stopReason":"max_tokens"}"#;
     let whole = events(&format!("{text}\n{stop}"));
@@ -386,7 +386,7 @@ fn a_stream_ends_with_its_counts_or_with_its_bytes() {
 }
 
 #[test]
-fn stop_words_return() {
+fn stop_reasons_return() {
     for (word, reason) in [
         ("end_turn", StopReason::End),
         ("max_tokens", StopReason::MaxTokens),
@@ -405,7 +405,7 @@ fn stop_words_return() {
 }
 
 #[test]
-fn what_a_reply_requires_is_written_and_not_read_back() {
+fn required_reply_fields_are_written_and_not_decoded() {
     let reply = codec().encode_response(Response::default(), &ReplyContext::default());
     assert_eq!(reply.body.pointer("/metrics/latencyMs"), Some(&json("0")));
     assert_eq!(reply.body.pointer("/usage/totalTokens"), Some(&json("0")));
@@ -614,7 +614,7 @@ fn faults_end_a_stream() {
 }
 
 #[test]
-fn documents_get_names_that_the_service_takes_and_words_beside_them() {
+fn documents_get_legal_names_and_a_text_beside_them() {
     let file = |name: &str| {
         format!(
             r#"{{"type":"document",{name}"source":{{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}}}"#
@@ -638,7 +638,7 @@ fn documents_get_names_that_the_service_takes_and_words_beside_them() {
 }
 
 #[test]
-fn an_empty_description_is_none() {
+fn an_empty_description_is_omitted() {
     let tool = Tool::function("f", json(r#"{"type":"object"}"#)).with_description("");
     let wire = codec().encode_tool(&tool);
     assert!(wire.pointer("/toolSpec/description").is_none());

@@ -114,7 +114,7 @@ fn indexes_of_calls_are_dense() {
 }
 
 #[test]
-fn foreign_history_gets_the_documented_stand_in() {
+fn foreign_history_gets_the_documented_placeholder() {
     let body = r#"{"model":"gemini-3.8-flash","messages":[{"role":"user","content":"x"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"}]}"#;
@@ -130,7 +130,7 @@ fn foreign_history_gets_the_documented_stand_in() {
 }
 
 #[test]
-fn thinking_keeps_its_place_and_an_empty_one_its_signature() {
+fn thinking_keeps_its_position_and_empty_thinking_its_signature() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[
         {"type":"thinking","thinking":"","signature":"sig1"},{"type":"text","text":"a"},
         {"type":"redacted_thinking","data":"blob"},{"type":"tool_use","id":"t1","name":"f","input":{}}]},
@@ -189,7 +189,7 @@ fn call_ids_map_one_to_one() {
 }
 
 #[test]
-fn a_hosted_tool_is_named_when_it_cannot_go_along() {
+fn a_hosted_tool_that_cannot_be_translated_is_reported() {
     let body = r#"{"model":"m","input":"x","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false}]}"#;
     for to in fixtures::codecs().iter().map(|codec| codec.dialect().id()) {
         let there = request("openai-responses", to, body);
@@ -213,7 +213,7 @@ fn a_hosted_tool_is_named_when_it_cannot_go_along() {
 }
 
 #[test]
-fn names_are_shortened_by_hash_everywhere_alike() {
+fn long_names_are_shortened_by_the_same_hash_everywhere() {
     let long = format!("mcp__{}__list.issues/all", "server".repeat(12));
     let near = format!("mcp__{}__list.issues/any", "server".repeat(12));
     let body = format!(
@@ -268,7 +268,7 @@ fn bedrock_has_tools_whenever_the_history_has_calls() {
 }
 
 #[test]
-fn outcomes_of_a_turn_are_one_message_and_stand_first() {
+fn outcomes_of_a_turn_are_one_message_and_come_first() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"user","content":"go on"}],
@@ -355,7 +355,7 @@ fn a_cache_marker_arrives_or_is_counted() {
 }
 
 #[test]
-fn no_restriction_is_widened_in_silence() {
+fn no_restriction_is_widened_silently() {
     let body = |choice: &str| {
         format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],{choice}}}"#
@@ -486,7 +486,7 @@ fn arguments_that_were_cut_off_are_reported_in_a_stream_as_in_a_whole_reply() {
 }
 
 #[test]
-fn made_up_ids_differ_from_reply_to_reply() {
+fn generated_ids_differ_from_reply_to_reply() {
     let reply = |id: &str| {
         format!(
             r#"{{"responseId":"{id}","candidates":[{{"content":{{"role":"model","parts":[{{"functionCall":{{"name":"f","args":{{}}}}}},{{"functionCall":{{"name":"f","args":{{}}}}}}]}},"finishReason":"STOP","index":0}}]}}"#
@@ -504,7 +504,7 @@ fn made_up_ids_differ_from_reply_to_reply() {
 }
 
 #[test]
-fn a_reply_without_an_id_gets_the_one_that_it_was_asked_with() {
+fn a_reply_without_an_id_gets_the_id_of_the_reply_context() {
     let context = ReplyContext { id: Some("msg_9".to_owned()), ..ReplyContext::default() };
     let options = Options::default();
     let translator =
@@ -517,7 +517,7 @@ fn a_reply_without_an_id_gets_the_one_that_it_was_asked_with() {
 }
 
 #[test]
-fn texts_that_are_joined_are_named() {
+fn joined_texts_are_reported() {
     let options = Options::default();
     let body = r#"{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}"#;
     let translator = Translator::new(codec("anthropic"), codec("openai-chat"), &options);
@@ -527,7 +527,7 @@ fn texts_that_are_joined_are_named() {
 }
 
 #[test]
-fn thinking_that_nobody_asked_for_yields_to_a_forced_call() {
+fn default_thinking_yields_to_a_forced_call() {
     let body = |more: &str| {
         format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],"tool_choice":{{"type":"function","function":{{"name":"f"}}}}{more}}}"#
@@ -545,7 +545,7 @@ fn thinking_that_nobody_asked_for_yields_to_a_forced_call() {
 }
 
 #[test]
-fn effort_is_said_in_a_word_of_the_target() {
+fn effort_is_mapped_to_a_level_of_the_target() {
     let ask = |to: &str, model: &str, effort: &str| {
         let body = format!(
             r#"{{"model":"{model}","messages":[{{"role":"user","content":"x"}}],"reasoning_effort":"{effort}"}}"#
@@ -579,7 +579,7 @@ fn effort_is_said_in_a_word_of_the_target() {
 }
 
 #[test]
-fn a_budget_for_thinking_stays_within_the_bounds_of_the_target() {
+fn a_thinking_budget_stays_within_the_bounds_of_the_target() {
     let ask = |config: &str| {
         let body = format!(
             r#"{{"contents":[{{"role":"user","parts":[{{"text":"x"}}]}}],"generationConfig":{{{config}}}}}"#
@@ -604,7 +604,7 @@ fn a_budget_for_thinking_stays_within_the_bounds_of_the_target() {
 }
 
 #[test]
-fn an_effort_and_a_budget_do_not_meet_where_they_exclude_each_other() {
+fn effort_and_budget_are_not_combined_where_they_exclude_each_other() {
     let body = r#"{"model":"m","max_tokens":9000,"messages":[{"role":"user","content":"x"}],"thinking":{"type":"enabled","budget_tokens":2048},"output_config":{"effort":"high"}}"#;
     let there = request("anthropic", "gemini", body);
     let config = at(&there.value.body, "/generationConfig/thinkingConfig");

@@ -29,7 +29,7 @@ fn one(schema: &str, value: &str) -> Violation {
 }
 
 #[test]
-fn what_models_sent_is_judged_as_expected() {
+fn recorded_arguments_are_validated_as_expected() {
     for case in lines("args/valid.jsonl") {
         let check = Check::compile(case.get("schema").unwrap()).unwrap();
         assert!(check.accepts(case.get("args").unwrap()), "{}", case.get("id").unwrap());
@@ -61,7 +61,7 @@ fn what_models_sent_is_judged_as_expected() {
 }
 
 #[test]
-fn every_keyword_says_what_came_and_what_is_accepted() {
+fn every_keyword_reports_the_value_and_what_is_accepted() {
     for (schema, value, keyword, got, accepted) in [
         (r#"{"type":"integer"}"#, "\"x\"", "type", "\"x\"", "\"integer\""),
         (r#"{"type":["integer","null"]}"#, "1.5", "type", "1.5", r#"["integer","null"]"#),
@@ -106,7 +106,7 @@ fn every_keyword_says_what_came_and_what_is_accepted() {
 }
 
 #[test]
-fn the_other_keywords_are_named_where_they_stand() {
+fn the_other_keywords_are_reported_with_their_path() {
     for (schema, value, path, keyword, schema_path) in [
         (r#"{"uniqueItems":true}"#, "[1,1.0]", "", "uniqueItems", "/uniqueItems"),
         (r#"{"not":{"type":"string"}}"#, "\"x\"", "", "not", "/not"),
@@ -185,7 +185,7 @@ fn the_other_keywords_are_named_where_they_stand() {
 }
 
 #[test]
-fn names_that_are_near_are_offered() {
+fn similar_names_are_suggested() {
     let schema = r#"{"properties":{"travel_from":true,"date":true},"additionalProperties":false}"#;
     let found = one(schema, r#"{"travelFrom":1,"zz":2,"date":3}"#);
     assert_eq!((found.path.as_str(), found.keyword.as_str()), ("", "additionalProperties"));
@@ -199,7 +199,7 @@ fn names_that_are_near_are_offered() {
 }
 
 #[test]
-fn numbers_are_judged_by_their_digits() {
+fn numbers_are_compared_by_their_digits() {
     let accepts = |schema: &str, value: &str| check(schema).accepts(&json(value));
     for value in ["1234567890123456789012345", "1.0", "1e400", "-0.0", "18446744073709551616"] {
         assert!(accepts(r#"{"type":"integer"}"#, value), "{value}");
@@ -221,7 +221,7 @@ fn numbers_are_judged_by_their_digits() {
 }
 
 #[test]
-fn violations_stand_in_the_order_of_the_value() {
+fn violations_are_in_the_order_of_the_value() {
     let schema = r#"{"items":{"type":"integer"},"maxItems":1}"#;
     let value: Vec<String> = (0..12).map(|_| "\"x\"".to_owned()).collect();
     let paths: Vec<String> = violations(schema, &format!("[{}]", value.join(",")))
@@ -234,7 +234,7 @@ fn violations_stand_in_the_order_of_the_value() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_used_says_why() {
+fn an_unusable_schema_is_refused_with_the_reason() {
     let error = Check::compile(&json(r#"{"$ref":"https://example.com/x.json"}"#)).unwrap_err();
     assert!(matches!(error, SchemaError::Reference { .. }), "{error:?}");
     assert!(error.to_string().contains("nothing is fetched"), "{error}");
@@ -264,7 +264,7 @@ fn the_draft_is_the_one_that_the_schema_names() {
 }
 
 #[test]
-fn recursion_ends_and_hostile_schemas_are_survived() {
+fn recursion_and_hostile_schemas_are_bounded() {
     let list =
         r##"{"type":"object","properties":{"value":{"type":"integer"},"next":{"$ref":"#"}}}"##;
     let found = one(list, r#"{"value":1,"next":{"value":2,"next":{"value":"x"}}}"#);
@@ -295,7 +295,7 @@ const FORKED: &str = r##"{
 }"##;
 
 #[test]
-fn unions_within_unions_do_not_take_for_ever() {
+fn nested_unions_take_bounded_time() {
     let check = Check::compile(&Json::parse(FORKED).unwrap()).unwrap();
     let shallow = Json::parse(r#"{"a":1,"x":{"b":2}}"#).unwrap();
     assert!(check.accepts(&shallow));
@@ -323,7 +323,7 @@ fn doubled(union: &str, levels: usize, reference: impl Fn(usize) -> String) -> J
 }
 
 #[test]
-fn references_that_multiply_are_refused_before_they_are_compiled() {
+fn exponential_references_are_refused_before_compilation() {
     let pointer = |at: usize| format!("#/$defs/d{at}");
     let anchor = |at: usize| format!("#d{at}");
     for union in ["allOf", "anyOf", "oneOf"] {
@@ -377,7 +377,7 @@ fn patterns_are_compiled_within_bounds() {
 }
 
 #[test]
-fn errors_are_listed_up_to_a_number() {
+fn the_number_of_listed_errors_is_bounded() {
     let check = check(r#"{"items":{"type":"integer"}}"#);
     let texts = |count: usize| Json::Array(vec![Json::from("x"); count]);
     assert_eq!(check.violations(&texts(5_000)).len(), 5_000);
@@ -387,7 +387,7 @@ fn errors_are_listed_up_to_a_number() {
 }
 
 #[test]
-fn scalars_count_when_a_value_is_checked() {
+fn scalars_count_towards_the_validation_budget() {
     let branches = vec![r#"{"minimum":1,"maximum":0}"#; 2_000].join(",");
     let check = check(&format!(r#"{{"items":{{"anyOf":[{branches}]}}}}"#));
     let numbers = Json::Array(vec![Json::from(5_usize); 20_000]);
@@ -396,7 +396,7 @@ fn scalars_count_when_a_value_is_checked() {
 }
 
 #[test]
-fn large_values_are_checked_to_their_end() {
+fn large_values_are_validated_completely() {
     let schema =
         r#"{"items": {"anyOf": [{"type": "array"}, {"type": "object", "required": ["a"]}]}}"#;
     let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();

@@ -245,7 +245,7 @@ fn a_choice_of_a_tool_in_a_namespace_finds_it() {
 }
 
 #[test]
-fn malformed_namespaces_and_grammars_are_refused_where_they_stand() {
+fn malformed_namespaces_and_grammars_are_refused_with_their_path() {
     let refused = |id: &str, tool: &str| {
         let body = Json::parse(&format!(r#"{{"tools":[{tool}]}}"#)).unwrap();
         let wire = WireRequest { body, ..WireRequest::default() };
@@ -322,7 +322,7 @@ fn a_free_text_tool_of_chat_comes_back_as_one() {
 }
 
 #[test]
-fn the_same_dialect_is_told_the_same() {
+fn a_request_to_the_same_dialect_is_unchanged() {
     let options = Options { changed: true, ..Options::default() };
     let wire = WireRequest { body: body(), ..WireRequest::default() };
     let same = Translator::new(responses(), responses(), &options).request(wire).unwrap();
@@ -358,7 +358,7 @@ fn a_function_that_a_search_loaded_keeps_its_name() {
 }
 
 #[test]
-fn a_search_that_was_answered_in_words_keeps_them() {
+fn a_search_that_was_answered_with_text_keeps_it() {
     let text = r#"{"model":"m","input":[
         {"type":"tool_search_call","call_id":"call_1","execution":"client","status":"completed","arguments":{}},
         {"type":"function_call_output","call_id":"call_1","output":"Nothing fits."}],
@@ -407,7 +407,7 @@ fn a_tool_with_the_name_of_its_namespace_stays_in_it() {
 }
 
 #[test]
-fn calls_in_a_namespace_reach_a_client_without_them_under_flat_names() {
+fn calls_in_a_namespace_reach_other_clients_under_flat_names() {
     for (namespace, flat) in [("get_depth", "get_depth"), ("mcp__lake", "mcp__lake__get_depth")] {
         let item = format!(
             r#"{{"type":"function_call","id":"fc_1","status":"completed","call_id":"call_2",

@@ -155,7 +155,7 @@ fn a_repeated_index_starts_a_new_call() {
 }
 
 #[test]
-fn interleaved_calls_keep_apart() {
+fn interleaved_calls_stay_separate() {
     let frames = [
         &call_start(0, "a", "f"),
         &call_start(1, "b", "g"),
@@ -249,7 +249,7 @@ fn numbers_keep_their_digits() {
 }
 
 #[test]
-fn the_plan_is_text_and_returns_to_its_place() {
+fn the_plan_is_text_and_returns_to_its_field() {
     let request = request(
         r#"{"messages":[{"role":"assistant","tool_plan":"First f.","content":"So:","citations":[{"start":0}],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]}"#,
     );
@@ -265,7 +265,7 @@ fn the_plan_is_text_and_returns_to_its_place() {
 }
 
 #[test]
-fn strictness_is_said_of_all_tools_at_once() {
+fn strictness_applies_to_all_tools_of_a_request() {
     let tool = r#"{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}"#;
     let strict =
         request(&format!(r#"{{"messages":[],"tools":[{tool},{tool}],"strict_tools":true}}"#));
@@ -323,7 +323,7 @@ fn a_request_keeps_every_field() {
 }
 
 #[test]
-fn modes_and_formats_yet_unknown_return() {
+fn unknown_modes_and_formats_return() {
     for field in [
         r#""thinking":{"type":"adaptive","x":1}"#,
         r#""thinking":{"type":"disabled"}"#,
@@ -346,7 +346,7 @@ fn outcomes_in_a_users_turn_become_messages_of_their_own() {
 }
 
 #[test]
-fn wrong_types_are_refused_where_they_stand() {
+fn wrong_types_are_refused_with_their_path() {
     for (body, error) in [
         (r#"{"messages":[{"role":"user"}]}"#, "cohere: /messages/0: missing field 'content'"),
         (
@@ -365,7 +365,7 @@ fn wrong_types_are_refused_where_they_stand() {
 }
 
 #[test]
-fn counts_are_of_tokens_and_bills_stay_aside() {
+fn usage_counts_tokens_and_billed_units_stay_extra() {
     let usage = |usage: &str| {
         let body = format!(
             r#"{{"id":"1","finish_reason":"COMPLETE","message":{{"role":"assistant"}},"usage":{usage}}}"#
@@ -384,7 +384,7 @@ fn counts_are_of_tokens_and_bills_stay_aside() {
 }
 
 #[test]
-fn what_the_vendor_adds_comes_back_by_either_way() {
+fn fields_that_the_vendor_adds_return_whole_and_streamed() {
     let response = response(
         r#"{"id":"1","finish_reason":"COMPLETE","message":{"role":"assistant","content":[{"type":"text","text":"hi"}],"new":1,"citations":[{"start":0,"end":1},{"start":1,"end":2}]},"logprobs":[{"text":"hi"}]}"#,
     );
@@ -400,7 +400,7 @@ fn what_the_vendor_adds_comes_back_by_either_way() {
 }
 
 #[test]
-fn blocks_and_events_yet_unknown_do_no_harm() {
+fn unknown_blocks_and_events_are_tolerated() {
     let start = r#"{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"odd","x":1}}}}"#;
     let delta = r#"{"type":"content-delta","index":0,"delta":{"message":{"content":{"x":2}}},"logprobs":{"text":"a"}}"#;
     let odd = Frame::data(r#"{"type":"debug"}"#);
@@ -415,7 +415,7 @@ fn blocks_and_events_yet_unknown_do_no_harm() {
 }
 
 #[test]
-fn sections_of_thinking_stand_apart_in_a_stream_as_in_a_reply() {
+fn sections_of_thinking_stay_separate_in_a_stream_as_in_a_reply() {
     let section = |text: &str| Section { kind: SectionKind::Summary, text: text.to_owned() };
     let reasoning = toolwright_core::part::Reasoning {
         sections: vec![section("a"), section("b")],
@@ -472,7 +472,7 @@ fn a_stream_that_is_cut_or_out_of_order_is_refused() {
 }
 
 #[test]
-fn a_reply_made_elsewhere_has_all_that_clients_expect() {
+fn a_translated_reply_has_all_fields_that_clients_expect() {
     let response = Response {
         parts: vec![Part::text("hi")],
         stop: Stop::new(StopReason::ContextWindow),
@@ -495,7 +495,7 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
 }
 
 #[test]
-fn every_reply_tells_what_is_billed() {
+fn every_reply_reports_billed_units() {
     let usage = toolwright_core::Usage {
         input: Some(7),
         cache_read: Some(3),

@@ -99,7 +99,7 @@ fn openai_and_deepseek_get_no_hosted_tool_and_no_block_of_another_vendor() {
 }
 
 #[test]
-fn the_effort_default_is_no_effort_elsewhere() {
+fn the_effort_default_is_omitted_for_others() {
     let body =
         r#"{"model":"m","reasoning_effort":"default","messages":[{"role":"user","content":"Hi"}]}"#;
     for to in ["openai-chat", "openai-responses", "mistral", "deepseek", "anthropic"] {
@@ -125,7 +125,7 @@ fn an_answer_in_the_responses_format_has_no_cache_breakpoint() {
 }
 
 #[test]
-fn file_data_that_is_an_address_is_a_document_by_url() {
+fn file_data_that_is_a_url_is_a_document_by_url() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Read."},{"type":"file","file":{"filename":"a.pdf","file_data":"https://example.test/a.pdf"}}]}]}"#;
     let (there, losses) = translate("openrouter", "anthropic", body);
     let source = there.pointer("/messages/0/content/1/source").unwrap();
@@ -182,7 +182,7 @@ fn videos_reach_targets_that_take_them() {
 }
 
 #[test]
-fn a_video_that_the_target_cannot_see_is_reported_where_it_stands() {
+fn a_video_that_the_target_does_not_accept_is_reported_with_its_path() {
     for to in ["openai-chat", "anthropic", "openai-responses", "mistral", "cohere", "deepseek"] {
         let (there, losses) = translate("openrouter", to, VIDEOS);
         assert!(!there.compact().contains("a.mp4"), "{to}: {there}");
@@ -193,7 +193,7 @@ fn a_video_that_the_target_cannot_see_is_reported_where_it_stands() {
 }
 
 #[test]
-fn a_breakpoint_on_a_message_stands_after_its_last_part() {
+fn a_breakpoint_on_a_message_follows_its_last_part() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[
         {"role":"system","content":"Be kind.","cache_control":{"type":"ephemeral"}},
         {"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"cache_control":{"type":"ephemeral","ttl":"1h"}}]}"#;

@@ -37,7 +37,7 @@ fn request(model: &str, kind: EmbedKind) -> EmbedRequest {
 }
 
 #[test]
-fn requests_are_those_of_the_sdks() {
+fn requests_equal_those_of_the_sdks() {
     use EmbedKind::{Document, Query};
     let openai = request("text-embedding-3-small", Query);
     sends(Dialect::OpenaiChat, "openai_embed", &openai, &["encoding_format"]);
@@ -55,7 +55,7 @@ fn requests_are_those_of_the_sdks() {
 }
 
 #[test]
-fn replies_give_a_vector_for_each_text() {
+fn replies_have_a_vector_for_each_text() {
     let vectors = vec![vec![0.5, -0.25, 0.125, 1.0], vec![0.0625, 0.75, -1.0, 0.03125]];
     let files = [
         (Dialect::OpenaiChat, "openai_embed", Some(9)),
@@ -82,7 +82,7 @@ fn refused(body: &str, inputs: usize) -> String {
 }
 
 #[test]
-fn vectors_find_their_texts_by_index_or_are_refused() {
+fn vectors_are_matched_to_texts_by_index_or_refused() {
     let body = r#"{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1e0]}]}"#;
     let body = Json::parse(body).unwrap();
     let embeddings = EmbedFormat::OPENAI.decode(Dialect::OpenaiChat, body, 2).unwrap();
@@ -103,7 +103,7 @@ fn vectors_find_their_texts_by_index_or_are_refused() {
 }
 
 #[test]
-fn rows_have_their_own_path_and_bound() {
+fn presets_have_their_own_path_and_batch_limit() {
     let wire = |id: &str| {
         let format = lookup(id).unwrap().embed_format().unwrap();
         (format.encode(&EmbedRequest::new("m", ["a"])).path, format.limits().texts)

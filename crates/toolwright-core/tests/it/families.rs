@@ -150,7 +150,7 @@ fn a_limit_above_the_maximum_of_the_model_is_lowered() {
 }
 
 #[test]
-fn sampling_settings_go_by_the_family() {
+fn sampling_settings_depend_on_the_family() {
     let all = r#""temperature":0.5,"top_p":0.9"#;
     let default = r#""temperature":1,"top_p":0.9"#;
     let thinking = r#""temperature":0.5,"reasoning_effort":"high""#;
@@ -209,7 +209,7 @@ fn controls(to: &str) -> &'static [&'static str] {
 }
 
 #[test]
-fn reasoning_controls_go_by_the_family() {
+fn reasoning_controls_depend_on_the_family() {
     let effort = r#""reasoning_effort":"high""#;
     let off = r#""reasoning_effort":"none""#;
     let adaptive = r#""max_tokens":64000,"thinking":{"type":"adaptive"}"#;
@@ -407,7 +407,7 @@ fn reasoning_controls_go_by_the_family() {
 }
 
 #[test]
-fn a_budget_that_stands_for_an_effort_leaves_room_for_the_answer() {
+fn a_budget_derived_from_an_effort_leaves_tokens_for_the_answer() {
     let ask = |limit: u32| {
         let settings = format!(r#""reasoning_effort":"high","max_completion_tokens":{limit}"#);
         ask("openai-chat", "anthropic", "claude-sonnet-4-5", &settings)
@@ -419,7 +419,7 @@ fn a_budget_that_stands_for_an_effort_leaves_room_for_the_answer() {
 }
 
 #[test]
-fn openai_takes_no_reasoning_beside_tools_in_chat() {
+fn openai_chat_gets_no_reasoning_beside_tools() {
     let tools = r#""max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"}}]"#;
     let effort = format!(r#"{tools},"output_config":{{"effort":"high"}}"#);
     for (to, model, settings, word) in [

@@ -66,7 +66,7 @@ pub fn written(framing: Framing, frames: &[Frame]) -> Vec<u8> {
 }
 
 #[test]
-fn arrays_are_cut_into_their_objects() {
+fn arrays_are_split_into_their_objects() {
     let google = "[{\n  \"a\": \"} ] \\\" ,\"\n}\n,\r\n{\"b\": [{}, [1]]}\n]\n";
     let cut = frames(Framing::Array, google);
     let texts: Vec<&str> = cut.iter().map(|frame| frame.data.as_str()).collect();
@@ -90,7 +90,7 @@ fn arrays_are_cut_into_their_objects() {
 }
 
 #[test]
-fn an_array_can_be_gone_on_with_wherever_it_is() {
+fn an_array_can_be_continued_at_any_point() {
     for (begun, rest) in [
         ("", "[{\"e\":1}\n]\n"),
         ("[", "{\"e\":1}\n]\n"),
@@ -274,7 +274,7 @@ fn sse_writer_cannot_be_broken_out_of() {
 }
 
 #[test]
-fn ndjson_is_a_document_a_line() {
+fn ndjson_has_one_document_per_line() {
     let bytes = "{\"a\":1}\n\n  \t\r\n[2]\r\n {\"b\": 3} \n4";
     let expected = ["{\"a\":1}", "[2]", " {\"b\": 3} ", "4"].map(Frame::data);
     assert_eq!(frames(Framing::Ndjson, bytes), expected);
@@ -359,7 +359,7 @@ fn aws_headers_of_every_type_are_read() {
 }
 
 #[test]
-fn aws_message_types_are_told_apart() {
+fn aws_message_types_are_distinguished() {
     let kind = |kind| string_header(":message-type", kind);
     let event = [string_header(":event-type", "a"), kind("event")].concat();
     assert_eq!(frames(Framing::Aws, sealed(&event, b"1")), [Frame::named("a", "1")]);
@@ -396,7 +396,7 @@ fn aws_message_types_are_told_apart() {
 }
 
 #[test]
-fn aws_lengths_are_checked_before_they_are_believed() {
+fn aws_lengths_are_checked_before_they_are_used() {
     let most = u32::try_from(MAX_FRAME).unwrap();
     for (total, headers, error) in [
         (0, 0, FrameError::Malformed),
@@ -447,7 +447,7 @@ fn frames_past_the_limit_are_refused() {
 }
 
 #[test]
-fn one_byte_at_a_time_is_linear() {
+fn reading_byte_by_byte_takes_linear_time() {
     for framing in Framing::ALL {
         growth::assert_not_quadratic(1 << 20, |size| {
             let long = Frame::data(format!("{{\"x\":\"{}\"}}", "x".repeat(size)));

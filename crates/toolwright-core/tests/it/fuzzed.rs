@@ -93,7 +93,7 @@ fn keys_that_have_a_meaning_among_extra_fields_are_refused() {
 }
 
 #[test]
-fn of_a_repeated_key_the_last_counts_and_leaves() {
+fn of_a_repeated_key_the_last_counts() {
     let text = r#"{"messages":[],"seen":1,"model":"a","seen":2,"model":"b"}"#;
     let again = again(Dialect::Anthropic, text);
     assert_eq!(again.to_string(), r#"{"model":"b","messages":[],"seen":2}"#);
@@ -118,7 +118,7 @@ fn extra_fields_that_repeat_a_key_return_in_order() {
 }
 
 #[test]
-fn an_unknown_part_with_a_text_is_no_string() {
+fn an_unknown_part_with_a_text_does_not_become_a_string() {
     let chat = r#"{"messages":[{"role":"user","content":[{"type":"note","text":"x"}]}]}"#;
     assert_returns(Dialect::OpenaiChat, chat);
     let part = r#"{"messages":[{"role":"user","content":[{"text":"x","more":false}]}]}"#;
@@ -128,7 +128,7 @@ fn an_unknown_part_with_a_text_is_no_string() {
 }
 
 #[test]
-fn an_empty_text_is_not_nothing() {
+fn an_empty_text_is_not_dropped() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":""}]}]}"#;
     assert_returns(Dialect::OpenaiChat, text);
 }
@@ -197,7 +197,7 @@ fn a_call_that_a_vendor_answers_itself_returns() {
 }
 
 #[test]
-fn a_word_for_the_stop_that_we_do_not_know_returns_beside_calls() {
+fn an_unknown_stop_reason_returns_beside_calls() {
     let text =
         r#"{"content":[{"type":"tool_use","id":"a","name":"f","input":{}}],"stop_reason":"novel"}"#;
     assert_eq!(response_again(Dialect::Anthropic, text).get("stop_reason"), Some(&"novel".into()));
@@ -215,7 +215,7 @@ fn redacted_thinking_without_a_blob_stays() {
 }
 
 #[test]
-fn thinking_of_empty_words_is_dropped_with_its_signature() {
+fn thinking_with_empty_text_is_dropped_with_its_signature() {
     let text = r#"{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":""}],"encrypted_content":"x"},{"role":"assistant","content":"y"}]}"#;
     let deepseek = codec(Dialect::Deepseek);
     let profile = deepseek.profile(&Target::default());
@@ -244,7 +244,7 @@ fn media_in_base64_have_a_type() {
 }
 
 #[test]
-fn a_hint_to_retry_is_said_once() {
+fn a_retry_delay_is_written_once() {
     let body = json(
         r#"{"error":{"message":"x","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo"}]}}"#,
     );
@@ -261,7 +261,7 @@ fn a_hint_to_retry_is_said_once() {
 }
 
 #[test]
-fn the_message_of_a_fault_stands_beside_an_empty_detail() {
+fn a_fault_keeps_its_message_beside_an_empty_detail() {
     let mistral = codec(Dialect::Mistral);
     for detail in ["{}", "null"] {
         let body = json(&format!(r#"{{"message":"x","detail":{detail}}}"#));
@@ -329,7 +329,7 @@ fn a_delta_of_another_kind_than_its_block_is_an_error() {
 }
 
 #[test]
-fn arguments_that_are_no_document_are_never_complete() {
+fn arguments_that_are_not_json_are_never_complete() {
     let frame = |index: u64, name: &str, text: &str| {
         let name = if name.is_empty() { String::new() } else { format!(r#""name":"{name}","#) };
         format!(
@@ -359,7 +359,7 @@ fn a_nameless_call_passes_through_mistral() {
 }
 
 #[test]
-fn geminis_ref_is_no_keyword_of_others() {
+fn geminis_ref_keyword_is_not_sent_to_others() {
     let schema = json(r#"{"type":"object","properties":{"a":{"ref":"x","pattern":"y"}}}"#);
     for subset in [Subset::OpenaiStrict, Subset::DeepseekStrict, Subset::AnthropicStrict] {
         let rule =
@@ -371,7 +371,7 @@ fn geminis_ref_is_no_keyword_of_others() {
 }
 
 #[test]
-fn a_root_that_is_no_object_is_left_as_it_is() {
+fn a_root_that_is_not_an_object_is_unchanged() {
     for schema in
         [r#"{"type":["string","integer"]}"#, r#"{"enum":["a",1]}"#, r#"{"type":["null","array"]}"#]
     {
@@ -460,7 +460,7 @@ fn a_call_within_an_outcome_is_dropped_with_a_loss() {
 }
 
 #[test]
-fn a_user_whose_first_message_is_dropped_still_begins() {
+fn a_conversation_starts_with_a_user_message_after_drops() {
     let text = r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},
         {"role":"user","content":""},{"role":"assistant","content":"4"},{"role":"user","content":"Why?"}]}"#;
     assert_fits_once(Dialect::Cohere, text);

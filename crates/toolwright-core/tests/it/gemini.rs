@@ -113,7 +113,7 @@ fn signatures_return_bit_for_bit_on_their_parts() {
 }
 
 #[test]
-fn a_signature_ends_the_words_it_comes_with() {
+fn a_signature_ends_its_text_block() {
     let chunks = [
         chunk(r#"[{"text":"a"}]"#, ""),
         chunk(r#"[{"text":"b","thoughtSignature":"AA=="}]"#, ""),
@@ -140,7 +140,7 @@ fn a_signature_ends_the_words_it_comes_with() {
 }
 
 #[test]
-fn foreign_history_gets_the_stand_in_where_signatures_are_checked() {
+fn foreign_history_gets_the_placeholder_where_signatures_are_checked() {
     let stand_in =
         |model| codec().profile(&Target { model: Some(model), version: None }).reasoning.stand_in;
     assert_eq!(stand_in("gemini-3.8-flash"), Some("skip_thought_signature_validator"));
@@ -445,7 +445,7 @@ fn finish_reasons_keep_their_words() {
 }
 
 #[test]
-fn what_a_candidate_adds_and_other_candidates_return() {
+fn extra_fields_and_further_candidates_return() {
     let own = response(
         r#"{"candidates":[
             {"content":{"parts":[{"text":"a"}],"role":"model"},"finishReason":"STOP","index":0,
@@ -476,7 +476,7 @@ fn model_armor_is_a_filter() {
 }
 
 #[test]
-fn counts_follow_the_canonical_convention() {
+fn usage_follows_the_canonical_convention() {
     let usage = |counts: &str| {
         let body = chunk(r#"[{"text":"a"}]"#, "STOP");
         let body = body.replacen('{', &format!(r#"{{"usageMetadata":{counts},"#), 1);
@@ -501,7 +501,7 @@ fn counts_follow_the_canonical_convention() {
 }
 
 #[test]
-fn the_encoder_writes_bare_whole_chunks() {
+fn the_encoder_writes_complete_unnamed_chunks() {
     let whole = fixtures::json(Dialect::Gemini, "accepted/gemini_tools.json");
     let whole = codec().decode_response(WireReply::ok(whole)).unwrap();
     let mut encoder = codec().stream_encoder(&ReplyContext::default());
@@ -571,7 +571,7 @@ fn a_stream_that_ends_early_is_a_fault() {
 }
 
 #[test]
-fn faults_say_when_to_try_again() {
+fn faults_carry_the_retry_delay() {
     let fault = |delay: &str| {
         let body = format!(
             r#"[{{"error":{{"code":503,"message":"m","status":"UNAVAILABLE","details":[

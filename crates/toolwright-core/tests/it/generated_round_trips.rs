@@ -67,7 +67,7 @@ fn a_legal_response_returns_law_1() {
 }
 
 #[test]
-fn fitting_twice_is_fitting_once() {
+fn fitting_generated_requests_is_idempotent() {
     every(
         |codec| generate::request(codec.dialect()),
         |codec, request| {

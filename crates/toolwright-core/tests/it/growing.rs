@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn every_view_grows_into_the_whole(value in generate::json()) {
+    fn every_view_is_a_prefix_of_the_whole(value in generate::json()) {
         let text = value.compact();
         let mut growing = Growing::new();
         let mut buffer = [0; 4];
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn it_reads_what_the_strict_reader_reads(text in "[{}\\[\\]\",:0-2a.e+\\\\utrn d8c -]{0,16}") {
+    fn the_growing_view_accepts_what_the_strict_reader_accepts(text in "[{}\\[\\]\",:0-2a.e+\\\\utrn d8c -]{0,16}") {
         let growing = grown(&text, &[]);
         let strict = Json::parse(&text);
         if growing.progress() == Progress::Broken {

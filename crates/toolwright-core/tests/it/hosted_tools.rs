@@ -164,7 +164,7 @@ fn a_request_that_depends_on_a_hosted_tool_is_refused_where_there_is_none() {
 }
 
 #[test]
-fn a_malformed_hosted_tool_is_refused_with_its_place() {
+fn a_malformed_hosted_tool_is_refused_with_its_path() {
     for (from, to, tool, pointer) in [
         (
             "openai-responses",

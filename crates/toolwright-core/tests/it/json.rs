@@ -28,7 +28,7 @@ fn order_and_repeated_keys_survive() {
 }
 
 #[test]
-fn strings_unescape() {
+fn strings_are_unescaped() {
     let value = Json::parse(r#""\u5317\ud83d\ude00\ud800 \n\"\\\/\u0001""#).unwrap();
     assert_eq!(value.as_str(), Some("北😀\u{fffd} \n\"\\/\u{1}"));
     assert_eq!(Json::parse(&value.to_string()).unwrap(), value);
@@ -67,7 +67,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn rust_types_get_every_digit() {
+fn rust_types_receive_every_digit() {
     let parse = |text: &str| Json::parse(text).unwrap();
     assert_eq!(parse("9223372036854775807").to::<i64>(), Ok(i64::MAX));
     assert_eq!(parse("18446744073709551615").to::<u64>(), Ok(u64::MAX));
@@ -80,7 +80,7 @@ fn rust_types_get_every_digit() {
 }
 
 #[test]
-fn rust_types_are_read_and_written_and_errors_name_the_place() {
+fn rust_types_are_read_and_written_and_errors_name_the_path() {
     use std::collections::BTreeMap;
     let value = Json::parse(r#"{"a":[1,2],"b":[],"a":[3]}"#).unwrap();
     let map: BTreeMap<String, Vec<u8>> = value.to().unwrap();

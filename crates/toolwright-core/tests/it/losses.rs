@@ -254,7 +254,7 @@ fn notes_are_reported_and_never_refuse() {
 }
 
 #[test]
-fn the_gravest_loss_comes_first_and_is_named_by_a_refusal() {
+fn the_most_severe_loss_comes_first_and_is_named_by_a_refusal() {
     let tool = |name: &str, more: &str| {
         format!(r#"{{"name":"{name}","input_schema":{{"type":"object","properties":{{}}}}{more}}}"#)
     };

@@ -82,7 +82,7 @@ fn calls_return_law_2() {
 }
 
 #[test]
-fn a_definition_has_its_words_in_their_fields() {
+fn a_definition_maps_to_the_canonical_fields() {
     let wire = replies()[1].1.pointer("/result/tools/0").cloned().unwrap();
     let tool = HANDSHAKE.decode_tool(wire).unwrap();
     assert_eq!(tool.title.as_deref(), Some("Weather 天气"));
@@ -94,7 +94,7 @@ fn a_definition_has_its_words_in_their_fields() {
 }
 
 #[test]
-fn structured_content_is_said_once() {
+fn structured_content_is_written_once() {
     let replies = replies();
     let wire = replies[2].1.get("result").unwrap();
     let part = outcome(HANDSHAKE, wire);
@@ -146,7 +146,7 @@ fn every_block_returns() {
 }
 
 #[test]
-fn eras_differ_where_the_protocol_says() {
+fn eras_differ_as_the_protocol_specifies() {
     assert_eq!(Era::of("2025-11-25"), Era::Handshake);
     assert_eq!(Era::of("2026-07-28"), Era::Stateless);
 
@@ -173,7 +173,7 @@ fn eras_differ_where_the_protocol_says() {
 }
 
 #[test]
-fn a_result_that_asks_is_no_outcome() {
+fn a_result_that_requests_input_is_not_an_outcome() {
     let wire = json(
         r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create"}},"requestState":"s"}"#,
     );

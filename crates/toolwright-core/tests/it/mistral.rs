@@ -144,7 +144,7 @@ fn a_repeated_index_starts_a_new_call() {
 }
 
 #[test]
-fn num_cached_tokens_are_read_from_the_cache() {
+fn num_cached_tokens_are_cache_reads() {
     let body = reply(r#"{"role":"assistant","content":"a"}"#, "stop")
         .replace(r#""prompt_tokens":1,"#, r#""prompt_tokens":64,"num_cached_tokens":32,"#)
         .replace(r#""total_tokens":3"#, r#""total_tokens":66"#);
@@ -153,7 +153,7 @@ fn num_cached_tokens_are_read_from_the_cache() {
 }
 
 #[test]
-fn fragments_of_calls_are_read() {
+fn fragments_of_calls_are_joined() {
     let deltas = [
         r#"{"role":"assistant","content":""}"#,
         r#"{"tool_calls":[{"index":0,"id":"aaaaaaaaa","type":"function","function":{"name":"f","arguments":""}}]}"#,
@@ -171,7 +171,7 @@ fn fragments_of_calls_are_read() {
 }
 
 #[test]
-fn only_nine_alphanumerics_are_an_id() {
+fn ids_must_have_nine_alphanumeric_characters() {
     let ids = codec().profile(&Target::default()).ids;
     let legal = |id: &str| {
         (ids.min..=ids.max).contains(&id.len()) && id.chars().all(|own| ids.charset.contains(own))
@@ -244,7 +244,7 @@ fn every_chunk_returns() {
 }
 
 #[test]
-fn thinking_keeps_sections_signature_and_place() {
+fn thinking_keeps_sections_signature_and_position() {
     let message = r#"{"role":"assistant","content":[
         {"type":"thinking","thinking":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"signature":"s1","closed":true},
         {"type":"thinking","thinking":[{"type":"text","text":"c"}]},
@@ -260,7 +260,7 @@ fn thinking_keeps_sections_signature_and_place() {
 }
 
 #[test]
-fn words_of_a_request_return() {
+fn every_field_of_a_request_returns() {
     let first = request(
         r#"{"model":"m","messages":[{"role":"system","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
             {"role":"user","content":""},
@@ -373,7 +373,7 @@ fn faults_are_read_from_both_shapes() {
 }
 
 #[test]
-fn what_is_not_understood_is_said_so() {
+fn unknown_frames_and_malformed_requests_are_reported() {
     let mut decoder = codec().stream_decoder();
     let seen = decoder.decode(&Frame::data(r#"{"kind":"weather"}"#), &mut vec![]).unwrap();
     assert_eq!(seen, FrameStatus::Unknown);

@@ -12,7 +12,7 @@ fn parse(text: &str) -> Json {
 }
 
 #[test]
-fn a_body_that_is_no_reply_is_refused_in_every_dialect() {
+fn a_body_that_is_not_a_reply_is_refused_in_every_dialect() {
     for codec in fixtures::codecs() {
         for body in [
             r#"{"detail":"Not Found"}"#,
@@ -60,7 +60,7 @@ fn chat_stream(deltas: &[&str]) -> Response {
 }
 
 #[test]
-fn arguments_that_are_null_are_none() {
+fn null_arguments_count_as_none() {
     let call = |text: &str| {
         format!(
             r#"{{"role":"assistant","content":null,"tool_calls":[
@@ -100,7 +100,7 @@ fn null_in_fragments_never_reaches_a_client() {
 }
 
 #[test]
-fn a_zero_valued_function_call_is_no_call() {
+fn a_zero_valued_function_call_is_ignored() {
     let zero = r#""function_call":{"name":"","arguments":""}"#;
     let whole = chat_reply(&format!(r#"{{"role":"assistant","content":"hi",{zero}}}"#));
     assert_eq!((whole.calls().count(), whole.text().as_str()), (0, "hi"));

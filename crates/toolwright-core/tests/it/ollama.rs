@@ -240,7 +240,7 @@ fn a_request_keeps_every_field() {
 }
 
 #[test]
-fn no_limit_is_not_a_limit() {
+fn an_unlimited_token_count_is_not_a_limit() {
     let request = request(r#"{"messages":[],"options":{"num_predict":-1}}"#);
     assert_eq!(request.sampling.max_tokens, None);
 }
@@ -260,7 +260,7 @@ fn outcomes_in_a_users_turn_become_messages_of_their_own() {
 }
 
 #[test]
-fn wrong_types_are_refused_where_they_stand() {
+fn wrong_types_are_refused_with_their_path() {
     for (body, error) in [
         ("[]", "ollama: /: expected an object"),
         (r#"{"messages":[{"content":"x"}]}"#, "ollama: /messages/0: missing field 'role'"),
@@ -304,7 +304,7 @@ fn fragments_continue_a_part_until_the_kind_changes() {
 }
 
 #[test]
-fn what_lines_add_to_the_answer_is_kept() {
+fn extra_fields_of_lines_are_preserved() {
     let text = concat!(
         r#"{"model":"m","message":{"content":"a"},"done":false,"logprobs":[1]}"#,
         "\n",
@@ -343,7 +343,7 @@ fn faults_have_a_status_and_a_text() {
 }
 
 #[test]
-fn a_reply_made_elsewhere_has_all_that_clients_expect() {
+fn a_translated_reply_has_all_fields_that_clients_expect() {
     let response = Response {
         parts: vec![Part::text("hi")],
         stop: Stop::new(StopReason::StopSequence),
@@ -372,7 +372,7 @@ fn a_reply_made_elsewhere_has_all_that_clients_expect() {
 }
 
 #[test]
-fn every_reply_has_durations_that_can_be_divided_by() {
+fn every_reply_has_nonzero_durations() {
     let keys = ["total_duration", "load_duration", "prompt_eval_duration", "eval_duration"];
     let response = Response::new(vec![Part::text("x")]);
     let whole = codec().encode_response(response.clone(), &ReplyContext::default()).body;

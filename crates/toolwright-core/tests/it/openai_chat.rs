@@ -129,7 +129,7 @@ fn a_request_keeps_every_field() {
 }
 
 #[test]
-fn values_know_where_they_stood() {
+fn values_have_an_origin() {
     let request = request("everything_request.json");
     let tool = &request.tools[0];
     assert_eq!(tool.origin.pointer(), Some("/tools/0/function"));
@@ -264,7 +264,7 @@ fn a_refusal_is_a_part_and_the_reason() {
 }
 
 #[test]
-fn stop_words_have_reasons_and_return() {
+fn stop_reasons_are_mapped_and_return() {
     let reply = |word: &str, message: &str| {
         let text = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":"#;
         json(&format!(r#"{text}{message},"finish_reason":"{word}"}}]}}"#))
@@ -432,7 +432,7 @@ fn an_id_on_every_fragment_is_one_call() {
 }
 
 #[test]
-fn fragments_that_belong_nowhere_are_refused() {
+fn fragments_without_a_call_are_refused() {
     for deltas in [
         &[r#"{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}"#][..],
         &[r#"{"tool_calls":[{"index":0,"id":"a","function":{}}]}"#],
@@ -495,7 +495,7 @@ fn names_at(at: usize) -> &'static str {
 }
 
 #[test]
-fn a_hosted_tool_is_no_nameless_function() {
+fn a_hosted_tool_does_not_become_a_nameless_function() {
     let request = request("case_12_hosted_tool_request.json");
     assert_eq!(request.tools[0].name, "web_search");
     assert!(matches!(request.tools[0].kind, ToolKind::Hosted(_)));
@@ -619,7 +619,7 @@ fn the_stream_joins_to_the_whole_reply_and_its_text_law_3() {
 }
 
 #[test]
-fn a_stream_without_the_last_word_is_complete_and_one_without_a_stop_is_not() {
+fn a_stream_without_done_is_complete_and_one_without_a_stop_is_not() {
     let finish =
         Frame::data(r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#);
     let text = chunk(r#"{"content":"x"}"#);
@@ -631,7 +631,7 @@ fn a_stream_without_the_last_word_is_complete_and_one_without_a_stop_is_not() {
 }
 
 #[test]
-fn chunks_of_every_kind_are_taken() {
+fn chunks_of_every_kind_are_accepted() {
     let frames = [
         // Azure begins with an almost empty chunk.
         r#"{"id":"","model":"","choices":[],"prompt_filter_results":[]}"#,
@@ -672,7 +672,7 @@ fn chunks_of_every_kind_are_taken() {
 }
 
 #[test]
-fn usage_comes_where_it_was_asked_for() {
+fn usage_is_sent_if_requested() {
     let usage = Usage { input: Some(1), output: Some(2), ..Usage::default() };
     let response =
         Response { parts: vec![Part::text("x")], usage: Some(usage), ..Response::default() };
@@ -699,7 +699,7 @@ fn usage_comes_where_it_was_asked_for() {
 }
 
 #[test]
-fn faults_go_both_ways() {
+fn faults_are_decoded_and_encoded() {
     let body = json(
         r#"{"error":{"message":"slow down","type":"requests","param":null,"code":"rate_limit_exceeded"}}"#,
     );
@@ -744,7 +744,7 @@ fn faults_go_both_ways() {
 }
 
 #[test]
-fn wrong_types_are_refused_where_they_stand() {
+fn wrong_types_are_refused_with_their_path() {
     for (body, pointer) in [
         (r"[]", ""),
         (r#"{"messages":{}}"#, "/messages"),
@@ -794,7 +794,7 @@ fn limits_keep_their_key() {
 }
 
 #[test]
-fn counts_are_asked_for_only_where_a_stream_has_none_unasked() {
+fn usage_is_requested_only_where_a_stream_omits_it_by_default() {
     let asked = |id: &str, body: &str| {
         let mut request =
             WireRequest { body: Json::parse(body).unwrap(), ..WireRequest::default() };

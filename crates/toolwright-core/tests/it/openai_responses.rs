@@ -100,7 +100,7 @@ fn the_stream_joins_to_the_whole_reply_law_3() {
 }
 
 #[test]
-fn the_recorded_stream_is_written_as_it_was() {
+fn the_recorded_stream_is_written_back() {
     let dialect = codec().dialect();
     let bytes = fixtures::bytes(dialect, "accepted/openai_responses_stream.txt");
     let recorded = fixtures::frames(codec().framing(), &bytes);
@@ -174,7 +174,7 @@ fn reasoning_that_does_not_fit_into_sections_stays_whole() {
 }
 
 #[test]
-fn media_come_and_go() {
+fn media_are_decoded_and_encoded() {
     let messages = input(
         r#"{"role":"user","content":[
             {"type":"input_image","image_url":"data:image/webp;base64,AA==","detail":"high"},
@@ -237,7 +237,7 @@ fn a_request_keeps_every_field() {
 }
 
 #[test]
-fn wrong_types_are_refused_where_they_stand() {
+fn wrong_types_are_refused_with_their_path() {
     for (body, message) in [
         ("[]", "openai-responses: /: expected an object"),
         (r#"{"input":5}"#, "openai-responses: /input: expected a string or an array of items"),
@@ -267,7 +267,7 @@ fn wrong_types_are_refused_where_they_stand() {
 }
 
 #[test]
-fn encrypted_reasoning_without_words_is_kept() {
+fn encrypted_reasoning_without_text_is_preserved() {
     let item = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA="}"#;
     let turn = input(item).remove(0);
     assert_eq!(turn.parts[0].signature.as_ref().unwrap().value, "gAAA=");
@@ -299,7 +299,7 @@ fn only_call_id_correlates() {
 }
 
 #[test]
-fn ids_of_a_reply_made_elsewhere_have_their_prefixes_and_differ() {
+fn ids_of_a_translated_reply_have_their_prefixes_and_differ() {
     let parts = || {
         vec![
             Part::new(Body::Reasoning(Reasoning::text("r"))),
@@ -440,7 +440,7 @@ fn the_stop_reason_follows_from_the_content() {
 }
 
 #[test]
-fn a_word_that_no_longer_holds_is_not_written() {
+fn an_outdated_status_is_not_written() {
     let mut response = reply("", r#""status":"cancelled""#);
     response.stop.reason = StopReason::MaxTokens;
     let body = codec().encode_response(response, &ReplyContext::default()).body;
@@ -448,7 +448,7 @@ fn a_word_that_no_longer_holds_is_not_written() {
 }
 
 #[test]
-fn counts_add_up() {
+fn usage_adds_up() {
     let usage = |usage: &str| {
         let rest = format!(r#""status":"completed","usage":{usage}"#);
         let response = reply("", &rest);
@@ -621,7 +621,7 @@ fn items_left_out_of_the_terminal_event_do_not_repeat_others() {
 }
 
 #[test]
-fn a_stream_made_elsewhere_has_all_events() {
+fn a_translated_stream_has_all_events() {
     let stream = [
         Event::Start(Start { id: Some("msg_1".to_owned()), ..Start::default() }),
         Event::PartStart { index: 0, head: Head::Reasoning, extra: Extra::NONE },
@@ -710,7 +710,7 @@ fn call_start(index: usize, name: &str, free: bool) -> Event {
 }
 
 #[test]
-fn a_reply_repeats_what_was_asked() {
+fn a_reply_repeats_fields_of_the_request() {
     let request = decode(
         r#"{"model":"m","instructions":"i","input":"x","temperature":0.5,"parallel_tool_calls":false,"metadata":{"k":"v"},
             "tools":[{"type":"function","name":"t","parameters":null,"strict":null}],"tool_choice":"required"}"#,
@@ -735,7 +735,7 @@ fn a_reply_repeats_what_was_asked() {
 }
 
 #[test]
-fn a_history_made_elsewhere_is_said_in_items() {
+fn a_translated_history_is_written_as_items() {
     let thinking = Part {
         signature: Some(toolwright_core::part::Signature {
             dialect: Dialect::Anthropic,
@@ -768,7 +768,7 @@ fn a_history_made_elsewhere_is_said_in_items() {
 }
 
 #[test]
-fn faults_come_and_go() {
+fn faults_are_decoded_and_encoded() {
     let body = r#"{"error":{"message":"m","type":"tokens","param":"p","code":"rate_limit_exceeded","misalignment":{"x":1}}}"#;
     let headers = vec![
         ("retry-after-ms".to_owned(), "1500".to_owned()),
@@ -831,7 +831,7 @@ fn streams_break_off_in_three_ways() {
 }
 
 #[test]
-fn a_reference_without_a_type_stays_and_is_reported_where_it_cannot() {
+fn a_reference_without_a_type_stays_or_is_reported() {
     for item in [r#"{"id":"msg_1"}"#, r#"{"type":null,"id":"msg_1"}"#] {
         let body = format!(r#"{{"model":"m","input":[{{"role":"user","content":"x"}},{item}]}}"#);
         let request = fixtures::request(codec(), &json(&body));

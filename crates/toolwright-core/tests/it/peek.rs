@@ -100,7 +100,7 @@ fn crumbs() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_look_agrees_with_the_tree(value in generate::json(), other in generate::json()) {
+    fn peek_agrees_with_the_parsed_tree(value in generate::json(), other in generate::json()) {
         agrees(value.compact().as_bytes(), ["a", ""]);
         let text = format!(" {{\"a\" : {}, \"\\u0062\":{} }}\n", value.pretty(), other.compact());
         agrees(text.as_bytes(), ["a", "b"]);
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn a_look_refuses_what_the_reader_refuses(
+    fn peek_refuses_what_the_parser_refuses(
         text in crumbs(),
         bytes in proptest::collection::vec(any::<u8>(), 0..4),
     ) {
@@ -122,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn a_look_is_bounded_in_depth() {
+fn peek_is_bounded_in_depth() {
     let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert!(peek(nested(MAX_DEPTH - 1).as_bytes(), &["a"]).is_ok());
     assert!(peek(nested(MAX_DEPTH).as_bytes(), &["a"]).is_err());
@@ -130,7 +130,7 @@ fn a_look_is_bounded_in_depth() {
 }
 
 #[test]
-fn a_look_says_why_there_is_none() {
+fn peek_reports_why_it_failed() {
     let refused = |bytes: &[u8]| peek(bytes, &[]).unwrap_err();
     assert_eq!(refused(b"[1]").to_string(), "expected an object at byte 0");
     assert_eq!(refused(b"{\"a\":\"\xff\"}").to_string(), "not UTF-8 at byte 6");

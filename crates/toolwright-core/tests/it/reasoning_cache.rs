@@ -277,7 +277,7 @@ fn call_ids_that_mistral_clients_would_replace_are_replaced_and_cached() {
 }
 
 #[test]
-fn made_up_ids_differ_from_exchange_to_exchange() {
+fn generated_ids_differ_from_exchange_to_exchange() {
     let body = r#"{"candidates":[{"content":{"role":"model","parts":[
         {"functionCall":{"name":"a","args":{}},"thoughtSignature":"QkI="},
         {"functionCall":{"name":"a","args":{}}}]}}]}"#;
@@ -339,7 +339,7 @@ fn reasoning_is_placed_before_the_item_that_it_led_to() {
 }
 
 #[test]
-fn a_message_that_returns_by_its_id_has_its_status() {
+fn a_message_restored_by_its_id_has_its_status() {
     let body = after(
         Dialect::OpenaiResponses,
         r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
@@ -355,7 +355,7 @@ fn a_message_that_returns_by_its_id_has_its_status() {
 }
 
 #[test]
-fn vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
+fn vendors_with_repeating_call_ids_get_the_thinking_of_the_same_conversation() {
     let kimi = lookup("moonshot").unwrap();
     let client = codec(Dialect::Anthropic);
     let answer = |thought: &str, city: &str| {
@@ -385,7 +385,7 @@ fn vendors_that_count_calls_get_the_thinking_of_the_same_conversation() {
 }
 
 #[test]
-fn nothing_returns_to_a_turn_that_is_not_the_same() {
+fn reasoning_is_not_reinjected_into_a_different_turn() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
     let received = received_reply(vendor, client, reply(Dialect::Anthropic));
     let wire = next(client, &received, Shown::Forgotten);
@@ -412,7 +412,7 @@ fn nothing_returns_to_a_turn_that_is_not_the_same() {
 }
 
 #[test]
-fn thinking_returns_though_the_client_normalised_the_arguments() {
+fn thinking_returns_although_the_client_normalised_the_arguments() {
     for vendor in [Dialect::Anthropic, Dialect::Gemini, Dialect::Bedrock] {
         let client = codec(Dialect::OpenaiChat);
         for received in received(vendor, client) {
@@ -436,7 +436,7 @@ fn thinking_returns_though_the_client_normalised_the_arguments() {
 }
 
 #[test]
-fn every_call_of_an_answer_must_lead_to_it() {
+fn every_call_of_a_reply_must_match_it() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
     let received = received_reply(vendor, client, reply(Dialect::Anthropic));
     let mut wire = next(client, &received, Shown::Forgotten);
@@ -478,7 +478,7 @@ fn a_turn_in_several_messages_is_one_turn() {
 }
 
 #[test]
-fn a_client_that_brings_its_own_signature_keeps_it() {
+fn a_signature_sent_by_the_client_stays() {
     let (vendor, client) = (codec(Dialect::Anthropic), codec(Dialect::OpenaiChat));
     let received = received_reply(vendor, client, reply(Dialect::Anthropic));
     let own = vendor.decode_response(WireReply::ok(reply(Dialect::Anthropic))).unwrap();
@@ -569,7 +569,7 @@ fn nameless(before: &[Message], later: &[Message]) -> Json {
 }
 
 #[test]
-fn calls_without_ids_are_known_by_all_that_was_said_before_them() {
+fn calls_without_ids_are_identified_by_the_conversation_before_them() {
     let vendor = codec(Dialect::Anthropic);
     let answer = vendor.decode_response(WireReply::ok(reply(Dialect::Anthropic))).unwrap();
     let mut said = answer.message();

@@ -59,7 +59,7 @@ fn faults_return_law_2() {
 }
 
 #[test]
-fn faults_return_with_words_and_statuses_that_are_not_in_the_tables_law_2() {
+fn faults_return_with_codes_and_statuses_that_are_not_in_the_tables_law_2() {
     for (id, status, body) in [
         ("anthropic", 409, r#"{"type":"error","error":{"type":"conflict_error","message":"m"}}"#),
         ("gemini", 400, r#"{"error":{"code":400,"message":"m","status":"FAILED_PRECONDITION"}}"#),

@@ -42,7 +42,7 @@ fn ops(text: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn json_is_read_as_it_is() {
+fn json_is_read_unchanged() {
     for text in [r#"{"a": "it's // not a {comment}, \"x\""}"#, "[{}]", "12"] {
         let readings = readings(text);
         assert_eq!(readings.len(), 1, "{text}");
@@ -109,7 +109,7 @@ fn quotes_inside_a_string_stay_there() {
 }
 
 #[test]
-fn what_has_no_quotes_is_read_if_it_is_sure() {
+fn unquoted_text_is_read_if_it_is_unambiguous() {
     assert_becomes("{a: hello, b: 2}", r#"{"a":"hello","b":2}"#);
     assert_becomes(
         "{url: https://a.b/c?x=1#f, d: 2024-01-01, t: 12:30}",
@@ -130,7 +130,7 @@ fn what_has_no_quotes_is_read_if_it_is_sure() {
 }
 
 #[test]
-fn words_of_other_languages_are_read() {
+fn literals_of_other_languages_are_read() {
     assert_becomes(
         "{\"a\": True, \"b\": None, \"c\": \"None\", \"d\": (1, 2)}",
         r#"{"a":true,"b":null,"c":"None","d":[1,2]}"#,
@@ -145,7 +145,7 @@ fn words_of_other_languages_are_read() {
 }
 
 #[test]
-fn commas_and_brackets_are_mended() {
+fn commas_and_brackets_are_repaired() {
     assert_becomes("{,\"a\": 1,, \"b\": [1, 2,],}", r#"{"a":1,"b":[1,2]}"#);
     assert_becomes("{\"a\": [1 2 3] \"b\": 2 c: 3}", r#"{"a":[1,2,3],"b":2,"c":3}"#);
     assert_becomes("{\"a\": [{\"x\": 1], \"y\": 2}", r#"{"a":[{"x":1}],"y":2}"#);
@@ -161,7 +161,7 @@ fn commas_and_brackets_are_mended() {
 }
 
 #[test]
-fn one_lost_or_doubled_character_is_put_right() {
+fn one_missing_or_doubled_character_is_repaired() {
     let expected = r#"{"city":"Rome, IT","mode":["drive","walk"],"n":{"a":1}}"#;
     for text in [
         r#"{city": "Rome, IT", "mode": ["drive", "walk"], "n": {"a": 1}}"#,
@@ -219,7 +219,7 @@ fn entities_and_calls_in_python_are_read() {
 }
 
 #[test]
-fn backslashes_are_taken_for_text_only_where_that_is_sure() {
+fn backslashes_are_taken_for_text_only_if_unambiguous() {
     assert_becomes(r#"{"p": "C:\Users\me"}"#, r#"{"p":"C:\\Users\\me"}"#);
     assert_becomes(r#"{"p": "C:\dir\", "x": 1}"#, r#"{"p":"C:\\dir\\","x":1}"#);
     assert_becomes(
@@ -243,7 +243,7 @@ fn backslashes_are_taken_for_text_only_where_that_is_sure() {
 }
 
 #[test]
-fn text_that_was_cut_is_closed_only_where_nothing_is_invented() {
+fn truncated_text_is_closed_only_if_nothing_is_invented() {
     for (text, expected) in [
         (r#"{"a": "x", "b": "y"#, r#"{"a":"x","b":"y"}"#),
         (r#"{"a": [1, {"b": true"#, r#"{"a":[1,{"b":true}]}"#),
@@ -308,7 +308,7 @@ fn a_string_never_swallows_another_call() {
 }
 
 #[test]
-fn what_stands_around_is_taken_off() {
+fn surrounding_text_is_removed() {
     for text in [
         "\u{feff}{\"a\": [1]}",
         "foo({\"a\": [1]});",
@@ -334,7 +334,7 @@ fn a_space_that_json_does_not_know_is_a_change() {
 }
 
 #[test]
-fn every_change_names_its_place() {
+fn every_change_names_its_path() {
     assert_eq!(
         ops("{'a': [True, 'x\ny',], b: \"C:\\d\" /* c */}"),
         [

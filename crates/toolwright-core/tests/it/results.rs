@@ -156,7 +156,7 @@ fn a_document_that_anthropic_cannot_read_is_named() {
 }
 
 #[test]
-fn image_jpg_is_said_as_image_jpeg() {
+fn image_jpg_is_written_as_image_jpeg() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/jpg;base64,/9j/4AAQ"}}]}]}"#;
     for (to, said) in [
         ("anthropic", r#""media_type":"image/jpeg""#),
@@ -169,7 +169,7 @@ fn image_jpg_is_said_as_image_jpeg() {
 }
 
 #[test]
-fn mistral_takes_a_user_right_after_results() {
+fn mistral_accepts_a_user_message_right_after_results() {
     let body = r#"{"model":"m","messages":[{"role":"user","content":"x"},
         {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"call_1","content":"1"},{"role":"user","content":"y"}]}"#;

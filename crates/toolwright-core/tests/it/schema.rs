@@ -221,7 +221,7 @@ fn unions_at_the_root_stay_where_they_are_allowed() {
 }
 
 #[test]
-fn roots_that_are_no_objects() {
+fn roots_become_objects() {
     let empty = r#"{"type":"object","properties":{}}"#;
     check(Subset::Full, "true", empty, &["note  became an object"]);
     check(Subset::Full, "{}", empty, &["note /type added"]);

@@ -114,7 +114,7 @@ fn shared_settings_reach_every_target_that_has_them() {
 }
 
 #[test]
-fn a_setting_that_an_upstream_is_configured_not_to_get_is_dropped_and_named() {
+fn a_setting_that_an_upstream_is_configured_to_drop_is_reported() {
     let chat = lookup("openai-chat").unwrap();
     for (name, value, _) in SETTINGS {
         let text = format!(

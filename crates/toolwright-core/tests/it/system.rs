@@ -121,7 +121,7 @@ const CELLS: [(&str, [&str; 11]); 12] = [
 ];
 
 #[test]
-fn system_messages_stand_where_model_and_position_allow() {
+fn system_messages_are_placed_where_model_and_position_allow() {
     let mut wrong = Vec::new();
     for (row, cells) in CELLS {
         for ((to, model), expected) in TARGETS.into_iter().zip(cells) {
@@ -232,7 +232,7 @@ fn developer_messages_of_codex_join_the_instructions() {
 }
 
 #[test]
-fn a_system_message_behind_a_hosted_tool_stays_with_new_claude_models() {
+fn a_system_message_after_a_hosted_tool_stays_with_new_claude_models() {
     let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"},
         {"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},
          {"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}]},

@@ -69,7 +69,7 @@ fn a_leading_tag_is_reasoning_at_any_split_of_the_stream() {
 }
 
 #[test]
-fn text_after_another_part_is_not_looked_at() {
+fn text_after_another_part_is_not_filtered() {
     let thinking = Part::new(Body::Reasoning(toolwright_core::part::Reasoning::text("so")));
     let call = Part::call(Call::new("c", "f", Arguments::none()));
     for first in [thinking, call] {
@@ -144,7 +144,7 @@ fn translated(from: &dyn ChatCodec, options: &Options) -> [(Option<String>, Stri
 }
 
 #[test]
-fn vendors_of_open_models_separate_it_and_openai_does_not() {
+fn think_tags_are_reasoning_for_vendors_of_open_models_and_not_for_openai() {
     let separated = (Some("hm".to_owned()), "yes".to_owned());
     let left = (None, "<think>\nhm\n</think>\n\nyes".to_owned());
     for id in ["vllm", "lmstudio", "siliconflow", "qwen", "groq", "together", "fireworks"] {
@@ -166,7 +166,7 @@ fn vendors_of_open_models_separate_it_and_openai_does_not() {
 }
 
 #[test]
-fn ollama_separates_it() {
+fn think_tags_are_reasoning_for_ollama() {
     let body = r#"{"model":"qwen3","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant",
         "content":"<think>hm</think>yes"},"done":true,"done_reason":"stop"}"#;
     let (from, to) = (Dialect::Ollama.codec().unwrap(), Dialect::Gemini.codec().unwrap());

@@ -82,7 +82,7 @@ fn a_stream_that_holds_no_reply_is_a_fault_in_every_dialect() {
 }
 
 #[test]
-fn damage_after_the_end_is_no_second_end() {
+fn damage_after_the_end_is_ignored() {
     let mut bytes = fixtures::bytes(Dialect::Anthropic, "synthetic/matrix_stream.txt");
     bytes.extend_from_slice(b"event: message_delta\ndata: {\n\n");
     let (out, result) = stream("anthropic", "openai-chat", &bytes);
@@ -104,7 +104,7 @@ fn free_text_streams_to_clients_without_it_as_one_string() {
 }
 
 #[test]
-fn a_grammar_that_is_dropped_is_named_by_its_place() {
+fn a_dropped_grammar_is_reported_with_its_path() {
     let tool = r#"{"type":"custom","custom":{"name":"free","format":{"type":"text"}}}"#;
     let body = format!(r#"{{"model":"m","messages":[],"tools":[{tool}]}}"#);
     let (_, report) = request("openai-chat", "anthropic", &body);
@@ -116,7 +116,7 @@ fn a_grammar_that_is_dropped_is_named_by_its_place() {
 }
 
 #[test]
-fn a_call_beyond_the_first_is_named_by_its_place() {
+fn a_dropped_further_call_is_reported_with_its_path() {
     let mut aliases = Aliases::default();
     aliases.single_call = true;
     let options = Options::default();
@@ -135,7 +135,7 @@ fn a_call_beyond_the_first_is_named_by_its_place() {
 }
 
 #[test]
-fn the_tool_that_is_chosen_is_among_those_that_fit() {
+fn a_chosen_tool_is_kept_within_the_limit_of_tools() {
     let tools = (0..300).map(|at| object! {"name": format!("t{at}"), "input_schema": object! {}});
     let body = Json::Object(object! {
         "model": "m",
@@ -152,7 +152,7 @@ fn the_tool_that_is_chosen_is_among_those_that_fit() {
 }
 
 #[test]
-fn many_names_and_losses_take_no_quadratic_time() {
+fn many_names_and_losses_do_not_take_quadratic_time() {
     let (from, to) = (Dialect::Mcp.tool_codec(), Dialect::Bedrock.tool_codec());
     growth::assert_not_quadratic(20_000, |count| {
         let tools = (0..count).map(|at| {
@@ -170,7 +170,7 @@ fn many_names_and_losses_take_no_quadratic_time() {
 }
 
 #[test]
-fn aliases_that_are_not_understood_are_refused() {
+fn malformed_aliases_are_refused() {
     let parse = |text: &str| Aliases::from_json(&Json::parse(text).unwrap());
     assert_eq!(parse("{}"), Some(Aliases::default()));
     for wrong in
@@ -181,7 +181,7 @@ fn aliases_that_are_not_understood_are_refused() {
 }
 
 #[test]
-fn a_document_of_words_keeps_its_words() {
+fn a_text_document_keeps_its_text() {
     let document = r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"the words"},"title":"T"}"#;
     let body = format!(
         r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":[{document}]}},{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"f","input":{{}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":[{document}]}}]}}],"tools":[{{"name":"f","input_schema":{{"type":"object"}}}}]}}"#

@@ -62,7 +62,7 @@ fn a_cache_larger_than_the_prompt_is_not_part_of_it() {
 }
 
 #[test]
-fn openrouter_tells_what_it_wrote_to_a_cache() {
+fn openrouter_reports_cache_writes() {
     let usage = r#"{"prompt_tokens":100,"completion_tokens":5,"total_tokens":105,"cost":0.01,"prompt_tokens_details":{"cached_tokens":10,"cache_write_tokens":60}}"#;
     for usage in counted("openrouter", usage) {
         assert_eq!(
@@ -73,7 +73,7 @@ fn openrouter_tells_what_it_wrote_to_a_cache() {
 }
 
 #[test]
-fn counts_reach_other_clients_by_their_own_convention() {
+fn usage_reaches_other_clients_by_their_own_convention() {
     let chat = lookup("openai-chat").unwrap();
     let body = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":291,"completion_tokens":26,"total_tokens":506,"completion_tokens_details":{"reasoning_tokens":189}}}"#;
     let options = toolwright_core::translate::Options::default();

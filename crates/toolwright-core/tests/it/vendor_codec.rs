@@ -17,7 +17,7 @@ fn encode(dialect: Dialect, request: Request) -> (Json, Vec<String>) {
 }
 
 #[test]
-fn losses_are_named_by_their_place_in_the_request() {
+fn losses_have_paths_in_the_request() {
     let mut user = Message::user("hi");
     user.parts[0].cache = Some(CacheMark::default());
     let mut tool = Tool::function("now", Json::parse(r#"{"type":"object"}"#).unwrap());
@@ -28,7 +28,7 @@ fn losses_are_named_by_their_place_in_the_request() {
 }
 
 #[test]
-fn hosted_tools_are_meant_for_the_vendor_that_is_asked() {
+fn hosted_tools_belong_to_the_requested_vendor() {
     let hosted = Tool {
         name: "web_search".to_owned(),
         kind: ToolKind::Hosted(Json::parse(r#"{"type":"web_search"}"#).unwrap()),
@@ -41,7 +41,7 @@ fn hosted_tools_are_meant_for_the_vendor_that_is_asked() {
 }
 
 #[test]
-fn a_stream_is_asked_for_its_counts() {
+fn a_stream_is_requested_with_usage() {
     let request = Request { stream: Some(true), ..Request::new([Message::user("hi")]) };
     let (body, _) = encode(Dialect::OpenaiChat, request);
     let asked = body.pointer("/stream_options/include_usage").and_then(Json::as_bool);
@@ -59,7 +59,7 @@ fn decode_stream(codec: &dyn ChatCodec, bytes: &[u8]) -> (Response, usize) {
 }
 
 #[test]
-fn nothing_that_a_vendor_answers_is_lost_on_the_way_to_the_library() {
+fn decoding_a_vendors_reply_loses_nothing() {
     for codec in fixtures::codecs() {
         let vendor = VendorCodec::new(codec);
         for (name, wire) in fixtures::replies(codec.dialect()) {
@@ -85,7 +85,7 @@ fn with_ids(mut response: Response) -> Response {
 }
 
 #[test]
-fn calls_keep_their_names_and_their_arguments_as_they_came() {
+fn calls_keep_their_names_and_arguments() {
     let stream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\
         \"function\":{\"name\":\"now\",\"arguments\":\"{\\\"zone\\\": \"}}]}}]}\n\n\
         data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n\
@@ -97,7 +97,7 @@ fn calls_keep_their_names_and_their_arguments_as_they_came() {
 }
 
 #[test]
-fn a_response_tells_what_was_lost() {
+fn a_response_contains_its_losses() {
     let mut user = Message::user("hi");
     user.parts[0].cache = Some(CacheMark::default());
     let codec = Dialect::Cohere.codec().unwrap();

@@ -21,7 +21,7 @@ fn request(codec: &dyn ChatCodec, text: &str) -> Request {
 }
 
 #[test]
-fn a_codec_is_the_same_as_no_other() {
+fn codecs_are_distinct() {
     let dialects = Dialect::ALL.into_iter().filter(|each| each.codec().is_some()).map(Dialect::id);
     let ids: Vec<&str> = dialects.chain(PRESETS.iter().map(|vendor| vendor.id)).collect();
     for one in &ids {
@@ -54,7 +54,7 @@ fn ids_of_dialects_and_vendors_are_looked_up() {
 }
 
 #[test]
-fn every_row_is_whole() {
+fn every_vendor_preset_is_complete() {
     let mut ids: Vec<&str> = PRESETS.iter().map(|vendor| vendor.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -89,7 +89,7 @@ fn every_row_is_whole() {
 }
 
 #[test]
-fn thinking_is_switched_in_each_vendors_way() {
+fn thinking_is_switched_by_each_vendors_field() {
     let thinking = |enabled, effort: Option<&str>, budget: Option<u64>| {
         Some(Thinking {
             enabled,
@@ -226,7 +226,7 @@ fn test_openai_tool_required_parameters() {
 }
 
 #[test]
-fn moonshot_rules_go_by_the_family() {
+fn moonshot_rules_depend_on_the_family() {
     let codec = lookup("moonshot").unwrap();
     let ask = |model: &str| {
         let body = format!(

@@ -77,7 +77,7 @@ fn text_after_the_first_finish_reason_is_kept() {
 }
 
 #[test]
-fn an_element_may_stand_for_a_list_of_one() {
+fn an_element_may_replace_a_list_of_one() {
     let one = decoded(
         r#"{"systemInstruction":{"parts":{"text":"be brief"}},
             "contents":{"role":"user","parts":{"text":"hello"}},
@@ -120,7 +120,7 @@ fn enumerations_may_be_numbers() {
 }
 
 #[test]
-fn arguments_that_come_in_parts_are_put_together() {
+fn partial_arguments_are_joined() {
     let chunks = [
         r#"[{"text":"I book."},{"functionCall":{"id":"c1","name":"book","willContinue":true},"thoughtSignature":"c2ln"}]"#,
         r#"[{"functionCall":{"partialArgs":[{"jsonPath":"$.city","stringValue":"Ber","willContinue":true}],"willContinue":true}}]"#,
@@ -153,7 +153,7 @@ fn arguments_that_come_in_parts_are_put_together() {
 }
 
 #[test]
-fn a_path_of_arguments_cannot_make_us_grow_without_bound() {
+fn paths_of_partial_arguments_are_bounded() {
     let deep = format!("${}", ".a".repeat(1000));
     for path in ["$.a[4000000000]", "$.a[", "a", "$..a", deep.as_str()] {
         let parts = format!(
@@ -166,7 +166,7 @@ fn a_path_of_arguments_cannot_make_us_grow_without_bound() {
 }
 
 #[test]
-fn absent_values_are_no_features() {
+fn absent_values_do_not_enable_features() {
     let request = decoded(
         r#"{"contents":[{"role":"model","parts":[{"text":"a","thought":false},
                 {"text":"","functionCall":{"name":"f","args":{}},"thought":false}]}],

@@ -23,7 +23,7 @@ fn output(ran: &Ran) -> Json {
 }
 
 #[test]
-fn optimize_structure_gives_exactly_what_was_specified() {
+fn optimize_structure_is_completed_as_specified() {
     let tool = file("optimize.json", OPTIMIZE);
     let arguments = r#"{"input_structure": "https://x/Cu_bulk.cif", "model_path": "https://x/dpa-2.4-7M.pt", "relax_cell": false}"#;
     let ran = toolwright(&["args", "--tool", &tool, "--args", arguments, "--hide", "@system"], b"");
@@ -34,7 +34,7 @@ fn optimize_structure_gives_exactly_what_was_specified() {
 }
 
 #[test]
-fn errors_exit_with_one_and_stdout_is_written_all_the_same() {
+fn errors_exit_with_one_and_still_write_stdout() {
     let tool = file("optimize_errors.json", OPTIMIZE);
     let ran = toolwright(&["args", "--tool", &tool, "--args", r#"{"model_path": {}}"#], b"");
     assert_eq!(ran.code, 1);
@@ -95,7 +95,7 @@ fn tools_are_read_in_any_shape_and_arguments_from_anywhere() {
 }
 
 #[test]
-fn a_batch_answers_line_by_line_and_a_bad_line_in_its_place() {
+fn a_batch_has_one_result_per_line_including_bad_lines() {
     let tool = r#"{"name":"t","parameters":{"type":"object","properties":{"n":{"type":"integer"},"城市":{"type":"string","default":"北京"}},"required":["n"]}}"#;
     let lines = [
         format!(r#"{{"tool":{tool},"args":{{"n":1}}}}"#),
@@ -164,7 +164,7 @@ fn files_from_other_systems_and_long_lines_are_read() {
 }
 
 #[test]
-fn opt_ins_are_asked_for_and_bad_defaults_are_told() {
+fn opt_in_coercions_need_an_option_and_bad_defaults_are_reported() {
     let tool = file(
         "lenient.json",
         r#"{"name":"t","parameters":{"type":"object","properties":{"user_name":{"type":"string"},"n":{"type":"integer","default":"many"}},"required":["user_name"],"additionalProperties":false}}"#,
@@ -182,7 +182,7 @@ fn opt_ins_are_asked_for_and_bad_defaults_are_told() {
 }
 
 #[test]
-fn wrong_usage_is_told_apart() {
+fn wrong_usage_has_its_own_exit_code() {
     assert_eq!(toolwright(&["args"], b"").code, 2);
     assert_eq!(toolwright(&["args", "--tool", "x.json"], b"").code, 2);
     assert_eq!(toolwright(&["args", "--batch", "b", "--tool", "x"], b"").code, 2);
@@ -198,7 +198,7 @@ fn wrong_usage_is_told_apart() {
 }
 
 #[test]
-fn a_schema_that_multiplies_by_its_references_is_refused() {
+fn a_schema_with_exponential_references_is_refused() {
     let definitions: Vec<String> = (0..20)
         .map(|at| {
             let next = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, at + 1);

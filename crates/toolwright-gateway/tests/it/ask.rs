@@ -31,7 +31,7 @@ fn settled(text: &str) -> String {
 }
 
 #[test]
-fn an_answer_is_one_document_of_the_documented_form() {
+fn the_answer_is_one_document_in_the_documented_form() {
     let folder = folder();
     let ran = ask(folder.path(), &["read test.csv and drop missing rows", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -85,7 +85,7 @@ fn without_calls_there_are_none_in_the_document() {
 }
 
 #[test]
-fn chinese_is_asked_and_answered() {
+fn a_chinese_question_is_answered() {
     let ran = ask(folder().path(), &["读取 test.csv 并删除缺失数据"]);
     assert_eq!(ran.code, 0);
     let text = ran.text();
@@ -94,7 +94,7 @@ fn chinese_is_asked_and_answered() {
 }
 
 #[test]
-fn what_changes_something_needs_a_word() {
+fn tools_with_effects_need_an_option() {
     let folder = folder();
     let question = "write \"hello\" to the file out.txt";
     let ran = ask(folder.path(), &[question]);
@@ -108,7 +108,7 @@ fn what_changes_something_needs_a_word() {
 }
 
 #[test]
-fn a_question_comes_from_stdin_too() {
+fn a_question_can_come_from_stdin() {
     let folder = folder();
     let root = folder.path().to_str().unwrap();
     let ran = toolwright(&["ask", "-", "--root", root], "列出文件".as_bytes());
@@ -116,7 +116,7 @@ fn a_question_comes_from_stdin_too() {
 }
 
 #[test]
-fn an_unknown_model_and_a_missing_folder_are_said() {
+fn an_unknown_model_and_a_missing_folder_are_reported() {
     let ran = ask(folder().path(), &["hello", "--model", "nobody/nothing"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("nobody/nothing") && ran.stderr.contains("offline/rules"));
@@ -126,7 +126,7 @@ fn an_unknown_model_and_a_missing_folder_are_said() {
 }
 
 #[test]
-fn a_limit_ends_the_run() {
+fn a_limit_on_turns_ends_the_run() {
     let ran = ask(folder().path(), &["list files", "--turns", "1"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("limit of 1 turn\nhint: --turns"), "{}", ran.stderr);

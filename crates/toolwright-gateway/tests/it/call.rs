@@ -23,7 +23,7 @@ fn a_result_goes_to_stdout() {
 }
 
 #[test]
-fn a_long_result_is_shown_whole() {
+fn a_long_result_is_printed_completely() {
     let folder = folder();
     let long = "第一行\n".repeat(100_000);
     std::fs::write(folder.path().join("long.txt"), &long).unwrap();
@@ -48,7 +48,7 @@ fn arguments_come_from_a_file_or_stdin_and_are_repaired() {
 }
 
 #[test]
-fn a_failure_is_an_envelope_and_an_exit_code() {
+fn a_failure_is_printed_as_an_envelope_with_an_exit_code() {
     let folder = folder();
     for (tool, args, kind) in [
         ("read_file", r#"{"path":"none.txt"}"#, None),
@@ -73,7 +73,7 @@ fn a_failure_is_an_envelope_and_an_exit_code() {
 }
 
 #[test]
-fn what_changes_something_runs_only_with_a_word() {
+fn tools_with_effects_run_only_with_an_option() {
     let folder = folder();
     let write = ["write_file", "--args", r#"{"path":"new.txt","content":"x"}"#];
     let ran = call(&folder, &write, "y\n");

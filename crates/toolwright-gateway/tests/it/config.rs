@@ -38,7 +38,7 @@ fn example() -> String {
 }
 
 #[test]
-fn nothing_is_the_default() {
+fn an_empty_configuration_has_the_defaults() {
     let config = parse("").unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:8000");
     assert_eq!(config.data, Path::new("./.toolwright"));
@@ -51,7 +51,7 @@ fn nothing_is_the_default() {
 }
 
 #[test]
-fn a_file_that_is_named_must_be_there() {
+fn a_named_file_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none.toml");
     let error = Config::load(Some(&path), &env).unwrap_err();
@@ -69,7 +69,7 @@ fn an_error_names_the_file_the_line_and_the_column() {
 }
 
 #[test]
-fn the_example_is_what_it_says() {
+fn the_example_matches_its_comments() {
     let config = parse(&example()).unwrap();
     assert_eq!(config.upstreams["claude"].dialect, "anthropic");
     assert_eq!(config.models["fast"].targets, ["claude/claude-haiku-5", "offline/rules"]);
@@ -110,7 +110,7 @@ fn the_example_shows_every_setting_at_its_default() {
 }
 
 #[test]
-fn half_a_file_is_read_or_refused() {
+fn a_truncated_file_is_read_or_refused() {
     let example = example();
     for (end, _) in example.char_indices() {
         if let Err(error) = parse(&example[..end]) {
@@ -121,7 +121,7 @@ fn half_a_file_is_read_or_refused() {
 }
 
 #[test]
-fn unknown_keys_are_refused_with_what_was_meant() {
+fn unknown_keys_are_refused_with_a_suggestion() {
     for (text, key, hint) in [
         ("lisen = \"127.0.0.1:1\"", "1:1: lisen:", "did you mean `listen`?"),
         ("[limit]\nbody = 1", "1:2: limit:", "did you mean `limits`?"),
@@ -158,7 +158,7 @@ fn keys_of_the_previous_release_are_accepted() {
 }
 
 #[test]
-fn wrong_values_are_told_with_what_is_accepted() {
+fn wrong_values_are_refused_with_the_accepted_ones() {
     for (text, expected) in [
         ("listen = 8000", "listen: this must be a text in quotes, not a whole number"),
         ("listen = \"example.com:80\"", "listen: this is not an address with a port"),
@@ -232,14 +232,14 @@ fn wrong_values_are_told_with_what_is_accepted() {
 }
 
 #[test]
-fn tables_of_later_versions_are_refused_in_clear_words() {
+fn tables_of_later_versions_are_refused_with_a_clear_message() {
     for table in ["[mcp.files]\nurl = \"x\"", "[prefab_gateway]\nbase_url = \"x\""] {
         assert!(refusal(table).contains("this version of toolwright does not support it"));
     }
 }
 
 #[test]
-fn secrets_are_named_and_not_written() {
+fn secrets_are_referenced_and_not_inline() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), format!("{SECRET}\n")).unwrap();
     for key in ["env:SET", "file:key"] {
@@ -270,7 +270,7 @@ fn secrets_are_named_and_not_written() {
 }
 
 #[test]
-fn headers_hold_plain_words_and_secrets_and_show_neither() {
+fn headers_hold_text_and_secrets_and_print_neither() {
     let text = "[upstreams.openai]\n\
         headers = { \"x-team\" = \"agents\", \"authorization\" = \"env:SET\" }";
     let config = parse(text).unwrap();
@@ -282,7 +282,7 @@ fn headers_hold_plain_words_and_secrets_and_show_neither() {
 }
 
 #[test]
-fn a_proxy_is_named_with_its_credential_elsewhere() {
+fn a_proxy_has_its_credential_in_a_secret() {
     let way = |value: &str| {
         let text = format!("[upstreams.openai]\nproxy = \"{value}\"");
         format!("{:?}", parse(&text).unwrap().upstreams["openai"].proxy)
@@ -297,7 +297,7 @@ fn a_proxy_is_named_with_its_credential_elsewhere() {
 }
 
 #[test]
-fn keys_of_aws_belong_together() {
+fn aws_keys_belong_together() {
     let bedrock = "[upstreams.bedrock]\n";
     for (text, expected) in [
         ("access_key = \"env:A\"", "belong together"),
@@ -316,7 +316,7 @@ fn keys_of_aws_belong_together() {
 }
 
 #[test]
-fn keys_of_aws_may_be_in_a_profile() {
+fn aws_keys_may_be_in_a_profile() {
     let folder = tempfile::tempdir().unwrap();
     let credentials = folder.path().join("credentials");
     let text = "[work]\naws_access_key_id = AKWORK\naws_secret_access_key = s\n";
@@ -345,7 +345,7 @@ fn keys_of_aws_may_be_in_a_profile() {
 }
 
 #[test]
-fn names_are_legal() {
+fn names_have_legal_characters() {
     for text in [
         "[upstreams.offline]\ndialect = \"ollama\"",
         "[upstreams.\"a/b\"]\ndialect = \"ollama\"",
@@ -363,7 +363,7 @@ fn names_are_legal() {
 }
 
 #[test]
-fn aliases_lead_somewhere() {
+fn aliases_have_existing_targets() {
     let config =
         parse("[models]\na = [\"b\", \"gpt-4o\"]\nb = \"openai/gpt-4o\"\nc = [\"a\", \"b\"]");
     assert_eq!(config.unwrap().models["a"].targets, ["b", "gpt-4o"]);
@@ -382,7 +382,7 @@ fn aliases_lead_somewhere() {
 }
 
 #[test]
-fn keys_are_hashes_of_one_client_each() {
+fn each_key_hash_belongs_to_one_client() {
     let hash = format!("blake3:{}", "0".repeat(64));
     let config = parse(&format!("[keys.a]\nhash = \"{hash}\"\nmodels = []")).unwrap();
     assert_eq!(config.keys[0].tenant, "a");
@@ -400,7 +400,7 @@ fn keys_are_hashes_of_one_client_each() {
 }
 
 #[test]
-fn strangers_are_let_in_only_by_a_word() {
+fn unauthenticated_access_needs_an_explicit_setting() {
     let hash = format!("[keys.a]\nhash = \"blake3:{}\"", "0".repeat(64));
     for (listen, more, fine) in [
         ("127.0.0.1:1", "", true),
@@ -427,7 +427,7 @@ fn strangers_are_let_in_only_by_a_word() {
 }
 
 #[test]
-fn the_log_is_as_it_is_told() {
+fn the_log_is_configured() {
     let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true").unwrap().log;
     assert_eq!(log.level.to_string(), "debug");
     assert_eq!((log.format, log.payloads), (LogFormat::Json, true));
@@ -474,7 +474,7 @@ fn the_configuration_wins_over_the_environment() {
 }
 
 #[test]
-fn a_table_leaves_out_what_is_usual() {
+fn a_table_may_omit_defaults() {
     let variables =
         [("ANTHROPIC_API_KEY", "k"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s")];
     let text = "[upstreams.claude]\ndialect = \"anthropic\"\nversion = \"2026-10-21\"\n\
@@ -488,7 +488,7 @@ fn a_table_leaves_out_what_is_usual() {
 }
 
 #[test]
-fn an_upstream_that_cannot_be_asked_is_told_with_its_place() {
+fn an_unusable_upstream_is_reported_with_its_position() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(folder.path().join("corp.pem"), "nonsense").unwrap();
@@ -510,7 +510,7 @@ fn an_upstream_that_cannot_be_asked_is_told_with_its_place() {
 }
 
 #[test]
-fn the_command_says_where_a_file_is_wrong_and_what_to_do() {
+fn the_command_prints_the_position_of_an_error_and_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     let file = path.to_str().unwrap();

@@ -44,7 +44,7 @@ fn every_vendor_is_under_its_own_path_and_under_its_id() {
 }
 
 #[test]
-fn what_no_vendor_has_is_nowhere() {
+fn unknown_paths_have_no_endpoint() {
     for path in [
         "/",
         "/v1",
@@ -100,7 +100,7 @@ fn a_model_in_the_path_is_read_raw_and_escaped_and_can_be_replaced() {
 }
 
 #[test]
-fn a_credential_in_the_query_goes_nowhere() {
+fn a_credential_in_the_query_is_not_forwarded() {
     let address = |query: &str| {
         Endpoint::find("/v1/models/m:streamGenerateContent", Some(query)).unwrap().address()
     };

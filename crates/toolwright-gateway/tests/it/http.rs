@@ -25,7 +25,7 @@ async fn requests_on_one_connection_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn a_stream_arrives_piece_by_piece() {
+async fn a_stream_arrives_chunk_by_chunk() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /stream HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -38,7 +38,7 @@ async fn a_stream_arrives_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_panic_is_the_fault_of_one_request() {
+async fn a_panic_affects_one_request() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /panic HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -50,7 +50,7 @@ async fn a_panic_is_the_fault_of_one_request() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_what_was_made_for_it() {
+async fn a_disconnect_drops_the_reply() {
     let server = start(Limits::default()).await;
     for path in ["/wait", "/stream"] {
         let mut client = Client::connect(server.address).await;
@@ -62,7 +62,7 @@ async fn a_client_that_leaves_ends_what_was_made_for_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_ends_its_side_has_left() {
+async fn a_half_closed_connection_counts_as_a_disconnect() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -73,7 +73,7 @@ async fn a_client_that_ends_its_side_has_left() {
 }
 
 #[tokio::test]
-async fn http2_is_spoken_without_asking() {
+async fn http2_works_with_prior_knowledge() {
     let server = start(Limits::default()).await;
     let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
     let answer = probe::over_http2(socket, "POST", "/echo", "over two").await;
@@ -85,7 +85,7 @@ async fn http2_is_spoken_without_asking() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_over_http2_ends_what_was_made_for_it() {
+async fn a_reset_over_http2_drops_the_reply() {
     let server = start(Limits::default()).await;
     for path in ["/wait", "/stream"] {
         let socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_client_that_leaves_over_http2_ends_what_was_made_for_it() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_told_with_what_to_do() {
+async fn a_port_in_use_is_reported_with_the_remedy() {
     let server = start(Limits::default()).await;
     let bind = |address: String| async move {
         toolwright_gateway::http::Server::bind(&address, 100).await.unwrap_err()

@@ -35,7 +35,7 @@ fn the_table_goes_to_stdout_and_the_key_to_stderr() {
 }
 
 #[test]
-fn a_table_says_what_the_options_say() {
+fn the_table_contains_the_options() {
     let ran = toolwright(
         &[
             ["key", "小明.ci", "--json", "--models", "fast, openai/*"].as_slice(),

@@ -53,7 +53,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn entries_are_shown_by_what_is_asked_for() {
+fn entries_are_filtered_by_options() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), &["alice", "bob"]);
     let (code, all, _) = run(folder.path(), &["show"]);
@@ -73,7 +73,7 @@ fn entries_are_shown_by_what_is_asked_for() {
 }
 
 #[test]
-fn tail_tells_entries_as_they_are_written() {
+fn tail_prints_entries_as_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), &["alice"]);
     let mut tail = Command::new(env!("CARGO_BIN_EXE_toolwright"))
@@ -90,7 +90,7 @@ fn tail_tells_entries_as_they_are_written() {
 }
 
 #[test]
-fn verify_tells_the_head_and_finds_what_was_changed() {
+fn verify_prints_the_head_and_finds_changes() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), &["alice"]);
     let (code, text, _) = run(folder.path(), &["verify"]);
@@ -114,7 +114,7 @@ fn verify_tells_the_head_and_finds_what_was_changed() {
 }
 
 #[test]
-fn a_ledger_that_is_not_there_is_told_with_what_to_do() {
+fn a_missing_ledger_is_reported_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let (code, _, error) = run(folder.path(), &["show"]);
     assert_eq!(code, 1);
@@ -123,7 +123,7 @@ fn a_ledger_that_is_not_there_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_killed_gateway_leaves_a_gap_that_the_next_one_tells() {
+fn a_killed_gateway_leaves_a_gap_that_the_next_one_reports() {
     let gateway = Gateway::start("");
     gateway.ask_json("/v1/chat/completions", CHAT).ok();
     let gateway = gateway.crash("");
@@ -171,7 +171,7 @@ fn a_deleted_ledger_turns_the_gateway_not_ready() {
 }
 
 #[test]
-fn a_full_disk_turns_the_gateway_not_ready_until_there_is_room_again() {
+fn a_full_disk_turns_the_gateway_not_ready_until_space_is_free() {
     let gateway = Gateway::start_on_disk(1024);
     gateway.ask_json("/v1/chat/completions", CHAT).ok();
     let data = gateway.root().join(gateway.data().strip_prefix("/").unwrap());
@@ -213,7 +213,7 @@ fn without_room(folder: &Path, overflow: Overflow) -> Telemetry {
 }
 
 #[tokio::test]
-async fn a_request_waits_so_long_for_the_ledger_and_is_refused() {
+async fn a_request_waits_for_the_ledger_up_to_a_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let fault = without_room(folder.path(), Overflow::Wait).admit().await.unwrap_err();
     assert_eq!((fault.class, fault.status), (FaultClass::Overloaded, Some(503)));
@@ -221,7 +221,7 @@ async fn a_request_waits_so_long_for_the_ledger_and_is_refused() {
 }
 
 #[tokio::test]
-async fn a_gateway_may_go_on_without_the_ledger_and_counts_what_is_missing() {
+async fn a_gateway_may_continue_without_the_ledger_and_counts_missing_entries() {
     let folder = tempfile::tempdir().unwrap();
     let telemetry = without_room(folder.path(), Overflow::Drop);
     telemetry.admit().await.unwrap();
@@ -231,7 +231,7 @@ async fn a_gateway_may_go_on_without_the_ledger_and_counts_what_is_missing() {
 }
 
 #[test]
-fn what_happens_on_a_failure_is_configured() {
+fn the_behaviour_on_a_ledger_failure_is_configurable() {
     let parse = |text: &str| Config::parse(text, Path::new(""), &|_| None);
     let config = parse("[ledger]\non_failure = \"continue\"\nmax_wait = \"10s\"").unwrap();
     assert_eq!(config.ledger.on_failure, config::OnFailure::Continue);

@@ -94,7 +94,7 @@ async fn exchanges(folder: &Path) -> Vec<ExchangeEntry> {
 }
 
 #[tokio::test]
-async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
+async fn an_exchange_is_in_the_ledger_with_every_field() {
     let folder = tempfile::tempdir().unwrap();
     let telemetry = Telemetry::open(&config(folder.path())).unwrap();
     let one = telemetry.recorder(full_record());
@@ -134,7 +134,7 @@ async fn an_exchange_is_in_the_ledger_with_all_that_was_told() {
 }
 
 #[tokio::test]
-async fn every_exchange_is_told_of_once_however_it_ends() {
+async fn every_exchange_is_recorded_once_however_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let telemetry = Telemetry::open(&config(folder.path())).unwrap();
     begin(&telemetry).finish();
@@ -155,7 +155,7 @@ async fn every_exchange_is_told_of_once_however_it_ends() {
 }
 
 #[tokio::test]
-async fn exchanges_are_written_when_the_gateway_ends() {
+async fn exchanges_are_written_when_the_gateway_stops() {
     let folder = tempfile::tempdir().unwrap();
     let telemetry = Telemetry::open(&config(folder.path())).unwrap();
     for _ in 0..100 {
@@ -166,7 +166,7 @@ async fn exchanges_are_written_when_the_gateway_ends() {
 }
 
 #[tokio::test]
-async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
+async fn losses_are_read_from_the_ledger_after_eviction_from_memory() {
     let folder = tempfile::tempdir().unwrap();
     let losses = config::Losses { max_entries: 1 };
     let config = Config { losses, ..config(folder.path()) };
@@ -197,7 +197,7 @@ async fn losses_are_found_in_the_ledger_once_they_have_left_the_memory() {
 }
 
 #[tokio::test]
-async fn losses_can_be_read_before_the_answer_is_complete() {
+async fn losses_can_be_read_before_the_reply_is_complete() {
     let telemetry = Telemetry::default();
     let mut one = begin(&telemetry);
     one.set_request_report(report());
@@ -233,7 +233,7 @@ async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_made_is_told_with_its_path() {
+fn a_data_folder_that_cannot_be_created_is_reported_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("data"), "a file").unwrap();
     let error = Records::open(&folder.path().join("data/below"), &config::Ledger::default());
@@ -243,7 +243,7 @@ fn a_data_folder_that_cannot_be_made_is_told_with_its_path() {
 
 #[cfg(unix)]
 #[test]
-fn the_data_folder_is_its_owners_alone() {
+fn the_data_folder_is_private_to_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path());

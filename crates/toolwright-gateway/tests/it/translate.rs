@@ -66,7 +66,7 @@ fn a_request_with_its_path_goes_there_and_back_by_its_aliases() {
 }
 
 #[test]
-fn a_model_without_a_place_and_an_added_limit_are_reported() {
+fn a_model_in_the_path_and_an_added_limit_are_reported() {
     let report = scratch("model.json");
     let mut command = arguments("openai-chat", "bedrock", "request");
     command.extend(["--report", &report]);
@@ -129,7 +129,7 @@ fn the_same_input_gives_the_same_bytes_in_every_process_law_9() {
 }
 
 #[test]
-fn errors_are_one_line_and_name_dialect_place_and_kind_but_no_payload() {
+fn errors_are_one_line_with_dialect_path_and_kind_but_no_payload() {
     let secret = "sk-live-1234567890";
     let bad = format!(
         r#"{{"model":"m","messages":[{{"role":"user","content":{{"{secret}":"{secret}"}}}}]}}"#
@@ -164,7 +164,7 @@ fn wrong_usage_is_exit_2_with_a_hint() {
 }
 
 #[test]
-fn vendor_rows_are_targets_too() {
+fn vendor_presets_are_targets() {
     let file = fixture("anthropic/synthetic/matrix_request.json");
     for row in ["moonshot", "zhipu", "qwen", "groq", "openrouter", "xai", "vllm", "lmstudio"] {
         let mut command = arguments("anthropic", row, "request");
@@ -177,7 +177,7 @@ fn vendor_rows_are_targets_too() {
 }
 
 #[test]
-fn what_a_vendor_keeps_in_the_path_is_said_and_reported() {
+fn the_path_is_printed_and_reported() {
     let report = scratch("path.json");
     let mut command = arguments("openai-chat", "bedrock", "request");
     command.extend(["--report", &report]);
@@ -190,7 +190,7 @@ fn what_a_vendor_keeps_in_the_path_is_said_and_reported() {
 }
 
 #[test]
-fn a_stream_that_is_empty_foreign_or_cut_off_is_exit_1() {
+fn an_empty_foreign_or_truncated_stream_is_exit_1() {
     let streams = ["anthropic", "openai-chat", "gemini", "cohere"].map(|from| {
         let whole = std::fs::read(fixture(&format!("{from}/synthetic/matrix_stream.txt"))).unwrap();
         let text = String::from_utf8(whole).unwrap().replace("\r\n", "\n");
@@ -215,7 +215,7 @@ fn a_stream_that_is_empty_foreign_or_cut_off_is_exit_1() {
 }
 
 #[test]
-fn a_damaged_stream_is_exit_1_and_says_so_in_the_output_too() {
+fn a_damaged_stream_is_exit_1_with_a_fault_in_the_output() {
     let whole = std::fs::read(fixture("anthropic/synthetic/matrix_stream.txt")).unwrap();
     let half = &whole[..whole.len() / 2];
     let ran = toolwright(&arguments("anthropic", "openai-chat", "stream"), half);

@@ -4,6 +4,6 @@
 //! tested without it. `TRYBUILD=overwrite` writes them again.
 
 #[test]
-fn mistakes_are_explained_where_they_stand() {
+fn mistakes_are_reported_at_their_span() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

@@ -23,7 +23,7 @@ fn answered() -> Response {
 }
 
 #[test]
-fn an_answer_is_written_field_by_field() {
+fn a_response_is_written_field_by_field() {
     let golden = r#"{
   "message": {
     "content": {
@@ -51,14 +51,14 @@ fn an_answer_is_written_field_by_field() {
 }
 
 #[test]
-fn what_was_not_said_is_null() {
+fn absent_fields_are_null() {
     let written = response::write(&Response::default());
     let golden = r#"{"message":{"content":{"text":null,"reasoning":null},"tool_desc":null,"finish_reason":"stop"},"model":null,"usage":null}"#;
     assert_eq!(written.compact(), golden);
 }
 
 #[test]
-fn every_reason_has_a_word_of_its_own_and_reads_back() {
+fn every_stop_reason_has_a_distinct_name_and_is_read_back() {
     use StopReason::{
         ContextWindow, End, Failed, Filtered, MalformedCall, MaxTokens, Pause, Refusal,
         StopSequence, ToolUse,
@@ -82,7 +82,7 @@ fn every_reason_has_a_word_of_its_own_and_reads_back() {
 }
 
 #[test]
-fn an_answer_reads_back_and_its_message_is_a_message_of_the_conversation() {
+fn a_response_is_read_back_and_its_message_can_be_appended() {
     let written = Json::Object(response::write(&answered()));
     let read = response::read(&written).unwrap();
     let mut expected = answered();
@@ -169,7 +169,7 @@ fn messages_are_written_and_read_back() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_by_its_place() {
+fn a_malformed_message_is_refused_with_its_path() {
     for (text, path) in [
         ("3", "/0"),
         (r#"{"role": "robot", "content": "x"}"#, "/0/role"),
@@ -188,7 +188,7 @@ fn what_is_no_message_is_refused_by_its_place() {
 }
 
 #[tokio::test]
-async fn a_model_is_asked_in_one_line() {
+async fn a_model_is_called_in_one_line() {
     let script = ScriptedModel::new().then(answered()).then_text("22 度");
     let model = script.model();
     let weather = Tool::function("get_weather", json(r#"{"type":"object"}"#));

@@ -55,9 +55,9 @@ fn a_kill_repeats_no_effect_of_a_tool_that_honours_its_key() {
 }
 
 #[test]
-fn a_kill_repeats_no_effect_of_any_other_tool_in_silence() {
+fn a_kill_repeats_no_effect_of_any_other_tool_silently() {
     play();
-    let test = "crash::a_kill_repeats_no_effect_of_any_other_tool_in_silence";
+    let test = "crash::a_kill_repeats_no_effect_of_any_other_tool_silently";
     let mut trial = Trial::new("naive", "file", test);
     let hits = trial.rounds(KILLS);
     for (key, lines) in trial.lines() {
@@ -72,9 +72,9 @@ fn a_kill_repeats_no_effect_of_any_other_tool_in_silence() {
 /// Shows that the trials above can fail: with a journal in memory, effects are repeated, and the
 /// test detects it.
 #[test]
-fn without_a_lasting_journal_effects_are_repeated() {
+fn without_a_persistent_journal_effects_are_repeated() {
     play();
-    let test = "crash::without_a_lasting_journal_effects_are_repeated";
+    let test = "crash::without_a_persistent_journal_effects_are_repeated";
     let trial = Trial::new("naive", "memory", test);
     for round in 0..5 {
         let run = format!("run {round}");

@@ -94,7 +94,7 @@ async fn a_value_expires() {
 }
 
 #[test]
-fn the_oldest_make_room() {
+fn the_oldest_values_are_evicted() {
     let store = MemoryHandles::new(Limits { entries: 3, ..Limits::default() });
     let mine = owner("acme", "run-1");
     let ids: Vec<_> = (0..5_u64).map(|n| store.put(&mine, StoredValue::json(n)).unwrap()).collect();
@@ -107,7 +107,7 @@ fn the_oldest_make_room() {
 }
 
 #[test]
-fn no_tenant_pushes_out_another() {
+fn no_tenant_evicts_values_of_another() {
     let kilobyte = || StoredValue::Bytes(blob(&[0; 1000]));
     let store = MemoryHandles::new(Limits { bytes: 10_500, ..Limits::default() });
     let (small, large) = (owner("small", "r"), owner("large", "r"));
@@ -127,7 +127,7 @@ fn no_tenant_pushes_out_another() {
 }
 
 #[test]
-fn text_is_a_handle_whole_or_not_at_all() {
+fn only_exact_text_parses_as_a_handle() {
     let id = "tw:00112233445566778899aabbccddeeff";
     for good in [id.to_owned(), format!("{id}#/rows/0"), format!("{id}#")] {
         assert!(good.parse::<Handle>().is_ok(), "{good}");
@@ -163,7 +163,7 @@ fn handles_become_values_at_any_depth() {
 }
 
 #[test]
-fn what_is_put_in_is_not_searched_again() {
+fn inserted_values_are_not_resolved_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let inner = store.put(&mine, StoredValue::json("secret")).unwrap();
@@ -174,7 +174,7 @@ fn what_is_put_in_is_not_searched_again() {
 }
 
 #[test]
-fn a_slot_for_handles_keeps_the_handle() {
+fn a_parameter_of_type_handle_keeps_the_handle() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let id = store.put(&mine, StoredValue::json(table())).unwrap();
@@ -194,7 +194,7 @@ fn a_slot_for_handles_keeps_the_handle() {
 }
 
 #[test]
-fn bytes_go_where_base64_is_asked_for() {
+fn bytes_become_base64_where_the_schema_requires_it() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let id = store.put(&mine, StoredValue::Bytes(blob(b"%PDF\xff"))).unwrap();
@@ -212,7 +212,7 @@ fn bytes_go_where_base64_is_asked_for() {
 }
 
 #[test]
-fn forged_and_foreign_handles_read_the_same() {
+fn forged_and_foreign_handles_have_the_same_error() {
     let store = MemoryHandles::default();
     let theirs =
         store.put(&owner("other", "run-1"), StoredValue::json(table())).unwrap().to_string();
@@ -241,7 +241,7 @@ async fn an_expired_handle_says_to_call_again() {
 }
 
 #[test]
-fn a_pointer_to_nothing_lists_what_is_near() {
+fn a_dangling_pointer_suggests_existing_keys() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let id = store.put(&mine, StoredValue::json(table())).unwrap();
@@ -263,7 +263,7 @@ fn a_pointer_to_nothing_lists_what_is_near() {
 }
 
 #[test]
-fn one_call_gets_only_so_much() {
+fn the_resolved_size_of_a_call_is_bounded() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let id = store.put(&mine, StoredValue::json("x".repeat(1 << 20))).unwrap();
@@ -274,7 +274,7 @@ fn one_call_gets_only_so_much() {
 }
 
 #[test]
-fn violations_do_not_show_what_came_from_a_handle() {
+fn violations_do_not_show_values_of_handles() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
     let id = store.put(&mine, StoredValue::json(table())).unwrap();
@@ -294,7 +294,7 @@ fn violations_do_not_show_what_came_from_a_handle() {
 }
 
 #[test]
-fn a_preview_tells_what_it_is_and_how_to_use_it() {
+fn a_preview_describes_the_value_and_how_to_use_it() {
     let id = HandleId::from_random(1);
     let text = preview(id, &StoredValue::json(table()));
     assert!(text.starts_with("table of 2 rows and 2 columns: 姓名, age (67 bytes)"), "{text}");
@@ -381,7 +381,7 @@ fn many_small_pieces_are_bounded_together() {
 }
 
 #[test]
-fn without_a_store_a_result_is_cut() {
+fn without_a_store_a_result_is_truncated() {
     let mine = owner("a", "r");
     let long = "文".repeat(100_000);
     let parts = budget(vec![Content::Text(long)], 1000, &mine, None);

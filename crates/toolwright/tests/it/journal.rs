@@ -72,17 +72,17 @@ async fn tells_one_that_it_is_new(journal: impl Journal) {
 }
 
 #[tokio::test]
-async fn memory_keeps_its_word() {
+async fn the_memory_journal_fulfils_the_contract() {
     keeps_its_word(MemoryJournal::new()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_tells_one_that_it_is_new() {
+async fn the_memory_journal_reports_a_key_as_new_once() {
     tells_one_that_it_is_new(MemoryJournal::new()).await;
 }
 
 #[tokio::test]
-async fn memory_forgets_the_oldest_that_are_finished() {
+async fn the_memory_journal_evicts_the_oldest_finished_entries() {
     let journal = MemoryJournal::new().with_limit(2);
     journal.begin(&intent("open")).await.unwrap();
     for key in ["a", "b", "c"] {
@@ -157,7 +157,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn a_begin_that_nobody_waits_for_is_undone() {
+    async fn a_dropped_begin_is_withdrawn() {
         let folder = folder();
         let journal = open(&folder.path().join("journal.db"));
         for _ in 0..50 {
@@ -179,7 +179,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn what_was_finished_long_ago_is_pruned() {
+    async fn old_finished_entries_are_pruned() {
         let folder = folder();
         let path = folder.path().join("journal.db");
         let journal = open(&path);
@@ -296,7 +296,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_an_error_and_was_not_begun() {
+    async fn a_failed_write_is_an_error_and_not_begun() {
         let folder = folder();
         let path = folder.path().join("journal.db");
         let journal = open(&path);
@@ -314,7 +314,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn one_bad_job_takes_no_other_with_it() {
+    async fn a_failed_job_does_not_affect_others_in_its_batch() {
         let folder = folder();
         let path = folder.path().join("journal.db");
         let journal = open(&path);
@@ -334,14 +334,14 @@ mod sqlite {
     const KEYS: usize = 150;
 
     #[test]
-    fn of_two_processes_one_is_told_that_it_is_new() {
+    fn of_two_processes_one_gets_a_new_key() {
         if let Some(role) = process::role() {
             begin_everything(Path::new(&role[0]));
         }
         let folder = folder();
         let path = folder.path().join("journal.db");
         let path = path.to_str().unwrap();
-        let test = "journal::sqlite::of_two_processes_one_is_told_that_it_is_new";
+        let test = "journal::sqlite::of_two_processes_one_gets_a_new_key";
         let mut players = [Player::start(test, &[path]), Player::start(test, &[path])];
         for player in &mut players {
             assert_eq!(player.next().as_deref(), Some("ready"));

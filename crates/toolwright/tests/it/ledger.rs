@@ -103,7 +103,7 @@ fn an_entry_is_a_document_with_known_names() {
 }
 
 #[test]
-fn an_entry_comes_back_from_its_document() {
+fn an_entry_is_read_back_from_its_document() {
     let mut waiting = call(2);
     (waiting.source, waiting.key, waiting.data) = (None, None, None);
     (waiting.changes, waiting.losses) = (Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ fn an_entry_comes_back_from_its_document() {
 }
 
 #[test]
-fn a_document_that_is_no_entry_is_refused_with_the_field() {
+fn a_malformed_entry_is_refused_with_the_field() {
     let whole = entry(1).to_json();
     for (field, wrong) in [
         ("time", Json::from("yesterday")),
@@ -189,7 +189,7 @@ fn sequences(entries: &[toolwright::ledger::Recorded]) -> Vec<u64> {
 }
 
 #[test]
-fn memory_keeps_the_last_and_counts_the_others() {
+fn the_memory_ledger_stores_the_last_entries_and_counts_the_others() {
     let ledger = MemoryLedger::new().with_limit(3);
     assert_eq!(ledger.verify().unwrap().head, Head::start());
     for number in 0..5 {
@@ -212,7 +212,7 @@ fn memory_keeps_the_last_and_counts_the_others() {
 }
 
 #[test]
-fn a_shared_ledger_can_be_any() {
+fn a_ledger_can_be_shared_as_a_trait_object() {
     let memory = MemoryLedger::new();
     let shared: Arc<dyn Ledger> = Arc::new(memory.clone());
     shared.record(entry(1));
@@ -240,7 +240,7 @@ fn questions() -> Vec<(Query, Vec<u64>)> {
 }
 
 #[test]
-fn memory_answers_questions() {
+fn the_memory_ledger_answers_queries() {
     let ledger = MemoryLedger::new();
     (0..12).for_each(|number| ledger.record(entry(number)));
     for (query, expected) in questions() {
@@ -294,7 +294,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn a_restart_goes_on_with_the_chain() {
+    async fn a_restart_continues_the_chain() {
         let (_folder, path) = place();
         for _ in 0..3 {
             // Dropped without a flush: the remaining entries are still written.
@@ -379,7 +379,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn a_cut_end_stays_visible_after_more_entries() {
+    async fn a_truncation_stays_visible_after_more_entries() {
         let (_folder, path) = place();
         written(&path, 10).await;
         Connection::open(&path)
@@ -394,7 +394,7 @@ mod sqlite {
     /// Whoever can write the file can also truncate it, or write another chain. Only a head that
     /// was stored elsewhere reveals that.
     #[tokio::test]
-    async fn a_kept_head_shows_what_the_file_alone_cannot() {
+    async fn a_stored_head_reveals_what_the_file_alone_cannot() {
         let (_folder, path) = place();
         let kept = written(&path, 10).await;
         let cut = "
@@ -420,7 +420,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn an_entry_that_cannot_be_read_is_named() {
+    async fn an_unreadable_entry_is_reported() {
         let (_folder, path) = place();
         written(&path, 3).await;
         let ledger = SqliteLedger::open(&path).unwrap();
@@ -434,7 +434,7 @@ mod sqlite {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_ledger_that_is_gone_is_not_taken_for_an_empty_one() {
+    async fn a_deleted_ledger_is_not_taken_for_an_empty_one() {
         let (_folder, path) = place();
         written(&path, 3).await;
         let ledger = SqliteLedger::open(&path).unwrap();
@@ -445,7 +445,7 @@ mod sqlite {
     }
 
     #[test]
-    fn a_journal_is_no_ledger() {
+    fn a_journal_file_is_not_opened_as_a_ledger() {
         let (folder, _) = place();
         let path = folder.path().join("journal.db");
         drop(toolwright::call::journal::SqliteJournal::open(&path).unwrap());
@@ -497,7 +497,7 @@ mod sqlite {
     }
 
     #[tokio::test]
-    async fn a_room_ends_with_its_ledger() {
+    async fn backpressure_ends_with_its_ledger() {
         let (_folder, path) = place();
         let ledger = SqliteLedger::open(&path).unwrap().with_backlog(0);
         let room = ledger.backpressure().expect("no capacity is expected");
@@ -508,12 +508,12 @@ mod sqlite {
     const EACH: usize = 200;
 
     #[test]
-    fn two_processes_keep_one_chain() {
+    fn two_processes_write_one_chain() {
         if let Some(role) = process::role() {
             record_much(Path::new(&role[0]));
         }
         let (_folder, path) = place();
-        let test = "ledger::sqlite::two_processes_keep_one_chain";
+        let test = "ledger::sqlite::two_processes_write_one_chain";
         let role = [path.to_str().unwrap()];
         let mut players = [Player::start(test, &role), Player::start(test, &role)];
         for player in &mut players {

@@ -160,7 +160,7 @@ async fn on_weak_evidence_no_tool_is_called() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_asked_for() {
+async fn missing_arguments_are_asked_for() {
     let response = said("查一下天气").await;
     assert_eq!(response.calls().count(), 0);
     assert!(
@@ -180,7 +180,7 @@ async fn what_is_missing_is_asked_for() {
 }
 
 #[tokio::test]
-async fn several_tools_are_called_at_once_where_nothing_hinders() {
+async fn independent_tools_are_called_in_parallel() {
     assert_eq!(
         calls("我想从北京飞往上海，明天出发，帮我查一下明天上海的天气和可用的航班").await,
         [
@@ -252,7 +252,7 @@ async fn a_handle_is_remembered_from_an_earlier_turn() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_and_nothing_is_tried_again() {
+async fn a_failure_is_reported_and_nothing_is_retried() {
     let failing = |call: &Call| Outcome {
         error: Some(true),
         ..Outcome::text(call.id.clone().unwrap(), "there is no file test.csv")
@@ -264,7 +264,7 @@ async fn a_failure_is_told_and_nothing_is_tried_again() {
 }
 
 #[tokio::test]
-async fn the_choice_of_tools_is_kept() {
+async fn the_tool_choice_is_obeyed() {
     let request = |choice| {
         Request::new([Message::user("git status")]).with_tools(tools()).with_tool_choice(choice)
     };
@@ -277,7 +277,7 @@ async fn the_choice_of_tools_is_kept() {
 }
 
 #[tokio::test]
-async fn two_tools_alike_are_asked_about() {
+async fn ambiguous_tools_lead_to_a_question() {
     let alike = vec![
         tool("send_mail", "Sends a mail", "{}", "[]"),
         tool("send_post", "Sends a mail", "{}", "[]"),
@@ -288,7 +288,7 @@ async fn two_tools_alike_are_asked_about() {
 }
 
 #[tokio::test]
-async fn the_rules_say_who_they_are_and_what_they_cost() {
+async fn the_rules_report_their_model_and_usage() {
     let response = said("hello").await;
     assert_eq!(response.model.as_deref(), Some("offline/rules"));
     assert!(response.text().starts_with("[offline/rules: a rule-based stand-in"));
@@ -300,7 +300,7 @@ async fn the_rules_say_who_they_are_and_what_they_cost() {
 }
 
 #[tokio::test]
-async fn no_text_breaks_the_rules() {
+async fn no_text_causes_a_panic() {
     for text in
         ["\"", "{", "{\"a\": \"", "tw:", "从", "到", "‘’", "\u{0}\u{1}", "。，；", "- . / :"]
     {
@@ -377,7 +377,7 @@ mod with_builtin_tools {
     }
 
     #[tokio::test]
-    async fn the_tools_to_start_with_are_found_by_words() {
+    async fn the_builtin_tools_are_chosen_by_keywords() {
         let (_folder, root) = root();
         let toolbox =
             Toolbox::new(handlers(root)).unwrap().with_handles(Arc::new(MemoryHandles::default()));
@@ -407,7 +407,7 @@ mod with_builtin_tools {
 }
 
 #[test]
-fn the_rules_work_on_a_thread_of_their_own() {
+fn the_rules_run_on_a_blocking_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build();
     runtime.unwrap().block_on(async {
         // While the only thread for blocking work is busy, there is no answer.

@@ -72,7 +72,7 @@ pub async fn follow(run: &mut Run) -> Result<Vec<RunEvent>, RunError> {
 }
 
 #[tokio::test]
-async fn calls_are_made_and_their_outcomes_go_back() {
+async fn calls_are_made_and_their_outcomes_are_sent_back() {
     let script =
         ScriptedModel::new().then_call("c1", "echo", r#"{"city":"北京"}"#).then_text("北京 22 度");
     let agent = agent(&script, toolbox([echo("echo")])).with_instructions("你是助手");
@@ -92,7 +92,7 @@ async fn calls_are_made_and_their_outcomes_go_back() {
 }
 
 #[tokio::test]
-async fn calls_of_a_turn_run_at_once_and_answer_in_their_order() {
+async fn calls_of_a_turn_run_concurrently_and_outcomes_keep_their_order() {
     let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(3));
     let meet = Handler::new(any("meet"), move |scope, _| {
         let barrier = barrier.clone();
@@ -136,7 +136,7 @@ async fn context_passes_between_tools_and_no_message_holds_it() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_model_says_so() {
+async fn an_agent_without_a_model_is_an_error() {
     let error = Agent::new("mute").run("hello").build().unwrap_err();
     assert_eq!(error, RunError::NoModel("mute".to_owned()));
 }
@@ -161,7 +161,7 @@ fn varied() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn following_and_not_following_make_the_same_run() {
+async fn a_run_is_the_same_with_and_without_events() {
     let whole = varied();
     let finished =
         agent(&whole, toolbox([echo("echo")])).run("go").with_id("r").finish().await.unwrap();
@@ -188,7 +188,7 @@ async fn signatures_stay_in_the_conversation() {
 }
 
 #[tokio::test]
-async fn streamed_calls_show_in_the_events() {
+async fn streamed_calls_are_in_the_events() {
     // agentgateway/agentgateway#2760: calls are missing wherever a streamed answer is observed.
     let script = varied().with_chunks(2);
     let mut run = agent(&script, toolbox([echo("echo")])).run("go").build().unwrap();
@@ -232,7 +232,7 @@ async fn streamed_calls_show_in_the_events() {
 }
 
 #[tokio::test]
-async fn ids_that_a_vendor_repeats_or_leaves_out_become_unique() {
+async fn repeated_or_missing_call_ids_become_unique() {
     // openai/gpt-oss#309: duplicate ids silently rebind results.
     let ran = crate::support::Counter::default();
     let mut nameless = call("", "count", r#"{"n":3}"#);
@@ -250,7 +250,7 @@ async fn ids_that_a_vendor_repeats_or_leaves_out_become_unique() {
 }
 
 #[tokio::test]
-async fn a_conversation_can_be_given_and_goes_on() {
+async fn a_given_conversation_is_continued() {
     let script = ScriptedModel::new().then_text("blue");
     let history =
         vec![Message::system("be brief"), Message::user("hello"), Message::assistant("hi")];
@@ -265,7 +265,7 @@ async fn a_conversation_can_be_given_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_tool_error_is_told_and_the_run_goes_on() {
+async fn a_tool_error_is_reported_and_the_run_continues() {
     let broken =
         Handler::new(any("broken"), |_, _| async { Err(ToolError::new("the disk is full")) });
     let script =

@@ -76,7 +76,7 @@ fn arguments_are_redacted_by_type() {
 }
 
 #[test]
-fn a_schema_is_followed_wherever_it_speaks_of_a_value() {
+fn every_schema_keyword_is_followed_for_redaction() {
     let hidden = r#"{"format":"password"}"#;
     for schema in [
         format!(r#"{{"properties":{{"a":{hidden}}}}}"#),
@@ -106,7 +106,7 @@ fn a_schema_is_followed_wherever_it_speaks_of_a_value() {
 }
 
 #[test]
-fn a_schema_in_circles_ends() {
+fn recursive_schemas_are_bounded() {
     let circle = json(
         r##"{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},
             "b":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#"}],"properties":{"next":{"$ref":"#"},"x":{"writeOnly":true}}}}}"##,
@@ -122,7 +122,7 @@ fn a_schema_in_circles_ends() {
 }
 
 #[test]
-fn values_are_redacted_by_name_and_look() {
+fn values_are_redacted_by_name_and_pattern() {
     let value = json(
         r#"{"password":"hunter2","Password":"hunter2","password_hint":{"api_key":"x"},
             "token":["hunter2"],"pin":4711,"secret":true,"credentials":null,"max_tokens":5,
@@ -143,7 +143,7 @@ fn values_are_redacted_by_name_and_look() {
 }
 
 #[test]
-fn changes_are_redacted_where_they_happened() {
+fn changes_are_redacted_by_their_path() {
     let schema = schema::<Login>();
     let redactor = Redactor::new(&schema);
     let change = |path: &str| {
@@ -167,7 +167,7 @@ fn changes_are_redacted_where_they_happened() {
 }
 
 #[test]
-fn text_that_cannot_be_read_is_all_secret_where_the_schema_has_secrets() {
+fn unparsable_text_is_fully_redacted_if_the_schema_has_secrets() {
     let (with, without) = (schema::<Login>(), Json::Bool(true));
     assert_eq!(Redactor::new(&with).text("{'opening': 'hunter2'"), "[redacted]");
     assert_eq!(Redactor::new(&without).text("{'opening': 'x'"), "{'opening': 'x'");

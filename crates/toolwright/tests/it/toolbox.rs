@@ -49,7 +49,7 @@ async fn only_the_last_call_of_a_truncated_turn_is_cut_off() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_understood_never_becomes_an_empty_object() {
+async fn text_that_cannot_be_understood_never_becomes_an_empty_object() {
     let ran = crate::support::Counter::default();
     let toolbox = toolbox([crate::support::counting("wipe", &ran)]);
     let session = Session::new("run");
@@ -69,7 +69,7 @@ async fn what_cannot_be_understood_never_becomes_an_empty_object() {
 }
 
 #[test]
-fn a_box_refuses_tools_that_it_could_not_call() {
+fn a_toolbox_refuses_tools_that_it_could_not_call() {
     let error = |handlers: Vec<Handler>| Toolbox::new(handlers).unwrap_err().to_string();
     let twice = error(vec![echo("same"), echo("same")]);
     assert!(twice.contains("same"), "{twice}");

@@ -35,7 +35,7 @@ fn valid_arguments_stay_as_they_are() {
 }
 
 #[test]
-fn mutated_arguments_are_mended_or_refused_as_recorded() {
+fn mutated_arguments_are_repaired_or_refused_as_recorded() {
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in lines("args/mutated.jsonl") {
         for options in [CoercionOptions::default(), CoercionOptions::LENIENT] {
@@ -214,7 +214,7 @@ fn a_json_string_is_parsed_only_where_the_schema_rejects_it() {
 }
 
 #[test]
-fn json_in_another_spelling_is_parsed_and_told() {
+fn json_in_another_spelling_is_parsed_and_reported() {
     let words = r#"{"type":"array","items":{"type":"string"}}"#;
     let flags = r#"{"type":"object","additionalProperties":{"type":"boolean"}}"#;
     for (schema, given, expected) in [
@@ -276,7 +276,7 @@ fn a_single_value_becomes_an_array_of_one() {
 }
 
 #[test]
-fn a_null_is_taken_away_where_nothing_is_asked_for() {
+fn a_null_is_removed_where_no_value_is_required() {
     let schema = r##"{"type":"object","required":["a"],"properties":{
         "a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":["integer","null"]},
         "d":{"type":"object","properties":{"e":{"$ref":"#/$defs/e"}}},
@@ -296,7 +296,7 @@ fn a_null_is_taken_away_where_nothing_is_asked_for() {
 }
 
 #[test]
-fn wrapped_arguments_are_taken_out() {
+fn wrapped_arguments_are_unwrapped() {
     let open = r#"{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"integer"}},
         "required":["city"]}"#;
     let inputs = r#"{"type":"object","properties":{"input":{"type":"string"},"n":{"type":"integer"}},
@@ -329,7 +329,7 @@ fn wrapped_arguments_are_taken_out() {
 }
 
 #[test]
-fn names_are_folded_only_if_asked_for_and_only_one_way() {
+fn names_are_case_folded_only_if_enabled_and_unambiguous() {
     let closed = r#"{"type":"object","additionalProperties":false,"required":["user_name"],
         "properties":{"user_name":{"type":"string"},"max_count":{"type":"integer"}}}"#;
     let open = r#"{"type":"object","required":["user_name"],
@@ -356,7 +356,7 @@ fn names_are_folded_only_if_asked_for_and_only_one_way() {
 }
 
 #[test]
-fn a_union_is_mended_by_the_nearest_branch_and_a_tie_is_refused() {
+fn a_union_is_coerced_by_the_closest_branch_and_a_tie_is_refused() {
     let shapes = r##"{"oneOf":[{"$ref":"#/$defs/circle"},{"$ref":"#/$defs/square"}]}"##;
     let document = format!(
         r#"{{"type":"object","properties":{{"v":{shapes},"all":{{"allOf":[{{"type":"integer"}},{{"minimum":3}}]}}}},
@@ -391,7 +391,7 @@ fn a_union_is_mended_by_the_nearest_branch_and_a_tie_is_refused() {
 }
 
 #[test]
-fn hostile_schemas_and_values_are_refused_soon() {
+fn hostile_schemas_and_values_are_refused_quickly() {
     // Each union has two branches to the next one.
     let way =
         |at: usize, title: &str| format!(r##"{{"$ref":"#/$defs/a{}","title":"{title}"}}"##, at + 1);
@@ -432,7 +432,7 @@ fn long_values_are_shown_by_their_beginning() {
 }
 
 #[test]
-fn what_is_wrong_elsewhere_does_not_keep_a_place_from_being_mended() {
+fn an_error_elsewhere_does_not_prevent_a_coercion() {
     let schema = r#"{"type":"object","required":["path","n"],"properties":{
         "path":{"type":"string"},"n":{"type":"integer"},"on":{"type":"boolean"},"tag":{"type":"string"}}}"#;
     let check = Check::compile(&Json::parse(schema).unwrap()).unwrap();

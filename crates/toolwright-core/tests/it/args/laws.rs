@@ -174,7 +174,7 @@ fn replay(value: &mut Json, change: &Change) {
 }
 
 #[test]
-fn what_comes_out_is_accepted_explained_and_final() {
+fn coerced_values_are_valid_explained_and_stable() {
     seeds::each(|seed| {
         let (mut valid, mut mended, mut refused) = (0, 0, 0);
         let mut seen = std::collections::BTreeSet::new();

@@ -54,7 +54,7 @@ fn optimize_structure_is_completed_as_specified() {
 }
 
 #[test]
-fn given_values_stay_and_fed_ones_are_not_missing() {
+fn given_values_stay_and_host_filled_ones_are_not_missing() {
     let parameters = parameters(OPTIMIZE, "@system");
     let Json::Object(mut arguments) = json(r#"{"head":"mine","extra":1}"#) else { panic!() };
     let completed = parameters.complete(&mut arguments, &["input_structure", "max_iterations"]);
@@ -76,7 +76,7 @@ fn a_required_value_is_not_invented_from_its_default() {
 }
 
 #[test]
-fn a_default_that_is_not_valid_counts_as_missing_and_is_told() {
+fn an_invalid_default_counts_as_missing_and_is_reported() {
     let parameters = parameters(
         r#"{"properties":{"a":{"type":"integer","default":"x"},"b":{"type":"array","items":{"type":"string"},"default":[1]},"a/c":{"minimum":3,"default":2},"d":{"default":null}}}"#,
         "",
@@ -92,7 +92,7 @@ fn a_default_that_is_not_valid_counts_as_missing_and_is_told() {
 }
 
 #[test]
-fn a_default_never_spoils_what_was_accepted() {
+fn a_default_never_invalidates_accepted_arguments() {
     let schema = r#"{"properties":{"by_id":{"default":1},"by_name":{"type":"string"},"n":{"default":5}},
         "oneOf":[{"required":["by_id"]},{"required":["by_name"]}]}"#;
     let resolved = resolve(&parameters(schema, ""), r#"{"by_name":"x"}"#);
@@ -102,7 +102,7 @@ fn a_default_never_spoils_what_was_accepted() {
 }
 
 #[test]
-fn defaults_within_a_given_object_are_the_tools_matter() {
+fn defaults_within_a_given_object_are_left_to_the_tool() {
     let schema = r#"{"properties":{"o":{"type":"object","properties":{"n":{"type":"integer","default":1}}}}}"#;
     assert_eq!(
         resolve(&parameters(schema, ""), r#"{"o":{}}"#).arguments().compact(),
@@ -126,7 +126,7 @@ fn parameters_are_found_through_references_and_composition() {
 }
 
 #[test]
-fn hidden_parameters_are_taken_away_and_told() {
+fn hidden_parameters_are_removed_and_reported() {
     let schema = r#"{"properties":{"a":true,"token":{"type":"string"}},"required":["token"],"additionalProperties":false}"#;
     let resolved = resolve(&parameters(schema, "token"), r#"{"a":1,"token":"guess"}"#);
     assert!(resolved.is_runnable());
@@ -167,7 +167,7 @@ fn only_resolved_arguments_become_a_call() {
 }
 
 #[test]
-fn what_cannot_be_understood_never_becomes_an_empty_object() {
+fn text_that_cannot_be_understood_never_becomes_an_empty_object() {
     let parameters = parameters(r#"{"properties":{"a":{"default":1},"b":true}}"#, "");
     let resolved = resolve(&parameters, "not json at all");
     assert!(!resolved.is_runnable() && !resolved.is_understood());
@@ -209,7 +209,7 @@ fn every_digit_reaches_the_tool() {
 }
 
 #[test]
-fn feedback_names_everything_and_asks_for_no_more() {
+fn feedback_names_every_error_and_nothing_else() {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]},"days":{"type":"integer","minimum":1,"maximum":7},"lang":{"type":"string"}},"required":["city"],"additionalProperties":false}"#;
     let resolved =
         resolve(&parameters(schema, ""), r#"{"cty":"北京","unit":"celcius!!","days":0}"#);
@@ -255,7 +255,7 @@ fn free_text_is_the_one_parameter_of_a_custom_tool() {
 }
 
 #[test]
-fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted() {
+fn a_whole_call_in_place_of_arguments_is_unwrapped_even_if_it_validates() {
     let open = parameters(
         r#"{"type":"object","properties":{"genre":{"type":"string","default":"any"},"name":{"type":"string"}}}"#,
         "",
@@ -284,7 +284,7 @@ fn a_whole_call_in_place_of_arguments_is_taken_apart_even_where_all_is_accepted(
 }
 
 #[test]
-fn a_likely_reading_that_is_wrong_does_not_make_way_for_an_unlikely_one() {
+fn an_invalid_likely_reading_is_not_replaced_by_an_unlikely_one() {
     // The line break must be escaped. That the enum rejects the result does not justify reading
     // everything from `b` on as one string.
     let parameters = parameters(
@@ -334,7 +334,7 @@ fn guessed_brackets_do_not_invent_members() {
 }
 
 #[test]
-fn a_call_of_another_tool_is_refused_and_its_own_is_taken_out() {
+fn a_wrapped_call_of_another_tool_is_refused_and_of_its_own_unwrapped() {
     let parameters = parameters(ROUTE, "");
     for text in [
         r#"{"name": "delete", "arguments": {"city": "Rome"}}"#,

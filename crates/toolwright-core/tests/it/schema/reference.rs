@@ -49,7 +49,7 @@ fn recursion_stays_where_it_is_allowed() {
 }
 
 #[test]
-fn references_without_end_or_target_are_replaced() {
+fn endless_and_dangling_references_are_replaced() {
     for subset in SUBSETS {
         for reference in ["#/$defs/a", "#/$defs/none", "https://example.com/x", "#/%", "#anchor"] {
             let schema = format!(
@@ -118,7 +118,7 @@ fn long_chains_of_references_are_bounded() {
 }
 
 #[test]
-fn siblings_of_a_reference_win() {
+fn siblings_of_a_reference_take_precedence() {
     check(
         Subset::GeminiOpenapi,
         r##"{"type":"object","properties":{"p":{"$ref":"#/definitions/a~1b","description":"mine","maximum":9}},"definitions":{"a/b":{"type":"integer","description":"theirs","title":"T","maximum":20,"minimum":1}}}"##,

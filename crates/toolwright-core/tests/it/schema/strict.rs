@@ -25,7 +25,7 @@ fn strict_objects_are_closed() {
 }
 
 #[test]
-fn strict_openai_says_the_rest_in_words() {
+fn strict_openai_describes_dropped_keywords_in_text() {
     check(
         Subset::OpenaiStrict,
         r##"{"type":"object","properties":{"a":{"type":"string","not":{"const":"x"},"format":"uri","examples":["e"],"x-own":1},"b":{"allOf":[{"type":"integer","minimum":1},{"minimum":3,"maximum":9}],"default":null},"c":{"type":"array","items":{"type":"string"},"uniqueItems":true},"d":{}},"required":["a","b","c","d"],"patternProperties":{"^x":{"$ref":"#/$defs/s"}},"additionalProperties":false,"$defs":{"s":{"type":"string"}}}"##,
@@ -47,7 +47,7 @@ fn strict_openai_says_the_rest_in_words() {
 }
 
 #[test]
-fn strict_openai_reports_its_ceilings() {
+fn strict_openai_reports_exceeded_limits() {
     let mut schema = r#"{"type":"object","properties":{"leaf":{"type":"string"}}}"#.to_owned();
     for _ in 0..10 {
         schema = format!(r#"{{"type":"object","properties":{{"properties":{schema}}}}}"#);

@@ -28,7 +28,7 @@ fn array(events: &[u8]) -> String {
 }
 
 #[test]
-fn a_translated_stream_is_an_array_where_events_were_not_asked_for() {
+fn a_translated_stream_is_an_array_unless_events_are_requested() {
     let (google, claude) = (vendor("gemini"), vendor("anthropic"));
     let broken = fixture("anthropic/accepted/anthropic_stream_error.txt");
     let upstream = Upstream::start([
@@ -70,7 +70,7 @@ fn a_translated_stream_is_an_array_where_events_were_not_asked_for() {
 }
 
 #[test]
-fn a_passing_array_is_untouched_and_is_read_beside() {
+fn a_passed_through_array_is_unchanged_and_summarized() {
     let google = vendor("gemini");
     let whole = array(&google.calls_stream());
     let upstream = Upstream::start([Reply::stream(JSON, whole.as_bytes(), 7)]);
@@ -87,7 +87,7 @@ fn a_passing_array_is_untouched_and_is_read_beside() {
 }
 
 #[test]
-fn an_array_that_is_cut_off_is_told_to_be() {
+fn a_truncated_array_is_reported() {
     let google = vendor("gemini");
     let whole = array(&google.calls_stream());
     let first = whole.split("\n,").next().unwrap();

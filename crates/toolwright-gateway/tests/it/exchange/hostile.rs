@@ -28,7 +28,7 @@ fn reason(answer: &Answer) -> String {
 }
 
 #[test]
-fn an_upstream_that_answers_nonsense_is_told_of_and_the_next_answer_is_whole() {
+fn an_invalid_reply_is_reported_and_the_next_reply_is_complete() {
     let own = vendor("anthropic");
     let whole = own.calls();
     let replies = || {
@@ -66,7 +66,7 @@ fn an_upstream_that_answers_nonsense_is_told_of_and_the_next_answer_is_whole() {
 }
 
 #[test]
-fn a_stream_that_is_damaged_ends_in_a_fault_of_the_client_s_dialect() {
+fn a_damaged_stream_ends_with_a_fault_in_the_clients_dialect() {
     let mut crc = vendor("bedrock").calls_stream();
     let middle = crc.len() / 2;
     crc[middle] ^= 1;
@@ -99,7 +99,7 @@ fn a_stream_that_is_damaged_ends_in_a_fault_of_the_client_s_dialect() {
 }
 
 #[test]
-fn an_upstream_that_stalls_is_given_up() {
+fn a_stalled_upstream_times_out() {
     for (stream, deadline) in [(false, "first_byte"), (true, "first_byte"), (true, "idle")] {
         let own = vendor("anthropic");
         let (feed, slow) = Reply::fed(own.kind);
@@ -121,7 +121,7 @@ fn an_upstream_that_stalls_is_given_up() {
 }
 
 #[test]
-fn a_body_that_is_none_is_told_in_every_dialect_s_own_words() {
+fn an_invalid_body_is_refused_in_every_dialects_format() {
     let gateway = Gateway::start("");
     let deep = format!("{{\"model\":\"offline/rules\",\"messages\":{}", "[".repeat(100_000));
     let bodies: [&[u8]; 7] = [
@@ -146,7 +146,7 @@ fn a_body_that_is_none_is_told_in_every_dialect_s_own_words() {
 }
 
 #[test]
-fn a_client_that_left_is_in_the_ledger_with_what_it_got() {
+fn a_disconnected_client_is_in_the_ledger_with_what_it_received() {
     let own = vendor("anthropic");
     let (feed, reply) = Reply::fed(own.kind);
     let upstream = Upstream::start([reply]);

@@ -100,7 +100,7 @@ fn a_count_is_estimated_where_the_upstream_has_no_such_endpoint() {
 }
 
 #[test]
-fn a_count_that_cannot_be_read_is_refused_in_the_client_s_dialect() {
+fn an_unreadable_count_request_is_refused_in_the_clients_dialect() {
     let gateway = Gateway::start("");
     for body in [
         r#"{"model":"offline/rules","messages":7}"#,
@@ -116,7 +116,7 @@ fn a_count_that_cannot_be_read_is_refused_in_the_client_s_dialect() {
 }
 
 #[test]
-fn ollama_s_clients_discover_version_models_and_what_they_can_do() {
+fn ollama_clients_discover_version_models_and_capabilities() {
     let upstream = Upstream::start([]);
     let config = format!(
         "[models]\nfast = [\"up/claude-haiku-5\"]\nplain = [\"offline/rules\"]\n{}",

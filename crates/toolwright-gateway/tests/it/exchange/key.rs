@@ -28,7 +28,7 @@ fn word(id: &str, answer: &Answer) -> Option<String> {
 }
 
 #[test]
-fn a_wrong_key_or_none_is_refused_in_every_dialect_s_own_words() {
+fn a_wrong_or_missing_key_is_refused_in_every_dialects_format() {
     let gateway = Gateway::start(&client("alice", ""));
     for vendor in VENDORS {
         let sent = vendor.request(false).with_model(&vendor, "offline/rules");
@@ -143,7 +143,7 @@ fn a_body_cannot_name_another_model_than_its_path() {
 }
 
 #[test]
-fn too_many_requests_are_told_when_to_come_back() {
+fn too_many_requests_are_refused_with_a_retry_delay() {
     let limits = VENDORS.map(|vendor| client(vendor.id, "requests_per_minute = 1"));
     let gateway = Gateway::start(&limits.concat());
     for vendor in VENDORS {
@@ -166,7 +166,7 @@ fn too_many_requests_are_told_when_to_come_back() {
 }
 
 #[test]
-fn tokens_are_charged_by_what_the_answer_says_whole_and_streamed() {
+fn tokens_are_charged_by_the_reported_usage_whole_and_streamed() {
     for (dialect, stream) in
         [("openai-chat", false), ("openai-chat", true), ("anthropic", false), ("anthropic", true)]
     {
@@ -187,7 +187,7 @@ fn tokens_are_charged_by_what_the_answer_says_whole_and_streamed() {
 }
 
 #[test]
-fn a_client_s_own_credential_goes_on_where_it_is_wanted_and_our_key_never() {
+fn a_clients_credential_is_forwarded_if_configured_and_the_gateway_key_never() {
     let own = vendor("anthropic");
     let up = Upstream::start([own.reply(false), own.reply(false)]);
     let config = table("up", "anthropic", &up).replace("env:UPSTREAM_KEY", "client")
@@ -233,7 +233,7 @@ fn hello(stream: bool, more: &str) -> String {
 }
 
 #[test]
-fn a_hundred_requests_at_once_spend_no_more_than_the_limit() {
+fn a_hundred_concurrent_requests_stay_within_the_limit() {
     let used = r#"{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[
         {"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],
         "usage":{"prompt_tokens":10,"completion_tokens":90,"total_tokens":100}}"#;
@@ -300,7 +300,7 @@ fn last_word() -> &'static str {
 }
 
 #[test]
-fn a_stream_that_its_client_leaves_is_charged_for_what_came() {
+fn a_stream_whose_client_disconnects_is_charged_for_what_was_sent() {
     for path in ["/v1/chat/completions", "/v1/messages"] {
         let (feed, reply) = Reply::fed("text/event-stream");
         let up = Upstream::start([reply]);
@@ -321,7 +321,7 @@ fn a_stream_that_its_client_leaves_is_charged_for_what_came() {
 }
 
 #[test]
-fn counts_that_are_absurd_are_charged_as_the_most_there_is() {
+fn absurd_usage_is_charged_as_the_maximum() {
     for count in ["18446744073709551615", "1e30", "99999999999999999999999999"] {
         let used = format!(
             r#"{{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[

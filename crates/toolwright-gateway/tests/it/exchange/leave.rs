@@ -7,7 +7,7 @@ const CHAT: &str =
     r#"{"model":"up/m","stream":true,"messages":[{"role":"user","content":"hi"}],"max_tokens":9}"#;
 
 #[test]
-fn a_client_that_leaves_in_the_middle_cancels_the_upstream_at_once() {
+fn a_client_that_disconnects_in_the_middle_cancels_the_upstream_at_once() {
     for id in ["anthropic", "openai-chat", "gemini", "bedrock"] {
         let own = vendor(id);
         let (feed, reply) = Reply::fed(own.kind);
@@ -25,7 +25,7 @@ fn a_client_that_leaves_in_the_middle_cancels_the_upstream_at_once() {
 }
 
 #[test]
-fn a_client_that_leaves_before_the_answer_cancels_the_upstream_too() {
+fn a_client_that_disconnects_before_the_reply_cancels_the_upstream() {
     let own = vendor("anthropic");
     let (word, reply) = Reply::after(own.reply(true));
     let upstream = Upstream::start([reply]);
@@ -48,7 +48,7 @@ fn endless(piece: &str) -> Reply {
 }
 
 #[test]
-fn a_client_that_does_not_read_stops_the_upstream() {
+fn a_client_that_does_not_read_slows_the_upstream_by_backpressure() {
     let delta = format!(
         "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
          \"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}},\"finish_reason\":null}}]}}\n\n",

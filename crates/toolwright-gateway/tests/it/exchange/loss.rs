@@ -35,7 +35,7 @@ fn lossy(id: &str, stream: bool) -> Recorded {
 }
 
 #[test]
-fn losses_are_told_in_the_header_the_report_and_the_ledger() {
+fn losses_are_in_the_header_the_report_and_the_ledger() {
     let pairs = [
         ("openai-chat", "anthropic"),
         ("openai-chat", "gemini"),
@@ -97,7 +97,7 @@ fn losses_are_told_in_the_header_the_report_and_the_ledger() {
 }
 
 #[test]
-fn a_strict_request_is_refused_before_anybody_is_asked() {
+fn a_strict_request_is_refused_before_any_upstream_is_called() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&table("up", "cohere", &upstream));
     for (id, pointer, word) in [
@@ -120,7 +120,7 @@ fn a_strict_request_is_refused_before_anybody_is_asked() {
 const PLAIN: &str = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}],"max_tokens":9,"max_completion_tokens":9}"#;
 
 #[test]
-fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
+fn a_strict_stream_ends_with_a_fault_in_its_own_dialect() {
     let own = vendor("anthropic");
     // Both for a stream in chunks and for one that arrives at once.
     let at_once = Reply::stream(own.kind, &own.calls_stream(), usize::MAX);
@@ -145,7 +145,7 @@ fn a_strict_stream_breaks_off_with_a_fault_in_its_own_dialect() {
 }
 
 #[test]
-fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
+fn a_strict_request_goes_to_the_first_candidate_without_losses() {
     let lossless = vendor("openai-chat");
     for stream in [false, true] {
         let claude = Upstream::start([]);
@@ -179,7 +179,7 @@ fn a_strict_request_goes_to_the_first_that_loses_nothing_of_it() {
 }
 
 #[test]
-fn a_request_that_depends_on_a_hosted_tool_is_refused_in_the_client_s_words() {
+fn a_request_that_depends_on_a_hosted_tool_is_refused_in_the_clients_dialect() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&table("mine", "mistral", &upstream));
     let body = r#"{"model":"mine/m","input":"x","tools":[{"type":"web_search"}],"tool_choice":"required"}"#;

@@ -162,7 +162,7 @@ fn a_conversation_moves_and_every_signature_returns_only_to_its_vendor() {
 }
 
 #[test]
-fn thinking_that_must_be_echoed_is_echoed_though_the_client_forgot_it() {
+fn thinking_that_must_be_echoed_is_echoed_although_the_client_dropped_it() {
     let own = vendor("deepseek");
     for stream in [false, true] {
         let upstream = Upstream::start([own.reply(stream), own.final_reply(stream)]);

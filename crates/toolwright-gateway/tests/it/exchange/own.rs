@@ -11,7 +11,7 @@ use crate::gateway::{Gateway, Upstream, at, items_at, table, text_at, until};
 const CHAT: &str = r#"{"model":"fast","messages":[{"role":"user","content":"hi"}]}"#;
 
 #[test]
-fn models_are_listed_in_every_vendor_s_form() {
+fn models_are_listed_in_every_vendors_format() {
     let upstream = Upstream::start([]);
     let config = format!(
         "[models]\nfast = [\"up/m\"]\n{}models = [\"gpt-6-astra\"]\n",
@@ -57,7 +57,7 @@ fn models_are_listed_in_every_vendor_s_form() {
 }
 
 #[test]
-fn the_process_tells_of_itself() {
+fn health_readiness_openapi_and_metrics_are_served() {
     let own = vendor("anthropic");
     let upstream = Upstream::start([own.reply(true)]);
     let config = format!("[models]\nfast = [\"up/m\"]\n{}", table("up", own.id, &upstream));
@@ -80,7 +80,7 @@ fn the_process_tells_of_itself() {
 }
 
 #[test]
-fn paths_and_methods_that_are_not_there_are_told() {
+fn unknown_paths_and_methods_are_refused() {
     let gateway = Gateway::start("");
     let answer = gateway.get("/v1/chat/completions", &[]);
     assert_eq!(answer.status, 405);
@@ -107,7 +107,7 @@ fn a_reload_never_opens_a_port_that_others_can_reach() {
 }
 
 #[test]
-fn a_reload_keeps_the_connections_of_an_upstream_that_is_the_same() {
+fn a_reload_keeps_the_connections_of_an_unchanged_upstream() {
     let own = vendor("openai-chat");
     let upstream = Upstream::start((0..4).map(|_| own.final_reply(false)));
     let with = |alias: &str, rest: &str| {

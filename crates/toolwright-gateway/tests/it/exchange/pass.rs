@@ -19,7 +19,7 @@ fn client_keys() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn bytes_pass_untouched_in_every_dialect_whole_and_streamed() {
+fn bytes_pass_unchanged_in_every_dialect_whole_and_streamed() {
     let upstreams =
         VENDORS.map(|vendor| Upstream::start([vendor.reply(false), vendor.reply(true)]));
     let pairs = VENDORS.iter().zip(&upstreams);
@@ -47,7 +47,7 @@ fn bytes_pass_untouched_in_every_dialect_whole_and_streamed() {
 }
 
 #[test]
-fn faults_pass_untouched_in_every_dialect() {
+fn faults_pass_unchanged_in_every_dialect() {
     let upstreams = VENDORS.map(|vendor| {
         let (status, body) = vendor.fault();
         let fault = || Reply::json(status, body.clone()).with("x-vendor", "own");
@@ -70,7 +70,7 @@ fn faults_pass_untouched_in_every_dialect() {
 }
 
 #[test]
-fn headers_that_mean_something_reach_the_vendor_and_come_back() {
+fn relevant_headers_reach_the_vendor_and_the_client() {
     let own = vendor("anthropic");
     let reply = Reply::json(200, own.calls())
         .with("request-id", "req_own")
@@ -95,7 +95,7 @@ fn headers_that_mean_something_reach_the_vendor_and_come_back() {
 }
 
 #[test]
-fn a_key_in_the_query_stays_here() {
+fn a_key_in_the_query_is_not_forwarded() {
     let own = vendor("gemini");
     let upstream = Upstream::start([own.reply(true)]);
     let gateway = Gateway::start(&table("google", "gemini", &upstream));

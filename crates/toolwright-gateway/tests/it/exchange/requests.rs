@@ -84,7 +84,7 @@ fn tools_of_any_shape_keep_their_names() {
 }
 
 #[test]
-fn a_hosted_tool_is_no_nameless_function() {
+fn a_hosted_tool_does_not_become_a_nameless_function() {
     let body = fixture("openai-chat/synthetic/case_12_hosted_tool_request.json");
     let body = String::from_utf8(body).unwrap().replacen("\"m\"", "\"up/m\"", 1);
     for id in ["anthropic", "bedrock", "mistral", "cohere", "ollama"] {
@@ -200,7 +200,7 @@ fn the_same_request_is_the_same_bytes_in_every_process() {
 }
 
 #[test]
-fn no_restriction_is_widened_in_silence() {
+fn no_restriction_is_widened_silently() {
     let offered = |choice: &str| format!("\"tools\":[{TOOL}],\"tool_choice\":{choice},");
     for vendor in VENDORS.iter().filter(|vendor| vendor.id != "openai-chat") {
         let (_, received) = through(CHAT, &chat(&offered("\"none\""), ""), vendor.id);
@@ -239,7 +239,7 @@ fn no_restriction_is_widened_in_silence() {
 }
 
 #[test]
-fn a_null_that_strictness_asked_for_is_absent_again() {
+fn a_null_that_strict_mode_required_is_removed() {
     let tool = r#"{"name":"f","strict":true,"input_schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}}"#;
     let body = format!(
         r#"{{"model":"up/m","max_tokens":9,"tools":[{tool}],"messages":[{{"role":"user","content":"hi"}}]}}"#

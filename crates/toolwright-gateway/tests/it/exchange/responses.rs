@@ -207,7 +207,7 @@ fn a_call_and_its_thinking_return_by_previous_response_id_and_by_references() {
 }
 
 #[test]
-fn what_is_not_stored_is_refused() {
+fn ids_that_are_not_stored_are_refused() {
     let upstream = Upstream::start([said("Secret."), said("Known.")]);
     let gateway = Gateway::start(&claude(&upstream));
     let first = ask(&gateway, "\"Hi.\"", r#","store":false"#).ok().json();
@@ -234,7 +234,7 @@ fn what_is_not_stored_is_refused() {
 }
 
 #[test]
-fn a_client_never_finds_what_is_another_s() {
+fn a_client_never_finds_another_clients_responses() {
     let upstream = Upstream::start([said("Hers."), said("Hers too.")]);
     let config = format!("{}{}{}", claude(&upstream), client("alice"), client("bob"));
     let gateway = Gateway::start(&config);
@@ -271,7 +271,7 @@ fn stored_responses_survive_a_restart_and_expire() {
 }
 
 #[test]
-fn a_client_keeps_as_many_responses_as_are_configured() {
+fn a_client_has_at_most_the_configured_number_of_responses() {
     let upstream = Upstream::start([said("One."), said("Two."), said("Three."), said("Long.")]);
     let config =
         format!("{}[responses]\nmax_entries = 2\nmax_bytes = \"4KB\"\n", claude(&upstream));
@@ -287,7 +287,7 @@ fn a_client_keeps_as_many_responses_as_are_configured() {
 }
 
 #[test]
-fn nothing_is_stored_where_the_operator_says_so() {
+fn nothing_is_stored_if_storage_is_disabled() {
     let upstream = Upstream::start([said("One.")]);
     let gateway = Gateway::start(&format!("{}[responses]\nstore = false\n", claude(&upstream)));
     let id = id_of(&ask(&gateway, "\"Hi.\"", "").ok());
@@ -345,7 +345,7 @@ fn the_offline_model_continues_a_conversation() {
 }
 
 #[test]
-fn a_run_of_the_gateway_s_tools_continues_by_previous_response_id() {
+fn a_run_of_gateway_tools_continues_by_previous_response_id() {
     let call = |id: &str, name: &str| {
         format!(
             r#"{{"id":"m","type":"message","role":"assistant","model":"c","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}],"stop_reason":"tool_use","usage":{{"input_tokens":1,"output_tokens":1}}}}"#

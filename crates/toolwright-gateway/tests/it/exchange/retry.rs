@@ -92,7 +92,7 @@ fn a_retry_with_the_same_key_is_answered_from_the_saved_run() {
 }
 
 #[test]
-fn a_reply_that_fails_after_an_effect_says_what_ran_and_forbids_retries_and_the_key_resumes() {
+fn a_failure_after_an_effect_reports_it_forbids_retries_and_resumes_by_key() {
     for (path, headers) in [(CHAT, [WRITE, KEY]), (MESSAGES, [WRITE, KEY])] {
         for status in [429, 503] {
             let failure = Reply::json(status, r#"{"error":{"message":"busy"}}"#);
@@ -131,7 +131,7 @@ fn a_reply_that_fails_before_any_effect_may_be_retried() {
 }
 
 #[test]
-fn a_stream_that_fails_after_an_effect_says_what_ran_and_its_retry_shows_all_of_the_answer() {
+fn a_stream_that_fails_after_an_effect_reports_it_and_its_retry_has_the_whole_answer() {
     let failure = Reply::json(503, r#"{"error":{"message":"busy"}}"#);
     let upstream = Upstream::start([writes(0), failure, writes(2)]);
     let gateway = start(&upstream);
@@ -143,7 +143,7 @@ fn a_stream_that_fails_after_an_effect_says_what_ran_and_its_retry_shows_all_of_
 }
 
 #[test]
-fn the_same_key_with_another_body_is_refused_and_another_client_s_key_is_another() {
+fn the_same_key_with_another_body_is_refused_and_keys_are_per_client() {
     let upstream = upstream();
     let keys: String = ["a", "b"]
         .map(|name| format!("[keys.{name}]\nhash = \"{}\"\n", KeyHash::of(&format!("key-{name}"))))
@@ -176,7 +176,7 @@ fn the_same_key_with_another_body_is_refused_and_another_client_s_key_is_another
 }
 
 #[test]
-fn without_a_key_only_an_sdk_s_own_marks_make_a_retry() {
+fn without_a_key_only_sdk_headers_mark_a_retry() {
     let count = |count| ("x-stainless-retry-count", count);
     let invocation = |id| ("amz-sdk-invocation-id", id);
     let body = question(false, "");
@@ -199,7 +199,7 @@ fn without_a_key_only_an_sdk_s_own_marks_make_a_retry() {
 
 /// Runs with a key are saved longer than those without.
 #[test]
-fn an_sdk_s_retry_finds_its_run_although_a_client_has_as_many_with_keys_as_are_saved() {
+fn a_retry_without_a_key_finds_its_run_although_runs_with_keys_fill_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     std::fs::create_dir(&data).unwrap();
@@ -223,7 +223,7 @@ fn an_sdk_s_retry_finds_its_run_although_a_client_has_as_many_with_keys_as_are_s
 }
 
 #[test]
-fn a_retry_waits_for_an_attempt_that_is_under_way() {
+fn a_retry_waits_for_a_running_attempt() {
     let (word, waits) = std::sync::mpsc::channel();
     let held = Reply::made(move |received| {
         let _said: Result<(), _> = waits.recv();
@@ -243,7 +243,7 @@ fn a_retry_waits_for_an_attempt_that_is_under_way() {
 }
 
 #[test]
-fn an_equal_request_of_an_sdk_runs_beside_the_first_and_a_retry_belongs_to_the_later() {
+fn an_equal_request_runs_in_parallel_and_a_retry_belongs_to_the_later_one() {
     let (word, waits) = std::sync::mpsc::channel();
     let held = Reply::made(move |received| {
         let _said: Result<(), _> = waits.recv();
@@ -269,7 +269,7 @@ fn an_equal_request_of_an_sdk_runs_beside_the_first_and_a_retry_belongs_to_the_l
 }
 
 #[test]
-fn a_retry_of_an_anthropic_stream_resumes_after_the_client_has_left() {
+fn a_retry_of_an_anthropic_stream_resumes_after_a_disconnect() {
     let (feed, second) = Reply::fed("text/event-stream");
     let upstream = Upstream::start([writes(0), second, writes(2)]);
     let gateway = start(&upstream);
@@ -287,7 +287,7 @@ fn a_retry_of_an_anthropic_stream_resumes_after_the_client_has_left() {
 }
 
 #[test]
-fn a_run_without_calls_is_answered_again_without_asking() {
+fn a_run_without_calls_is_replayed_without_calling_the_model() {
     for stream in [false, true] {
         let say = if stream { streamed } else { whole };
         let upstream = Upstream::start([say("Hello.", &[]), say("Good day.", &[])]);

@@ -19,7 +19,7 @@ fn chat(model: &str) -> String {
 }
 
 #[test]
-fn an_unknown_model_is_not_found_in_every_dialect_s_own_words() {
+fn an_unknown_model_is_not_found_in_every_dialects_format() {
     let gateway = Gateway::start("");
     for vendor in VENDORS {
         for stream in [false, true] {
@@ -56,7 +56,7 @@ fn an_unknown_model_is_not_found_in_every_dialect_s_own_words() {
 }
 
 #[test]
-fn a_nested_member_named_model_decides_nothing() {
+fn a_nested_member_named_model_is_ignored() {
     let names = ["openai", "anthropic"];
     let dialect = |name: &'static str| if name == "openai" { "openai-chat" } else { name };
     let upstreams =
@@ -78,7 +78,7 @@ fn a_nested_member_named_model_decides_nothing() {
 }
 
 #[test]
-fn a_bare_id_leads_to_whoever_makes_such_models() {
+fn a_bare_model_id_routes_to_its_vendor() {
     let names = ["openai", "anthropic", "gemini", "deepseek", "mistral", "cohere", "bedrock"];
     let dialect = |name: &'static str| if name == "openai" { "openai-chat" } else { name };
     let upstreams = names.map(|name| Upstream::start([vendor(dialect(name)).final_reply(false)]));
@@ -101,7 +101,7 @@ fn a_bare_id_leads_to_whoever_makes_such_models() {
 }
 
 #[test]
-fn a_model_in_a_path_may_be_escaped_or_not() {
+fn a_model_in_a_path_may_be_percent_encoded() {
     let own = vendor("bedrock");
     let upstream = Upstream::start((0..4).map(|_| own.reply(false)));
     let gateway = Gateway::start(&table("aws", "bedrock", &upstream));
@@ -121,7 +121,7 @@ fn a_model_in_a_path_may_be_escaped_or_not() {
 }
 
 #[test]
-fn an_alias_is_spliced_in_and_nothing_else_changes() {
+fn an_alias_replaces_only_the_model_name() {
     let own = vendor("openai-chat");
     let upstream = Upstream::start([own.reply(false)]);
     let config =
@@ -137,7 +137,7 @@ fn an_alias_is_spliced_in_and_nothing_else_changes() {
 }
 
 #[test]
-fn fallbacks_are_asked_in_order_until_one_answers() {
+fn fallbacks_are_tried_in_order_until_one_answers() {
     let limited = fixture("anthropic/accepted/anthropic_error_429.json");
     let first = Upstream::start([Reply::json(429, limited).with("retry-after", "600")]);
     let second = Upstream::start([Reply::json(500, "oops"), Reply::json(503, "")]);
@@ -175,7 +175,7 @@ fn fallbacks_are_asked_in_order_until_one_answers() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_is_asked_of_the_next_and_losses_are_the_last_one_s() {
+fn an_unreadable_reply_falls_back_and_losses_are_those_of_the_last_candidate() {
     let (own, cut) = (vendor("openai-chat"), vendor("anthropic").calls());
     let head = format!(
         "HTTP/1.1 200 -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -203,7 +203,7 @@ fn an_answer_that_cannot_be_read_is_asked_of_the_next_and_losses_are_the_last_on
 }
 
 #[test]
-fn when_nobody_answers_the_last_one_s_reason_is_told() {
+fn if_no_candidate_answers_the_last_error_is_returned() {
     let gone = nobody();
     let limited = fixture("gemini/accepted/gemini_error_429.json");
     let upstream = Upstream::start([Reply::json(429, limited)]);
@@ -221,7 +221,7 @@ fn when_nobody_answers_the_last_one_s_reason_is_told() {
 }
 
 #[test]
-fn a_request_that_is_itself_at_fault_asks_nobody_else() {
+fn an_invalid_request_has_no_fallback() {
     let (status, body) = vendor("anthropic").fault();
     let first = Upstream::start([Reply::json(status, body)]);
     let second = Upstream::start([]);
@@ -238,7 +238,7 @@ fn a_request_that_is_itself_at_fault_asks_nobody_else() {
 }
 
 #[test]
-fn what_may_pass_is_tried_again_when_the_vendor_says() {
+fn transient_errors_are_retried_after_the_vendors_delay() {
     let own = vendor("openai-chat");
     let limited = fixture("openai-chat/accepted/openai_error_429.json");
     let limited = |after: &str| Reply::json(429, limited.clone()).with("retry-after", after);
@@ -257,7 +257,7 @@ fn what_may_pass_is_tried_again_when_the_vendor_says() {
 }
 
 #[test]
-fn nothing_is_tried_again_once_something_was_sent() {
+fn nothing_is_retried_after_the_first_byte() {
     let own = vendor("anthropic");
     let stream = own.calls_stream();
     let head = "HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\n\
@@ -308,7 +308,7 @@ fn an_upstream_is_reached_through_its_proxy() {
 /// The configuration of an upstream wins over the dialect and the model, even where bytes would
 /// otherwise pass unchanged.
 #[test]
-fn an_upstream_gets_no_dropped_setting_and_its_own_limit() {
+fn an_upstream_does_not_receive_dropped_settings_and_has_its_own_limit() {
     let own = vendor("openai-chat");
     let upstream = Upstream::start([own.final_reply(false), own.final_reply(false)]);
     let settings = "max_tokens = 7000\ndrop = [\"temperature\", \"reasoning\"]\n";
@@ -327,7 +327,7 @@ fn an_upstream_gets_no_dropped_setting_and_its_own_limit() {
 }
 
 #[test]
-fn an_alias_sets_the_limit_of_whatever_it_leads_to() {
+fn an_alias_sets_the_limit_of_its_targets() {
     let own = vendor("anthropic");
     let upstream = Upstream::start((0..4).map(|_| own.final_reply(false)));
     let settings = "max_tokens = 7000\n[models]\nshort = { use = [\"mine/claude-sonnet-4-5\"], max_tokens = 50 }\nouter = { use = \"short\", max_tokens = 60 }\nplain = \"mine/m\"\n";

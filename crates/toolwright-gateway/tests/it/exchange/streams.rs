@@ -33,7 +33,7 @@ const WEATHER: &str = r#"{"city":"北京","unit":"celsius"}"#;
 const FLIGHTS: &str = r#"{"origin":"PEK","destination":"CDG","departure_date":"2026-12-01","passengers":[{"name":"王伟","age":34}],"max_price":null}"#;
 
 #[test]
-fn every_stream_folds_to_the_calls_of_the_whole_answer() {
+fn every_stream_joins_to_the_calls_of_the_whole_reply() {
     for vendor in VENDORS {
         for size in [1, 7, 100_000] {
             let stream = vendor.calls_stream();
@@ -107,7 +107,7 @@ data: {"type":"message_stop"}
 }
 
 #[test]
-fn calls_whose_index_is_repeated_or_missing_stay_apart() {
+fn calls_with_a_repeated_or_missing_index_stay_separate() {
     let expected: &[(&str, &[(&str, &str)])] = &[
         (
             "repeated_index",
@@ -229,7 +229,7 @@ fn every_digit_of_a_number_arrives() {
 }
 
 #[test]
-fn a_call_that_was_cut_off_is_not_said_to_be_complete() {
+fn a_truncated_call_is_not_reported_as_complete() {
     let cut = r#"{"path":"a.txt","content":"hello"#;
     let whole = completion(&[("call_1", "write_file", cut)], "length");
     for (folded, answer) in clients("openai-chat", false, || Reply::json(200, whole.clone())) {
@@ -262,7 +262,7 @@ fn case_gpt_oss_309_calls_with_one_id_get_two() {
 }
 
 #[test]
-fn case_agentgateway_2760_calls_of_a_translated_stream_are_told_of() {
+fn case_agentgateway_2760_calls_of_a_translated_stream_are_recorded() {
     for vendor in VENDORS {
         let upstream = Upstream::start([vendor.reply(true)]);
         let config = table("up", vendor.id, &upstream);

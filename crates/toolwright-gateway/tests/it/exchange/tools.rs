@@ -89,7 +89,7 @@ fn of_role(request: &Json, role: &str) -> Vec<Json> {
 }
 
 #[test]
-fn a_stream_shows_the_words_of_all_turns_as_one_answer_without_our_calls() {
+fn a_stream_has_the_text_of_all_turns_as_one_reply_without_gateway_calls() {
     let replies = [streamed("Let me look.", &both()), streamed("Two files: 文件.", &[])];
     let upstream = Upstream::start(replies);
     let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
@@ -145,7 +145,7 @@ fn a_stream_shows_the_words_of_all_turns_as_one_answer_without_our_calls() {
 }
 
 #[test]
-fn an_answer_that_must_have_a_form_is_the_last_turn_alone() {
+fn an_answer_with_a_format_is_the_last_turn_alone() {
     let upstream =
         Upstream::start([streamed("Let me look.", &both()), streamed(r#"{"n":2}"#, &[])]);
     let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
@@ -179,7 +179,7 @@ fn an_alias_brings_its_tools_to_every_dialect_whole() {
 }
 
 #[test]
-fn what_has_effects_is_refused_to_the_model_unless_it_is_allowed() {
+fn calls_with_effects_are_refused_unless_allowed() {
     let write = || [call(0, "call_w", "write_file", r#"{"path":"new.txt","content":"x"}"#)];
     for (allow, expected) in
         [("", "needs the approval of a person"), ("allow = [\"write_file\"]\n", "new.txt")]
@@ -196,7 +196,7 @@ fn what_has_effects_is_refused_to_the_model_unless_it_is_allowed() {
 }
 
 #[test]
-fn all_tools_are_those_that_may_run() {
+fn all_means_the_allowed_tools() {
     let upstream = Upstream::start([whole("Hello.", &[])]);
     let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
     gateway.post(CHAT, &[("toolwright-tools", "*")], question(false, "").as_bytes()).ok();
@@ -207,7 +207,7 @@ fn all_tools_are_those_that_may_run() {
 }
 
 #[test]
-fn a_tool_that_a_request_may_not_have_is_refused_before_anybody_is_asked() {
+fn a_forbidden_tool_is_refused_before_any_upstream_is_called() {
     let upstream = Upstream::start([]);
     let hash = KeyHash::of("key-a");
     let key = format!("[keys.a]\nhash = \"{hash}\"\ntools = [\"list_*\"]\n");
@@ -235,7 +235,7 @@ fn a_tool_that_a_request_may_not_have_is_refused_before_anybody_is_asked() {
 const THEIRS: &str = r#","tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]"#;
 
 #[test]
-fn calls_of_the_client_s_tools_go_to_the_client_who_finds_its_conversation_again() {
+fn calls_of_client_tools_are_returned_and_the_conversation_continues() {
     for stream in [true, false] {
         let say = |text, calls: &[String]| {
             if stream { streamed(text, calls) } else { whole(text, calls) }
@@ -274,7 +274,7 @@ fn calls_of_the_client_s_tools_go_to_the_client_who_finds_its_conversation_again
 }
 
 #[test]
-fn a_mistral_client_finds_its_conversation_again_by_an_id_of_mistrals_form() {
+fn a_mistral_client_continues_its_conversation_by_an_id_in_mistrals_form() {
     const MISTRAL: &str = "/mistral/v1/chat/completions";
     for stream in [true, false] {
         let say = |text, calls: &[String]| {
@@ -304,7 +304,7 @@ fn a_mistral_client_finds_its_conversation_again_by_an_id_of_mistrals_form() {
 }
 
 #[test]
-fn another_is_asked_while_nothing_was_given() {
+fn fallbacks_are_tried_until_the_first_event() {
     let fails = Upstream::start([Reply::json(503, r#"{"error":{"message":"busy"}}"#)]);
     let works = Upstream::start([streamed("", &both()), streamed("Found.", &[])]);
     let config = [
@@ -324,7 +324,7 @@ fn another_is_asked_while_nothing_was_given() {
 }
 
 #[test]
-fn a_run_ends_at_its_limit_with_a_fault_that_no_sdk_repeats() {
+fn a_run_ends_at_its_limit_with_a_fault_that_no_sdk_retries() {
     let again =
         |at: usize| [call(0, &format!("call_{at}"), "list_files", &format!(r#"{{"depth":{at}}}"#))];
     let upstream =
@@ -339,7 +339,7 @@ fn a_run_ends_at_its_limit_with_a_fault_that_no_sdk_repeats() {
 }
 
 #[test]
-fn a_client_that_leaves_ends_the_run() {
+fn a_disconnect_ends_the_run() {
     let (feed, second) = Reply::fed(KIND);
     let upstream = Upstream::start([streamed("Let me look.", &both()), second]);
     let gateway = Gateway::start(&[&table("up", "openai-chat", &upstream), TOOLS].concat());
@@ -356,7 +356,7 @@ fn a_client_that_leaves_ends_the_run() {
 }
 
 #[test]
-fn who_leaves_a_run_pays_for_what_it_used() {
+fn a_disconnected_client_is_charged_for_the_used_tokens() {
     for stream in [false, true] {
         let first = if stream { streamed("", &both()) } else { whole("", &both()) };
         let (word, second) = Reply::after(whole("", &[]));

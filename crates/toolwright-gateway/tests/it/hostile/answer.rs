@@ -34,14 +34,14 @@ fn raw(text: &str) -> Reply {
 }
 
 #[test]
-fn pages_for_people_are_no_answers() {
+fn html_pages_are_faults() {
     all("", || page(200), 500..503, "a web page");
     all("", || page(502), 500..503, "status 502");
     all("", || page(403), 403..404, "status 403");
 }
 
 #[test]
-fn what_is_not_followed_unpacked_or_known_is_a_fault() {
+fn redirects_compressed_or_empty_replies_and_unknown_statuses_are_faults() {
     let redirect = || Reply::json(307, "").with("location", "http://127.0.0.1:1/");
     all("", redirect, 500..503, "status 307, which is not followed");
     let packed = || Reply::json(200, "\x1f\u{8b}").with("content-encoding", "gzip");
@@ -52,7 +52,7 @@ fn what_is_not_followed_unpacked_or_known_is_a_fault() {
 }
 
 #[test]
-fn what_is_no_http_is_a_fault() {
+fn bytes_that_are_not_http_are_a_fault() {
     all("", || raw(""), 500..503, "before it answered");
     all("", || raw("HTTP/1.1 20"), 500..503, "before it answered");
     all("", || raw("SSH-2.0-OpenSSH_9.9\r\n"), 500..503, "not HTTP");
@@ -65,7 +65,7 @@ fn what_is_no_http_is_a_fault() {
 }
 
 #[test]
-fn a_few_hints_before_an_answer_do_no_harm() {
+fn informational_responses_before_a_reply_are_accepted() {
     let own = vendor("anthropic");
     let hints = "HTTP/1.1 103 -\r\nlink: </a>\r\n\r\n".repeat(10);
     let body = own.calls();
@@ -86,7 +86,7 @@ fn a_fault_keeps_its_status_whatever_its_body_is() {
 }
 
 #[test]
-fn who_says_nothing_is_not_waited_for() {
+fn a_silent_upstream_times_out() {
     let upstream = Upstream::start([]);
     let gateway = gateway(&upstream, "first_byte = \"200ms\"\n");
     let mut words = Vec::new();
@@ -117,7 +117,7 @@ fn translated(reply: impl Fn() -> Reply, says: &str) {
 }
 
 #[test]
-fn documents_that_are_no_answers_are_faults() {
+fn documents_that_are_not_replies_are_faults() {
     let own = vendor("anthropic");
     let body = own.calls();
     translated(|| Reply::json(200, &body[..body.len() / 2]), "sent damaged JSON");
@@ -136,7 +136,7 @@ fn documents_that_are_no_answers_are_faults() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_not_read() {
+fn a_reply_that_is_too_large_is_refused() {
     let size = 1_u64 << 30;
     let head = format!("HTTP/1.1 200 -\r\ncontent-length: {size}\r\n\r\n{{");
     translated(|| raw(&head), "67108864 bytes");

@@ -12,7 +12,7 @@ fn chunk(calls: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_frame_without_end_is_not_held() {
+fn an_endless_frame_is_refused() {
     let client = vendor("gemini");
     let pieces = vec![vec![b'x'; 1 << 20]; 20];
     let upstream = Upstream::start([]);
@@ -30,7 +30,7 @@ fn a_frame_without_end_is_not_held() {
 }
 
 #[test]
-fn calls_without_end_are_broken_off() {
+fn an_endless_number_of_calls_is_refused() {
     let call = |at: usize| {
         let own = r#""type":"function","function":{"name":"f","arguments":"{}"}"#;
         chunk(&format!(r#"{{"index":{at},"id":"c{at}",{own}}}"#))
@@ -51,7 +51,7 @@ fn calls_without_end_are_broken_off() {
 }
 
 #[test]
-fn what_follows_the_end_is_nobodys_concern() {
+fn bytes_after_the_end_are_ignored() {
     let own = vendor("openai-chat");
     let (feed, reply) = Reply::fed(own.kind);
     feed.send(own.calls_stream()).unwrap();

@@ -5,7 +5,7 @@ use crate::gateway::vendor::vendor;
 use crate::gateway::{Gateway, Reply, UPSTREAM_KEY, Upstream, table};
 
 #[test]
-fn a_name_is_no_path_no_line_and_not_long() {
+fn a_model_name_with_path_or_line_characters_or_too_long_is_refused() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&table("aws", "bedrock", &upstream));
     let client = vendor("openai-chat");
@@ -41,7 +41,7 @@ fn a_name_is_no_path_no_line_and_not_long() {
 }
 
 #[test]
-fn a_key_that_a_vendor_repeats_stays_here() {
+fn a_key_that_a_vendor_repeats_is_masked() {
     let said = format!(r#"{{"error":{{"message":"Incorrect API key: {UPSTREAM_KEY}"}}}}"#);
     let reply = || Reply::json(401, said.clone());
     let upstream = Upstream::start([reply(), reply(), reply()]);
@@ -77,7 +77,7 @@ fn a_short_key_does_not_hide_the_text_of_an_error() {
 }
 
 #[test]
-fn headers_of_a_hop_and_our_own_do_not_come_back() {
+fn hop_by_hop_and_gateway_headers_are_not_returned() {
     let own = vendor("openai-chat");
     let reply = Reply::json(200, own.calls())
         .with("set-cookie", "a=b")

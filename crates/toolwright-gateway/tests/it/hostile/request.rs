@@ -22,7 +22,7 @@ fn all(gateway: &Gateway, body: &[u8], status: u16, says: &str) {
 }
 
 #[test]
-fn what_is_no_json_object_is_refused_in_every_dialect() {
+fn a_body_that_is_not_a_json_object_is_refused_in_every_dialect() {
     let gateway = Gateway::start("");
     let deep = format!("{{\"model\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let cases: [(&[u8], &str); 9] = [
@@ -43,7 +43,7 @@ fn what_is_no_json_object_is_refused_in_every_dialect() {
 }
 
 #[test]
-fn too_many_headers_are_told_in_every_dialect() {
+fn too_many_headers_are_refused_in_every_dialect() {
     let gateway = Gateway::start("");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -68,7 +68,7 @@ fn too_many_headers_are_told_in_every_dialect() {
 }
 
 #[test]
-fn strange_values_do_no_harm() {
+fn unusual_values_cause_no_failure() {
     let gateway = Gateway::start("");
     let own = vendor("openai-chat").request(false).path;
     let nines = "9".repeat(5000);
@@ -86,7 +86,7 @@ fn strange_values_do_no_harm() {
 }
 
 #[test]
-fn large_slow_and_packed_bodies_are_refused_in_the_dialect() {
+fn large_slow_and_compressed_bodies_are_refused_in_the_dialect() {
     let limits = "[limits]\nbody = \"1MB\"\nbody_timeout = \"300ms\"\n";
     let gateway = Gateway::start(limits);
     let client = vendor("openai-chat");
@@ -113,7 +113,7 @@ fn large_slow_and_packed_bodies_are_refused_in_the_dialect() {
 }
 
 #[test]
-fn heads_that_could_hide_a_request_are_refused() {
+fn heads_that_allow_request_smuggling_are_refused() {
     let gateway = Gateway::start("[limits]\nheader_timeout = \"500ms\"\n");
     let flood = "x: y\r\n".repeat(2000);
     for (head, status) in [
@@ -158,7 +158,7 @@ fn raw(gateway: &Gateway, path: &str, lines: &str, body: &[u8]) -> Option<Answer
 }
 
 #[test]
-fn a_host_that_is_not_this_machine_is_refused_where_no_key_is_asked_for() {
+fn a_foreign_host_header_is_refused_without_keys() {
     let gateway = Gateway::start("");
     let body = br#"{"model": "offline/rules", "messages": [{"role": "user", "content": "hi"}]}"#;
     let paths = ["/metrics", "/v1/models", "/healthz", "/openapi.json", "/v1/losses/x"];
@@ -188,7 +188,7 @@ fn a_host_that_is_not_this_machine_is_refused_where_no_key_is_asked_for() {
 }
 
 #[test]
-fn a_page_of_the_web_is_refused_where_no_key_is_asked_for() {
+fn a_cross_origin_request_is_refused_without_keys() {
     let gateway = Gateway::start("");
     let body = br#"{"model": "offline/rules", "messages": [{"role": "user", "content": "hi"}]}"#;
     let status = |origin: &str| {

@@ -46,7 +46,7 @@ fn a_stream_that_breaks_between_frames_ends_with_a_fault() {
 }
 
 #[test]
-fn a_stream_that_breaks_in_a_frame_is_seen_to_be_broken() {
+fn a_stream_that_breaks_within_a_frame_is_incomplete() {
     let body = half();
     for reply in [unfinished, until_closed] {
         let upstream = Upstream::start(VENDORS.map(|_| reply(&body[..body.len() - 7])));
@@ -77,7 +77,7 @@ fn a_stream_that_stalls_ends_with_a_fault() {
 }
 
 #[test]
-fn half_a_letter_at_a_time_is_an_answer() {
+fn split_characters_are_joined() {
     let upstreams = VENDORS.map(|own| {
         let whole = own.calls_stream();
         Upstream::start([Reply::stream(own.kind, &whole, 1), Reply::stream(own.kind, &whole, 97)])
@@ -96,7 +96,7 @@ fn half_a_letter_at_a_time_is_an_answer() {
 }
 
 #[test]
-fn frames_that_are_damaged_end_with_a_fault() {
+fn damaged_frames_end_with_a_fault() {
     let mut wrong = vendor("bedrock").calls_stream();
     let last = wrong.len() - 1;
     wrong[last] ^= 1;
@@ -120,7 +120,7 @@ fn frames_that_are_damaged_end_with_a_fault() {
 }
 
 #[test]
-fn the_form_that_was_asked_for_is_the_form_that_comes() {
+fn the_reply_has_the_requested_form() {
     let upstreams = VENDORS.map(|own| {
         let stream = || Reply::stream(own.kind, &own.calls_stream(), 1000);
         let whole = || Reply::json(200, own.calls());

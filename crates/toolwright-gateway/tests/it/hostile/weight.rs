@@ -77,7 +77,7 @@ fn many_large_requests_at_once_are_answered_in_bounded_memory() {
 }
 
 #[test]
-fn an_answer_that_never_fits_is_the_upstreams_fault() {
+fn a_reply_that_never_fits_is_the_upstreams_fault() {
     let own = vendor("openai-chat");
     let reply = |kind: usize| {
         let body = String::from_utf8(own.calls()).unwrap();
@@ -104,7 +104,7 @@ fn an_answer_that_never_fits_is_the_upstreams_fault() {
 }
 
 #[test]
-fn what_is_known_of_a_request_until_its_answer_counts_too() {
+fn memory_held_until_the_reply_counts() {
     let own = vendor("anthropic");
     let (words, replies): (Vec<_>, Vec<_>) =
         (0..40).map(|_| Reply::after(own.reply(false))).unzip();
@@ -136,7 +136,7 @@ fn what_is_known_of_a_request_until_its_answer_counts_too() {
 }
 
 #[test]
-fn what_a_translated_stream_holds_back_counts_too() {
+fn memory_held_back_by_a_translated_stream_counts() {
     // These dialects cannot express a partial call.
     let clients = ["gemini", "ollama"].map(vendor);
     let own = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"#;
@@ -198,7 +198,7 @@ fn sink() -> std::net::SocketAddr {
 }
 
 #[test]
-fn twenty_requests_of_31_megabytes_stay_within_the_memory() {
+fn twenty_requests_of_31_megabytes_stay_within_the_memory_budget() {
     let table = format!(
         "[upstreams.up]\ndialect = \"openai-chat\"\nbase_url = \"http://{}\"\nkey = \"env:UPSTREAM_KEY\"\nretries = 0\n",
         sink()

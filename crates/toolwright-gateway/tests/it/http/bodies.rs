@@ -11,7 +11,7 @@ fn small() -> Limits {
 }
 
 #[tokio::test]
-async fn a_body_that_is_announced_too_large_is_refused_unread() {
+async fn a_body_with_a_too_large_length_is_refused_unread() {
     let server = start(small()).await;
     let mut client = Client::connect(server.address).await;
     client.send("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\n").await;
@@ -32,7 +32,7 @@ async fn a_body_that_grows_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn who_sends_a_hundred_megabytes_still_hears_why_not() {
+async fn a_client_that_sends_a_hundred_megabytes_still_receives_the_error() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     let size = 100 << 20;
@@ -46,7 +46,7 @@ async fn who_sends_a_hundred_megabytes_still_hears_why_not() {
 }
 
 #[tokio::test]
-async fn large_bodies_come_whole() {
+async fn large_bodies_arrive_complete() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     for size in [1, 4096, 300_000, 5_000_000] {
@@ -58,7 +58,7 @@ async fn large_bodies_come_whole() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_or_drips_is_too_slow() {
+async fn a_body_that_stalls_or_drips_times_out() {
     let patience = Duration::from_millis(300);
     let limits = Limits { body_timeout: patience, header_timeout: patience, ..Limits::default() };
     let server = start(limits).await;
@@ -85,7 +85,7 @@ async fn a_compressed_body_is_refused() {
 }
 
 #[tokio::test]
-async fn bodies_share_the_memory() {
+async fn bodies_share_the_memory_budget() {
     let limits = Limits { memory: 140_000, ..Limits::default() };
     let server = start(limits).await;
     let request = |path: &str| {
@@ -106,7 +106,7 @@ async fn bodies_share_the_memory() {
 }
 
 #[tokio::test]
-async fn a_client_may_ask_before_it_sends() {
+async fn expect_continue_is_supported() {
     let server = start(small()).await;
     let mut client = Client::connect(server.address).await;
     let head = "POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: ";

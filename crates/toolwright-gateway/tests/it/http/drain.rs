@@ -9,7 +9,7 @@ use toolwright_gateway::http::Ended;
 use super::probe::{Client, over_http2, start};
 
 #[tokio::test]
-async fn what_is_under_way_is_finished() {
+async fn requests_in_flight_are_finished() {
     let server = start(Limits::default()).await;
     let mut idle = Client::connect(server.address).await;
     idle.send("GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -34,7 +34,7 @@ async fn what_is_under_way_is_finished() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_still_to_come_says_that_the_connection_ends() {
+async fn a_later_reply_announces_that_the_connection_closes() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -47,7 +47,7 @@ async fn an_answer_that_is_still_to_come_says_that_the_connection_ends() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_cut() {
+async fn requests_that_take_too_long_are_aborted() {
     let server =
         start(Limits { drain_timeout: Duration::from_millis(300), ..Limits::default() }).await;
     let mut client = Client::connect(server.address).await;
@@ -60,7 +60,7 @@ async fn what_takes_too_long_is_cut() {
 }
 
 #[tokio::test]
-async fn a_second_order_ends_it_at_once() {
+async fn a_second_signal_aborts_at_once() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -72,7 +72,7 @@ async fn a_second_order_ends_it_at_once() {
 }
 
 #[tokio::test]
-async fn an_answer_over_http2_is_finished_too() {
+async fn a_reply_over_http2_is_finished() {
     let server = start(Limits::default()).await;
     let socket = TcpStream::connect(server.address).await.unwrap();
     let asking = tokio::spawn(over_http2(socket, "GET", "/slow", ""));

@@ -18,7 +18,7 @@ fn hasty() -> Limits {
 }
 
 #[tokio::test]
-async fn a_head_that_drips_is_cut() {
+async fn a_head_that_drips_times_out() {
     let server = start(hasty()).await;
     for first in ["", "P", "POST /echo HTTP/1.1\r\n"] {
         let mut client = Client::connect(server.address).await;
@@ -69,7 +69,7 @@ async fn floods_of_headers_are_refused() {
 }
 
 #[tokio::test]
-async fn garbage_is_refused_and_tells_nothing() {
+async fn garbage_is_refused_without_details() {
     let server = start(Limits::default()).await;
     let garbage: [&[u8]; 5] = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
@@ -92,7 +92,7 @@ async fn garbage_is_refused_and_tells_nothing() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_wait_for_their_turn() {
+async fn connections_beyond_the_limit_wait() {
     let server = start(Limits { connections: 2, ..Limits::default() }).await;
     let mut first = Client::connect(server.address).await;
     let mut second = Client::connect(server.address).await;
@@ -109,7 +109,7 @@ async fn connections_beyond_the_cap_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_left() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let limits = Limits { write_timeout: Duration::from_millis(300), ..hasty() };
     let server = start(limits).await;
     let mut client = Client::connect(server.address).await;
@@ -121,7 +121,7 @@ async fn a_client_that_takes_nothing_is_left() {
 }
 
 #[tokio::test]
-async fn a_client_that_shuts_its_window_is_left() {
+async fn a_client_that_closes_its_window_is_disconnected() {
     let limits = Limits { write_timeout: Duration::from_millis(300), ..Limits::default() };
     let server = start(limits).await;
     for window in [0, 1000] {
@@ -140,7 +140,7 @@ async fn a_client_that_shuts_its_window_is_left() {
 }
 
 #[tokio::test]
-async fn who_waits_for_an_answer_is_not_left_and_who_takes_it_slowly_neither() {
+async fn waiting_and_slow_clients_are_not_disconnected() {
     let limits = Limits { write_timeout: Duration::from_secs(2), ..Limits::default() };
     let server = start(limits).await;
     let mut client = Http2::over(connect(server.address).await, 1000).await;
@@ -162,7 +162,7 @@ async fn who_waits_for_an_answer_is_not_left_and_who_takes_it_slowly_neither() {
 }
 
 #[tokio::test]
-async fn why_an_answer_broke_off_stays_here() {
+async fn the_reason_of_an_aborted_reply_is_not_sent() {
     let server = start(Limits::default()).await;
     let mut client = Client::connect(server.address).await;
     client.send("GET /stream HTTP/1.1\r\nhost: a\r\n\r\n").await;

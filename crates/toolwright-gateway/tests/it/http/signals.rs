@@ -53,7 +53,7 @@ impl Drop for Gateway {
 }
 
 #[tokio::test]
-async fn an_order_to_stop_ends_it_well() {
+async fn sigterm_stops_gracefully() {
     for name in ["TERM", "INT"] {
         let mut gateway = Gateway::start(&[]);
         let mut client = Client::connect(gateway.address).await;
@@ -66,7 +66,7 @@ async fn an_order_to_stop_ends_it_well() {
 }
 
 #[tokio::test]
-async fn what_was_begun_before_the_order_is_answered() {
+async fn requests_begun_before_the_signal_are_answered() {
     let mut gateway = Gateway::start(&[]);
     let mut client = Client::connect(gateway.address).await;
     client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n").await;
@@ -83,7 +83,7 @@ async fn what_was_begun_before_the_order_is_answered() {
 }
 
 #[tokio::test]
-async fn a_second_order_does_not_wait() {
+async fn a_second_signal_does_not_wait() {
     let mut gateway = Gateway::start(&[]);
     let mut client = Client::connect(gateway.address).await;
     client.send("GET /readyz HTTP/1.1\r\nhost: localhost\r\n").await;
@@ -161,7 +161,7 @@ async fn until_ten_headers_give(address: SocketAddr, status: u16) {
 }
 
 #[test]
-fn what_keeps_it_from_starting_is_told() {
+fn errors_at_the_start_are_reported() {
     let run = |arguments: &[&str]| crate::run::toolwright(arguments, b"");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();

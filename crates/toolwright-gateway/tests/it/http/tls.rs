@@ -63,7 +63,7 @@ async fn start(made: &Made, limits: Limits) -> Started {
 }
 
 #[tokio::test]
-async fn both_versions_are_spoken_over_tls() {
+async fn both_http_versions_work_over_tls() {
     let made = made();
     let server = start(&made, Limits::default()).await;
     let socket = made.connect(&server, &["http/1.1"]).await.unwrap();
@@ -78,7 +78,7 @@ async fn both_versions_are_spoken_over_tls() {
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_for_connections_to_come() {
+async fn a_new_certificate_applies_to_new_connections() {
     let (old, new) = (made(), made());
     let server = start(&old, Limits::default()).await;
     let mut before = Client::over(old.connect(&server, &[]).await.unwrap());
@@ -92,7 +92,7 @@ async fn a_new_certificate_is_for_connections_to_come() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_stops_is_cut_and_plain_words_are_not_heard() {
+async fn a_stalled_handshake_times_out_and_plain_text_is_refused() {
     let made = made();
     let limits = Limits { header_timeout: Duration::from_millis(300), ..Limits::default() };
     let server = start(&made, limits).await;
@@ -104,7 +104,7 @@ async fn a_handshake_that_stops_is_cut_and_plain_words_are_not_heard() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_told_by_its_file() {
+fn an_unusable_certificate_is_reported_with_its_file() {
     let (one, other) = (made(), made());
     let refused = |cert: &PathBuf, key: &PathBuf| Tls::load(cert, key).unwrap_err().to_string();
     let nowhere = one.cert.with_file_name("nowhere.pem");

@@ -22,7 +22,7 @@ fn the_clients_trace_reaches_the_upstream() {
 }
 
 #[test]
-fn a_model_of_the_configuration_has_numbers_of_its_own() {
+fn a_configured_model_has_its_own_metrics() {
     let own = vendor("openai-chat");
     let upstream = Upstream::start([own.reply(false), own.reply(false)]);
     let config = format!("[models]\nfast = [\"up/m\"]\n{}", table("up", own.id, &upstream));

@@ -36,7 +36,7 @@ fn references(value: &Json, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_everything_is_referred_to() {
+fn every_reference_resolves_and_every_component_is_used() {
     let (document, mut found) = (document(), Vec::new());
     references(&document, &mut found);
     for reference in &found {
@@ -53,7 +53,7 @@ fn every_reference_leads_somewhere_and_everything_is_referred_to() {
 }
 
 #[test]
-fn every_schema_is_one() {
+fn every_schema_is_valid() {
     let document = document();
     for (name, _) in document.pointer("/components/schemas").unwrap().as_object().unwrap().iter() {
         schema(name);
@@ -61,7 +61,7 @@ fn every_schema_is_one() {
 }
 
 #[test]
-fn the_document_is_of_this_version_and_names_its_operations() {
+fn the_document_has_this_version_and_operation_ids() {
     let document = document();
     assert_eq!(document.get("openapi").and_then(Json::as_str), Some("3.1.0"));
     let version = document.pointer("/info/version").and_then(Json::as_str);
@@ -83,7 +83,7 @@ fn the_document_is_of_this_version_and_names_its_operations() {
 }
 
 #[tokio::test]
-async fn losses_are_as_described_from_memory_and_from_the_ledger() {
+async fn losses_match_the_document_from_memory_and_from_the_ledger() {
     let check = schema("Losses");
     let folder = tempfile::tempdir().unwrap();
     for max_entries in [0, 10] {
@@ -107,7 +107,7 @@ async fn losses_are_as_described_from_memory_and_from_the_ledger() {
 }
 
 #[test]
-fn every_header_of_ours_is_described() {
+fn every_gateway_header_is_described() {
     let document = document();
     let of = |value: &Json| {
         let target = value.get("$ref").and_then(Json::as_str);
@@ -143,7 +143,7 @@ fn every_header_of_ours_is_described() {
 }
 
 #[test]
-fn ids_are_as_described() {
+fn ids_match_the_document() {
     let check = schema("RequestId");
     for _ in 0..100 {
         assert!(check.accepts(&Json::from(RequestId::random().to_string())));
@@ -152,7 +152,7 @@ fn ids_are_as_described() {
 }
 
 #[test]
-fn dialects_are_as_described() {
+fn dialects_match_the_document() {
     let check = schema("Dialect");
     assert!(Dialect::ALL.iter().all(|dialect| check.accepts(&Json::from(dialect.id()))));
 }

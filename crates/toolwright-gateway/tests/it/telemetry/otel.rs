@@ -157,7 +157,7 @@ async fn an_exchange_is_a_span_with_its_attempts_and_calls_below() {
 }
 
 #[tokio::test]
-async fn a_client_that_wants_no_trace_gets_none() {
+async fn an_unsampled_client_gets_no_trace() {
     let (address, mut posted) = collector("200 OK").await;
     let telemetry = telemetry(&address);
     let mut quiet = begin(&telemetry);
@@ -176,7 +176,7 @@ async fn a_client_that_wants_no_trace_gets_none() {
 }
 
 #[tokio::test]
-async fn many_exchanges_are_sent_together() {
+async fn spans_are_sent_in_batches() {
     let (address, mut posted) = collector("200 OK").await;
     let telemetry = Arc::new(telemetry(&address));
     for _ in 0..100 {
@@ -192,7 +192,7 @@ async fn many_exchanges_are_sent_together() {
 }
 
 #[tokio::test]
-async fn spans_that_no_collector_takes_are_counted() {
+async fn spans_that_no_collector_accepts_are_counted() {
     let (address, _posted) = collector("503 Service Unavailable").await;
     let telemetry = telemetry(&address);
     let mut one = begin(&telemetry);
@@ -204,7 +204,7 @@ async fn spans_that_no_collector_takes_are_counted() {
 }
 
 #[test]
-fn without_a_collector_the_clients_own_span_goes_on() {
+fn without_a_collector_the_clients_trace_context_is_forwarded() {
     let telemetry = Telemetry::default();
     let mut one = begin(&telemetry);
     assert_eq!(one.traceparent(), None);

@@ -36,7 +36,7 @@ fn columns_have_types() {
 }
 
 #[test]
-fn usual_words_for_nothing_are_missing() {
+fn common_null_words_are_missing_values() {
     for word in csv::MISSING {
         assert_eq!(cells(&parse(&format!("a,b\n1, {word} \n"))), "[[1,null]]", "{word}");
     }
@@ -45,19 +45,19 @@ fn usual_words_for_nothing_are_missing() {
 }
 
 #[test]
-fn a_byte_order_mark_quotes_and_line_breaks_are_understood() {
+fn byte_order_marks_quotes_and_line_breaks_are_parsed() {
     let table = parse("\u{feff}\"a\",b\r\n\"x\ny\",\"say \"\"hi\"\", 你\"\r\n\r\n");
     assert_eq!(table.columns, ["a", "b"]);
     assert_eq!(cells(&table), r#"[["x\ny","say \"hi\", 你"]]"#);
 }
 
 #[test]
-fn every_column_has_a_name_of_its_own() {
+fn every_column_has_a_unique_name() {
     assert_eq!(parse("a,,a,a_2,\n").columns, ["a", "column_2", "a_2", "a_2_2", "column_5"]);
 }
 
 #[test]
-fn what_is_no_table_is_refused_by_its_line() {
+fn a_malformed_table_is_refused_with_its_line() {
     let refused = |bytes: &[u8]| csv::parse(bytes, b',').unwrap_err().to_string();
     assert!(refused(b"").contains("empty"));
     let ragged = refused("a,b\n1,2\n\"x\ny\",2\n3\n".as_bytes());
@@ -69,7 +69,7 @@ fn what_is_no_table_is_refused_by_its_line() {
 }
 
 #[test]
-fn a_small_file_makes_no_huge_table() {
+fn a_small_file_does_not_expand_to_a_huge_table() {
     let wide = csv::parse(",".repeat(10_000).as_bytes(), b',').unwrap_err();
     assert!(wide.to_string().contains("more than 10000 columns"), "{wide}");
     let line = format!("{}\n", ",".repeat(999));
@@ -112,7 +112,7 @@ async fn a_table_passes_by_handle() {
 }
 
 #[tokio::test]
-async fn some_columns_count() {
+async fn rows_can_be_dropped_by_selected_columns() {
     let bench = Bench::new();
     bench.put("people.csv", PEOPLE);
     let read = bench.call("read_csv", r#"{"path":"people.csv"}"#).await.unwrap();
@@ -131,7 +131,7 @@ async fn some_columns_count() {
 }
 
 #[tokio::test]
-async fn what_is_no_table_is_refused_without_its_cells() {
+async fn a_malformed_table_is_refused_without_quoting_cells() {
     let bench = Bench::new();
     bench.put("people.csv", PEOPLE);
     let read = bench.call("read_csv", r#"{"path":"people.csv"}"#).await.unwrap();

@@ -127,7 +127,7 @@ async fn replacing_keeps_permissions() {
 }
 
 #[tokio::test]
-async fn words_are_found() {
+async fn text_is_found() {
     let bench = Bench::new();
     bench.put("a.rs", "fn main() {}\n// 主函数 MAIN\n");
     bench.put("src/b.rs", "mod main;\n");
@@ -156,7 +156,7 @@ fn with_path(path: &str) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn no_word_leads_out_of_the_root() {
+async fn no_argument_leads_out_of_the_root() {
     let bench = Bench::new();
     std::fs::write(bench.dir.path().join("secret.txt"), "secret").unwrap();
     bench.put("in/a.txt", "a");
@@ -192,7 +192,7 @@ async fn no_word_leads_out_of_the_root() {
 }
 
 #[tokio::test]
-async fn strange_names_are_names() {
+async fn unusual_file_names_work() {
     let bench = Bench::new();
     for name in ["-rf", "~", "$HOME", "a b", "a;b", "\u{202e}txt", "..a", "a\\..\\b", "*", "#"] {
         let name = toolwright::Json::from(name).compact();
@@ -207,7 +207,7 @@ async fn strange_names_are_names() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn no_link_leads_anywhere() {
+async fn links_are_not_followed() {
     let bench = Bench::new();
     let outside = bench.dir.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -247,7 +247,7 @@ async fn no_link_leads_anywhere() {
 /// A link that is swapped between check and use has no effect.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_with_links_leads_nowhere() {
+async fn swapping_links_does_not_lead_out_of_the_root() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let bench = Bench::new();
     let outside = bench.dir.path().join("outside");

@@ -79,7 +79,7 @@ async fn a_change_goes_from_file_to_commit() {
 }
 
 #[tokio::test]
-async fn renames_and_conflicts_are_told() {
+async fn renames_and_conflicts_are_reported() {
     let bench = repository();
     let root = bench.root();
     git(&root, &["mv", "src/a.rs", "src/b.rs"]);
@@ -118,7 +118,7 @@ async fn an_empty_repository_has_a_first_commit() {
 }
 
 #[tokio::test]
-async fn what_is_no_repository_is_said() {
+async fn a_folder_that_is_not_a_repository_is_reported() {
     let bench = Bench::new();
     for tool in ["git_status", "git_diff", "git_log"] {
         bench.refused(tool, "{}", "not the top of a git repository").await;
@@ -130,7 +130,7 @@ async fn what_is_no_repository_is_said() {
 }
 
 #[tokio::test]
-async fn words_are_never_options() {
+async fn arguments_are_never_options() {
     let bench = repository();
     bench.put("--version", "x");
     bench.put("*.md", "star");
@@ -203,7 +203,7 @@ async fn a_repository_cannot_have_programs_run() {
 /// A repository can make git wait for ever. Cancelling the call leaves no process.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_git_that_hangs_is_ended_with_its_call() {
+async fn a_hanging_git_is_killed_with_its_call() {
     use std::io::{ErrorKind, Write};
     use std::os::unix::fs::OpenOptionsExt;
     let bench = repository();
@@ -246,7 +246,7 @@ async fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn submodules_bring_no_programs() {
+async fn submodules_run_no_programs() {
     let bench = repository();
     let root = bench.root();
     let inner = root.join("内部");
@@ -309,7 +309,7 @@ async fn hooks_in_the_configuration_are_refused() {
 }
 
 #[tokio::test]
-async fn odd_names_find_nothing() {
+async fn malformed_names_match_nothing() {
     let bench = repository();
     let long = format!(r#"{{"commit":"{}"}}"#, "x".repeat(1 << 20));
     for arguments in [r#"{"commit":"a\u0000b"}"#, r#"{"commit":"--output=x"}"#, &long] {

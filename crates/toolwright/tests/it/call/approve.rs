@@ -26,7 +26,7 @@ async fn ask(toolbox: &Toolbox, session: &Session) -> Approval {
 }
 
 #[tokio::test]
-async fn nothing_runs_before_a_person_agrees() {
+async fn nothing_runs_before_approval() {
     let ran = Counter::default();
     let (toolbox, session) = (asking(&ran), Session::new("run"));
     let approval = ask(&toolbox, &session).await;
@@ -40,7 +40,7 @@ async fn nothing_runs_before_a_person_agrees() {
 }
 
 #[tokio::test]
-async fn an_approval_can_be_written_down_and_answered_by_another_process() {
+async fn an_approval_can_be_saved_and_decided_by_another_process() {
     let ran = Counter::default();
     let approval = ask(&asking(&ran), &Session::new("run").with_turn(3)).await;
     let written = approval.to_json().compact();
@@ -53,7 +53,7 @@ async fn an_approval_can_be_written_down_and_answered_by_another_process() {
 }
 
 #[tokio::test]
-async fn a_tenant_cannot_answer_for_another() {
+async fn a_tenant_cannot_decide_for_another() {
     let ran = Counter::default();
     let (toolbox, session) = (asking(&ran), Session::new("run"));
     let approval = ask(&toolbox, &session).await;
@@ -66,7 +66,7 @@ async fn a_tenant_cannot_answer_for_another() {
 
 /// A model that wraps its arguments moves the values of handles.
 #[tokio::test]
-async fn a_person_sees_handles_and_no_values_wherever_they_stand() {
+async fn an_approval_shows_handles_instead_of_values() {
     let schema = r#"{"type": "object", "required": ["rows"], "additionalProperties": false,
         "properties": {"rows": {"type": "array"}, "user_name": {"type": "string"}}}"#;
     let send = Handler::new(tool("send", schema), |_, _| async { Ok(Output::text("sent")) })
@@ -126,7 +126,7 @@ async fn a_rejection_reaches_the_model_with_its_reason() {
 }
 
 #[tokio::test]
-async fn an_approval_counts_for_its_run_and_its_arguments_only() {
+async fn an_approval_is_valid_for_its_run_and_arguments_only() {
     let ran = Counter::default();
     let (toolbox, session) = (asking(&ran), Session::new("run"));
     let mut approval = ask(&toolbox, &session).await;
@@ -141,7 +141,7 @@ async fn an_approval_counts_for_its_run_and_its_arguments_only() {
 }
 
 #[tokio::test]
-async fn what_is_denied_by_now_does_not_run() {
+async fn a_call_denied_in_the_meantime_does_not_run() {
     let ran = Counter::default();
     let session = Session::new("run");
     let approval = ask(&asking(&ran), &session).await;
@@ -151,7 +151,7 @@ async fn what_is_denied_by_now_does_not_run() {
 }
 
 #[tokio::test]
-async fn of_a_turn_only_what_needs_a_person_waits_and_equal_calls_run_once() {
+async fn only_calls_that_need_approval_wait_and_equal_calls_run_once() {
     let ran = Counter::default();
     let (toolbox, session) = (asking(&ran), Session::new("run"));
     let calls = [
@@ -171,7 +171,7 @@ async fn of_a_turn_only_what_needs_a_person_waits_and_equal_calls_run_once() {
 }
 
 #[test]
-fn a_document_that_is_no_approval_is_refused() {
+fn a_malformed_approval_is_refused() {
     for document in ["{}", "[]", r#"{"id":"x","run":"r","turn":-1}"#] {
         assert!(Approval::from_json(&json(document)).is_err(), "{document}");
     }

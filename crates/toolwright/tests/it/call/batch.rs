@@ -25,7 +25,7 @@ fn sleeper() -> Handler {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_come_in_the_order_of_the_calls_and_calls_run_at_once() {
+async fn results_are_in_the_order_of_the_calls_and_calls_run_concurrently() {
     let calls = ["3", "1", "2", "0"].map(|s| call(s, "sleep", &format!(r#"{{"s":{s}}}"#)));
     let start = tokio::time::Instant::now();
     let all = make(&toolbox([sleeper()]), &calls).await;
@@ -110,7 +110,7 @@ async fn a_repeated_id_rebinds_no_result() {
 }
 
 #[tokio::test]
-async fn calls_without_ids_are_told_apart_and_known_again() {
+async fn calls_without_ids_are_distinguished_and_recognized() {
     let ran = Counter::default();
     let toolbox = toolbox([counting("count", &ran)]);
     let bare = |n: u32| Call {
@@ -188,7 +188,7 @@ async fn an_equal_call_after_a_change_of_its_context_is_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_only_read_a_context_run_at_once() {
+async fn calls_that_only_read_a_context_run_concurrently() {
     let reader = sleeper().with_need(Need::of::<u8>());
     let toolbox = toolbox([reader]);
     let calls = [1, 2, 3].map(|s| call(&s.to_string(), "sleep", &format!(r#"{{"s":{s}}}"#)));

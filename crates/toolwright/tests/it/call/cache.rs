@@ -17,7 +17,7 @@ async fn ask(toolbox: &Toolbox, session: &Session, arguments: &str) -> (String, 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_equal_call_gets_the_same_result_for_a_while() {
+async fn an_equal_call_gets_the_cached_result_until_it_expires() {
     let ran = Counter::default();
     let (toolbox, session) = (toolbox([cached(&ran)]), Session::new("run"));
     let first = ask(&toolbox, &session, r#"{"a":1,"b":[1.0,"x"]}"#).await;
@@ -36,7 +36,7 @@ async fn an_equal_call_gets_the_same_result_for_a_while() {
 }
 
 #[tokio::test]
-async fn nobody_gets_the_result_of_somebody_else() {
+async fn cached_results_are_not_shared_between_callers() {
     let ran = Counter::default();
     let toolbox = toolbox([cached(&ran)]);
     let of = |id: &str, tenant: &str| {
@@ -49,7 +49,7 @@ async fn nobody_gets_the_result_of_somebody_else() {
 }
 
 #[tokio::test]
-async fn what_comes_from_a_context_stays_in_its_run() {
+async fn results_that_depend_on_a_context_are_cached_per_run() {
     let ran = Counter::default();
     let handler = cached(&ran).with_need(toolwright::context::Need::of::<u8>());
     let toolbox = toolbox([handler]);
@@ -71,7 +71,7 @@ async fn a_tool_with_effects_has_no_cache() {
 }
 
 #[tokio::test]
-async fn an_error_is_not_kept() {
+async fn errors_are_not_cached() {
     let ran = Counter::default();
     let counter = ran.clone();
     let handler = Handler::new(any("count"), move |_, _| {
@@ -86,7 +86,7 @@ async fn an_error_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn equal_calls_at_the_same_time_run_once() {
+async fn equal_concurrent_calls_run_once() {
     let ran = Counter::default();
     let counter = ran.clone();
     let handler = Handler::new(any("count"), move |_, _| {
@@ -106,7 +106,7 @@ async fn equal_calls_at_the_same_time_run_once() {
 }
 
 #[tokio::test]
-async fn the_cache_has_an_end() {
+async fn the_cache_is_bounded() {
     let ran = Counter::default();
     let (toolbox, session) = (toolbox([cached(&ran)]), Session::new("run"));
     for n in 0..2000 {

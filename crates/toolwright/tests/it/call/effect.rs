@@ -19,7 +19,7 @@ async fn make(toolbox: &Toolbox, session: &Session, call: &Call) -> toolwright::
 }
 
 #[tokio::test]
-async fn the_same_call_runs_once_and_its_outcome_is_given_again() {
+async fn the_same_call_runs_once_and_its_outcome_is_repeated() {
     let (ran, journal) = (Counter::default(), journal());
     let call = call("c1", "pay", r#"{"amount": 5}"#);
     let first = toolbox([counting("pay", &ran)]).with_journal(journal.clone());
@@ -34,7 +34,7 @@ async fn the_same_call_runs_once_and_its_outcome_is_given_again() {
 }
 
 #[tokio::test]
-async fn a_box_without_a_journal_has_one_in_memory() {
+async fn a_toolbox_without_a_journal_has_one_in_memory() {
     let ran = Counter::default();
     let toolbox = toolbox([counting("pay", &ran)]);
     let call = call("c1", "pay", "{}");
@@ -78,7 +78,7 @@ async fn a_failure_is_recorded_too() {
 }
 
 #[tokio::test]
-async fn what_did_nothing_may_be_called_again() {
+async fn a_call_that_had_no_effect_may_be_repeated() {
     let ran = Counter::default();
     let counter = ran.clone();
     let handler = Handler::new(any("pay"), move |_, _| {
@@ -122,7 +122,7 @@ async fn an_interrupted_effect_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_interrupted_effect_is_repeated_with_the_same_key_where_keys_count() {
+async fn an_interrupted_effect_is_repeated_with_the_same_key_if_the_tool_is_keyed() {
     type Seen = Arc<Mutex<Vec<(Arc<str>, u32)>>>;
     let keys = Seen::default();
     let seen = keys.clone();
@@ -158,7 +158,7 @@ async fn a_tenant_never_gets_the_outcome_of_another() {
 
 /// Ids come from the model; of any length, they distinguish calls and take little memory.
 #[tokio::test]
-async fn an_id_of_any_length_tells_calls_apart() {
+async fn ids_of_any_length_distinguish_calls() {
     let (ran, ledger) = (Counter::default(), Arc::new(MemoryLedger::new()));
     let toolbox = toolbox([counting("pay", &ran)]).with_ledger(ledger.clone());
     let session = Session::new("run");
@@ -191,7 +191,7 @@ impl Journal for Broken {
 }
 
 #[tokio::test]
-async fn what_cannot_be_recorded_is_not_done() {
+async fn a_call_that_cannot_be_journaled_does_not_run() {
     let ran = Counter::default();
     let handlers = [counting("pay", &ran), counting("look", &ran).with_effect(Effect::None)];
     let toolbox = toolbox(handlers).with_journal(SharedJournal::new(Broken { begins: false }));
@@ -203,7 +203,7 @@ async fn what_cannot_be_recorded_is_not_done() {
 }
 
 #[tokio::test]
-async fn what_was_done_and_not_recorded_is_told_to_the_host() {
+async fn an_unrecorded_effect_is_reported_to_the_host() {
     let ran = Counter::default();
     let toolbox =
         toolbox([counting("pay", &ran)]).with_journal(SharedJournal::new(Broken { begins: true }));
@@ -213,7 +213,7 @@ async fn what_was_done_and_not_recorded_is_told_to_the_host() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_is_uncertain() {
+async fn an_unreadable_record_is_uncertain() {
     struct Strange;
     impl Journal for Strange {
         async fn begin(&self, _: &Intent) -> Result<Begun, JournalError> {

@@ -12,7 +12,7 @@ use toolwright::{Effect, Handler, Output, Session, Toolbox};
 const GUARD: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_hangs_meets_its_own_deadline() {
+async fn a_tool_that_hangs_exceeds_its_deadline() {
     let hang = Handler::new(any("hang"), |_, _| std::future::pending())
         .with_effect(Effect::None)
         .with_deadline(Duration::from_secs(5));
@@ -33,7 +33,7 @@ async fn a_tool_with_effects_that_hangs_may_have_had_them() {
 }
 
 #[tokio::test]
-async fn a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
+async fn a_blocking_tool_that_hangs_exceeds_its_deadline_and_keeps_its_permit() {
     let (free, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let hang = Handler::blocking(any("hang"), move |_, _| {
@@ -69,7 +69,7 @@ async fn a_blocking_tool_that_hangs_meets_its_deadline_and_keeps_its_permit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_async_tool_that_blocks_its_thread_meets_its_deadline() {
+async fn an_async_tool_that_blocks_its_thread_exceeds_its_deadline() {
     let (free, wait) = std::sync::mpsc::channel::<()>();
     let wait = Arc::new(std::sync::Mutex::new(wait));
     let hang = Handler::new(any("hang"), move |_, _| {
@@ -88,7 +88,7 @@ async fn an_async_tool_that_blocks_its_thread_meets_its_deadline() {
 }
 
 #[tokio::test]
-async fn cancelling_the_session_ends_a_call_and_tells_the_tool() {
+async fn cancelling_the_session_ends_a_call_and_notifies_the_tool() {
     let (began, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (began2, told2) = (began.clone(), told.clone());
     let hang = Handler::new(any("hang"), move |scope, _| {
@@ -113,7 +113,7 @@ async fn cancelling_the_session_ends_a_call_and_tells_the_tool() {
 }
 
 #[tokio::test]
-async fn a_cancelled_session_begins_nothing() {
+async fn a_cancelled_session_starts_no_call() {
     let ran = Counter::default();
     let toolbox = toolbox([crate::support::counting("count", &ran)]);
     let session = Session::new("run");
@@ -124,7 +124,7 @@ async fn a_cancelled_session_begins_nothing() {
 }
 
 #[tokio::test]
-async fn giving_up_the_call_tells_the_tool() {
+async fn dropping_the_call_notifies_the_tool() {
     let (began, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (began2, told2) = (began.clone(), told.clone());
     let hang = Handler::new(any("hang"), move |scope, _| {
@@ -145,7 +145,7 @@ async fn giving_up_the_call_tells_the_tool() {
 }
 
 #[tokio::test]
-async fn a_panic_costs_one_outcome_and_its_words_stay_inside() {
+async fn a_panic_fails_one_call_and_its_message_is_not_shown() {
     let handlers = [
         Handler::new(any("async"), |_, _| async { panic!("the password is hunter2") }),
         Handler::new(any("at_once"), |_, _| -> std::future::Ready<_> { panic!("hunter2") }),
@@ -178,7 +178,7 @@ impl Drop for Bomb {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_when_something_is_dropped_costs_one_outcome() {
+async fn a_panic_in_drop_fails_one_call() {
     let at_end = Handler::new(any("at_end"), |_, _| async {
         let _bomb = Bomb;
         Ok(Output::text("done"))
@@ -204,7 +204,7 @@ async fn a_panic_when_something_is_dropped_costs_one_outcome() {
 }
 
 #[tokio::test]
-async fn a_panic_in_the_error_text_costs_one_outcome() {
+async fn a_panic_in_the_error_text_fails_one_call() {
     let handler = Handler::new(any("fail"), |_, _| async { Err("no".parse::<u8>().unwrap_err())? })
         .with_error_text(|_| panic!("hunter2"));
     let done = make(&toolbox([handler]), "fail", "{}").await;
@@ -212,7 +212,7 @@ async fn a_panic_in_the_error_text_costs_one_outcome() {
 }
 
 #[tokio::test]
-async fn what_comes_too_late_to_a_thread_does_not_begin() {
+async fn a_blocking_call_that_waited_too_long_does_not_start() {
     // The only thread for blocking work is busy.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

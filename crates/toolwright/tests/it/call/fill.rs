@@ -32,7 +32,7 @@ fn session() -> Session {
 }
 
 #[tokio::test]
-async fn a_tool_gets_what_the_host_has_for_its_hidden_parameters() {
+async fn a_tool_receives_the_hosts_values_for_hidden_parameters() {
     let toolbox = toolbox([handler()]);
     let shown = toolbox.tools()[0].parameters().unwrap().compact();
     for name in ["executor", "token", "who", "tenant"] {
@@ -55,7 +55,7 @@ async fn a_tool_gets_what_the_host_has_for_its_hidden_parameters() {
 }
 
 #[tokio::test]
-async fn nobody_else_sees_what_was_filled_in() {
+async fn filled_in_values_are_not_visible_elsewhere() {
     let ledger = Arc::new(MemoryLedger::new().with_data());
     let ask = Policy::default().with_rule(Rule::new(Verdict::Ask));
     let toolbox: Toolbox = toolbox([handler()]).with_ledger(ledger.clone()).with_policy(ask);

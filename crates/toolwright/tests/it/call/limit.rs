@@ -36,7 +36,7 @@ fn calls(names: [&str; 6]) -> Vec<Call> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_runs_at_most_so_often_at_once() {
+async fn a_tool_has_a_concurrency_limit() {
     let (limited, free) = (Crowd::default(), Crowd::default());
     let toolbox = toolbox([slow("limited", &limited).with_concurrency(2), slow("free", &free)]);
     let names = ["limited", "limited", "limited", "limited", "free", "free"];
@@ -47,7 +47,7 @@ async fn a_tool_runs_at_most_so_often_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_tools_together_run_at_most_so_often_at_once() {
+async fn all_tools_together_have_a_concurrency_limit() {
     let crowd = Crowd::default();
     let toolbox = toolbox([slow("a", &crowd), slow("b", &crowd)]).with_concurrency(3);
     let names = ["a", "b", "a", "b", "a", "b"];

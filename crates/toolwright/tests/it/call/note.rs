@@ -11,7 +11,7 @@ use toolwright::ledger::{Backpressure, CallEntry, Entry, Ledger, MemoryLedger, Q
 use toolwright::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 
 #[tokio::test]
-async fn every_call_is_noted_those_that_did_not_run_as_well() {
+async fn every_call_is_recorded_even_if_it_did_not_run() {
     let ledger = Arc::new(MemoryLedger::new());
     let policy = Policy::default()
         .with_rule(Rule::new(Verdict::Deny).with_tools(["denied"]))
@@ -56,7 +56,7 @@ async fn every_call_is_noted_those_that_did_not_run_as_well() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_is_noted_too() {
+async fn a_dropped_call_is_recorded() {
     let ledger = Arc::new(MemoryLedger::new());
     let hang = Handler::new(any("hang"), |_, _| std::future::pending());
     let toolbox = toolbox([hang]).with_ledger(ledger.clone());
@@ -82,7 +82,7 @@ fn login() -> Handler {
 }
 
 #[tokio::test]
-async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
+async fn data_is_recorded_only_if_enabled_and_without_secrets() {
     let arguments = r#"{"user": "ann", "code": "hunter2", "tries": "3"}"#;
     for wanted in [false, true] {
         let ledger = MemoryLedger::new();
@@ -102,7 +102,7 @@ async fn data_is_noted_only_where_it_is_wanted_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_person_is_shown_neither_secrets_nor_what_a_handle_stands_for() {
+async fn an_approval_shows_neither_secrets_nor_values_of_handles() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
     let id = handles.put(&session.owner(), StoredValue::json(json("[1,2,3]"))).unwrap();
@@ -114,7 +114,7 @@ async fn a_person_is_shown_neither_secrets_nor_what_a_handle_stands_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_waits_for_a_ledger_without_room_and_then_begins_or_not() {
+async fn a_call_waits_for_a_full_ledger_and_then_runs_or_fails() {
     #[derive(Clone, Default)]
     struct Full(Arc<Notify>);
     impl Ledger for Full {

@@ -56,7 +56,7 @@ async fn the_envelope_of_a_failure() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_tools_words_or_the_hosts() {
+async fn an_error_has_the_tools_message_or_the_hosts() {
     let done = make(&toolbox([failing()]), "t", "{}").await;
     assert_eq!(text(&done), "t failed: no such city");
     let handler = failing().with_error_text(|error| format!("{} — try Berlin", error.message));
@@ -66,7 +66,7 @@ async fn an_error_in_the_tools_words_or_the_hosts() {
 }
 
 #[tokio::test]
-async fn half_a_megabyte_is_bounded() {
+async fn a_large_result_is_bounded() {
     let long = "界".repeat(200_000);
     let (text_of, json_of, error_of) = (long.clone(), long.clone(), long);
     let handlers = [
@@ -108,7 +108,7 @@ async fn bytes_are_never_text() {
 }
 
 #[tokio::test]
-async fn what_is_for_the_host_is_in_no_outcome() {
+async fn host_only_errors_are_in_no_outcome() {
     let handler = giving(|| Output::text("loaded").with_host(vec![42_u8; 3]));
     let done = make(&toolbox([handler.with_effect(Effect::None)]), "t", "{}").await;
     assert_eq!(text(&done), "loaded");

@@ -55,7 +55,7 @@ fn the_first_rule_that_matches_decides() {
 }
 
 #[test]
-fn what_can_never_be_called_is_not_shown() {
+fn tools_that_can_never_be_called_are_not_listed() {
     let policy = Policy::from_json(&json(DOCUMENT)).unwrap();
     let bob = Caller::new("bob");
     for (tool, shown) in [("pay", true), ("open", true), ("read_file", false), ("other", false)] {
@@ -65,7 +65,7 @@ fn what_can_never_be_called_is_not_shown() {
 }
 
 #[test]
-fn a_document_comes_back_as_it_was() {
+fn a_policy_document_is_read_back() {
     let policy = Policy::from_json(&json(DOCUMENT)).unwrap();
     assert!(policy.to_json().same(&json(DOCUMENT)), "{}", policy.to_json().pretty());
     assert_eq!(Policy::from_json(&policy.to_json()).unwrap(), policy);
@@ -73,7 +73,7 @@ fn a_document_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_document_with_a_mistake_is_refused_where_it_is() {
+fn a_malformed_policy_is_refused_with_its_path() {
     for (document, path) in [
         ("[]", ""),
         (r#"{"defualt": "deny"}"#, ""),
@@ -103,7 +103,7 @@ fn a_document_with_a_mistake_is_refused_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_denial_by_argument_says_so_and_gives_the_authors_reason_only() {
+async fn a_denial_by_argument_contains_only_the_authors_reason() {
     let rule = Rule::new(Verdict::Deny)
         .with_tools(["open"])
         .with_argument("/path", Test::Prefix("secret/".to_owned()))

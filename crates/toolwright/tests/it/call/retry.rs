@@ -23,7 +23,7 @@ fn flaky(failures: u32, ran: &Counter, retryable: bool) -> Handler {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_retryable_is_tried_again_after_growing_waits() {
+async fn retryable_errors_are_retried_with_backoff() {
     for effect in [Effect::None, Effect::Keyed, Effect::Once] {
         let ran = Counter::default();
         let handler = flaky(3, &ran, true).with_effect(effect).with_retry(Retry::new(3));
@@ -39,7 +39,7 @@ async fn what_is_retryable_is_tried_again_after_growing_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_have_an_end() {
+async fn attempts_are_bounded() {
     let ran = Counter::default();
     let handler = flaky(99, &ran, true).with_retry(Retry::new(2));
     let done = make(&toolbox([handler]), "flaky", "{}").await;
@@ -50,7 +50,7 @@ async fn attempts_have_an_end() {
 }
 
 #[tokio::test]
-async fn what_is_not_retryable_is_tried_once() {
+async fn other_errors_are_not_retried() {
     let ran = Counter::default();
     let handler = flaky(99, &ran, false).with_effect(Effect::None).with_retry(Retry::new(5));
     let done = make(&toolbox([handler]), "flaky", "{}").await;
@@ -58,7 +58,7 @@ async fn what_is_not_retryable_is_tried_once() {
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_unless_the_tool_wants_it() {
+async fn nothing_is_retried_unless_the_tool_enables_it() {
     let ran = Counter::default();
     let done = make(&toolbox([flaky(99, &ran, true)]), "flaky", "{}").await;
     assert_eq!((kind(&done), ran.get()), (Some("failed"), 1));
@@ -77,7 +77,7 @@ async fn attempts_end_before_the_deadline() {
 }
 
 #[tokio::test]
-async fn a_panic_is_not_tried_again() {
+async fn a_panic_is_not_retried() {
     let ran = Counter::default();
     let counter = ran.clone();
     let handler = Handler::new(any("panics"), move |_, _| {

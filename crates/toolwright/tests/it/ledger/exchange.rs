@@ -95,7 +95,7 @@ fn an_exchange_is_a_document_with_known_names() {
 }
 
 #[test]
-fn an_exchange_comes_back_from_its_document() {
+fn an_exchange_is_read_back_from_its_document() {
     let mut least = exchange(2);
     (least.model, least.upstream, least.upstream_dialect) = (None, None, None);
     (least.answered, least.answer_id, least.error) = (None, None, None);
@@ -116,7 +116,7 @@ fn an_exchange_comes_back_from_its_document() {
 }
 
 #[test]
-fn a_document_that_is_no_exchange_is_refused_with_the_field() {
+fn a_malformed_exchange_is_refused_with_the_field() {
     let whole = Entry::from(exchange(1)).to_json();
     for (field, wrong) in [
         ("kind", Json::from("visit")),
@@ -147,7 +147,7 @@ fn a_document_that_is_no_exchange_is_refused_with_the_field() {
 }
 
 #[test]
-fn bodies_are_in_a_ledger_only_if_told_so_and_without_secrets() {
+fn bodies_are_in_a_ledger_only_if_enabled_and_without_secrets() {
     for (ledger, has) in [(MemoryLedger::new(), false), (MemoryLedger::new().with_data(), true)] {
         ledger.record(exchange(1).into());
         let text = shown(&ledger.entries(&Query::new())[0].entry);
@@ -222,7 +222,7 @@ mod sqlite {
         PRAGMA user_version = 1;";
 
     #[tokio::test]
-    async fn a_file_from_before_exchanges_is_read_and_goes_on() {
+    async fn a_file_of_the_first_version_is_read_and_continued() {
         let (_folder, path) = place();
         let head = written(&path, 4).await;
         Connection::open(&path).unwrap().execute_batch(FIRST).unwrap();

@@ -97,7 +97,7 @@ async fn a_deleted_file_is_noticed_by_the_next_write() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_put_in_its_place_is_not_written() {
+async fn a_replaced_file_is_not_written() {
     let (folder, path) = place();
     let other = folder.path().join("other.db");
     written(&other, 3).await;
@@ -121,7 +121,7 @@ async fn entries_that_vanish_are_noticed_by_the_next_write() {
 }
 
 #[tokio::test]
-async fn a_damaged_page_is_noticed_at_a_quick_look() {
+async fn a_damaged_page_is_noticed_by_the_quick_check() {
     let (_folder, path) = place();
     written(&path, 300).await;
     let ledger = SqliteLedger::open(&path).unwrap();
@@ -137,7 +137,7 @@ async fn a_damaged_page_is_noticed_at_a_quick_look() {
 }
 
 #[tokio::test]
-async fn a_changed_entry_is_noticed_at_a_quick_look() {
+async fn a_changed_entry_is_noticed_by_the_quick_check() {
     let (_folder, path) = place();
     written(&path, 3).await;
     let change = "UPDATE entry SET text = replace(text, 'tool_1', 'tool_9') WHERE sequence = 2";
@@ -146,10 +146,10 @@ async fn a_changed_entry_is_noticed_at_a_quick_look() {
     assert!(error.to_string().contains("entry 2"), "{error}");
 }
 
-const KILLED: &str = "ledger::failure::what_a_kill_may_have_lost_is_a_gap";
+const KILLED: &str = "ledger::failure::entries_that_a_kill_may_have_lost_are_a_gap";
 
 #[test]
-fn what_a_kill_may_have_lost_is_a_gap() {
+fn entries_that_a_kill_may_have_lost_are_a_gap() {
     if let Some(role) = process::role() {
         record_until_killed(Path::new(&role[0]));
     }

@@ -40,7 +40,7 @@ async fn exact(a: u64, b: i128, c: Option<u128>, d: u8, half: f32) -> String {
 }
 
 #[tokio::test]
-async fn numbers_arrive_by_their_digits() {
+async fn numbers_arrive_with_every_digit() {
     let arguments = r#"{"a": 18446744073709551615, "b": -170141183460469231731687303715884105728,
         "c": 9007199254740993, "d": 5.0, "half": 0.1}"#;
     assert_eq!(
@@ -50,7 +50,7 @@ async fn numbers_arrive_by_their_digits() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_all_at_once_without_running() {
+async fn arguments_of_wrong_types_are_refused_together_without_running() {
     let error = run(exact::handler(), r#"{"a": -1, "b": 1, "d": 256}"#).await.unwrap_err();
     assert_eq!(error.kind, "invalid_arguments");
     assert!(!error.retryable);
@@ -93,7 +93,7 @@ fn borrowed(text: &str, list: &[u8], path: &Path, #[default("x")] end: &str) -> 
 }
 
 #[tokio::test]
-async fn plain_references_are_lent() {
+async fn arguments_may_be_plain_references() {
     let arguments = r#"{"text": "a", "list": [1], "path": "b/c"}"#;
     assert_eq!(shown(run(borrowed::handler(), arguments).await), "a [1] b/c x");
 }
@@ -119,7 +119,7 @@ fn custom(list: Vec<Even>) -> usize {
 }
 
 #[tokio::test]
-async fn a_type_that_reads_itself_may_refuse() {
+async fn a_custom_deserializer_may_refuse() {
     assert_eq!(shown(run(custom::handler(), r#"{"list": ["2", "4"]}"#).await), "6");
     let error = run(custom::handler(), r#"{"list": ["2", "3"]}"#).await.unwrap_err();
     assert_eq!(error.kind, "invalid_arguments");
@@ -237,7 +237,7 @@ async fn calls_that_read_the_context_overlap() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_that_change_the_context_do_not() {
+async fn calls_that_change_the_context_do_not_overlap() {
     let context = Context::new().with(Meeting::new(1));
     let mut calls = tokio::task::JoinSet::new();
     for index in 0..20 {
@@ -251,7 +251,7 @@ async fn calls_that_change_the_context_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_blocking_call_that_was_given_up_does_not_begin_when_its_turn_comes() {
+async fn a_dropped_blocking_call_does_not_start_when_its_turn_comes() {
     let context = Context::new().with(Table { rows: vec![1] });
     let held = context.read::<Table>().await.unwrap();
     let scope = scope(context.clone());

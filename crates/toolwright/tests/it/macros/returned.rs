@@ -97,7 +97,7 @@ fn bytes() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn whatever_is_returned_becomes_a_result() {
+async fn every_return_type_becomes_a_result() {
     for (handler, result) in [
         (nothing::handler(), "done"),
         (words::handler(), "words"),
@@ -171,7 +171,7 @@ impl Error for Outer {
 }
 
 #[tokio::test]
-async fn every_kind_of_error_is_told() {
+async fn every_kind_of_error_is_reported() {
     for (handler, message, kind) in [
         (alias::handler(), "it broke", "Broken"),
         (standard::handler(), "no disk", "Error"),

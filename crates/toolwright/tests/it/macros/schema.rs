@@ -94,7 +94,7 @@ fn a_rich_function_has_the_golden_schema() {
 }
 
 #[test]
-fn every_schema_compiles_and_holds_what_the_types_hold() {
+fn every_schema_compiles_and_matches_its_types() {
     let check = Check::compile(&parameters(&get_weather::handler())).unwrap();
     let accepts = |text: &str| check.accepts(&Json::parse(text).unwrap());
     let least = r#""city": "北京", "labels": {}, "detailed": true, "anything": []"#;
@@ -167,7 +167,7 @@ async fn a_name_and_a_description_may_be_given() {
 fn plain() {}
 
 #[test]
-fn a_function_without_anything_takes_an_empty_object() {
+fn a_function_without_parameters_takes_an_empty_object() {
     let handler = plain::handler();
     let schema = object! {
         "type": "object", "properties": object! {}, "additionalProperties": false,
@@ -241,7 +241,7 @@ fn wide(#[default(u128::MAX)] a: u128, #[default(0.1)] b: f32, #[default(NoWords
 struct NoWords;
 
 #[test]
-fn defaults_are_written_by_their_digits_and_only_if_they_can_be() {
+fn defaults_are_written_with_every_digit_if_representable() {
     let schema = parameters(&wide::handler());
     let default = |pointer: &str| schema.pointer(pointer).map(Json::compact);
     assert_eq!(

@@ -36,7 +36,7 @@ fn setup() -> Setup {
 }
 
 #[tokio::test]
-async fn a_call_waits_and_runs_once_it_is_approved() {
+async fn a_call_waits_and_runs_after_approval() {
     let Setup { looks, pays, script, agent } = setup();
     let mut run = agent.run("pay").build().unwrap();
     let events = follow(&mut run).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_call_waits_and_runs_once_it_is_approved() {
 }
 
 #[tokio::test]
-async fn a_rejected_call_does_not_run_and_the_model_hears_why() {
+async fn a_rejected_call_does_not_run_and_the_model_gets_the_reason() {
     let Setup { looks, pays, script, agent } = setup();
     let mut run = agent.run("pay").build().unwrap();
     run.finish().await.unwrap_err();
@@ -97,7 +97,7 @@ async fn equal_calls_that_were_both_approved_have_one_effect_and_one_outcome() {
 }
 
 #[tokio::test]
-async fn an_approval_of_another_call_is_refused_when_a_run_is_read() {
+async fn a_saved_approval_of_another_call_is_refused() {
     let Setup { agent, .. } = setup();
     let mut run = agent.run("pay").build().unwrap();
     run.finish().await.unwrap_err();
@@ -111,7 +111,7 @@ async fn an_approval_of_another_call_is_refused_when_a_run_is_read() {
 
 /// An edited saved run is refused or continues; it never causes a panic.
 #[tokio::test]
-async fn an_edited_run_is_refused_or_goes_on() {
+async fn an_edited_run_is_refused_or_continues() {
     let Setup { agent, .. } = setup();
     let mut run = agent.run("pay").with_id("r").build().unwrap();
     run.finish().await.unwrap_err();
@@ -170,7 +170,7 @@ async fn a_resumed_run_makes_no_call_twice() {
 }
 
 #[tokio::test]
-async fn a_run_saved_while_a_call_is_under_way_does_not_repeat_its_effect() {
+async fn a_run_saved_during_a_call_does_not_repeat_its_effect() {
     let pays = Counter::default();
     let counter = pays.clone();
     let gate = std::sync::Arc::new(tokio::sync::Notify::new());

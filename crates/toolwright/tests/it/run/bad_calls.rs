@@ -51,7 +51,7 @@ async fn the_placeholder_of_a_long_truncated_call_is_short() {
 }
 
 #[tokio::test]
-async fn a_model_that_is_always_cut_off_ends_the_run() {
+async fn a_model_that_is_always_truncated_ends_the_run() {
     let cut = |id: &str, text: &str| vec![Part::call(call(id, "echo", text))];
     let script = ScriptedModel::new()
         .then_cut(cut("a", r#"{"a": "x"#), StopReason::MaxTokens)
@@ -68,7 +68,7 @@ async fn a_model_that_is_always_cut_off_ends_the_run() {
 }
 
 #[tokio::test]
-async fn words_that_were_cut_off_end_the_run_and_say_so() {
+async fn truncated_text_ends_the_run_with_a_reason() {
     let script =
         ScriptedModel::new().then_cut(vec![Part::text("once upon")], StopReason::MaxTokens);
     let finished = agent(&script, toolbox([])).run("tell").finish().await.unwrap();
@@ -87,7 +87,7 @@ async fn an_unknown_tool_does_not_end_the_run() {
 }
 
 #[tokio::test]
-async fn the_same_failing_call_is_told_and_then_ends_the_run() {
+async fn the_same_failing_call_is_reported_and_then_ends_the_run() {
     let ran = Counter::default();
     let counter = ran.clone();
     let broken = Handler::new(any("broken"), move |_, _| {
@@ -117,7 +117,7 @@ async fn the_same_failing_call_is_told_and_then_ends_the_run() {
 }
 
 #[tokio::test]
-async fn other_calls_and_success_start_the_count_anew() {
+async fn other_calls_and_success_reset_the_count() {
     let tries = Counter::default();
     let counter = tries.clone();
     let fickle = Handler::new(any("fickle"), move |_, _| {
@@ -136,7 +136,7 @@ async fn other_calls_and_success_start_the_count_anew() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_to_the_model() {
+async fn wrong_arguments_are_reported_to_the_model() {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
     let ran = Counter::default();
     let counter = ran.clone();
@@ -160,7 +160,7 @@ async fn wrong_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn no_arguments_in_the_conversation_are_anything_but_an_object() {
+async fn all_arguments_in_the_conversation_are_objects() {
     for (arguments, kept) in [
         ("{path: 'a.txt',}", r#"{"path":"a.txt"}"#),
         ("no idea", r#"{"_raw":"no idea"}"#),
@@ -176,7 +176,7 @@ async fn no_arguments_in_the_conversation_are_anything_but_an_object() {
 }
 
 #[tokio::test]
-async fn a_pause_goes_on_and_a_refusal_ends() {
+async fn a_pause_continues_and_a_refusal_ends_the_run() {
     let script = ScriptedModel::new()
         .then_cut(vec![Part::text("thinking… ")], StopReason::Pause)
         .then(Response::new(vec![Part::new(Body::Refusal("I will not".to_owned()))]));
@@ -198,7 +198,7 @@ async fn the_content_decides_on_the_next_turn_and_not_the_stop_reason() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_vendor_could_not_read_is_asked_for_again() {
+async fn a_call_that_the_vendor_could_not_parse_is_requested_again() {
     let script = ScriptedModel::new()
         .then_cut(vec![], StopReason::MalformedCall)
         .then_call("a", "echo", "{}")

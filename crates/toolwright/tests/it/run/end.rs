@@ -12,7 +12,7 @@ use toolwright_core::event::split::split;
 use toolwright_core::{Event, FaultClass};
 
 #[tokio::test]
-async fn a_fault_ends_the_wait_and_the_run_can_go_on() {
+async fn a_fault_is_returned_and_the_run_can_continue() {
     let script = ScriptedModel::new()
         .then_call("a", "count", "{}")
         .then_fault(Fault::new(FaultClass::Overloaded, "no room"))
@@ -27,7 +27,7 @@ async fn a_fault_ends_the_wait_and_the_run_can_go_on() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_fails_on_the_way_is_a_fault() {
+async fn a_failure_within_a_stream_is_a_fault() {
     let script = ScriptedModel::new().then_cut(vec![Part::text("well")], StopReason::Failed);
     let error = agent(&script, toolbox([])).run("go").finish().await.unwrap_err();
     assert!(matches!(error, RunError::Model(_)));
@@ -82,7 +82,7 @@ async fn a_limit_on_turns_ends_the_run_which_can_be_resumed_with_more() {
 }
 
 #[tokio::test]
-async fn a_limit_on_calls_runs_what_fits_and_says_what_did_not() {
+async fn a_limit_on_calls_runs_those_within_it_and_reports_the_others() {
     let ran = Counter::default();
     let calls = (0..5).map(|n| call(&format!("c{n}"), "count", &format!(r#"{{"n":{n}}}"#)));
     let script = ScriptedModel::new().then_calls(calls);
@@ -190,7 +190,7 @@ async fn a_cancelled_run_leaves_a_legal_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn giving_up_a_wait_loses_nothing() {
+async fn dropping_a_pending_step_loses_nothing() {
     let ran = Counter::default();
     let counter = ran.clone();
     let slow = Handler::new(any("slow"), move |_, _| {

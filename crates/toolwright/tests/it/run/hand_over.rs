@@ -28,7 +28,7 @@ fn names(tools: &[Tool]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn all_that_a_request_says_reaches_the_model_in_every_turn() {
+async fn all_settings_of_a_request_reach_the_model_in_every_turn() {
     let script = ScriptedModel::new().then_call("c1", "echo", "{}").then_text("7");
     let agent = agent(&script, toolbox([echo("echo")])).with_request(template());
     let finished = agent.run("七是几？").finish().await.unwrap();
@@ -50,7 +50,7 @@ async fn all_that_a_request_says_reaches_the_model_in_every_turn() {
 }
 
 #[tokio::test]
-async fn a_call_of_somebody_elses_tool_ends_the_run_when_ours_are_made() {
+async fn a_call_of_a_client_tool_ends_the_run_after_the_other_calls() {
     let count = Counter::default();
     let tool = counting("ours", &count);
     let calls = || [call("c2", "theirs", r#"{"a":1}"#), call("c3", "ours", r#"{"b":2}"#)];
@@ -77,7 +77,7 @@ async fn a_call_of_somebody_elses_tool_ends_the_run_when_ours_are_made() {
 }
 
 #[tokio::test]
-async fn a_turn_of_somebody_elses_calls_alone_ends_the_run_at_once() {
+async fn a_turn_with_only_client_calls_ends_the_run_at_once() {
     let script = ScriptedModel::new().then_call("c1", "theirs", "{}");
     let agent = agent(&script, toolbox([echo("echo")])).with_request(template());
     let finished = agent.run("go").finish().await.unwrap();
@@ -86,14 +86,14 @@ async fn a_turn_of_somebody_elses_calls_alone_ends_the_run_at_once() {
 }
 
 #[tokio::test]
-async fn a_tool_that_the_box_has_is_not_handed_over() {
+async fn a_tool_in_the_toolbox_is_not_handed_over() {
     let script = ScriptedModel::new().then_call("c1", "theirs", "{}").then_text("done");
     let agent = agent(&script, toolbox([echo("theirs")])).with_request(template());
     assert_eq!(agent.run("go").finish().await.unwrap().text, "done");
 }
 
 #[tokio::test]
-async fn a_box_of_some_tools_shares_the_rest() {
+async fn a_toolbox_can_be_limited_to_some_tools() {
     let script = ScriptedModel::new().then_call("c1", "b", "{}").then_text("done");
     let all = toolbox([echo("a"), echo("b"), echo("c")]);
     let agent = agent(&script, all.only(["c", "b", "unheard"]));

@@ -124,7 +124,7 @@ fn message() -> impl Strategy<Value = Message> {
 
 proptest! {
     #[test]
-    fn a_saved_run_reads_as_it_was_written(messages in prop::collection::vec(message(), 0..4)) {
+    fn a_saved_run_is_read_back(messages in prop::collection::vec(message(), 0..4)) {
         let script = ScriptedModel::new().then_text("done");
         let agent = agent(&script, toolbox([]));
         let run = agent.run(messages.clone()).with_id("r").build().unwrap();
@@ -183,7 +183,7 @@ async fn a_finished_run_stays_finished() {
 }
 
 #[test]
-fn runs_have_ids_of_their_own() {
+fn runs_have_unique_ids() {
     let script = ScriptedModel::new();
     let agent = agent(&script, toolbox([]));
     let id = || agent.run("hello").build().unwrap().id().to_owned();

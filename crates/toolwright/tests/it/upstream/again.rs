@@ -40,7 +40,7 @@ async fn whole(replay: &Replay) -> Result<Response, Fault> {
 }
 
 #[tokio::test]
-async fn a_fault_that_passes_is_tried_again() {
+async fn a_transient_fault_is_retried() {
     for status in [429, 500, 503] {
         let replay = Replay::of([passing(status), fine()]).await;
         whole(&replay).await.expect("the second answer");
@@ -51,7 +51,7 @@ async fn a_fault_that_passes_is_tried_again() {
 }
 
 #[tokio::test]
-async fn attempts_end_and_the_last_fault_is_told() {
+async fn attempts_are_bounded_and_the_last_fault_is_returned() {
     let replay = Replay::of([passing(503)]).await;
     let fault = whole(&replay).await.unwrap_err();
     assert_eq!((fault.class, fault.message.as_str()), (FaultClass::Overloaded, "not now"));
@@ -63,7 +63,7 @@ async fn attempts_end_and_the_last_fault_is_told() {
 }
 
 #[tokio::test]
-async fn a_fault_that_stays_is_told_at_once() {
+async fn a_permanent_fault_is_returned_at_once() {
     let wrong = Reply::json(recorded("openai-chat/accepted/openai_error_400.json")).status(400);
     let replay = Replay::of([wrong]).await;
     let fault = whole(&replay).await.unwrap_err();
@@ -78,7 +78,7 @@ async fn a_fault_that_stays_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn geminis_own_word_on_when_to_try_again_is_told() {
+async fn geminis_retry_delay_is_reported() {
     let body = recorded("gemini/accepted/gemini_error_429.json");
     let replay = Replay::of([Reply::json(body).status(429)]).await;
     let once = at("gemini", &replay).with_retries(0);
@@ -87,7 +87,7 @@ async fn geminis_own_word_on_when_to_try_again_is_told() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_no_answer_is_a_fault() {
+async fn an_invalid_reply_is_a_fault() {
     for body in ["[]", "hello", "{\"choices\":7}", ""] {
         let replay = Replay::of([Reply::json(body)]).await;
         let fault = whole(&replay).await.unwrap_err();
@@ -104,7 +104,7 @@ async fn a_reply_that_is_no_answer_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_stream_is_tried_again_until_its_first_event() {
+async fn a_stream_is_retried_until_its_first_event() {
     let error = "data: {\"error\":{\"message\":\"full\",\"type\":\"server_error\"}}\n\n";
     let done = format!("{CHUNK}data: [DONE]\n\n");
     let replay = Replay::of([passing(500), streamed(error), streamed(""), streamed(done)]).await;
@@ -115,7 +115,7 @@ async fn a_stream_is_tried_again_until_its_first_event() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_ends_with_a_fault_and_is_not_tried_again() {
+async fn a_broken_stream_ends_with_a_fault_and_is_not_retried() {
     let damaged = format!("{CHUNK}data: {{\"choices\": 7}}\n\n{CHUNK}");
     for reply in [streamed(CHUNK).cut(), streamed(CHUNK), streamed(damaged)] {
         let replay = Replay::of([reply]).await;
@@ -133,7 +133,7 @@ async fn a_stream_that_breaks_ends_with_a_fault_and_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn who_is_not_there_is_said() {
+async fn an_unreachable_upstream_is_named() {
     let gone = Replay::of([fine()]).await.url();
     let fault = remote(&gone).with_retries(0).respond(asked()).await.unwrap_err();
     assert_eq!(fault.code.as_deref(), Some("upstream_unreachable"), "{fault:?}");
@@ -172,7 +172,7 @@ async fn a_stream_that_is_dropped_is_cancelled_upstream() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_slows_the_upstream_down() {
+async fn a_slow_reader_slows_the_upstream_by_backpressure() {
     // Far more than sockets and buffers hold.
     const ENDLESS: usize = 256 * 1024 * 1024;
     let (tell, told) = oneshot::channel();

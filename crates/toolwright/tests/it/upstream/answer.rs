@@ -143,7 +143,7 @@ fn check(row: &Row, response: &Response) {
 }
 
 #[tokio::test]
-async fn two_calls_at_once_come_from_every_dialect_whole_and_streamed() {
+async fn two_parallel_calls_are_decoded_from_every_dialect_whole_and_streamed() {
     for row in &ROWS {
         let file = |name: &str| recorded(&format!("{}/accepted/{name}", row.id));
         let replies = [Reply::json(file(row.whole)), Reply::stream(row.kind, file(row.stream))];
@@ -166,7 +166,7 @@ async fn two_calls_at_once_come_from_every_dialect_whole_and_streamed() {
 }
 
 #[tokio::test]
-async fn a_name_that_a_vendor_refuses_comes_back_as_it_was() {
+async fn an_aliased_name_is_restored() {
     // The upstream calls the tool by the name that it was offered.
     let replay = Replay::by(|_, seen| {
         let name = seen.text("/tools/0/function/name").unwrap();
@@ -189,7 +189,7 @@ fn marked() -> Request {
 }
 
 #[tokio::test]
-async fn losses_are_noted_told_or_refused() {
+async fn losses_are_recorded_reported_or_refused() {
     let files = ["cohere_final.json", "cohere_stream_text.txt"];
     let [whole, stream] = files.map(|name| recorded(&format!("cohere/accepted/{name}")));
     let replay = Replay::of([Reply::json(whole), Reply::stream(SSE, stream)]).await;
@@ -217,7 +217,7 @@ async fn losses_are_noted_told_or_refused() {
 }
 
 #[tokio::test]
-async fn a_server_without_streams_answers_at_once() {
+async fn a_server_without_streams_is_supported() {
     let whole = recorded("openai-chat/accepted/openai_chat_tools.json");
     let replay = Replay::of([Reply::json(whole)]).await;
     let model = Model::with_upstream(at("openai-chat", &replay), "m");

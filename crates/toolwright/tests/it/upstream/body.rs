@@ -55,7 +55,7 @@ async fn a_reset_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_piece_that_is_not_http_is_a_fault() {
+async fn an_invalid_chunk_is_a_fault() {
     let reply = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n";
     let fault = collect(reply, 1000).await.unwrap_err();
     assert!(["upstream_answer", "upstream_broken"].contains(&told(&fault).0));
@@ -68,7 +68,7 @@ async fn a_body_may_end_with_its_connection() {
 }
 
 #[tokio::test]
-async fn pieces_are_put_together() {
+async fn chunks_are_joined() {
     let reply = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
                   2\r\n{\"\r\n4\r\nfine\r\n7\r\n\":true}\r\n0\r\n\r\n";
     assert_eq!(collect(reply, 13).await.unwrap(), b"{\"fine\":true}");
@@ -78,14 +78,14 @@ async fn pieces_are_put_together() {
 }
 
 #[tokio::test]
-async fn a_body_that_announces_too_much_is_not_read() {
+async fn a_body_with_a_too_large_length_is_not_read() {
     let reply = b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n{\"fi";
     let fault = collect(reply, 1 << 20).await.unwrap_err();
     assert_eq!(told(&fault).0, "upstream_answer");
 }
 
 #[tokio::test]
-async fn a_body_that_goes_silent_is_given_up_and_its_connection_closed() {
+async fn a_stalled_body_times_out_and_its_connection_closes() {
     let (closed, mut seen) = tokio::sync::mpsc::unbounded_channel();
     let server = Server::new(move |mut stream| {
         let closed = closed.clone();
@@ -112,7 +112,7 @@ async fn a_body_that_goes_silent_is_given_up_and_its_connection_closed() {
 }
 
 #[tokio::test]
-async fn a_body_may_take_long_as_long_as_it_goes_on() {
+async fn a_slow_body_may_take_long_while_it_makes_progress() {
     let server = Server::new(|mut stream| async move {
         read_request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n").await.unwrap();

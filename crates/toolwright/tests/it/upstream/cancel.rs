@@ -35,7 +35,7 @@ async fn dropping_the_body_is_seen_by_the_server() {
 }
 
 #[tokio::test]
-async fn dropping_a_body_that_is_awaited_is_seen_by_the_server() {
+async fn dropping_an_awaited_body_is_seen_by_the_server() {
     let (server, mut told) = watching(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n").await;
     let remote = remote(&server.url());
     let task = tokio::spawn(async move {
@@ -58,7 +58,7 @@ async fn dropping_the_future_is_seen_by_the_server() {
 }
 
 #[tokio::test]
-async fn who_leaves_does_not_disturb_others() {
+async fn a_cancelled_request_does_not_affect_others() {
     let server = Server::answering(FINE).await;
     let remote = remote(&server.url());
     let first = remote.send(ask()).await.unwrap();

@@ -22,7 +22,7 @@ async fn shown(dialect: &str, credential: Credential, client: Option<ClientCrede
 }
 
 #[tokio::test]
-async fn a_key_is_sent_as_the_vendor_wants_it() {
+async fn a_key_is_sent_in_the_vendors_header() {
     let key = || SecretString::from(KEY);
     let header = |name| Credential::Header(HeaderName::from_static(name), key());
     assert_eq!(shown("openai-chat", Credential::None, None).await, "");
@@ -35,7 +35,7 @@ async fn a_key_is_sent_as_the_vendor_wants_it() {
 }
 
 #[tokio::test]
-async fn a_clients_key_is_sent_on_in_the_vendors_form() {
+async fn a_clients_key_is_forwarded_in_the_vendors_header() {
     let bearer = "authorization: Bearer sk-hush";
     let cases = [
         ("openai-chat", "authorization", bearer),
@@ -59,13 +59,13 @@ async fn a_clients_key_is_sent_on_in_the_vendors_form() {
 }
 
 #[tokio::test]
-async fn a_clients_key_goes_nowhere_else() {
+async fn a_clients_key_is_not_sent_elsewhere() {
     let client = Some(ClientCredential::bearer("sk-hush"));
     assert_eq!(shown("openai-chat", Credential::None, client).await, "");
 }
 
 #[tokio::test]
-async fn a_signature_of_the_client_is_no_key() {
+async fn a_signature_of_the_client_is_not_a_key() {
     let value = HeaderValue::from_static("AWS4-HMAC-SHA256 Credential=hush");
     let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]);
     let client = ClientCredential::from_headers(&headers);
@@ -93,7 +93,7 @@ async fn requests_to_aws_are_signed() {
 }
 
 #[test]
-fn nothing_shows_a_key() {
+fn keys_are_never_printed() {
     let key = || SecretString::from(KEY);
     let keys = AwsKeys::new("AKID", key(), "r").with_session_token(key());
     let client = ClientCredential::bearer(KEY);

@@ -8,7 +8,7 @@ use super::answer::at;
 use super::replay::{Replay, Reply, recorded};
 
 #[tokio::test]
-async fn vectors_come_from_every_vendor_that_has_them() {
+async fn every_vendor_with_embeddings_returns_vectors() {
     let rows = [
         ("openai-chat", "openai-chat/embed/openai_embed", "/v1/embeddings", "/input/1"),
         ("openai-responses", "openai-chat/embed/openai_embed", "/v1/embeddings", "/input/1"),
@@ -47,7 +47,7 @@ fn counted(texts: &[Json]) -> Reply {
 }
 
 #[tokio::test]
-async fn many_texts_go_in_as_many_requests_as_the_vendor_makes_necessary() {
+async fn many_texts_are_split_into_batches() {
     let replay =
         Replay::by(|_, seen| counted(seen.body.pointer("/input").unwrap().as_array().unwrap()));
     let replay = replay.await;
@@ -73,7 +73,7 @@ async fn many_texts_go_in_as_many_requests_as_the_vendor_makes_necessary() {
 }
 
 #[tokio::test]
-async fn what_is_no_vector_is_a_fault() {
+async fn an_invalid_vector_is_a_fault() {
     let one = || EmbedRequest::new("m", ["a"]);
     let replay = Replay::of([Reply::json("{}")]).await;
     let fault = at("anthropic", &replay).embed(one()).await.unwrap_err();

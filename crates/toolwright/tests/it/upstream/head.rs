@@ -31,7 +31,7 @@ async fn two_requests_share_a_connection() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_hop_is_not_sent_on() {
+async fn hop_by_hop_headers_are_not_forwarded() {
     let (server, mut seen) = Server::recording().await;
     let mut headers = HeaderMap::new();
     for (name, value) in [
@@ -72,7 +72,7 @@ async fn what_belongs_to_another_hop_is_not_sent_on() {
 }
 
 #[tokio::test]
-async fn anthropic_is_told_a_version() {
+async fn anthropic_gets_a_version_header() {
     let (server, mut seen) = Server::recording().await;
     let remote =
         Remote::new("claude", codec("anthropic"), &server.url(), Credential::None).unwrap();
@@ -92,7 +92,7 @@ async fn anthropic_is_told_a_version() {
 }
 
 #[tokio::test]
-async fn an_escaped_path_stays_as_it_is() {
+async fn an_escaped_path_is_unchanged() {
     let (server, mut seen) = Server::recording().await;
     let path = "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aprofile%2Fa.b-v1%3A0/converse";
     remote(&server.url()).send(Outgoing::new(path, "{}")).await.unwrap();
@@ -100,7 +100,7 @@ async fn an_escaped_path_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_stalls_before_its_head_is_given_up() {
+async fn an_upstream_that_stalls_before_its_head_times_out() {
     let server = Server::new(|mut stream| async move {
         read_request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-").await.unwrap();
@@ -116,7 +116,7 @@ async fn an_upstream_that_stalls_before_its_head_is_given_up() {
 }
 
 #[tokio::test]
-async fn replies_that_no_api_gives_are_faults() {
+async fn redirects_and_other_unexpected_statuses_are_faults() {
     let cases: [(&'static [u8], &str); 6] = [
         (
             b"HTTP/1.1 301 Moved\r\nlocation: http://127.0.0.1/hush\r\ncontent-length: 0\r\n\r\n",
@@ -155,7 +155,7 @@ async fn replies_that_no_api_gives_are_faults() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_a_fault() {
+async fn too_many_headers_are_a_fault() {
     let server = Server::new(|mut stream| async move {
         read_request(&mut stream).await;
         let mut reply = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;
@@ -169,7 +169,7 @@ async fn headers_without_end_are_a_fault() {
 }
 
 #[tokio::test]
-async fn a_failing_proxy_in_between_may_answer_a_page() {
+async fn an_html_page_of_a_failing_proxy_is_a_fault() {
     let reply = b"HTTP/1.1 503 No\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>";
     let server = Server::closing(reply).await;
     let incoming = remote(&server.url()).send(ask()).await.unwrap();
@@ -187,7 +187,7 @@ async fn an_upstream_that_closes_without_an_answer_is_a_fault() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_there_is_a_fault() {
+async fn an_unreachable_upstream_is_a_fault() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -198,7 +198,7 @@ async fn an_upstream_that_is_not_there_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_is_a_fault() {
+async fn an_invalid_path_is_a_fault() {
     let remote = remote("http://127.0.0.1:9");
     for path in ["", "v1/chat", "/v1/with space"] {
         let fault = remote.send(Outgoing::new(path, "{}")).await.unwrap_err();
@@ -207,7 +207,7 @@ async fn a_path_that_is_none_is_a_fault() {
 }
 
 #[test]
-fn a_remote_that_cannot_be_set_up_says_why() {
+fn an_invalid_remote_is_refused_with_the_reason() {
     let codec = codec("openai-chat");
     let new = |base, credential| Remote::new("there", codec, base, credential);
     let error = new("https://me:hush@host", Credential::None).unwrap_err();

@@ -4,7 +4,7 @@ use super::server::{FINE, Server};
 use super::{SHORT, ask, long, remote, told};
 
 #[tokio::test]
-async fn beyond_those_that_run_and_wait_there_is_a_fault() {
+async fn requests_beyond_the_queue_are_refused() {
     let server = Server::answering(FINE).await;
     let remote = remote(&server.url()).with_concurrency(1).with_waiting(1);
     let first = remote.send(ask()).await.unwrap();
@@ -25,7 +25,7 @@ async fn beyond_those_that_run_and_wait_there_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_body_at_its_end_makes_room_while_it_is_still_held() {
+async fn a_finished_body_releases_its_permit_while_it_is_held() {
     let server = Server::answering(FINE).await;
     let remote = remote(&server.url()).with_concurrency(1).with_waiting(0);
     let mut body = remote.send(ask()).await.unwrap().body;
@@ -36,7 +36,7 @@ async fn a_body_at_its_end_makes_room_while_it_is_still_held() {
 }
 
 #[tokio::test]
-async fn who_waits_too_long_is_told() {
+async fn waiting_too_long_is_a_fault() {
     let server = Server::answering(FINE).await;
     let deadlines = long().with_first_byte(SHORT);
     let remote = remote(&server.url()).with_concurrency(1).with_deadlines(deadlines);
@@ -47,7 +47,7 @@ async fn who_waits_too_long_is_told() {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_makes_room() {
+async fn a_failed_request_releases_its_permit() {
     let server = Server::closing(b"").await;
     let remote = remote(&server.url()).with_concurrency(1).with_waiting(0);
     for _ in 0..3 {

@@ -57,7 +57,7 @@ fn environment(folder: &Path, url: &str) -> impl Fn(&str) -> Option<String> + us
 }
 
 #[tokio::test]
-async fn a_profile_signs_and_its_renewed_keys_do_too() {
+async fn a_profile_signs_with_its_keys_and_renewed_ones() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write(folder, "work", "AKFIRST");
@@ -106,7 +106,7 @@ async fn keys_that_have_expired_are_read_again_once() {
 }
 
 #[test]
-fn a_profile_without_keys_is_told_of() {
+fn a_profile_without_keys_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path(), "http://127.0.0.1:1");
     let error = find("bedrock").unwrap().remote(&environment).unwrap_err().to_string();

@@ -25,7 +25,7 @@ fn refused(name: &str, pairs: Pairs<'_>) -> String {
 }
 
 #[test]
-fn a_fresh_machine_has_none() {
+fn an_empty_environment_has_no_upstreams() {
     assert_eq!(found(&[]), [""; 0]);
     assert_eq!(found(&[("OPENAI_API_KEY", ""), ("PATH", "/bin")]), [""; 0]);
 }
@@ -85,7 +85,7 @@ fn every_known_upstream_can_be_set_up() {
 }
 
 #[test]
-fn a_dialect_has_a_usual_upstream() {
+fn a_dialect_has_a_default_upstream() {
     let id = |dialect| for_dialect(dialect).map(|provider| provider.id);
     assert_eq!(id("openai-chat"), Some("openai"));
     assert_eq!(id("openai-responses"), Some("openai-responses"));
@@ -105,7 +105,7 @@ fn a_dialect_has_a_usual_upstream() {
 }
 
 #[test]
-fn bare_ids_tell_whose_they_are() {
+fn bare_model_ids_identify_their_vendor() {
     let cases = [
         ("gpt-4o", "openai"),
         ("o3-mini", "openai"),
@@ -142,7 +142,7 @@ fn bare_ids_tell_whose_they_are() {
 }
 
 #[test]
-fn what_is_unknown_or_missing_is_said() {
+fn unknown_vendors_and_missing_keys_are_reported() {
     let cases = [
         ("opnai/gpt-4o", "did you mean 'openai/gpt-4o'?"),
         ("google/gemini-3-pro", "did you mean 'gemini/gemini-3-pro'?"),
@@ -169,7 +169,7 @@ fn what_is_unknown_or_missing_is_said() {
 }
 
 #[tokio::test]
-async fn a_model_is_asked_by_its_name_alone() {
+async fn a_model_is_called_by_its_name_alone() {
     let openai = || Reply::json(recorded("openai-chat/accepted/openai_chat_final.json"));
     let replay = Replay::of([openai()]).await;
     // With the version, as OpenAI's SDK expects.

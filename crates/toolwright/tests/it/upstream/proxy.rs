@@ -72,7 +72,7 @@ async fn https_goes_through_a_tunnel() {
 }
 
 #[tokio::test]
-async fn a_proxy_may_speak_tls_itself() {
+async fn a_proxy_may_use_tls() {
     let (upstream, trust) = secure(&["http/1.1"]).await;
     let (acceptor, authority) = certified(&["h2", "http/1.1"]);
     let to = upstream.address;
@@ -99,7 +99,7 @@ async fn a_proxy_may_speak_tls_itself() {
 }
 
 #[tokio::test]
-async fn http_is_forwarded_with_the_whole_address() {
+async fn http_is_forwarded_with_the_absolute_url() {
     let (proxy, mut asked) = Server::recording().await;
     let remote = remote("http://api.test/base").with_proxy(&at(&proxy));
     remote.send(ask()).await.unwrap();
@@ -112,7 +112,7 @@ async fn http_is_forwarded_with_the_whole_address() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_leads_nowhere_is_told_of() {
+async fn a_failing_proxy_is_reported() {
     let (upstream, trust) = secure(&["http/1.1"]).await;
     let (proxy, _asked) = tunnels(upstream.address).await;
     let remote = |base: &str| remote(base).with_trust(&trust).unwrap();
@@ -143,7 +143,7 @@ async fn a_proxy_that_leads_nowhere_is_told_of() {
 }
 
 #[tokio::test]
-async fn socks_is_spoken_too() {
+async fn socks5_is_supported() {
     let (upstream, mut asked) = Server::recording().await;
     let to = upstream.address;
     let (tell, mut names) = unbounded_channel();
@@ -179,7 +179,7 @@ async fn socks_is_spoken_too() {
 }
 
 #[tokio::test]
-async fn known_upstreams_take_the_proxy_of_the_environment() {
+async fn known_upstreams_use_the_proxy_of_the_environment() {
     let (proxy, mut asked) = Server::recording().await;
     let address = format!("user:hush@{}", proxy.address);
     let environment = |hosts: &'static str| {

@@ -56,7 +56,7 @@ fn secured(server: &Server, trust: &Trust) -> Remote {
 }
 
 #[tokio::test]
-async fn an_authority_that_was_added_is_believed() {
+async fn an_added_authority_is_trusted() {
     let (server, trust) = secure(&["http/1.1"]).await;
     let remote = secured(&server, &trust);
     for _ in 0..2 {
@@ -85,7 +85,7 @@ async fn a_server_that_does_not_speak_tls_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_connection_that_does_not_come_about_is_given_up() {
+async fn a_stalled_connection_attempt_times_out() {
     let server = Server::new(|stream| async move {
         std::future::pending::<()>().await;
         drop(stream);
@@ -100,7 +100,7 @@ async fn a_connection_that_does_not_come_about_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_closed_while_it_is_opened_is_a_fault() {
+async fn a_connection_closed_during_the_handshake_is_a_fault() {
     let server = Server::new(|stream| async move { drop(stream) }).await;
     let base = server.url().replace("http:", "https:");
     let fault = remote(&base).send(ask()).await.unwrap_err();
@@ -110,7 +110,7 @@ async fn a_connection_that_is_closed_while_it_is_opened_is_a_fault() {
 }
 
 #[tokio::test]
-async fn the_first_byte_is_awaited_from_when_the_request_was_sent() {
+async fn the_first_byte_deadline_starts_when_the_request_was_sent() {
     let (acceptor, authority) = certified(&["http/1.1"]);
     let server = Server::new(move |stream| {
         let acceptor = acceptor.clone();
@@ -163,7 +163,7 @@ async fn http2_shares_one_connection_and_cancels_one_stream() {
 }
 
 #[test]
-fn certificates_that_are_none_are_refused() {
+fn invalid_certificates_are_refused() {
     assert!(Trust::with_ca(b"").is_err());
     let pem = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     assert!(Trust::with_ca(pem).is_err());

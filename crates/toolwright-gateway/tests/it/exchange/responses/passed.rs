@@ -48,7 +48,7 @@ fn post(gateway: &Gateway, who: &[(&str, &str)], model: &str, input: &str, more:
 }
 
 #[test]
-fn ids_of_a_vendor_go_to_that_vendor_and_from_nobody_else() {
+fn vendor_ids_go_only_to_that_vendor_and_from_their_client() {
     for stream in [false, true] {
         let reply =
             if stream { vendor_streamed("resp_v", "A") } else { vendor_said("resp_v", "A") };
@@ -81,7 +81,7 @@ fn ids_of_a_vendor_go_to_that_vendor_and_from_nobody_else() {
 }
 
 #[test]
-fn a_lookup_of_a_vendor_s_response_goes_to_the_vendor() {
+fn a_lookup_of_a_vendors_response_goes_to_the_vendor() {
     let openai = Upstream::start([
         vendor_said("resp_v", "A"),
         vendor_said("resp_v", "A"),
@@ -142,7 +142,7 @@ fn a_conversation_moves_from_a_vendor_without_state_to_one_with_it() {
 }
 
 #[test]
-fn where_no_key_is_asked_for_unknown_ids_are_the_vendor_s_to_judge() {
+fn without_keys_unknown_ids_are_forwarded_to_the_vendor() {
     let openai = Upstream::start([vendor_said("resp_v", "A")]);
     let config = format!(
         "{}[models]\nfast = \"openai/gpt-x\"\n",
@@ -208,7 +208,7 @@ fn an_upstream_without_state_gets_the_conversation_in_place_of_its_id() {
 }
 
 #[test]
-fn an_answer_that_continues_itself_is_not_followed_for_ever() {
+fn a_response_that_continues_itself_is_followed_within_bounds() {
     let reply = || without_state(vendor_said("resp_same", "A."));
     let local = Upstream::start([reply(), reply()]);
     let config =

@@ -50,7 +50,7 @@ fn commit(gateway: &Gateway) -> Asking {
 }
 
 #[test]
-fn a_kill_between_an_effect_and_its_record_is_known_after_the_restart() {
+fn a_kill_between_an_effect_and_its_record_is_detected_after_the_restart() {
     for (stop, most) in [("stop-before", 0), ("stop-after", 1)] {
         let upstream = Upstream::start((0..4).map(commits));
         let gateway = Gateway::start_with(repository(stop), &config(&upstream));
@@ -87,7 +87,7 @@ fn a_kill_after_the_record_resumes_with_the_recorded_outcome() {
 }
 
 #[test]
-fn a_call_goes_on_when_its_client_leaves_and_the_retry_has_its_outcome() {
+fn a_call_continues_after_a_disconnect_and_the_retry_has_its_outcome() {
     let upstream = Upstream::start((0..4).map(commits));
     let gateway = Gateway::start_with(repository("stop-after"), &config(&upstream));
     let asking = commit(&gateway);
