@@ -72,7 +72,7 @@ pub(super) fn has_a_name_of_its_own(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No TODO comments, no placeholders.
+/// No reminders of unfinished work, no placeholders.
 pub(super) fn leaves_nothing_for_later(tree: &Tree) -> Vec<Finding> {
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     let macros = [concat!("to", "do!"), concat!("db", "g!"), concat!("unimplement", "ed!")];
