@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_read_back_from_its_words() {
+    fn a_plan_is_parsed_from_its_arguments() {
         let plan = Plan { time: Duration::from_secs(61), seed: 7 };
         let words = plan.words();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_have_their_sizes() {
+    fn requests_have_their_sizes() {
         let length = |size| Question::new("oa/mock", size, Manner::Whole).length();
         for (size, least, most) in [
             (Size::Standard, 3500, 5000),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_question_has_four_tools_and_eight_messages() {
+    fn the_standard_request_has_four_tools_and_eight_messages() {
         let question = Question::new("oa/mock", Size::Standard, Manner::Stream);
         let text = [&question.before[..], b"00000000000000ff", &question.after[..]].concat();
         let body: Value = serde_json::from_slice(&text).expect("JSON");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_s_question_has_forty_tools_a_hundred_messages_and_a_result_for_each_call() {
+    fn the_agent_request_has_forty_tools_a_hundred_messages_and_a_result_for_each_call() {
         let question = Question::new("oa/mock", Size::Agent, Manner::Whole);
         let text = [&question.before[..], b"00000000000000ff", &question.after[..]].concat();
         let body: Value = serde_json::from_slice(&text).expect("JSON");

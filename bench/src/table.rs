@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_under_each_other() {
+    fn figures_are_right_aligned() {
         let mut table = Table::new(1, &["route", "p50"]);
         table.row(vec!["direct".into(), figure(1234.5)]);
         table.row(vec!["bare".into(), figure(f64::NAN)]);

@@ -18,7 +18,7 @@ pub(crate) fn run() -> Outcome {
     let mut wrong = Vec::new();
     for name in &names {
         let text = fs::read_to_string(root().join(FOLDER).join(format!("{name}.rs")))?;
-        let expected = promised(&text).ok_or_else(|| {
+        let expected = expected_output(&text).ok_or_else(|| {
             Failure(format!("{FOLDER}/{name}.rs: its //! has no ```text block of what it prints"))
         })?;
         let printed = Program::cargo()
@@ -28,7 +28,7 @@ pub(crate) fn run() -> Outcome {
         let same = printed.trim_end() == expected.trim_end();
         println!("{name:<28} {}", if same { "ok" } else { "prints something else" });
         if !same {
-            println!("--- promised\n{}\n--- printed\n{}", expected.trim_end(), printed.trim_end());
+            println!("--- expected\n{}\n--- printed\n{}", expected.trim_end(), printed.trim_end());
             wrong.push(name.as_str());
         }
     }
@@ -50,7 +50,7 @@ fn names() -> Outcome<Vec<String>> {
 }
 
 /// The text block in the first lines of an example.
-fn promised(text: &str) -> Option<String> {
+fn expected_output(text: &str) -> Option<String> {
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     let start = lines.iter().position(|line| *line == "```text")? + 1;
@@ -63,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_promise_is_the_text_block_of_the_first_lines() {
+    fn the_expected_output_is_the_first_text_block() {
         let text =
             "//! One tool.\n//!\n//! ```text\n//! a\n//!\n//!   b\n//! ```\n\nfn main() {}\n";
-        assert_eq!(promised(text).as_deref(), Some("a\n\n  b"));
-        assert_eq!(promised("//! Nothing.\n//! ```text\nfn main() {}\n"), None);
+        assert_eq!(expected_output(text).as_deref(), Some("a\n\n  b"));
+        assert_eq!(expected_output("//! Nothing.\n//! ```text\nfn main() {}\n"), None);
     }
 }

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_ignores_is_not_read() {
+    fn ignored_files_are_not_read() {
         let ignored = Ignored::parse("/target\n/fuzz/corpus\n__pycache__/\n");
         for path in ["target", "fuzz/corpus", "conformance/dialects/__pycache__", ".git"] {
             assert!(ignored.has(path), "{path}");

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_says_by_how_much() {
+    fn a_goal_reports_its_margin() {
         let goal = |reached| Goal { what: "memory".into(), unit: "MB", most: 40.0, reached };
         assert!(goal(30.0).is_met());
         assert!(!goal(50.0).is_met());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_judged() {
+    fn unmeasured_figures_have_no_goal() {
         assert!(judge(&Report { idle: f64::NAN, ..Report::default() }).is_empty());
     }
 }

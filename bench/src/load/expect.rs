@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_to_another_question_is_wrong() {
+    fn a_reply_to_another_request_is_wrong() {
         let body = b"{\"content\":\"nonce-00000000000000aa\"}";
         let expect = Expect::Same(std::sync::Arc::from(&body[..]));
         assert!(expect.check(200, body, Nonce::new(0xaa)).is_ok());

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_of_those_seen() {
+    fn percentiles_are_exact() {
         let mut samples = Samples::default();
         for micros in (1..=1000).rev() {
             samples.note(Duration::from_micros(1), Duration::from_micros(micros));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between() {
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle() {
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]).to_bits(), 2.5_f64.to_bits());
     }
 }

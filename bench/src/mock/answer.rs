@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_text() {
+    fn pieces_join_to_the_text() {
         for text in [TEXT, ARGUMENTS[0]] {
             assert_eq!(pieces(text, 11).collect::<String>(), text);
             assert_eq!(pieces(text, 11).count(), 11);

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_the_behaviour() {
+    fn a_model_name_selects_the_behaviour() {
         assert_eq!(Behaviour::of(b"mock"), Behaviour::Plain);
         assert_eq!(Behaviour::of(b"oa/mock-reset"), Behaviour::Reset);
         assert_eq!(Behaviour::of(b"an/mock-gap-20"), Behaviour::Gap(Duration::from_millis(20)));

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_visit_happens_and_most_go_well() {
+    fn every_visit_occurs_and_most_succeed() {
         let picked: Vec<Visit> = (0..1000).map(Visit::pick).collect();
         for visit in Visit::ALL {
             assert!(picked.contains(&visit), "{visit:?}");

@@ -79,7 +79,7 @@ fn exchange_with_line(bencher: Bencher<'_, '_>, format: LogFormat) {
     let log = Log { format, ..Log::default() };
     let config = Config { log: log.clone(), ..Config::default() };
     let telemetry = Telemetry::new(Records::Memory(MemoryLedger::new()), &config);
-    let (lines, _rest) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
+    let (lines, _guard) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
     tracing::subscriber::with_default(subscriber(&log, false, lines).0, || {
         bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));
     });

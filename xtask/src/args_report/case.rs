@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_judged_by_what_must_become_of_the_case() {
+    fn verdicts_depend_on_the_kind_of_the_case() {
         let fine = r#"{"tool_args":{"a":1,"b":2},"defaulted":["b"],"changes":[],"errors":[]}"#;
         let changed = r#"{"tool_args":{"a":1},"defaulted":[],"changes":[{}],"errors":[]}"#;
         let refused = r#"{"tool_args":{},"defaulted":[],"changes":[],"errors":[{"path":"","keyword":"required"}]}"#;

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn arbitrary_numbers_are_found() {
+    fn arbitrary_precision_is_found() {
         let tree = "serde_json v1.0.140 arbitrary_precision,default,std\n";
         assert_eq!(numbers_are_plain(tree).len(), 1);
         assert_eq!(numbers_are_plain("serde_json v1.0.140 default,std\n"), []);

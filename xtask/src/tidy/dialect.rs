@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_is_found_in_every_spelling() {
+    fn an_import_of_another_dialect_is_found_in_every_spelling() {
         for text in [
             "use crate::dialect::bedrock::wire;",
             "use crate::dialect::{Fields, bedrock};",
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn itself_its_parent_and_the_model_are_fine() {
+    fn imports_of_itself_its_parent_and_the_model_are_allowed() {
         let text = "use crate::dialect::{Dialect, anthropic::wire};\nuse super::part;\n// crate::dialect::bedrock::x\n";
         assert_eq!(imports("anthropic/tool.rs", text), Vec::<String>::new());
         assert_eq!(imports("deepseek.rs", "use super::openai_chat::wire;"), Vec::<String>::new());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn two_dialects_meet_only_where_they_may() {
+    fn only_listed_files_name_two_dialects() {
         let text = "use crate::dialect::{anthropic::A, gemini::B};";
         let tree = |path: &str| Tree::of(&[(&format!("{CORE}/{path}"), text)]);
         assert_eq!(two_meet_in_one_file(&tree("fit/roles.rs")).len(), 1);

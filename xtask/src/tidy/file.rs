@@ -163,7 +163,7 @@ mod tests {
     const NONE: Vec<String> = Vec::new();
 
     #[test]
-    fn a_file_without_its_purpose_is_found() {
+    fn a_file_without_a_head_comment_is_found() {
         let found = one("crates/a/src/x.rs", "use x;\n", opens_with_its_purpose);
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("crates/a/src/x.rs:1: starts without //!"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn names_for_anything_are_found() {
+    fn generic_file_names_are_found() {
         for name in ["mod.rs", "utils.rs", "types.rs"] {
             assert_eq!(one(&format!("crates/a/src/b/{name}"), "", has_a_name_of_its_own).len(), 1);
         }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_for_later_is_found() {
+    fn unfinished_work_is_found() {
         let text = concat!("//! X.\n// TO", "DO: x\nfn f() { to", "do!() }\n");
         let found = one("crates/a/src/x.rs", text, leaves_nothing_for_later);
         assert_eq!(found.len(), 2);

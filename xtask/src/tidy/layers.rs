@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_along_the_order_and_tests_are_fine() {
+    fn imports_along_the_order_and_in_tests_are_allowed() {
         for (path, text) in [
             ("crates/a/src/high/part.rs", "use crate::{low, middle::B};\nuse super::other;"),
             ("crates/a/src/low/part.rs", "macro_rules! m { }\nuse crate::m;\nuse super::high;"),

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_and_what_is_not_core_is_fine() {
+    fn pure_code_and_other_crates_are_allowed() {
         let text = "//! Not std::fs.\nuse std::time::Duration;\nfn f() { sprintln!(1); }";
         assert_eq!(found("crates/toolwright-core/src/x.rs", text), Vec::<String>::new());
         let gateway = "crates/toolwright-gateway/src/main.rs";

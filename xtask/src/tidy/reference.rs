@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_is_found() {
+    fn a_dangling_link_is_found() {
         let check = |text: &str| {
             let page = ("docs/a.md", "# A page: of `x_y`\n```\n# no heading\n```\n");
             found(links_lead_somewhere, &[page, ("README.md", ""), ("docs/b.md", text)]).len()

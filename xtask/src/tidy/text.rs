@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_a_machine_is_found() {
+    fn an_absolute_path_is_found() {
         let found = |text: &str| names_no_machine(&Tree::of(&[("a.md", text)])).len();
         assert_eq!(found(concat!("see /wo", "rk/main")), 1);
         assert_eq!(found(concat!("`/ho", "me/me/x`")), 1);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_is_found() {
+    fn a_registry_url_is_found() {
         let text = concat!("a\nhttps://pypi", ".org/simple");
         let findings = names_no_registry(&Tree::of(&[("pip.conf", text)]));
         assert_eq!(findings.len(), 1);
