@@ -8,8 +8,9 @@ use toolwright_core::args::{Op, Reading, parse};
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Json};
 
-use self::mutate::{Dice, OPERATORS};
-use crate::{generate, seeds};
+use self::mutate::OPERATORS;
+use crate::generate;
+use crate::seeds::{self, Dice};
 
 fn readings(text: &str) -> Vec<Reading> {
     parse(&Arguments::from_text(text)).readings

@@ -12,6 +12,27 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 const VARIABLE: &str = "TOOLWRIGHT_SEED";
 
+/// A deterministic pseudorandom generator.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        // Neighbouring seeds differ in most bits, and none gives zero, which would stay zero.
+        Dice(seed.max(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from((self.0 >> 11) % sides as u64).unwrap()
+    }
+
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.roll(from.len())]
+    }
+}
+
 /// The fixed seed.
 pub const FIXED: u64 = 0;
 

@@ -7,28 +7,7 @@ use toolwright_core::json::{Number, Object};
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, object};
 
-use crate::seeds;
-
-/// A deterministic pseudorandom generator.
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Dice {
-        // Spreads neighbouring seeds over all bits.
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from((self.0 >> 11) % sides as u64).unwrap()
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.roll(from.len())]
-    }
-}
+use crate::seeds::{self, Dice};
 
 const NAMES: [&str; 6] = ["user_name", "city", "max-count", "tags", "a/b", "温度"];
 

@@ -6,25 +6,7 @@ use toolwright_core::Json;
 use toolwright_core::json::Object;
 
 use crate::fixtures;
-
-/// A deterministic pseudorandom generator.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
+use crate::seeds::Dice;
 
 /// Some of the recorded arguments, and some that are difficult to write.
 pub fn documents() -> Vec<Json> {
@@ -85,7 +67,7 @@ pub const OPERATORS: [(&str, Operator); 14] = [
     ("inner quotes", inner),
     ("encoded", |value, dice| {
         let text = Json::from(value.compact()).compact();
-        let text = match dice.below(3) {
+        let text = match dice.roll(3) {
             0 => text,
             1 => text[1..text.len() - 1].to_owned(),
             _ => Json::from(text).compact(),
@@ -172,7 +154,7 @@ fn styled(value: &Json, style: &Style) -> Option<(String, Json)> {
 
 fn cut(value: &Json, dice: &mut Dice) -> Option<(String, Json)> {
     let mut text = value.compact();
-    for _ in 0..=dice.below(4) {
+    for _ in 0..=dice.roll(4) {
         if text.ends_with(['}', ']', '"']) {
             text.pop();
         }
@@ -181,7 +163,7 @@ fn cut(value: &Json, dice: &mut Dice) -> Option<(String, Json)> {
 }
 
 fn around(value: &Json, dice: &mut Dice) -> Option<(String, Json)> {
-    let text = if dice.below(2) == 0 { value.compact() } else { value.pretty() };
+    let text = if dice.roll(2) == 0 { value.compact() } else { value.pretty() };
     let (before, after) = [
         ("Here you go: ", ""),
         ("I'll use these:\n\n```json\n", "\n```\n\nThis should work [1]."),
@@ -191,14 +173,14 @@ fn around(value: &Json, dice: &mut Dice) -> Option<(String, Json)> {
         ("", "\n\nI hope it's \"ok\" {maybe}."),
         ("f(", ");"),
         ("调用工具：", "。好的"),
-    ][dice.below(8)];
+    ][dice.roll(8)];
     Some((format!("{before}{text}{after}"), value.clone()))
 }
 
 fn again(value: &Json, dice: &mut Dice) -> Option<(String, Json)> {
     let text = value.compact();
     let between = dice.pick(&["", "\n", " "]);
-    let first = if dice.below(3) == 0 { "{}" } else { text.as_str() };
+    let first = if dice.roll(3) == 0 { "{}" } else { text.as_str() };
     Some((format!("{first}{between}{text}"), value.clone()))
 }
 
@@ -211,7 +193,7 @@ fn with_string(
     let object = value.as_object()?;
     let strings: Vec<&str> =
         object.iter().filter(|(_, value)| value.as_str().is_some()).map(|(key, _)| key).collect();
-    let key = strings.get(dice.below(strings.len().max(1)))?.to_string();
+    let key = strings.get(dice.roll(strings.len().max(1)))?.to_string();
     let mut object: Object = object.clone();
     let text = change(object.get(&key)?.as_str()?);
     object.insert(key.clone(), text.as_str());
