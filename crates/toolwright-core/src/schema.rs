@@ -6,10 +6,14 @@
 //! rules of a subset (`subset`, `lower`, `kind`, `object`, `union`, `keep`). Each keyword that
 //! could not be kept is a [`SchemaChange`]. Arguments are still checked against the original
 //! schema.
+//!
+//! [`containment`] compares two schemas: whether every value that one accepts is accepted by the
+//! other.
 
 mod ceiling;
 mod change;
 mod check;
+mod contain;
 mod cycle;
 pub(crate) mod describe;
 mod flatten;
@@ -32,6 +36,7 @@ use std::borrow::Cow;
 pub use change::SchemaChange;
 pub use check::{Check, SchemaError};
 pub(crate) use check::{Part, Parts, measure};
+pub use contain::{Containment, Witness, containment};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 

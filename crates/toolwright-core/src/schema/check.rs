@@ -107,6 +107,11 @@ impl Check {
         &self.schema
     }
 
+    /// Returns the draft that the schema was compiled with.
+    pub(super) fn draft(&self) -> Draft {
+        self.validator.draft()
+    }
+
     /// Whether a value is valid. Remove repeated keys first, because only one of their values can
     /// count.
     pub fn accepts(&self, value: &Json) -> bool {

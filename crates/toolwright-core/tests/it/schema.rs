@@ -1,5 +1,6 @@
 //! Lowering of schemas: the schema that each target receives, what is reported, and what is undone.
 
+mod containment;
 mod gemini;
 mod nulls;
 pub mod property;

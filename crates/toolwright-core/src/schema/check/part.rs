@@ -71,7 +71,7 @@ impl<'d> Parts<'d> {
         let segments: Vec<String> = pointer.split('/').map(percent::encode).collect();
         let target = format!("{DOCUMENT}#{}", segments.join("/"));
         reference.insert("$ref".into(), Value::String(target));
-        let draft = check.validator.draft();
+        let draft = check.draft();
         let options = options(draft, &check.schema, check.size, check.is_rounded)
             .with_registry(&self.registry);
         let validator = options.build(&Value::Object(reference)).ok()?;
@@ -82,7 +82,12 @@ impl<'d> Parts<'d> {
 impl Part<'_> {
     /// Whether a value is valid.
     pub(crate) fn accepts(&self, value: &Json) -> bool {
-        accepted(&self.validator, value).unwrap_or(false)
+        self.try_accepts(value).unwrap_or(false)
+    }
+
+    /// Like [`Part::accepts`]; `None` if the value cannot be checked within the limits.
+    pub(crate) fn try_accepts(&self, value: &Json) -> Option<bool> {
+        accepted(&self.validator, value).ok()
     }
 
     /// Returns all violations of a value.
