@@ -73,10 +73,9 @@ impl Call {
                              done",
                             approval.call.name
                         );
-                        return Err(Failure::failed(text).with_hint(
-                            "pass --yes to approve it in \
-                                                                    advance",
-                        ));
+                        return Err(
+                            Failure::failed(text).with_hint("pass --yes to approve it in advance")
+                        );
                     }
                     CallStatus::Waiting(approval) => {
                         let answer = tools::confirm(&approval)?;

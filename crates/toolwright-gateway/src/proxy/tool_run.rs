@@ -207,11 +207,7 @@ impl ToolRun {
         });
         let ended = task.await;
         ended.map_err(|_| {
-            Fault::new(
-                FaultClass::Internal,
-                "The calls of the run were \
-                                                            interrupted.",
-            )
+            Fault::new(FaultClass::Internal, "The calls of the run were interrupted.")
         })?
     }
 

@@ -134,13 +134,9 @@ pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
             let why = "requires a user and a password, or rejected ours (407)";
             ("upstream_proxy", why.to_owned())
         }
-        ProxyError::Refused(status) => (
-            "upstream_proxy",
-            format!(
-                "refused the CONNECT request \
-                                                                   ({status})"
-            ),
-        ),
+        ProxyError::Refused(status) => {
+            ("upstream_proxy", format!("refused the CONNECT request ({status})"))
+        }
         ProxyError::InvalidResponse => {
             ("upstream_proxy", "sent a response that is not that of an HTTP proxy".to_owned())
         }
