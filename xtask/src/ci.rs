@@ -19,22 +19,22 @@ struct Step {
 
 const QUICK: &[Step] = &[
     Step { name: "format", budget: 1, run: format },
-    Step { name: "lints", budget: 5, run: lints },
-    Step { name: "tests", budget: 14, run: tests },
+    Step { name: "lints", budget: 4, run: lints },
+    Step { name: "tests", budget: 10, run: tests },
     Step { name: "docs", budget: 2, run: docs },
     Step { name: "tidy", budget: 1, run: tidy::run },
-    Step { name: "examples", budget: 4, run: examples::run },
-    Step { name: "external", budget: 1, run: release::external },
+    Step { name: "examples", budget: 3, run: examples::run },
+    Step { name: "external", budget: 3, run: release::external },
     Step { name: "args-report", budget: 2, run: || args_report::run("fixtures/args") },
-    Step { name: "conformance", budget: 6, run: || conformance::run(conformance::Plan::default()) },
+    Step { name: "conformance", budget: 5, run: || conformance::run(conformance::Plan::default()) },
 ];
 
 const SLOW: &[Step] = &[
-    Step { name: "publish", budget: 3, run: release::publish },
-    Step { name: "clients", budget: 6, run: || clients::run(&["--quick"]) },
-    Step { name: "recorded", budget: 4, run: || recorded::run_if_present("../shared/recorded") },
-    Step { name: "fuzz", budget: 6, run: || fuzz::run(&fuzz::Plan::default()) },
-    Step { name: "bench", budget: 5, run: || bench::run(bench::Length::Short) },
+    Step { name: "publish", budget: 5, run: release::publish },
+    Step { name: "clients", budget: 5, run: || clients::run(&["--quick"]) },
+    Step { name: "recorded", budget: 3, run: || recorded::run_if_present("../shared/recorded") },
+    Step { name: "fuzz", budget: 5, run: || fuzz::run(&fuzz::Plan::default()) },
+    Step { name: "bench", budget: 11, run: || bench::run(bench::Length::Short) },
     Step { name: "bench-gateway", budget: 7, run: || bench_gateway::measure(&["--short"]) },
     Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },
     Step { name: "chaos", budget: 2, run: || bench_gateway::chaos(&["--seconds", "60"]) },
