@@ -283,13 +283,13 @@ fn headers_hold_text_and_secrets_and_print_neither() {
 
 #[test]
 fn a_proxy_has_its_credential_in_a_secret() {
-    let way = |value: &str| {
+    let setting = |value: &str| {
         let text = format!("[upstreams.openai]\nproxy = \"{value}\"");
         format!("{:?}", parse(&text).unwrap().upstreams["openai"].proxy)
     };
-    assert_eq!(way("none"), "Direct");
-    assert_eq!(way("http://proxy:3128"), "Proxy(Secret(…))");
-    assert_eq!(way("env:PROXY"), "Proxy(Secret(…))");
+    assert_eq!(setting("none"), "Direct");
+    assert_eq!(setting("http://proxy:3128"), "Url(Secret(…))");
+    assert_eq!(setting("env:PROXY"), "Url(Secret(…))");
     let told = refusal("[upstreams.openai]\nproxy = \"http://user:sk-hunter2@proxy\"");
     assert!(told.contains("env:NAME"), "{told}");
     let told = refusal("[upstreams.openai]\nproxy = \"ftp://proxy\"");
