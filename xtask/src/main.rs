@@ -22,7 +22,7 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
-                           conformance; --full adds publish, clients, recorded, fuzz, bench,
+                           conformance; --full adds publish, semver, clients, recorded, fuzz, bench,
                            bench-gateway, soak, chaos; with names, only those steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
@@ -39,6 +39,7 @@ Usage: cargo xtask <task>
   external                 the examples of the README and the guide, compiled and run by a crate
                            outside of the workspace
   publish                  package every published crate and build it from its package
+  semver                   the public API of the libraries, compared with that of an earlier commit
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: a short run from the seeds, or N seconds
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         ["examples"] => examples::run(),
         ["external"] => release::external(),
         ["publish"] => release::publish(),
+        ["semver"] => release::semver(),
         ["fuzz", rest @ ..] => fuzz::Plan::parse(rest).and_then(|plan| fuzz::run(&plan)),
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),

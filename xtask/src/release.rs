@@ -1,6 +1,16 @@
-//! The library as its users get it: a crate outside of the workspace, and the packages.
+//! The library as its users get it: a crate outside of the workspace, the packages, and the API that they
+//! rely on.
 
-use crate::run::{Outcome, Program};
+use crate::run::{Failure, Outcome, Program, root};
+
+/// The commit whose API must stay compatible, unless the version says otherwise: with `0.x`, a breaking
+/// change needs the next minor version. Move it to the commit of each release; before the first release,
+/// to the commit before an intended change.
+const BASELINE: &str = "235c877c5bc4d00bdfda8da8ba6a8c42ee4541c4";
+
+/// The version of `cargo-semver-checks`, and where it is installed.
+const SEMVER_CHECKS: &str = "0.51.0";
+const SEMVER_FOLDER: &str = "target/semver";
 
 /// Compiles and runs the examples of the README and the guide in a crate outside of the workspace.
 /// It shares the target directory, and with it the compiled dependencies.
@@ -14,4 +24,35 @@ pub(crate) fn external() -> Outcome {
 /// Packages every published crate and builds it from its package, against the packages of the others.
 pub(crate) fn publish() -> Outcome {
     Program::cargo().with(&["publish", "--workspace", "--dry-run", "--allow-dirty"]).run()
+}
+
+/// Compares the public API of the libraries with that of the baseline, in a clone with history.
+pub(crate) fn semver() -> Outcome {
+    let git = |arguments: &[&str]| Program::new("git").with(arguments).capture();
+    let depth = git(&["rev-parse", "--is-shallow-repository"]);
+    if !depth.is_ok_and(|(_, is_shallow)| is_shallow.trim() == "false") {
+        println!("not compared: this clone has no history; run git fetch --unshallow");
+        return Ok(());
+    }
+    if !git(&["cat-file", "-e", &format!("{BASELINE}^{{commit}}")])?.0 {
+        return Err(Failure(format!(
+            "the baseline {BASELINE} is not in the history of this clone"
+        )));
+    }
+    let tool = root().join(SEMVER_FOLDER).join("bin/cargo-semver-checks");
+    let version = Program::new(&tool).with(&["semver-checks", "--version"]).capture();
+    if !version.is_ok_and(|(_, text)| text.trim().ends_with(SEMVER_CHECKS)) {
+        println!("installing cargo-semver-checks {SEMVER_CHECKS} into {SEMVER_FOLDER}");
+        // Without optimization it is built in half the time.
+        Program::cargo()
+            .with(&["install", "cargo-semver-checks", "--version", SEMVER_CHECKS, "--locked"])
+            .with(&["--debug", "--quiet", "--root", SEMVER_FOLDER])
+            .with(&["--target-dir", &format!("{SEMVER_FOLDER}/build")])
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .run()?;
+    }
+    Program::new(&tool)
+        .with(&["semver-checks", "--baseline-rev", BASELINE])
+        .with(&["--package", "toolwright-core", "--package", "toolwright"])
+        .run()
 }
