@@ -80,7 +80,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part { body, signature, cache, origin, extra: fields.into_extra() })
 }
 
-/// Creates an Anthropic signature; an empty one is none.
+/// Creates an Anthropic signature; `None` if the value is empty.
 pub(super) fn sign(value: Option<String>) -> Option<Signature> {
     value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
 }

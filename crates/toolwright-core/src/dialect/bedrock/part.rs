@@ -171,7 +171,7 @@ pub(super) fn redacted(blob: String, path: &Path<'_>) -> Part {
     part.with_origin(Origin::at(path))
 }
 
-/// Creates a Bedrock signature; an empty one is none.
+/// Creates a Bedrock signature; `None` if the value is empty.
 pub(super) fn sign(value: Option<String>) -> Option<Signature> {
     value.filter(|value| !value.is_empty()).map(|value| Signature { dialect: DIALECT, value })
 }

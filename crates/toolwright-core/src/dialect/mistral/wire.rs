@@ -69,7 +69,7 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
 /// The placeholder of an absent id: the default of the SDK's `ToolCall` type.
 pub(super) const NO_ID: &str = "null";
 
-/// Takes an id; the word `null` is none.
+/// Takes an id; `None` if it is absent or the word `null`.
 pub(super) fn take_id(fields: &mut Fields<'_>, key: &str) -> Result<Option<String>, DecodeError> {
     Ok(fields.string(key)?.filter(|id| id != NO_ID))
 }
