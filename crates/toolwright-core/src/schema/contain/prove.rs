@@ -175,11 +175,8 @@ impl<'d> Prover<'_, 'd> {
                 }
                 "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems"
                 | "uniqueItems" | "contains" | "maxContains" | "unevaluatedItems" => {
-                    if given.types.has_any(Types::ARRAY) {
-                        self.derive_array(given, goal, keyword, value)?
-                    } else {
-                        true
-                    }
+                    !given.types.has_any(Types::ARRAY)
+                        || self.derive_array(given, goal, keyword, value)?
                 }
                 "properties"
                 | "patternProperties"
@@ -192,11 +189,8 @@ impl<'d> Prover<'_, 'd> {
                 | "dependentSchemas"
                 | "dependencies"
                 | "unevaluatedProperties" => {
-                    if given.types.has_any(Types::OBJECT) {
-                        self.derive_object(facts, given, goal, keyword, value)?
-                    } else {
-                        true
-                    }
+                    !given.types.has_any(Types::OBJECT)
+                        || self.derive_object(facts, given, goal, keyword, value)?
                 }
                 "then" | "else" | "format" | "propertyOrdering" | "minContains" | "ref"
                 | "contentSchema" => true,
