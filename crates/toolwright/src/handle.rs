@@ -1,7 +1,7 @@
 //! References to stored data: the model passes the reference, and the tool receives the value.
 //!
 //! A handle is written as `tw:` and 32 hexadecimal digits, with an optional JSON Pointer to a part
-//! of the value after `#`. It belongs to a tenant and a run, cannot be guessed, and expires.
+//! of the value after `#`. It belongs to a tenant and a conversation, cannot be guessed, and expires.
 //!
 //! ```text
 //! a result  → budget → keep → preview → the model
@@ -10,21 +10,27 @@
 
 mod admit;
 mod budget;
+mod memory;
 mod preview;
 mod resolve;
 mod slot;
-mod store;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use admit::admit;
 pub use budget::budget;
+pub use memory::{Limits, MemoryHandles};
 pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]
 pub(crate) use preview::{names, size};
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
 pub(crate) use resolve::{handles, has_moved, shows};
-pub use store::{Limits, MemoryHandles};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteHandles;
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -61,8 +67,8 @@ pub enum StoredValue {
 pub struct Owner {
     /// The tenant
     pub tenant: Arc<str>,
-    /// The run
-    pub run: Arc<str>,
+    /// The conversation, which may have several runs; a run without one is its own conversation
+    pub conversation: Arc<str>,
 }
 
 impl StoredValue {
@@ -98,6 +104,14 @@ impl HandleId {
     /// Creates an id from a number, which must be random.
     pub const fn from_random(number: u128) -> HandleId {
         HandleId(number)
+    }
+
+    /// Creates an id that cannot be guessed.
+    fn random() -> Result<HandleId, HandleStoreError> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)
+            .map_err(|error| HandleStoreError::Failed(error.to_string()))?;
+        Ok(HandleId::from_random(u128::from_le_bytes(random)))
     }
 }
 
@@ -160,6 +174,9 @@ pub enum HandleError {
     /// The values of one call are too large together
     #[error("too much data for one call")]
     TooLarge,
+    /// The store failed; the value may still be there
+    #[error("the handle store cannot be read")]
+    Unavailable,
 }
 
 /// Why a value was not stored.
@@ -174,12 +191,23 @@ pub enum HandleStoreError {
     Failed(String),
 }
 
+/// A read or write of a handle store that is in progress.
+pub type HandleFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 /// Stores values behind handles. Its size is bounded; the oldest values are evicted first.
 pub trait HandleStore: Send + Sync + 'static {
-    /// Stores a value and returns its id.
-    fn put(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError>;
+    /// Stores a value and returns its id. The value can be found as soon as this returns.
+    fn put<'a>(
+        &'a self,
+        owner: &'a Owner,
+        value: StoredValue,
+    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>>;
 
     /// Returns the value if it belongs to the owner. For any other owner the result is the same as
     /// for a handle that does not exist.
-    fn find(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError>;
+    fn find<'a>(
+        &'a self,
+        owner: &'a Owner,
+        id: HandleId,
+    ) -> HandleFuture<'a, Result<StoredValue, HandleError>>;
 }

@@ -45,6 +45,8 @@ pub struct Session {
     /// The turn of the run; part of every idempotency key, because vendors restart call ids in each
     /// turn
     pub turn: u64,
+    /// The conversation that owns the handles, if it is wider than the run
+    pub conversation: Option<Arc<str>>,
     /// The caller
     pub caller: Caller,
     /// Values for tools that models do not see
@@ -60,15 +62,24 @@ impl Session {
         Session {
             run: run.into(),
             turn: 0,
+            conversation: None,
             caller: Caller::default(),
             context: Context::new(),
             cancel: CancellationToken::new(),
         }
     }
 
-    /// Returns the owner of this session's handles.
+    /// Returns the owner of this session's handles: the conversation, or the run if there is none.
     pub fn owner(&self) -> Owner {
-        Owner { tenant: self.caller.tenant.clone(), run: self.run.clone() }
+        let conversation = self.conversation.as_ref().unwrap_or(&self.run).clone();
+        Owner { tenant: self.caller.tenant.clone(), conversation }
+    }
+
+    /// Sets the conversation. Its runs share their handles.
+    #[must_use]
+    pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> Session {
+        self.conversation = Some(conversation.into());
+        self
     }
 
     /// Sets the turn of the run. Increase it by one for each request to the model.

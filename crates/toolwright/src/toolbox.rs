@@ -212,7 +212,7 @@ impl Toolbox {
         completeness: Completeness,
     ) -> CallStatus {
         let position = CallPosition::default();
-        let prepared = pipeline::prepare(self, session, call, position, completeness);
+        let prepared = pipeline::prepare(self, session, call, position, completeness).await;
         pipeline::proceed(self, session, prepared).await
     }
 
@@ -237,7 +237,8 @@ impl Toolbox {
     pub async fn answer(&self, session: &Session, asked: &Approval, answer: Answer) -> CallStatus {
         let session = session.clone().with_turn(asked.turn);
         let (call, position) = (&asked.call, asked.position);
-        let mut prepared = pipeline::prepare(self, &session, call, position, asked.completeness);
+        let mut prepared =
+            pipeline::prepare(self, &session, call, position, asked.completeness).await;
         if !asked.belongs_to(&session) {
             return pipeline::refuse(self, &session, prepared.state, approval::foreign(&call.name));
         }

@@ -77,9 +77,9 @@ const CRATES: &[Layers] = &[
     Layers {
         folder: "crates/toolwright/src",
         order: &[
-            "bounded", "context", "define", "error", "output", "redact", "secret", "settings",
-            "handle", "session", "handler", "macros", "store", "model", "chat", "ledger", "call",
-            "toolbox", "upstream", "resolve", "run", "prelude", "builtin",
+            "bounded", "store", "context", "define", "error", "output", "redact", "secret",
+            "settings", "handle", "session", "handler", "macros", "model", "chat", "ledger",
+            "call", "toolbox", "upstream", "resolve", "run", "prelude", "builtin",
         ],
         ties: &[],
     },

@@ -16,7 +16,7 @@ use toolwright_core::part::{Media, MediaSource};
 use toolwright_core::{Body, Json, Part};
 
 use super::preview::{PREVIEW_MAX, preview, size, usage};
-use super::{HandleStore, Owner, StoredValue};
+use super::{HandleStore, HandleStoreError, Owner, StoredValue};
 use crate::output::{Blob, Content};
 
 /// Maximum number of encoded bytes of inline media in a result.
@@ -24,9 +24,9 @@ const MEDIA_MAX: usize = 20 << 20;
 
 /// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview.
 ///
-/// The handles in the parts belong to the owner, so a cache may share the content between runs, but
-/// not these parts.
-pub fn budget(
+/// The handles in the parts belong to the owner, so a cache may share the content between
+/// conversations, but not these parts.
+pub async fn budget(
     content: Vec<Content>,
     bytes: usize,
     owner: &Owner,
@@ -34,8 +34,11 @@ pub fn budget(
 ) -> Vec<Part> {
     let keeper = Keeper { owner, store };
     let mut media_room = MEDIA_MAX;
-    let pieces = content.into_iter().map(|piece| keeper.single(piece, bytes, &mut media_room));
-    let parts = keeper.together(pieces.collect(), bytes);
+    let mut pieces = Vec::with_capacity(content.len());
+    for piece in content {
+        pieces.push(keeper.single(piece, bytes, &mut media_room).await);
+    }
+    let parts = keeper.together(pieces, bytes).await;
     parts.into_iter().map(Piece::into_part).collect()
 }
 
@@ -78,26 +81,28 @@ struct Keeper<'k> {
 
 impl Keeper<'_> {
     /// Limits one piece.
-    fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Piece {
+    async fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Piece {
         match piece {
-            Content::Text(text) if text.len() > bytes => self.reference(Json::String(text), bytes),
+            Content::Text(text) if text.len() > bytes => {
+                self.reference(Json::String(text), bytes).await
+            }
             Content::Text(text) => Piece::Text(text),
             Content::Json(value) => match Piece::json(value) {
-                Piece::Json(value, length) if length > bytes => self.reference(value, bytes),
+                Piece::Json(value, length) if length > bytes => self.reference(value, bytes).await,
                 piece => piece,
             },
-            Content::Data { value, about } => self.data(value, about, bytes),
-            Content::Bytes(blob) => self.bytes(blob),
-            Content::Media(media) => self.media(media, bytes, media_room),
+            Content::Data { value, about } => self.data(value, about, bytes).await,
+            Content::Bytes(blob) => self.bytes(blob).await,
+            Content::Media(media) => self.media(media, bytes, media_room).await,
         }
     }
 
     /// Stores a JSON value and returns its preview, or the beginning of its text if it cannot be
     /// stored.
-    fn reference(&self, value: Json, bytes: usize) -> Piece {
+    async fn reference(&self, value: Json, bytes: usize) -> Piece {
         let value = Arc::new(value);
         let kept = StoredValue::Json(value.clone());
-        let text = match self.store(&kept) {
+        let text = match self.store(&kept).await {
             Ok(id) => preview(id, &kept),
             Err(why) => match &*value {
                 Json::String(text) => shorten(text, bytes, &why),
@@ -108,33 +113,33 @@ impl Keeper<'_> {
     }
 
     /// Stores data for tools and returns its description with the handle.
-    fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
+    async fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
         let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
-        Piece::Text(match self.store(&StoredValue::json(value)) {
+        Piece::Text(match self.store(&StoredValue::json(value)).await {
             Ok(id) => format!("{about}\n{}", usage(id, "")),
             Err(why) => format!("{about}\n[The data itself was not kept{why}.]"),
         })
     }
 
-    fn bytes(&self, blob: Blob) -> Piece {
+    async fn bytes(&self, blob: Blob) -> Piece {
         let about = format!("{} of {}", size(blob.bytes.len()), blob.mime);
         let kept = StoredValue::Bytes(blob);
-        Piece::Text(match self.store(&kept) {
+        Piece::Text(match self.store(&kept).await {
             Ok(id) => preview(id, &kept),
             Err(why) => format!("[{about}, not shown and not kept{why}.]"),
         })
     }
 
     /// Passes media on if they are not too large. The text of a document counts as text.
-    fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Piece {
+    async fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Piece {
         match media.source {
             MediaSource::Text(text) if text.len() > bytes => {
-                self.reference(Json::String(text), bytes)
+                self.reference(Json::String(text), bytes).await
             }
             MediaSource::Base64(data) if data.len() > *room => {
                 let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
                 match STANDARD.decode(&data) {
-                    Ok(bytes) => self.bytes(Blob { mime, bytes: bytes.into() }),
+                    Ok(bytes) => self.bytes(Blob { mime, bytes: bytes.into() }).await,
                     Err(_) => Piece::Text(format!("[{} of {mime}, not shown]", size(data.len()))),
                 }
             }
@@ -148,7 +153,7 @@ impl Keeper<'_> {
     }
 
     /// Combines the pieces; the last ones become one handle if they exceed the budget.
-    fn together(&self, pieces: Vec<Piece>, bytes: usize) -> Vec<Piece> {
+    async fn together(&self, pieces: Vec<Piece>, bytes: usize) -> Vec<Piece> {
         if pieces.iter().map(Piece::len).sum::<usize>() <= bytes.saturating_add(PREVIEW_MAX) {
             return pieces;
         }
@@ -164,7 +169,7 @@ impl Keeper<'_> {
                 (Piece::Json(value, _), _) => rest.push(value),
             }
         }
-        out.push(match self.reference(Json::Array(rest), room) {
+        out.push(match self.reference(Json::Array(rest), room).await {
             Piece::Text(text) => Piece::Text(format!("The rest of the result: {text}")),
             other => other,
         });
@@ -172,9 +177,13 @@ impl Keeper<'_> {
     }
 
     /// Stores a value; the error says why it cannot.
-    fn store(&self, value: &StoredValue) -> Result<super::HandleId, String> {
+    async fn store(&self, value: &StoredValue) -> Result<super::HandleId, String> {
         let Some(store) = self.store else { return Err(String::new()) };
-        store.put(self.owner, value.clone()).map_err(|error| format!(": {error}"))
+        store.put(self.owner, value.clone()).await.map_err(|error| match error {
+            HandleStoreError::Full => format!(": {error}"),
+            // The cause may name files of the host.
+            HandleStoreError::Failed(_) => ": the handle store failed".to_owned(),
+        })
     }
 }
 

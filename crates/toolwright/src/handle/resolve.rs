@@ -40,15 +40,56 @@ pub struct HandleFailure {
 /// Replaces handles by their values. `schema` is that of the tool.
 ///
 /// After an error the arguments must not be used, because some handles may have been replaced.
-pub fn resolve(
+pub async fn resolve(
     value: &mut Json,
     schema: &Json,
     owner: &Owner,
     store: &dyn HandleStore,
 ) -> Result<Vec<Change>, HandleFailure> {
-    let mut resolver = Resolver { schema, owner, store, room: RESOLVED_MAX, changes: Vec::new() };
-    resolver.visit(value, &Path::ROOT)?;
-    Ok(resolver.changes)
+    let mut sites = Vec::new();
+    collect(value, &Path::ROOT, &mut sites);
+    let mut resolver = Resolver { schema, owner, store, room: RESOLVED_MAX };
+    let mut changes = Vec::with_capacity(sites.len());
+    for Site { value, handle, path } in sites {
+        let found = resolver.find(&handle, &path).await.map_err(|(error, kept)| {
+            let text = explain(&handle, &path, error, kept.as_ref());
+            HandleFailure { path: path.clone(), error, text }
+        })?;
+        if let Some(found) = found {
+            let handle = std::mem::replace(value, found);
+            changes.push(Change { from: Some(handle), ..Change::new(path, Op::Handle) });
+        }
+    }
+    Ok(changes)
+}
+
+/// A handle in the arguments.
+struct Site<'v> {
+    value: &'v mut Json,
+    handle: Handle,
+    path: String,
+}
+
+/// Finds the handles in a value, in their order.
+fn collect<'v>(value: &'v mut Json, path: &Path<'_>, sites: &mut Vec<Site<'v>>) {
+    match value {
+        Json::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                collect(item, &path.index(index), sites);
+            }
+        }
+        Json::Object(object) => {
+            for (key, member) in object.iter_mut() {
+                collect(member, &path.key(key), sites);
+            }
+        }
+        Json::String(text) => {
+            if let Ok(handle) = text.parse::<Handle>() {
+                sites.push(Site { value, handle, path: path.pointer() });
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Whether coercion may have moved values that came from handles.
@@ -92,42 +133,11 @@ struct Resolver<'r> {
     owner: &'r Owner,
     store: &'r dyn HandleStore,
     room: usize,
-    changes: Vec<Change>,
 }
 
 impl Resolver<'_> {
-    fn visit(&mut self, value: &mut Json, path: &Path<'_>) -> Result<(), HandleFailure> {
-        match value {
-            Json::Array(items) => {
-                for (index, item) in items.iter_mut().enumerate() {
-                    self.visit(item, &path.index(index))?;
-                }
-            }
-            Json::Object(object) => {
-                for (key, member) in object.iter_mut() {
-                    self.visit(member, &path.key(key))?;
-                }
-            }
-            Json::String(text) => {
-                let Ok(handle) = text.parse::<Handle>() else { return Ok(()) };
-                let path = path.pointer();
-                let found = self.find(&handle, &path);
-                if let Some(found) = found.map_err(|(error, kept)| {
-                    let text = explain(&handle, &path, error, kept.as_ref());
-                    HandleFailure { path: path.clone(), error, text }
-                })? {
-                    let handle = std::mem::replace(value, found);
-                    let change = Change { from: Some(handle), ..Change::new(path, Op::Handle) };
-                    self.changes.push(change);
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// Returns the value for an argument; `None` if the handle stays.
-    fn find(
+    async fn find(
         &mut self,
         handle: &Handle,
         path: &str,
@@ -139,7 +149,7 @@ impl Resolver<'_> {
         if asks("format", "handle") {
             return Ok(None);
         }
-        let kept = self.store.find(self.owner, handle.id).map_err(|error| (error, None))?;
+        let kept = self.store.find(self.owner, handle.id).await.map_err(|error| (error, None))?;
         let found = match &kept {
             StoredValue::Json(value) => match value.pointer(&handle.pointer) {
                 Some(piece) if self.has_room(weight(piece)) => Ok(piece.clone()),
@@ -207,6 +217,11 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Stored
             text,
             "the data behind {id} is no longer kept. Call the tool that made it again, and pass \
              the handle that it returns.",
+        ),
+        (HandleError::Unavailable, _) => write!(
+            text,
+            "the data behind {id} cannot be read now. Call the tool that made it again, or continue \
+             without it.",
         ),
         _ => write!(
             text,

@@ -33,6 +33,7 @@ impl RunBuilder {
             id: "".into(),
             agent: agent.name.clone(),
             caller: Caller::default(),
+            conversation: None,
             messages,
             pending: None,
             spent: Consumption::default(),
@@ -56,6 +57,13 @@ impl RunBuilder {
     /// Sets the caller, who has permissions and owns handles.
     pub fn with_caller(mut self, caller: Caller) -> RunBuilder {
         self.state.caller = caller;
+        self
+    }
+
+    /// Sets the conversation that owns the handles, so that several runs can share them. By default a run
+    /// is its own conversation.
+    pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> RunBuilder {
+        self.state.conversation = Some(conversation.into());
         self
     }
 
@@ -90,6 +98,7 @@ impl RunBuilder {
         }
         let session = Session {
             cancel: self.cancel.child_token(),
+            conversation: self.state.conversation.clone(),
             ..Session::new(self.state.id.clone())
                 .with_caller(self.state.caller.clone())
                 .with_context(self.context)

@@ -2,7 +2,7 @@
 //!
 //! ```json
 //! {"format": "toolwright.run", "version": 1, "id": "run_…", "agent": "Extractor",
-//!  "caller": {"id": "local", "tenant": "local"},
+//!  "caller": {"id": "local", "tenant": "local"}, "conversation": null,
 //!  "messages": […],
 //!  "pending": {"message": {…}, "calls": [{"call": {…}, "wholeness": "proven", "done": {…}}]},
 //!  "spent": {"turns": 1, "calls": 2, "usage": {…}, "milliseconds": 1200},
@@ -44,6 +44,7 @@ pub(super) fn write(state: &State, worked: Duration) -> Json {
         "id": &*state.id,
         "agent": &*state.agent,
         "caller": object! {"id": &*state.caller.id, "tenant": &*state.caller.tenant},
+        "conversation": state.conversation.as_deref(),
         "messages": state.messages.iter().map(message::write).collect::<Vec<_>>(),
         "pending": state.pending.as_ref().map(write_pending),
         "spent": object! {
@@ -77,6 +78,7 @@ fn read_state(document: &Json) -> Result<State, DocumentError> {
         id: fields.text("id")?.into(),
         agent: fields.text("agent")?.into(),
         caller: Caller::new(caller.text("id")?).with_tenant(caller.text("tenant")?),
+        conversation: fields.optional_text("conversation")?.map(Into::into),
         messages: fields.list("messages", message::read)?,
         pending: fields.optional("pending", read_pending)?,
         spent: Consumption {

@@ -20,7 +20,9 @@ pub(crate) struct State {
     pub(crate) agent: Arc<str>,
     /// The caller
     pub(crate) caller: Caller,
-    /// The conversation; every call in it has one outcome, except calls handed over at its end
+    /// The conversation that owns the handles, if it is wider than the run
+    pub(crate) conversation: Option<Arc<str>>,
+    /// The messages so far; every call in it has one outcome, except calls handed over at its end
     pub(crate) messages: Vec<Message>,
     /// A response whose calls do not all have outcomes
     pub(crate) pending: Option<Pending>,

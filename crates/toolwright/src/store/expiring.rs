@@ -171,6 +171,18 @@ impl ExpiringStore {
         }
     }
 
+    /// Returns an entry that has not expired, by its name or an alias, without restarting its
+    /// lifetime.
+    pub async fn peek(&self, scope: &Scope, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        match &self.0 {
+            Backend::Memory(memory) => Ok(memory.peek(scope, name, now())),
+            Backend::File { writer, .. } => {
+                let (scope, name, now) = (scope.clone(), name.to_owned(), now());
+                writer.sender()?.ask(move |change| sqlite::peek(change, &scope, &name, now)).await
+            }
+        }
+    }
+
     /// Returns the most recently used entries of a kind, of all owners, as owner and value: as many
     /// as fit in `bytes`, the least recently used first. Their lifetime does not restart.
     pub async fn recent(

@@ -14,7 +14,7 @@ use crate::settings::Fill;
 
 /// Parses, resolves handles, coerces, completes and checks. Text that is not understood is refused: it
 /// never becomes `{}`.
-pub(crate) fn check(
+pub(crate) async fn check(
     toolbox: &Toolbox,
     session: &Session,
     item: &Item,
@@ -22,6 +22,7 @@ pub(crate) fn check(
 ) -> Result<CheckedCall, CallError> {
     let mut parsed = args::parse(&state.call.arguments);
     resolve_handles(toolbox, session, item, &mut parsed)
+        .await
         .map_err(|failure| CallError::new(CallErrorKind::BadHandle, failure.text))?;
     let mut resolved = item.parameters.resolve(parsed, &item.handler.settings().coercions);
     state.changes = resolved.changes().to_vec();
@@ -40,7 +41,7 @@ pub(crate) fn check(
 
 /// Replaces handles by their values, in each reading of the arguments. A failure in the most likely
 /// reading is an error; a less likely reading that fails is dropped.
-fn resolve_handles(
+async fn resolve_handles(
     toolbox: &Toolbox,
     session: &Session,
     item: &Item,
@@ -48,25 +49,18 @@ fn resolve_handles(
 ) -> Result<(), HandleFailure> {
     let Some(store) = toolbox.handles() else { return Ok(()) };
     let (schema, owner) = (item.parameters.check().schema(), session.owner());
-    let mut first = true;
-    let mut failure = None;
-    parsed.readings.retain_mut(|reading| {
-        let resolved = handle::resolve(&mut reading.value, schema, &owner, store);
-        let is_first = std::mem::replace(&mut first, false);
-        match resolved {
+    let mut index = 0;
+    while let Some(reading) = parsed.readings.get_mut(index) {
+        match handle::resolve(&mut reading.value, schema, &owner, store).await {
             Ok(changes) => {
                 reading.changes.extend(changes);
-                true
+                index += 1;
             }
-            Err(why) => {
-                if is_first {
-                    failure = Some(why);
-                }
-                false
-            }
+            Err(failure) if index == 0 => return Err(failure),
+            Err(_) => drop(parsed.readings.remove(index)),
         }
-    });
-    failure.map_or(Ok(()), Err)
+    }
+    Ok(())
 }
 
 /// Fills hidden parameters with values of the host, and replaces what the model wrote there. This runs

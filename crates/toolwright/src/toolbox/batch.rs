@@ -36,7 +36,7 @@ pub(crate) async fn call_all(
         let position = CallPosition { index, repeats: repeats(&mut ids, call) };
         let last = index + 1 == calls.len();
         let completeness = if last { completeness } else { completeness.before_last() };
-        let mut prepared = pipeline::prepare(toolbox, session, call, position, completeness);
+        let mut prepared = pipeline::prepare(toolbox, session, call, position, completeness).await;
         if let Ok(runnable) = &mut prepared.runnable
             && calls.len() > 1
         {

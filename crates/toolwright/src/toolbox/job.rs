@@ -87,7 +87,7 @@ impl Job {
             }
         }
         let ended = self.try_all(earlier).await;
-        let mut execution = self.conclude(ended);
+        let mut execution = self.conclude(ended).await;
         execution.attempts = self.attempts.load(Ordering::Relaxed);
         if let Some(journal) = &journal {
             execution.unrecorded = self.end(journal, &execution).await.err();
@@ -163,17 +163,17 @@ impl Job {
     }
 
     /// Builds the content for the model.
-    fn conclude(&self, ended: Result<Output, Failure>) -> Execution {
+    async fn conclude(&self, ended: Result<Output, Failure>) -> Execution {
         let handler = &self.item.handler;
         let error = match ended {
             Ok(output) => {
-                // The cache stores the output itself, since handles belong to one run.
+                // The cache stores the output itself, since handles belong to one conversation.
                 if let Some(flight) = &self.flight {
                     flight.store(Arc::new(output.clone()));
                 }
                 let owner = self.scope.session.owner();
                 let store = self.handles.as_deref();
-                let content = outcome::success(handler, output.content, &owner, store);
+                let content = outcome::success(handler, output.content, &owner, store).await;
                 return Execution::succeeded(ResultSource::Executed, content, output.host);
             }
             Err(Failure::Failed(error)) => retry::failed(handler, &error),

@@ -11,14 +11,14 @@ use crate::output::Content;
 use crate::settings::Envelope;
 
 /// The content of a call that succeeded.
-pub(crate) fn success(
+pub(crate) async fn success(
     handler: &Handler,
     content: Vec<Content>,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
 ) -> Vec<Part> {
     let settings = handler.settings();
-    let parts = budget(content, settings.budget, owner, store);
+    let parts = budget(content, settings.budget, owner, store).await;
     let Some(envelope) = settings.envelope else { return parts };
     let mut values = Vec::new();
     let mut media = Vec::new();

@@ -1,7 +1,7 @@
 //! Takes one call through all steps.
 //!
-//! [`prepare`] does what needs no waiting, for the calls of a turn in order; [`proceed`] does the rest,
-//! for all of them concurrently.
+//! [`prepare`] checks the calls of a turn in order, and waits at most for the values of handles;
+//! [`proceed`] does the rest, for all of them concurrently.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -59,7 +59,7 @@ pub(crate) struct RunnableCall {
 }
 
 /// Finds the tool, checks the arguments and the policy, and computes the idempotency key.
-pub(crate) fn prepare<'c>(
+pub(crate) async fn prepare<'c>(
     toolbox: &Toolbox,
     session: &Session,
     call: &'c Call,
@@ -78,11 +78,11 @@ pub(crate) fn prepare<'c>(
         arguments: None,
         key: None,
     };
-    let runnable = check(toolbox, session, &mut state);
+    let runnable = check(toolbox, session, &mut state).await;
     PreparedCall { state, runnable }
 }
 
-fn check(
+async fn check(
     toolbox: &Toolbox,
     session: &Session,
     state: &mut CallState<'_>,
@@ -96,7 +96,7 @@ fn check(
         return Err(lookup::forbidden(&item.name, judged.reason, false));
     }
     state.completeness.check_call(&item.name)?;
-    let checked = arguments::check(toolbox, session, &item, state)?;
+    let checked = arguments::check(toolbox, session, &item, state).await?;
     let arguments = checked.arguments();
     if toolbox.wants_data() {
         state.arguments = Some(arguments.clone());
@@ -158,7 +158,8 @@ async fn run(
             Ok(Lookup::Hit(output)) => {
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
-                let content = outcome::success(&item.handler, content, &owner, toolbox.handles());
+                let store = toolbox.handles();
+                let content = outcome::success(&item.handler, content, &owner, store).await;
                 return Execution::succeeded(ResultSource::Cached, content, host);
             }
             Ok(Lookup::Miss(own)) => flight = Some(own),

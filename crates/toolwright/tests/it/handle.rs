@@ -1,10 +1,12 @@
 //! Handles: stored for their owner, shown as a preview, resolved before validation.
 
+mod store;
+
 use std::time::Duration;
 
 use toolwright::handle::{
-    Handle, HandleError, HandleId, HandleStore, HandleStoreError, Limits, MemoryHandles, Owner,
-    PREVIEW_MAX, StoredValue, admit, budget, conceal, preview, resolve,
+    Handle, HandleError, HandleId, HandleStore, Limits, MemoryHandles, Owner, PREVIEW_MAX,
+    StoredValue, admit, budget, conceal, preview, resolve,
 };
 use toolwright::output::{Blob, Content};
 use toolwright::{Json, Part};
@@ -13,8 +15,8 @@ use toolwright_core::args::Op;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::schema::Violation;
 
-fn owner(tenant: &str, run: &str) -> Owner {
-    Owner { tenant: tenant.into(), run: run.into() }
+fn owner(tenant: &str, conversation: &str) -> Owner {
+    Owner { tenant: tenant.into(), conversation: conversation.into() }
 }
 
 fn json(text: &str) -> Json {
@@ -50,83 +52,6 @@ fn handle_in(text: &str) -> String {
 }
 
 #[test]
-fn only_its_owner_finds_a_value() {
-    let store = MemoryHandles::default();
-    let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
-    assert_eq!(store.find(&mine, id), Ok(StoredValue::json(table())));
-    for stranger in [owner("acme", "run-2"), owner("other", "run-1"), owner("", "")] {
-        assert_eq!(store.find(&stranger, id), Err(HandleError::Unknown));
-    }
-    assert_eq!(store.find(&mine, HandleId::from_random(7)), Err(HandleError::Unknown));
-}
-
-#[test]
-fn ids_are_random() {
-    let store = MemoryHandles::default();
-    let mine = owner("acme", "run-1");
-    let ids: std::collections::HashSet<String> = (0..1000)
-        .map(|_| store.put(&mine, StoredValue::json(Json::Null)).unwrap().to_string())
-        .collect();
-    assert_eq!(ids.len(), 1000);
-    // Every digit takes many values: the id is no counter or timestamp, and has no leading zeros.
-    for place in 3..35 {
-        let digits: std::collections::HashSet<u8> =
-            ids.iter().map(|id| id.as_bytes()[place]).collect();
-        assert_eq!(digits.len(), 16, "digit {place}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_value_expires() {
-    let limits = Limits { lifetime: Duration::from_mins(10), ..Limits::default() };
-    let store = MemoryHandles::new(limits);
-    let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
-    tokio::time::advance(Duration::from_secs(599)).await;
-    assert!(store.find(&mine, id).is_ok());
-    tokio::time::advance(Duration::from_secs(1)).await;
-    assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
-    // The next value evicts it; the owner still gets the reason, and another owner learns nothing.
-    store.put(&mine, StoredValue::json(Json::Null)).unwrap();
-    assert_eq!(store.find(&mine, id), Err(HandleError::Expired));
-    assert_eq!(store.find(&owner("acme", "run-2"), id), Err(HandleError::Unknown));
-}
-
-#[test]
-fn the_oldest_values_are_evicted() {
-    let store = MemoryHandles::new(Limits { entries: 3, ..Limits::default() });
-    let mine = owner("acme", "run-1");
-    let ids: Vec<_> = (0..5_u64).map(|n| store.put(&mine, StoredValue::json(n)).unwrap()).collect();
-    for id in &ids[..2] {
-        assert_eq!(store.find(&mine, *id), Err(HandleError::Expired));
-    }
-    for id in &ids[2..] {
-        assert!(store.find(&mine, *id).is_ok());
-    }
-}
-
-#[test]
-fn no_tenant_evicts_values_of_another() {
-    let kilobyte = || StoredValue::Bytes(blob(&[0; 1000]));
-    let store = MemoryHandles::new(Limits { bytes: 10_500, ..Limits::default() });
-    let (small, large) = (owner("small", "r"), owner("large", "r"));
-    let id = store.put(&small, kilobyte()).unwrap();
-    for _ in 0..100 {
-        store.put(&large, kilobyte()).unwrap();
-    }
-    assert!(store.find(&small, id).is_ok());
-    // A value larger than the free capacity is not stored, and evicts nothing of other owners.
-    let big = store.put(&large, StoredValue::Bytes(blob(&[0; 10_000])));
-    assert_eq!(big, Err(HandleStoreError::Full));
-    assert!(store.find(&small, id).is_ok());
-    assert_eq!(
-        store.put(&large, StoredValue::Bytes(blob(&vec![0; 20_000]))),
-        Err(HandleStoreError::Full)
-    );
-}
-
-#[test]
 fn only_exact_text_parses_as_a_handle() {
     let id = "tw:00112233445566778899aabbccddeeff";
     for good in [id.to_owned(), format!("{id}#/rows/0"), format!("{id}#")] {
@@ -141,16 +66,16 @@ fn only_exact_text_parses_as_a_handle() {
     assert!("tw:+0112233445566778899aabbccddeeff".parse::<Handle>().is_err());
 }
 
-#[test]
-fn handles_become_values_at_any_depth() {
+#[tokio::test]
+async fn handles_become_values_at_any_depth() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
     let text = format!(
         r#"{{"table":"{id}","cells":["{id}#/rows/0/0",{{"x":"{id}#/columns"}}],"note":"see {id}"}}"#
     );
     let mut value = json(&text);
-    let changes = resolve(&mut value, &any(), &mine, &store).unwrap();
+    let changes = resolve(&mut value, &any(), &mine, &store).await.unwrap();
     let expected = format!(
         r#"{{"table":{},"cells":["张三",{{"x":["姓名","age"]}}],"note":"see {id}"}}"#,
         table().compact()
@@ -162,22 +87,22 @@ fn handles_become_values_at_any_depth() {
     assert_eq!(changes[0].from, Some(Json::String(id.to_string())));
 }
 
-#[test]
-fn inserted_values_are_not_resolved_again() {
+#[tokio::test]
+async fn inserted_values_are_not_resolved_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let inner = store.put(&mine, StoredValue::json("secret")).unwrap();
-    let outer = store.put(&mine, StoredValue::json(inner.to_string())).unwrap();
+    let inner = store.put(&mine, StoredValue::json("secret")).await.unwrap();
+    let outer = store.put(&mine, StoredValue::json(inner.to_string())).await.unwrap();
     let mut value = json(&format!(r#"{{"a":"{outer}"}}"#));
-    resolve(&mut value, &any(), &mine, &store).unwrap();
+    resolve(&mut value, &any(), &mine, &store).await.unwrap();
     assert_eq!(value.get("a").and_then(Json::as_str), Some(inner.to_string().as_str()));
 }
 
-#[test]
-fn a_parameter_of_type_handle_keeps_the_handle() {
+#[tokio::test]
+async fn a_parameter_of_type_handle_keeps_the_handle() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
     let schema = json(
         r##"{"type":"object","properties":{
             "direct":{"type":"string","format":"handle"},
@@ -188,42 +113,43 @@ fn a_parameter_of_type_handle_keeps_the_handle() {
     );
     let mut value =
         json(&format!(r#"{{"direct":"{id}","list":["{id}"],"maybe":"{id}","value":"{id}"}}"#));
-    let changes = resolve(&mut value, &schema, &mine, &store).unwrap();
+    let changes = resolve(&mut value, &schema, &mine, &store).await.unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].path, "/value");
 }
 
-#[test]
-fn bytes_become_base64_where_the_schema_requires_it() {
+#[tokio::test]
+async fn bytes_become_base64_where_the_schema_requires_it() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::Bytes(blob(b"%PDF\xff"))).unwrap();
+    let id = store.put(&mine, StoredValue::Bytes(blob(b"%PDF\xff"))).await.unwrap();
     let schema = json(
         r#"{"properties":{"file":{"type":"string","contentEncoding":"base64"},"text":{"type":"string"}}}"#,
     );
     let mut value = json(&format!(r#"{{"file":"{id}"}}"#));
-    resolve(&mut value, &schema, &mine, &store).unwrap();
+    resolve(&mut value, &schema, &mine, &store).await.unwrap();
     assert_eq!(value, json(r#"{"file":"JVBERv8="}"#));
     for arguments in [format!(r#"{{"text":"{id}"}}"#), format!(r#"{{"file":"{id}#/0"}}"#)] {
-        let failure = resolve(&mut json(&arguments), &schema, &mine, &store).unwrap_err();
+        let failure = resolve(&mut json(&arguments), &schema, &mine, &store).await.unwrap_err();
         assert_eq!(failure.error, HandleError::NotJson);
         assert!(failure.text.contains("5 bytes of application/pdf"), "{}", failure.text);
     }
 }
 
-#[test]
-fn forged_and_foreign_handles_have_the_same_error() {
+#[tokio::test]
+async fn forged_and_foreign_handles_have_the_same_error() {
     let store = MemoryHandles::default();
     let theirs =
-        store.put(&owner("other", "run-1"), StoredValue::json(table())).unwrap().to_string();
+        store.put(&owner("other", "run-1"), StoredValue::json(table())).await.unwrap().to_string();
     let forged = HandleId::from_random(u128::MAX).to_string();
     let mine = owner("acme", "run-1");
-    let texts = [&theirs, &forged].map(|id| {
+    let mut texts = Vec::new();
+    for id in [&theirs, &forged] {
         let mut value = json(&format!(r#"{{"table":"{id}#/rows"}}"#));
-        let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+        let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
         assert_eq!((failure.path.as_str(), failure.error), ("/table", HandleError::Unknown));
-        failure.text.replace(id.as_str(), "ID")
-    });
+        texts.push(failure.text.replace(id.as_str(), "ID"));
+    }
     assert_eq!(texts[0], texts[1]);
     assert!(texts[0].contains("call the tool that makes the data"), "{}", texts[0]);
 }
@@ -232,54 +158,58 @@ fn forged_and_foreign_handles_have_the_same_error() {
 async fn an_expired_handle_says_to_call_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
     tokio::time::advance(Duration::from_hours(2)).await;
     let mut value = json(&format!(r#"{{"table":"{id}"}}"#));
-    let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+    let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
     assert_eq!(failure.error, HandleError::Expired);
     assert!(failure.text.contains("Call the tool that made it again"), "{}", failure.text);
 }
 
-#[test]
-fn a_dangling_pointer_suggests_existing_keys() {
+#[tokio::test]
+async fn a_dangling_pointer_suggests_existing_keys() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
-    let explain = |pointer: &str| {
+    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let explain = async |pointer: &str| {
         let mut value = json(&format!(r#"{{"x":"{id}#{pointer}"}}"#));
-        let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+        let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
         assert_eq!(failure.error, HandleError::NoSuchPiece);
         failure.text
     };
     assert!(
-        explain("/row/0").contains("at its top there is an object with the keys columns, rows")
+        explain("/row/0")
+            .await
+            .contains("at its top there is an object with the keys columns, rows")
     );
-    assert!(explain("/rows/2").contains("at #/rows there is an array of 2 items, 0 to 1"));
+    assert!(explain("/rows/2").await.contains("at #/rows there is an array of 2 items, 0 to 1"));
     assert!(
-        explain("/rows/0/0/x").contains("at #/rows/0/0 there is a string, which has no pieces")
+        explain("/rows/0/0/x")
+            .await
+            .contains("at #/rows/0/0 there is a string, which has no pieces")
     );
-    let long = explain(&"/nothing".repeat(10_000));
+    let long = explain(&"/nothing".repeat(10_000)).await;
     assert!(long.len() < 1000, "{}", long.len());
 }
 
-#[test]
-fn the_resolved_size_of_a_call_is_bounded() {
+#[tokio::test]
+async fn the_resolved_size_of_a_call_is_bounded() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json("x".repeat(1 << 20))).unwrap();
+    let id = store.put(&mine, StoredValue::json("x".repeat(1 << 20))).await.unwrap();
     let many = vec![id.to_string(); 1000];
     let mut value = Json::from(many);
-    let failure = resolve(&mut value, &any(), &mine, &store).unwrap_err();
+    let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
     assert_eq!(failure.error, HandleError::TooLarge);
 }
 
-#[test]
-fn violations_do_not_show_values_of_handles() {
+#[tokio::test]
+async fn violations_do_not_show_values_of_handles() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).unwrap();
+    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
     let mut value = json(&format!(r#"{{"table":"{id}","tables":1}}"#));
-    let changes = resolve(&mut value, &any(), &mine, &store).unwrap();
+    let changes = resolve(&mut value, &any(), &mine, &store).await.unwrap();
     let violation = |path: &str| Violation {
         path: path.to_owned(),
         keyword: "type".to_owned(),
@@ -338,80 +268,81 @@ fn a_preview_is_bounded_and_never_the_bytes() {
     assert!(preview(id, &odd).len() <= PREVIEW_MAX);
 }
 
-#[test]
-fn a_small_result_passes_as_it_is() {
+#[tokio::test]
+async fn a_small_result_passes_as_it_is() {
     let store = MemoryHandles::default();
     let content = vec![Content::Text("好".into()), Content::Json(table())];
-    let parts = budget(content, 1000, &owner("a", "r"), Some(&store));
+    let parts = budget(content, 1000, &owner("a", "r"), Some(&store)).await;
     assert_eq!(parts, [Part::text("好"), Part::new(Body::Json(table()))]);
 }
 
-#[test]
-fn a_large_result_costs_a_bounded_preview() {
+#[tokio::test]
+async fn a_large_result_costs_a_bounded_preview() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let rows: Vec<Json> = (0..50_000_u64).map(|n| Json::from(vec![n, n * 7])).collect();
     let value = Json::from(toolwright_core::object! {"columns": vec!["n", "m"], "rows": rows});
     assert!(value.compact().len() > 500_000);
-    let parts = budget(vec![Content::Json(value.clone())], 16_384, &mine, Some(&store));
+    let parts = budget(vec![Content::Json(value.clone())], 16_384, &mine, Some(&store)).await;
     let text = words(&parts);
     assert!(text.len() <= PREVIEW_MAX, "{text}");
     // The handle refers to the complete value.
     let mut arguments = Json::String(handle_in(&text));
-    resolve(&mut arguments, &any(), &mine, &store).unwrap();
+    resolve(&mut arguments, &any(), &mine, &store).await.unwrap();
     assert_eq!(arguments, value);
 }
 
-#[test]
-fn many_small_pieces_are_bounded_together() {
+#[tokio::test]
+async fn many_small_pieces_are_bounded_together() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let pieces: Vec<Content> = (0..10_000).map(|n| Content::Text(format!("piece {n}"))).collect();
-    let text = words(&budget(pieces, 4096, &mine, Some(&store)));
+    let text = words(&budget(pieces, 4096, &mine, Some(&store)).await);
     assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
     assert!(text.starts_with("piece 0\npiece 1\n"));
     let mut rest = Json::String(handle_in(&text));
-    resolve(&mut rest, &any(), &mine, &store).unwrap();
+    resolve(&mut rest, &any(), &mine, &store).await.unwrap();
     assert_eq!(rest.as_array().unwrap().last(), Some(&Json::from("piece 9999")));
     // The same holds for ten thousand blobs, each with a handle.
     let blobs: Vec<Content> =
         (0..10_000_u32).map(|n| Content::Bytes(blob(&n.to_le_bytes()))).collect();
-    let text = words(&budget(blobs, 4096, &mine, Some(&store)));
+    let text = words(&budget(blobs, 4096, &mine, Some(&store)).await);
     assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
 }
 
-#[test]
-fn without_a_store_a_result_is_truncated() {
+#[tokio::test]
+async fn without_a_store_a_result_is_truncated() {
     let mine = owner("a", "r");
     let long = "文".repeat(100_000);
-    let parts = budget(vec![Content::Text(long)], 1000, &mine, None);
+    let parts = budget(vec![Content::Text(long)], 1000, &mine, None).await;
     let text = words(&parts);
     assert!(text.len() < 1200, "{}", text.len());
     assert!(text.ends_with("[Cut here: 299.0 kB more, not kept. Ask for less.]"), "{text}");
-    let text = words(&budget(vec![Content::Bytes(blob(&[0; 9]))], 1000, &mine, None));
+    let text = words(&budget(vec![Content::Bytes(blob(&[0; 9]))], 1000, &mine, None).await);
     assert_eq!(text, "[9 bytes of application/pdf, not shown and not kept.]");
     // A store that has no capacity has the same effect, and gives the reason.
     let store = MemoryHandles::new(Limits { bytes: 10, ..Limits::default() });
-    let text = words(&budget(vec![Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)));
+    let text =
+        words(&budget(vec![Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)).await);
     assert!(text.contains("no capacity"), "{text}");
 }
 
-#[test]
-fn data_for_tools_alone_is_never_shown() {
+#[tokio::test]
+async fn data_for_tools_alone_is_never_shown() {
     let mine = owner("a", "r");
     let data = || vec![Content::Data { value: table(), about: "2 rows of people".into() }];
     let store = MemoryHandles::default();
-    let text = words(&budget(data(), 16_384, &mine, Some(&store)));
+    let text = words(&budget(data(), 16_384, &mine, Some(&store)).await);
     assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
     let mut value = Json::String(handle_in(&text));
-    resolve(&mut value, &any(), &mine, &store).unwrap();
+    resolve(&mut value, &any(), &mine, &store).await.unwrap();
     assert_eq!(value, table());
-    let text = words(&budget(data(), 16_384, &mine, None));
+    let text = words(&budget(data(), 16_384, &mine, None).await);
     assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
 }
 
-#[test]
-fn media_stay_typed_parts() {
+#[tokio::test]
+async fn media_stay_typed_parts() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let image = |bytes: usize| {
@@ -422,10 +353,10 @@ fn media_stay_typed_parts() {
             name: None,
         })
     };
-    let parts = budget(vec![image(100_000), image(100_000)], 1000, &mine, Some(&store));
+    let parts = budget(vec![image(100_000), image(100_000)], 1000, &mine, Some(&store)).await;
     assert!(parts.iter().all(|part| matches!(part.body, Body::Media(_))));
     // A value that no vendor would accept is stored as bytes.
-    let text = words(&budget(vec![image(40 << 20)], 1000, &mine, Some(&store)));
+    let text = words(&budget(vec![image(40 << 20)], 1000, &mine, Some(&store)).await);
     assert!(text.starts_with("31.4 MB of image/png, kept"), "{text}");
 }
 

@@ -54,13 +54,16 @@ impl Memory {
         let mut scopes = self.scopes();
         let owned = scopes.get_mut(scope)?;
         owned.expire(now);
-        let name =
-            if owned.entries.get(name).is_some() { name } else { owned.aliases.get(name)? };
-        if owned.entries.get(name)?.is_expired(now) {
-            return None;
-        }
-        let stored = owned.entries.renew(name, ())?;
+        let name = owned.name(name, now)?.to_owned();
+        let stored = owned.entries.renew(&name, ())?;
         stored.used = now;
+        Some(stored.entry.value.clone())
+    }
+
+    pub(super) fn peek(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
+        let scopes = self.scopes();
+        let owned = scopes.get(scope)?;
+        let stored = owned.entries.get(owned.name(name, now)?)?;
         Some(stored.entry.value.clone())
     }
 
@@ -95,6 +98,12 @@ impl Memory {
 }
 
 impl Owned {
+    /// Returns the name of an entry that has not expired, given its name or an alias.
+    fn name<'n>(&'n self, name: &'n str, now: i64) -> Option<&'n str> {
+        let name = if self.entries.get(name).is_some() { name } else { self.aliases.get(name)? };
+        (!self.entries.get(name)?.is_expired(now)).then_some(name)
+    }
+
     /// Removes expired entries from the least recently used end. Expired entries after a live one
     /// stay until they reach that end, and count as removed.
     fn expire(&mut self, now: i64) {

@@ -133,6 +133,27 @@ pub(super) fn get(
     name: &str,
     now: i64,
 ) -> rusqlite::Result<Option<Vec<u8>>> {
+    let Some(id) = find(change, scope, name, now)? else { return Ok(None) };
+    change
+        .prepare_cached("UPDATE entry SET expires = ?2 + lifetime WHERE id = ?1")?
+        .execute(params![id, now])?;
+    content(change, id)
+}
+
+pub(super) fn peek(
+    change: &Connection,
+    scope: &Scope,
+    name: &str,
+    now: i64,
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    match find(change, scope, name, now)? {
+        Some(id) => content(change, id),
+        None => Ok(None),
+    }
+}
+
+/// Returns the row of an entry that has not expired, by its name or an alias.
+fn find(change: &Connection, scope: &Scope, name: &str, now: i64) -> rusqlite::Result<Option<i64>> {
     let found = change
         .prepare_cached(
             "SELECT id FROM entry WHERE owner = ?1 AND kind = ?2 AND name = ?3
@@ -143,12 +164,13 @@ pub(super) fn get(
         .query_row(params![scope.owner, scope.kind, name], |row| row.get::<_, i64>(0))
         .optional()?;
     let Some(id) = found else { return Ok(None) };
-    let renewed = change
-        .prepare_cached("UPDATE entry SET expires = ?2 + lifetime WHERE id = ?1 AND expires > ?2")?
-        .execute(params![id, now])?;
-    if renewed == 0 {
-        return Ok(None);
-    }
+    change
+        .prepare_cached("SELECT id FROM entry WHERE id = ?1 AND expires > ?2")?
+        .query_row(params![id, now], |row| row.get(0))
+        .optional()
+}
+
+fn content(change: &Connection, id: i64) -> rusqlite::Result<Option<Vec<u8>>> {
     change
         .prepare_cached("SELECT value FROM content WHERE entry = ?1")?
         .query_row([id], |row| row.get(0))

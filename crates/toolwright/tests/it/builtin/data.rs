@@ -203,5 +203,5 @@ async fn another_run_cannot_use_the_handle() {
     assert!(theirs.contains("there is no data under"), "{theirs}");
     let mine = Session::new("mine").owner();
     let handle: toolwright::handle::Handle = handle_in(&read).parse().unwrap();
-    assert!(store.find(&mine, handle.id).is_ok());
+    assert!(store.find(&mine, handle.id).await.is_ok());
 }

@@ -73,7 +73,8 @@ async fn an_approval_shows_handles_instead_of_values() {
         .with_coercions(CoercionOptions::LENIENT);
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id = handles.put(&session.owner(), StoredValue::json(json(r#"["private"]"#))).unwrap();
+    let id =
+        handles.put(&session.owner(), StoredValue::json(json(r#"["private"]"#))).await.unwrap();
     let ledger = Arc::new(MemoryLedger::new().with_data());
     let toolbox = toolbox([send])
         .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask)))

@@ -105,7 +105,7 @@ async fn data_is_recorded_only_if_enabled_and_without_secrets() {
 async fn an_approval_shows_neither_secrets_nor_values_of_handles() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id = handles.put(&session.owner(), StoredValue::json(json("[1,2,3]"))).unwrap();
+    let id = handles.put(&session.owner(), StoredValue::json(json("[1,2,3]"))).await.unwrap();
     let toolbox = toolbox([login()]).with_handles(handles).with_policy(Policy::new(Verdict::Ask));
     let arguments = format!(r#"{{"user": "ann", "code": "hunter2", "rows": "{id}"}}"#);
     let called = toolbox.call(&session, &call("1", "login", &arguments)).await;

@@ -12,15 +12,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{HandleError, HandleId, HandleStore, HandleStoreError, Owner, StoredValue};
+use super::{
+    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner, StoredValue,
+};
 use crate::bounded::BoundedMap;
 
-/// Limits of a store.
+/// Limits of a store. [`MemoryHandles`] applies them to all values together, and a store in a file to
+/// the values of each tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How long a value is stored
     pub lifetime: Duration,
-    /// Maximum number of bytes of all values
+    /// Maximum number of bytes
     pub bytes: usize,
     /// Maximum number of values
     pub entries: usize,
@@ -54,6 +57,36 @@ impl MemoryHandles {
     /// Creates a store with limits.
     pub fn new(limits: Limits) -> MemoryHandles {
         MemoryHandles { limits, state: Mutex::default() }
+    }
+
+    fn insert(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError> {
+        let weight = value.weight();
+        if weight > self.limits.bytes || self.limits.entries == 0 {
+            return Err(HandleStoreError::Full);
+        }
+        let id = HandleId::random()?;
+        let mut state = self.state();
+        let now = Instant::now();
+        let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
+        state.change(&owner.tenant, |share| share.insert(id, entry, weight, expiry));
+        state.trim(&self.limits, now);
+        // If every other tenant has less than this one value, the new value itself is evicted.
+        let share = state.shares.get(&owner.tenant);
+        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(HandleStoreError::Full)
+    }
+
+    fn get(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
+        let state = self.state();
+        let share = state.shares.get(&owner.tenant);
+        match share.and_then(|share| share.get(&id)) {
+            Some((other, _)) if other != owner => Err(HandleError::Unknown),
+            Some(_) => share
+                .and_then(|share| share.get_live(&id, Instant::now()))
+                .map(|(_, value)| value.clone())
+                .ok_or(HandleError::Expired),
+            None if state.gone.get(&id) == Some(owner) => Err(HandleError::Expired),
+            None => Err(HandleError::Unknown),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -112,37 +145,20 @@ impl Default for MemoryHandles {
 }
 
 impl HandleStore for MemoryHandles {
-    fn put(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError> {
-        let weight = value.weight();
-        if weight > self.limits.bytes || self.limits.entries == 0 {
-            return Err(HandleStoreError::Full);
-        }
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)
-            .map_err(|error| HandleStoreError::Failed(error.to_string()))?;
-        let id = HandleId::from_random(u128::from_le_bytes(random));
-        let mut state = self.state();
-        let now = Instant::now();
-        let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
-        state.change(&owner.tenant, |share| share.insert(id, entry, weight, expiry));
-        state.trim(&self.limits, now);
-        // If every other tenant has less than this one value, the new value itself is evicted.
-        let share = state.shares.get(&owner.tenant);
-        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(HandleStoreError::Full)
+    fn put<'a>(
+        &'a self,
+        owner: &'a Owner,
+        value: StoredValue,
+    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
+        Box::pin(std::future::ready(self.insert(owner, value)))
     }
 
-    fn find(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
-        let state = self.state();
-        let share = state.shares.get(&owner.tenant);
-        match share.and_then(|share| share.get(&id)) {
-            Some((other, _)) if other != owner => Err(HandleError::Unknown),
-            Some(_) => share
-                .and_then(|share| share.get_live(&id, Instant::now()))
-                .map(|(_, value)| value.clone())
-                .ok_or(HandleError::Expired),
-            None if state.gone.get(&id) == Some(owner) => Err(HandleError::Expired),
-            None => Err(HandleError::Unknown),
-        }
+    fn find<'a>(
+        &'a self,
+        owner: &'a Owner,
+        id: HandleId,
+    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+        Box::pin(std::future::ready(self.get(owner, id)))
     }
 }
 
