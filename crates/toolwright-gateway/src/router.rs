@@ -1,20 +1,24 @@
-//! Routes a request by its path: to an exchange at a vendor's endpoint, or to an endpoint of the gateway.
+//! Routes a request by its method and path, as `table` says: to an exchange at a vendor's endpoint, or to
+//! an endpoint of the gateway.
 
 mod browser;
 pub mod openapi;
+mod pattern;
+pub mod table;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, Uri, header};
+use table::{ClientEndpoint, NoRoute, PublicEndpoint, RouteMatch, Target};
 use toolwright::Caller;
 use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
-use toolwright_core::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass, percent};
 
 use crate::config::listen::is_loopback;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Live};
 use crate::http::{Health, HttpRequest, Reply, ReplyBody, Service, Share};
 use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::proxy::endpoint::Endpoint;
@@ -24,7 +28,7 @@ use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::models::Listing;
 use crate::proxy::prepare;
-use crate::proxy::responses::lookup::{self, Asker, Lookup};
+use crate::proxy::responses::lookup::{Asker, Lookup};
 use crate::proxy::route::Routes;
 use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
 
@@ -44,25 +48,16 @@ impl Service for Router {
         {
             return self.fail(&request.uri, fault);
         }
-        match Endpoint::find(request.uri.path(), request.uri.query()) {
-            Some(endpoint) if request.method == Method::POST => {
-                self.exchange(endpoint, request).await
-            }
-            Some(endpoint) => {
-                fault::reply(endpoint.codec, RequestId::random(), wrong_method("POST"))
-            }
-            None => match Lookup::find(&request.method, &request.uri) {
-                Some(lookup) => {
-                    let found = self.lookup(lookup, request).await;
-                    found.unwrap_or_else(|fault| encode_fault(lookup::DIALECT, fault))
-                }
-                None => self.answer_own_endpoint(&request).await,
-            },
+        let uri = request.uri.clone();
+        match table::find(&request.method, uri.path(), &request.headers) {
+            Ok(found) => self.answer_at(&found, request).await,
+            Err(NoRoute::Method(dialect, allowed)) => wrong_method(dialect, &allowed),
+            Err(NoRoute::Path) => self.fail(&uri, nowhere()),
         }
     }
 
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
-        encode_fault(Endpoint::nearest(uri.path()), fault)
+        encode_fault(table::nearest_dialect(uri.path()), fault)
     }
 }
 
@@ -70,6 +65,57 @@ impl Router {
     /// Creates a router for a server that is bound to an address.
     pub fn new(gateway: Arc<Gateway>, health: Health, bound: SocketAddr) -> Router {
         Router { gateway, health, is_local: is_loopback(bound) }
+    }
+
+    /// Answers a request at its route.
+    async fn answer_at(&self, found: &RouteMatch<'_>, request: HttpRequest) -> Reply {
+        let dialect = found.dialect(&request.headers);
+        let answered = match found.route.target {
+            Target::Exchange(..) => match found.endpoint(request.uri.query()) {
+                Some(endpoint) => Ok(self.exchange(endpoint, request).await),
+                None => Err(nowhere()),
+            },
+            Target::Client(endpoint) => self.answer_client(endpoint, found, request).await,
+            Target::Public(PublicEndpoint::Health) => Ok(self.health.healthz()),
+            Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
+            Target::Public(PublicEndpoint::OpenApi) => Ok(openapi::reply()),
+        };
+        answered.unwrap_or_else(|fault| encode_fault(dialect, fault))
+    }
+
+    /// Authenticates the client of a request and answers it.
+    async fn answer_client(
+        &self,
+        endpoint: ClientEndpoint,
+        found: &RouteMatch<'_>,
+        mut request: HttpRequest,
+    ) -> Result<Reply, Fault> {
+        let live = self.gateway.live();
+        let AuthenticatedClient { client, carrier, .. } =
+            live.keys.authenticate(&request.headers, &request.uri)?;
+        if carrier.is_none() {
+            browser::check_origin(&request.headers)?;
+        }
+        live.keys.strip(&mut request.headers);
+        let parameter = |name| found.parameters.text(name, found.path);
+        match endpoint {
+            ClientEndpoint::StoredResponse(action) => {
+                let (id, query) = (parameter("id").unwrap_or_default(), request.uri.query());
+                let lookup = Lookup::new(action, id, found.path, query).ok_or_else(nowhere)?;
+                self.stored_response(lookup, &live, &client, request).await
+            }
+            ClientEndpoint::Listing(about) => {
+                let model = parameter("model").map(percent::decode);
+                let listing = Listing { dialect: found.dialect(&request.headers), model, about };
+                let mut names = live.routes.names();
+                names.retain(|name| client.may_use(name, name));
+                Ok(fault::document(&listing.document(&names)?))
+            }
+            ClientEndpoint::Metrics => Ok(self.metrics()),
+            ClientEndpoint::Losses => {
+                self.losses(parameter("id").unwrap_or_default(), &client).await
+            }
+        }
     }
 
     async fn exchange(&self, mut endpoint: Endpoint, mut request: HttpRequest) -> Reply {
@@ -141,45 +187,22 @@ impl Router {
     }
 
     /// Answers a request for a stored response.
-    async fn lookup(&self, mut lookup: Lookup, mut request: HttpRequest) -> Result<Reply, Fault> {
-        let live = self.gateway.live();
-        let AuthenticatedClient { client, carrier, .. } =
-            live.keys.authenticate(&request.headers, &request.uri)?;
-        if carrier.is_none() {
-            browser::check_origin(&request.headers)?;
-        }
-        live.keys.strip(&mut request.headers);
+    async fn stored_response(
+        &self,
+        mut lookup: Lookup,
+        live: &Live,
+        client: &Client,
+        request: HttpRequest,
+    ) -> Result<Reply, Fault> {
         lookup.retain_query(|_, value| !live.keys.holds(value));
         let asker = Asker {
-            client: &client,
+            client,
             credential: ClientCredential::from_headers(&request.headers),
             headers: &request.headers,
             share: request.budget.share(),
         };
         let remote = |id: &str| live.routes.remote(id);
         self.gateway.responses.answer(&lookup, asker, remote).await
-    }
-
-    /// Answers the gateway's own endpoints.
-    async fn answer_own_endpoint(&self, request: &HttpRequest) -> Reply {
-        let path = request.uri.path();
-        let answered = match (&request.method, path) {
-            (&Method::GET | &Method::HEAD, "/healthz") => Ok(self.health.healthz()),
-            (&Method::GET | &Method::HEAD, "/readyz") => Ok(self.readyz()),
-            (&Method::GET | &Method::HEAD, "/openapi.json") => Ok(openapi::reply()),
-            (&Method::GET | &Method::HEAD, "/metrics") => self.metrics(request),
-            (&Method::GET | &Method::HEAD, _) => match path.strip_prefix(LOSSES) {
-                Some(id) => self.losses(id, request).await,
-                None => self.models(request),
-            },
-            _ if is_own(request) => Err(wrong_method("GET")),
-            _ => Err(nowhere()),
-        };
-        answered.unwrap_or_else(|fault| {
-            let listing = Listing::find(path, &request.headers);
-            let dialect = listing.map_or_else(|| Endpoint::nearest(path), |own| own.dialect);
-            encode_fault(dialect, fault)
-        })
     }
 
     /// Answers `/readyz`: not ready while the server drains or the ledger cannot be written.
@@ -190,16 +213,14 @@ impl Router {
         }
     }
 
-    fn metrics(&self, request: &HttpRequest) -> Result<Reply, Fault> {
-        self.client(request)?;
+    fn metrics(&self) -> Reply {
         let mut reply = Reply::new(ReplyBody::full(self.gateway.telemetry.prometheus()));
         let kind = HeaderValue::from_static(METRICS);
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
-        Ok(reply)
+        reply
     }
 
-    async fn losses(&self, id: &str, request: &HttpRequest) -> Result<Reply, Fault> {
-        let client = self.client(request)?;
+    async fn losses(&self, id: &str, client: &Client) -> Result<Reply, Fault> {
         let found = match id.parse() {
             Ok(id) => self.gateway.telemetry.losses(id, &client.caller()).await,
             Err(_) => Ok(None),
@@ -215,31 +236,7 @@ impl Router {
             Fault::new(FaultClass::NotFound, message)
         })
     }
-
-    fn models(&self, request: &HttpRequest) -> Result<Reply, Fault> {
-        let path = request.uri.path();
-        let Some(listing) = Listing::find(path, &request.headers) else { return Err(nowhere()) };
-        let client = self.client(request)?;
-        let mut names = self.gateway.live().routes.names();
-        names.retain(|name| client.may_use(name, name));
-        Ok(fault::document(&listing.document(&names)?))
-    }
-
-    fn client(&self, request: &HttpRequest) -> Result<Arc<Client>, Fault> {
-        Ok(self.gateway.live().keys.authenticate(&request.headers, &request.uri)?.client)
-    }
 }
-
-/// Whether a path is one of the gateway's own endpoints, for the right method.
-fn is_own(request: &HttpRequest) -> bool {
-    let path = request.uri.path();
-    matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics")
-        || path.starts_with(LOSSES)
-        || Listing::find(path, &request.headers).is_some()
-}
-
-/// The path of loss reports.
-const LOSSES: &str = "/v1/losses/";
 
 /// The media type of metrics.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -264,10 +261,16 @@ fn refuse(codec: &dyn ChatCodec, mut recorder: ExchangeRecorder, fault: Fault) -
     reply
 }
 
-fn wrong_method(allowed: &str) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, format!("Use the method {allowed} here."));
+/// The reply to a request whose path has routes for other methods only.
+fn wrong_method(dialect: Dialect, allowed: &[&str]) -> Reply {
+    let message = format!("Use the method {} here.", allowed.join(" or "));
+    let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.status = Some(StatusCode::METHOD_NOT_ALLOWED.as_u16());
-    fault
+    let mut reply = encode_fault(dialect, fault);
+    if let Ok(methods) = HeaderValue::from_str(&allowed.join(", ")) {
+        reply.headers_mut().insert(header::ALLOW, methods);
+    }
+    reply
 }
 
 fn nowhere() -> Fault {

@@ -1,7 +1,7 @@
 //! Lists of models, in the form of each vendor.
 //!
-//! Several vendors use `/v1/models`: the dialect is chosen by headers of the SDK, or by the prefix
-//! of the path.
+//! Several vendors use `/v1/models`: the dialect is that of the SDK that asks, unless the path has a
+//! prefix.
 
 use http::HeaderMap;
 use toolwright_core::json::Object;
@@ -36,39 +36,6 @@ const CREATED: u64 = 1_704_067_200;
 const CREATED_AT: &str = "2024-01-01T00:00:00Z";
 
 impl Listing {
-    /// Finds the listing of a path; `None` if no vendor lists models there.
-    pub fn find(path: &str, headers: &HeaderMap) -> Option<Listing> {
-        let rest = path.strip_prefix('/')?;
-        let prefixed = rest.split_once('/').and_then(|(id, rest)| Some((id.parse().ok()?, rest)));
-        let (dialect, rest): (Option<Dialect>, &str) = match prefixed {
-            Some((dialect, rest)) => (Some(dialect), rest),
-            None => (None, rest),
-        };
-        let (version, rest) = match rest.split_once('/') {
-            Some((version @ ("v1" | "v1beta" | "v2" | "api"), rest)) => (Some(version), rest),
-            _ => (None, rest),
-        };
-        let (noun, model) = match rest.split_once('/') {
-            Some((noun, model)) if !model.is_empty() => (noun, Some(model)),
-            Some(_) => return None,
-            None => (rest, None),
-        };
-        let dialect = match (dialect, version, noun) {
-            (None | Some(Dialect::Ollama), Some("api"), "tags" | "ps" | "version")
-                if model.is_none() =>
-            {
-                let about = if noun == "version" { About::Version } else { About::Models };
-                return Some(Listing { dialect: Dialect::Ollama, model: None, about });
-            }
-            (None, Some("v1"), "models") => by_headers(headers),
-            (None | Some(Dialect::Gemini), Some("v1beta"), "models") => Dialect::Gemini,
-            (Some(own), Some("v1") | None, "models") if own.codec().is_some() => own,
-            _ => return None,
-        };
-        let model = model.map(toolwright_core::percent::decode);
-        Some(Listing { dialect, model, about: About::Models })
-    }
-
     /// Returns the document, for the names that the client may use.
     pub fn document(&self, names: &[String]) -> Result<Json, Fault> {
         if self.about == About::Version {
@@ -84,8 +51,8 @@ impl Listing {
     }
 }
 
-/// Returns the dialect of `/v1/models`, by headers that only one SDK sends.
-fn by_headers(headers: &HeaderMap) -> Dialect {
+/// Returns the dialect of an SDK, by headers that it alone sends.
+pub fn dialect_of_sdk(headers: &HeaderMap) -> Dialect {
     if headers.contains_key("anthropic-version") {
         Dialect::Anthropic
     } else if headers.contains_key("x-goog-api-key") || headers.contains_key("x-goog-api-client") {

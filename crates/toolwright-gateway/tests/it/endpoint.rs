@@ -1,10 +1,21 @@
-//! Which dialect a path belongs to, and what the path encodes.
+//! Which route a path belongs to, and what the path encodes.
 
+use http::{HeaderMap, Method};
 use toolwright_core::Dialect::{
     self, Anthropic, Bedrock, Cohere, Deepseek, Gemini, Mistral, Ollama, OpenaiChat,
     OpenaiResponses,
 };
 use toolwright_gateway::proxy::endpoint::Endpoint;
+use toolwright_gateway::proxy::responses::lookup::Action;
+use toolwright_gateway::router::openapi;
+use toolwright_gateway::router::table::{
+    self, ClientEndpoint, NoRoute, ROUTES, Target, nearest_dialect,
+};
+
+/// The endpoint of an exchange at a path.
+fn endpoint(path: &str, query: Option<&str>) -> Option<Endpoint> {
+    table::find(&Method::POST, path, &HeaderMap::new()).ok()?.endpoint(query)
+}
 
 #[test]
 fn every_vendor_is_under_its_own_path_and_under_its_id() {
@@ -38,7 +49,7 @@ fn every_vendor_is_under_its_own_path_and_under_its_id() {
         ("/cohere/v2/chat", Cohere),
     ];
     for (path, dialect) in paths {
-        let found = Endpoint::find(path, None);
+        let found = endpoint(path, None);
         assert_eq!(found.map(|own| own.dialect), Some(*dialect), "{path}");
     }
 }
@@ -69,16 +80,16 @@ fn unknown_paths_have_no_endpoint() {
         "/model/a%2f..;x%2fadmin/converse",
         "/model/%25252525252e%25252525252e/converse",
     ] {
-        assert!(Endpoint::find(path, None).is_none(), "{path}");
+        assert!(endpoint(path, None).is_none(), "{path}");
     }
-    assert_eq!(Endpoint::nearest("/bedrock/nothing"), Bedrock);
-    assert_eq!(Endpoint::nearest("/v1beta/models/m:embedContent"), Gemini);
-    assert_eq!(Endpoint::nearest("/elsewhere"), OpenaiChat);
+    assert_eq!(nearest_dialect("/bedrock/nothing"), Bedrock);
+    assert_eq!(nearest_dialect("/v1beta/models/m:embedContent"), Gemini);
+    assert_eq!(nearest_dialect("/elsewhere"), OpenaiChat);
 }
 
 #[test]
 fn a_model_in_the_path_is_read_raw_and_escaped_and_can_be_replaced() {
-    let found = |path: &str| Endpoint::find(path, None).unwrap();
+    let found = |path: &str| endpoint(path, None).unwrap();
     for (path, model, stream) in [
         ("/model/us.anthropic.claude%3A0/converse", "us.anthropic.claude:0", false),
         ("/model/us.anthropic.claude:0/converse-stream", "us.anthropic.claude:0", true),
@@ -102,11 +113,78 @@ fn a_model_in_the_path_is_read_raw_and_escaped_and_can_be_replaced() {
 #[test]
 fn a_credential_in_the_query_is_not_forwarded() {
     let address = |query: &str| {
-        Endpoint::find("/v1/models/m:streamGenerateContent", Some(query)).unwrap().address()
+        endpoint("/v1/models/m:streamGenerateContent", Some(query)).unwrap().address()
     };
     assert_eq!(address("alt=sse"), "/v1/models/m:streamGenerateContent?alt=sse");
     assert_eq!(address("key=secret&alt=sse"), "/v1/models/m:streamGenerateContent?alt=sse");
     for query in ["key=secret", "KEY=secret", "%6bey=secret"] {
         assert_eq!(address(query), "/v1/models/m:streamGenerateContent", "{query}");
+    }
+}
+
+#[test]
+fn stored_responses_are_found_by_path_and_method() {
+    let find = |method: &Method, path: &str| {
+        let found = table::find(method, path, &HeaderMap::new()).ok()?;
+        match found.route.target {
+            Target::Client(ClientEndpoint::StoredResponse(action)) => {
+                Some((action, found.parameters.text("id", found.path)?.to_owned()))
+            }
+            _ => None,
+        }
+    };
+    for (method, path, action) in [
+        (Method::GET, "/v1/responses/resp_1", Some(Action::Retrieve)),
+        (Method::GET, "/openai-responses/responses/resp_1", Some(Action::Retrieve)),
+        (Method::DELETE, "/v1/responses/resp_1", Some(Action::Delete)),
+        (
+            Method::GET,
+            "/openai-responses/v1/responses/resp_1/input_items",
+            Some(Action::InputItems),
+        ),
+        (Method::POST, "/v1/responses/resp_1/cancel", Some(Action::Cancel)),
+        (Method::POST, "/v1/responses/resp_1", None),
+        (Method::GET, "/v1/responses/", None),
+        (Method::GET, "/v1/responses", None),
+        (Method::GET, "/v1/responses/%2e%2e", None),
+        (Method::GET, "/anthropic/v1/responses/resp_1", None),
+    ] {
+        let expected = action.map(|action| (action, "resp_1".to_owned()));
+        assert_eq!(find(&method, path), expected, "{method} {path}");
+    }
+}
+
+#[test]
+fn a_wrong_method_names_those_that_the_path_has() {
+    let allowed = |method: &Method, path: &str| match table::find(method, path, &HeaderMap::new()) {
+        Err(NoRoute::Method(dialect, allowed)) => (dialect, allowed),
+        other => panic!("{method} {path}: {other:?}"),
+    };
+    assert_eq!(
+        allowed(&Method::PUT, "/v1/responses/resp_1"),
+        (OpenaiResponses, vec!["GET", "DELETE"])
+    );
+    assert_eq!(allowed(&Method::GET, "/v1/messages"), (Anthropic, vec!["POST"]));
+    assert_eq!(allowed(&Method::POST, "/gemini/v1beta/models"), (Gemini, vec!["GET"]));
+    assert!(table::find(&Method::HEAD, "/healthz", &HeaderMap::new()).is_ok());
+}
+
+#[test]
+fn every_route_is_described() {
+    let document = toolwright_core::Json::parse(openapi::DOCUMENT).unwrap();
+    let paths = document.get("paths").and_then(toolwright_core::Json::as_object).unwrap();
+    let described: Vec<(String, Target)> = paths
+        .iter()
+        .flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |own| (own, path)))
+        .map(|(method, path)| {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let found = table::find(&method, path, &HeaderMap::new());
+            let found = found.unwrap_or_else(|_| panic!("no route for {method} {path}"));
+            (found.route.pattern.to_owned(), found.route.target)
+        })
+        .collect();
+    for route in ROUTES {
+        let own = (route.pattern.to_owned(), route.target);
+        assert!(described.contains(&own), "{} {} is not described", route.verb.name(), own.0);
     }
 }

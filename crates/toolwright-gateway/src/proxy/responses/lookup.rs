@@ -2,16 +2,16 @@
 //! `POST /v1/responses/{id}/cancel`.
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Method};
 use toolwright::upstream::{ClientCredential, Incoming, Outgoing, Remote};
-use toolwright_core::{Dialect, Fault, Json, object, percent};
+use toolwright_core::{Fault, Json, object, percent};
 
 use super::record::{Content, Record, Stored, item_id};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::{Reply, ReplyBody, Share};
 use crate::key::Client;
 use crate::proxy::coalescing::CoalescingBody;
-use crate::proxy::endpoint::{filtered, leads_elsewhere, without_key};
+use crate::proxy::endpoint::{filtered, without_key};
 use crate::proxy::{fault as reply, headers, send};
 
 /// A request for a stored response.
@@ -53,32 +53,14 @@ pub struct Asker<'a> {
 }
 
 impl Lookup {
-    /// Parses a lookup; `None` if the path or method is another.
-    pub fn find(method: &Method, uri: &Uri) -> Option<Lookup> {
-        const PREFIX: &str = "/openai-responses";
-        let path = uri.path();
-        if leads_elsewhere(path) {
+    /// Creates a lookup of the response with an id, at a vendor's path and query; `None` if it is no id.
+    pub fn new(action: Action, id: &str, path: &str, query: Option<&str>) -> Option<Lookup> {
+        let id = percent::decode(id);
+        if id.contains('/') {
             return None;
         }
-        let own = match path.strip_prefix(PREFIX).filter(|rest| rest.starts_with('/')) {
-            Some(rest) => rest.strip_prefix("/v1").unwrap_or(rest),
-            None => path.strip_prefix("/v1")?,
-        };
-        let rest = own.strip_prefix("/responses/")?;
-        let (id, below) = rest.split_once('/').unwrap_or((rest, ""));
-        let action = match (method, below) {
-            (&Method::GET, "") => Action::Retrieve,
-            (&Method::DELETE, "") => Action::Delete,
-            (&Method::GET, "input_items") => Action::InputItems,
-            (&Method::POST, "cancel") => Action::Cancel,
-            _ => return None,
-        };
-        let decoded = percent::decode(id);
-        if decoded.is_empty() || decoded.contains('/') {
-            return None;
-        }
-        let query = uri.query().map(without_key).unwrap_or_default();
-        Some(Lookup { id: decoded, action, path: format!("/v1{own}"), query })
+        let path = if path.starts_with("/v1/") { path.to_owned() } else { format!("/v1{path}") };
+        Some(Lookup { id, action, path, query: query.map(without_key).unwrap_or_default() })
     }
 
     /// Removes parameters from the query, by unescaped name and value.
@@ -247,50 +229,5 @@ impl Page {
             "last_id": last,
             "has_more": has_more,
         }))
-    }
-}
-
-/// The dialect of these endpoints.
-pub const DIALECT: Dialect = Dialect::OpenaiResponses;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn find(method: &Method, uri: &str) -> Option<(Action, String, String)> {
-        let lookup = Lookup::find(method, &uri.parse().unwrap())?;
-        Some((lookup.action, lookup.id.clone(), lookup.address()))
-    }
-
-    #[test]
-    fn a_lookup_is_told_by_path_and_method() {
-        let own = |action, path: &str| Some((action, "resp_1".to_owned(), path.to_owned()));
-        for (method, uri, found) in [
-            (Method::GET, "/v1/responses/resp_1", own(Action::Retrieve, "/v1/responses/resp_1")),
-            (
-                Method::GET,
-                "/openai-responses/responses/resp_1?include=x",
-                own(Action::Retrieve, "/v1/responses/resp_1?include=x"),
-            ),
-            (Method::DELETE, "/v1/responses/resp_1", own(Action::Delete, "/v1/responses/resp_1")),
-            (
-                Method::GET,
-                "/openai-responses/v1/responses/resp_1/input_items",
-                own(Action::InputItems, "/v1/responses/resp_1/input_items"),
-            ),
-            (
-                Method::POST,
-                "/v1/responses/resp_1/cancel",
-                own(Action::Cancel, "/v1/responses/resp_1/cancel"),
-            ),
-            (Method::POST, "/v1/responses/resp_1", None),
-            (Method::GET, "/v1/responses/", None),
-            (Method::GET, "/v1/responses", None),
-            (Method::GET, "/v1/responses/%2e%2e", None),
-            (Method::GET, "/v1/responses/a%2fb", None),
-            (Method::GET, "/anthropic/v1/responses/resp_1", None),
-        ] {
-            assert_eq!(find(&method, uri), found, "{method} {uri}");
-        }
     }
 }

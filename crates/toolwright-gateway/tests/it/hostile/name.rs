@@ -28,12 +28,11 @@ fn a_model_name_with_path_or_line_characters_or_too_long_is_refused() {
         "/v1/chat/completions%00",
         "/v1beta/x%2F..%2F..%2Fadmin/models/x:generateContent",
         "/model/aws%2F..%2Fx/converse",
+        "/v1beta/models/google/../x:generateContent",
     ] {
         assert_eq!(gateway.ask_json(path, &body).status, 404, "{path}");
     }
-    for path in ["/v1beta/models/google/../x:generateContent", "/model/aws%2Fa%0D%0Ab/converse"] {
-        assert_eq!(gateway.ask_json(path, &body).status, 400, "{path}");
-    }
+    assert_eq!(gateway.ask_json("/model/aws%2Fa%0D%0Ab/converse", &body).status, 400);
     assert!(upstream.received().is_empty(), "nothing of it has reached the vendor");
     assert_well(&gateway);
     let log = gateway.log();
