@@ -28,8 +28,8 @@ mod wire;
 mod write_stall;
 
 pub use accept::Server;
-pub use body::RequestBody;
 pub(crate) use body::append;
+pub use body::{BodyChunks, RequestBody};
 pub use budget::{Budget, Full, Share};
 pub use drain::{Control, Ended, Health};
 pub use listen::ListenError;

@@ -1,4 +1,5 @@
-//! Reads the body of a request: within size and time limits, with at most one copy.
+//! Reads the body of a request, within size and time limits: into memory with at most one copy, or
+//! chunk by chunk, such as into a file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use http::{HeaderMap, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout_at};
 use toolwright_core::{Fault, FaultClass};
 
@@ -16,11 +19,11 @@ use super::budget::Share;
 use super::connection::ConnectionContext;
 
 /// Maximum number of bytes that are allocated for an announced body before it arrives.
-const TRUSTED: usize = 1 << 20;
+const MAX_PREALLOCATED: usize = 1 << 20;
 
 /// Minimum average rate of a body in bytes per second. A slow drip without long pauses would
 /// otherwise hold a request open for days.
-const SLOWEST: u64 = 1 << 10;
+const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
 
 /// The body of a request, not read yet.
 pub struct RequestBody {
@@ -44,30 +47,37 @@ impl RequestBody {
     /// Reads the body to its end. The bytes count against the memory budget until their last clone
     /// is dropped.
     pub async fn read(self) -> Result<Bytes, Fault> {
-        let RequestBody { body, context, encoded } = self;
-        if body.is_end_stream() {
+        if self.body.is_end_stream() {
             return Ok(Bytes::new());
         }
-        if encoded {
+        let share = self.context.budget.share();
+        let max = self.context.settings.limits.body;
+        self.chunks(max as u64)?.collect(share, max).await
+    }
+
+    /// Returns the body chunk by chunk. Its size is limited to `max` bytes in place of the limit for
+    /// bodies in memory.
+    pub fn chunks(self, max: u64) -> Result<BodyChunks, Fault> {
+        let RequestBody { body, context, encoded } = self;
+        let announced = body.size_hint().exact();
+        if encoded && !body.is_end_stream() {
             return Err(encoded_body());
         }
-        let limits = &context.settings.limits;
-        let announced = body.size_hint().exact();
-        if announced.is_some_and(|size| size > limits.body as u64) {
-            return Err(too_large(limits.body));
+        if announced.is_some_and(|size| size > max) {
+            return Err(too_large(max));
         }
-        let reading = Reading {
-            body,
-            share: context.budget.share(),
-            most: limits.body,
-            announced,
-            patience: limits.body_timeout,
-            started: Instant::now(),
-            size: 0,
-        };
-        let bytes = reading.run().await?;
-        context.watchdog.set_unread(false);
-        Ok(bytes)
+        Ok(BodyChunks { body, context, max, announced, started: Instant::now(), size: 0 })
+    }
+
+    /// Writes the body to a file as it arrives, at most `max` bytes, and returns its size. Memory use
+    /// does not depend on the size. On failure the file has a part of the body.
+    pub async fn save(self, file: &mut File, max: u64) -> Result<u64, Fault> {
+        let mut chunks = self.chunks(max)?;
+        while let Some(chunk) = chunks.next().await? {
+            file.write_all(&chunk).await.map_err(|error| unwritable(&error))?;
+        }
+        file.flush().await.map_err(|error| unwritable(&error))?;
+        Ok(chunks.size)
     }
 }
 
@@ -77,58 +87,60 @@ impl fmt::Debug for RequestBody {
     }
 }
 
-/// A body that is being read.
-struct Reading {
+/// The chunks of a body, as they arrive.
+pub struct BodyChunks {
     body: Incoming,
-    share: Share,
-    most: usize,
+    context: Arc<ConnectionContext>,
+    max: u64,
     announced: Option<u64>,
-    patience: Duration,
     started: Instant,
-    size: usize,
+    /// Number of bytes that have arrived
+    size: u64,
 }
 
-impl Reading {
-    async fn run(mut self) -> Result<Bytes, Fault> {
-        let first = self.next().await?.unwrap_or_default();
-        // Most bodies arrive in one frame, which is returned without a copy.
-        if self.body.is_end_stream() || self.announced == Some(first.len() as u64) {
-            return Ok(self.share.hold(first));
-        }
-        let mut whole = BytesMut::with_capacity(self.expected().min(TRUSTED).max(first.len()));
-        whole.extend_from_slice(&first);
-        drop(first);
-        while let Some(piece) = self.next().await? {
-            append(&mut whole, &piece, self.expected());
-        }
-        Ok(self.share.hold(whole.freeze()))
-    }
-
-    /// Returns the next bytes, or `None` at the end.
-    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+impl BodyChunks {
+    /// Returns the next chunk, or `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        let patience = self.context.settings.limits.body_timeout;
         loop {
-            let earned = Duration::from_secs(self.size as u64 / SLOWEST);
-            let deadline =
-                (Instant::now() + self.patience).min(self.started + self.patience + earned);
+            let earned = Duration::from_secs(self.size / MIN_BYTES_PER_SECOND);
+            let deadline = (Instant::now() + patience).min(self.started + patience + earned);
             let frame = match timeout_at(deadline, self.body.frame()).await {
-                Err(_) => return Err(too_slow(self.patience)),
-                Ok(None) => return Ok(None),
+                Err(_) => return Err(too_slow(patience)),
+                Ok(None) => {
+                    self.context.watchdog.set_unread(false);
+                    return Ok(None);
+                }
                 Ok(Some(Err(_))) => return Err(cut_off()),
                 Ok(Some(Ok(frame))) => frame,
             };
-            let Ok(piece) = frame.into_data() else { continue };
-            self.size += piece.len();
-            if self.size > self.most {
-                return Err(too_large(self.most));
+            let Ok(chunk) = frame.into_data() else { continue };
+            self.size += chunk.len() as u64;
+            if self.size > self.max {
+                return Err(too_large(self.max));
             }
-            self.share.reach(self.size, self.expected()).await?;
-            return Ok(Some(piece));
+            return Ok(Some(chunk));
         }
     }
 
-    /// Returns the announced size, or else the maximum.
-    fn expected(&self) -> usize {
-        self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(self.most)
+    /// Reads all chunks into memory: at most `max` bytes, which the share reserves.
+    async fn collect(mut self, mut share: Share, max: usize) -> Result<Bytes, Fault> {
+        let expected = self.announced.and_then(|size| usize::try_from(size).ok()).unwrap_or(max);
+        let first = self.next().await?.unwrap_or_default();
+        share.reach(first.len(), expected).await?;
+        // Most bodies arrive in one frame, which is returned without a copy.
+        if self.body.is_end_stream() || self.announced == Some(first.len() as u64) {
+            self.context.watchdog.set_unread(false);
+            return Ok(share.hold(first));
+        }
+        let mut whole = BytesMut::with_capacity(expected.min(MAX_PREALLOCATED).max(first.len()));
+        whole.extend_from_slice(&first);
+        drop(first);
+        while let Some(chunk) = self.next().await? {
+            share.reach(whole.len() + chunk.len(), expected).await?;
+            append(&mut whole, &chunk, expected);
+        }
+        Ok(share.hold(whole.freeze()))
     }
 }
 
@@ -146,10 +158,11 @@ fn fault(class: FaultClass, status: u16, message: String) -> Fault {
     Fault { status: Some(status), ..Fault::new(class, message) }
 }
 
-fn too_large(most: usize) -> Fault {
+fn too_large(most: u64) -> Fault {
     let message = format!(
-        "The body of the request is larger than the {most} bytes that are accepted. Send less, or \
-         raise limits.body in the gateway's configuration."
+        "The body of the request is larger than the {most} bytes that are accepted here. Send \
+         less, or raise the limit in the gateway's configuration (limits.body for requests to a \
+         model)."
     );
     fault(FaultClass::TooLarge, 413, message)
 }
@@ -157,7 +170,7 @@ fn too_large(most: usize) -> Fault {
 fn too_slow(patience: Duration) -> Fault {
     let message = format!(
         "The body of the request came too slowly: it stopped for more than {patience:?}, or came at \
-         less than {SLOWEST} bytes a second. Send it again."
+         less than {MIN_BYTES_PER_SECOND} bytes a second. Send it again."
     );
     fault(FaultClass::Timeout, 408, message)
 }
@@ -172,4 +185,11 @@ fn encoded_body() -> Fault {
     let message = "The body of the request is compressed (content-encoding). Send it \
                    uncompressed.";
     fault(FaultClass::Invalid, 415, message.to_owned())
+}
+
+fn unwritable(error: &std::io::Error) -> Fault {
+    tracing::warn!("the body of a request cannot be written to its file: {error}");
+    let message = "The gateway cannot store the body of the request now. Its log says why.";
+    let is_full = error.kind() == std::io::ErrorKind::StorageFull;
+    fault(FaultClass::Internal, if is_full { 507 } else { 500 }, message.to_owned())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolwright_gateway::config::Limits;
 
-use super::probe::{Client, start};
+use super::probe::{Client, MAX_SAVED, start};
 
 fn small() -> Limits {
     Limits { body: 1000, ..Limits::default() }
@@ -116,4 +116,53 @@ async fn expect_continue_is_supported() {
     assert_eq!(client.answer().await.text(), "ok");
     client.send(&format!("{head}2000\r\n\r\n")).await;
     assert_eq!(client.answer().await.status, 413);
+}
+
+#[tokio::test]
+async fn a_body_larger_than_the_memory_budget_is_streamed_to_a_file() {
+    let limits = Limits { body: 1000, memory: 1 << 20, ..Limits::default() };
+    let server = start(limits).await;
+    let mut client = Client::connect(server.address).await;
+    let piece = vec![b'x'; 1 << 20];
+    for announced in [true, false] {
+        let framing = if announced {
+            format!("content-length: {MAX_SAVED}")
+        } else {
+            "transfer-encoding: chunked".to_owned()
+        };
+        client.send(&format!("PUT /save HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n")).await;
+        for _ in 0..MAX_SAVED / piece.len() as u64 {
+            if !announced {
+                client.send(&format!("{:x}\r\n", piece.len())).await;
+            }
+            assert!(client.try_send(&piece).await);
+            if !announced {
+                client.send("\r\n").await;
+            }
+        }
+        if !announced {
+            client.send("0\r\n\r\n").await;
+        }
+        let answer = client.answer().await;
+        assert_eq!(answer.text(), format!("{MAX_SAVED} of {MAX_SAVED}"));
+    }
+}
+
+#[tokio::test]
+async fn a_streamed_body_has_its_own_limit_and_the_same_refusals() {
+    let server = start(small()).await;
+    let mut client = Client::connect(server.address).await;
+    let size = MAX_SAVED + 1;
+    client.send(&format!("PUT /save HTTP/1.1\r\nhost: a\r\ncontent-length: {size}\r\n\r\n")).await;
+    let answer = client.answer().await;
+    assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+    let mut client = Client::connect(server.address).await;
+    let head =
+        "PUT /save HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ncontent-encoding: gzip\r\n\r\n";
+    client.send(head).await;
+    assert_eq!(client.answer().await.status, 415);
+    let mut client = Client::connect(server.address).await;
+    client.send("PUT /save HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nabc").await;
+    client.finish().await;
+    assert_ne!(client.rest().await.split(' ').nth(1), Some("200"));
 }

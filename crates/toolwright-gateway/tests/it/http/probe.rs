@@ -21,6 +21,9 @@ use toolwright_gateway::http::{
 /// A timeout that nothing here reaches unless it hangs.
 pub const HANG: Duration = Duration::from_secs(30);
 
+/// Maximum size of a body that `/save` writes to a file.
+pub const MAX_SAVED: u64 = 64 << 20;
+
 pub struct Probe {
     pub under_way: Arc<watch::Sender<usize>>,
     pub pieces: mpsc::Sender<String>,
@@ -133,6 +136,16 @@ impl Service for Probe {
 
     async fn answer(&self, request: HttpRequest) -> Reply {
         match request.uri.path() {
+            "/save" => {
+                let stored = tempfile::tempfile().unwrap();
+                let mut file = tokio::fs::File::from_std(stored.try_clone().unwrap());
+                let saved = request.body.save(&mut file, MAX_SAVED).await;
+                let size = std::os::unix::fs::MetadataExt::size(&stored.metadata().unwrap());
+                match saved {
+                    Ok(bytes) => Reply::new(ReplyBody::full(format!("{bytes} of {size}"))),
+                    Err(refused) => fault(refused),
+                }
+            }
             "/echo" | "/count" => match request.body.read().await {
                 Ok(bytes) if request.uri.path() == "/echo" => Reply::new(ReplyBody::full(bytes)),
                 Ok(bytes) => Reply::new(ReplyBody::full(bytes.len().to_string())),
