@@ -71,6 +71,7 @@ use proc_macro::TokenStream;
 /// | `name = "…"` | the name, if not that of the function |
 /// | `description = "…"` | the description, if not the doc comment |
 /// | `title = "…"` | a display name |
+/// | `version = "…"` | the version of the function; part of the tool's digest |
 /// | `read_only` | the tool has no effects, so that calls may be repeated |
 /// | `keyed` | the effect happens once per idempotency key |
 /// | `deadline = "5s"` | maximum duration of a call (`ms`, `s`, `m`, `h`) |

@@ -11,10 +11,11 @@ use syn::{Error, Expr, LitInt, LitStr, Path, Token};
 use crate::suggest::suggest;
 
 /// All options.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "name",
     "description",
     "title",
+    "version",
     "read_only",
     "keyed",
     "deadline",
@@ -32,6 +33,7 @@ pub(crate) struct Options {
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) version: Option<String>,
     pub(crate) effect: Option<Effect>,
     pub(crate) deadline: Option<Duration>,
     /// The duration, and its position
@@ -68,6 +70,7 @@ impl Options {
             name: None,
             description: None,
             title: None,
+            version: None,
             effect: None,
             deadline: None,
             cache: None,
@@ -106,6 +109,7 @@ impl Options {
             "name" => self.name = Some(tool_name(meta)?),
             "description" => self.description = Some(words(meta)?.value()),
             "title" => self.title = Some(words(meta)?.value()),
+            "version" => self.version = Some(words(meta)?.value()),
             "read_only" => self.set_effect(meta, Effect::ReadOnly)?,
             "keyed" => self.set_effect(meta, Effect::Keyed)?,
             "deadline" => self.deadline = Some(duration(meta)?),

@@ -2,7 +2,6 @@
 //! [`Toolbox`](crate::Toolbox) runs calls.
 
 pub mod approval;
-mod canonical;
 pub mod completeness;
 pub mod journal;
 pub(crate) mod key;
@@ -10,9 +9,9 @@ pub mod policy;
 pub mod result;
 
 pub use approval::{Answer, Approval};
-pub use canonical::canonical;
 pub use completeness::Completeness;
 pub use policy::{Glob, Policy, Rule, Verdict};
 pub use result::{CallResult, CallStatus};
 
+pub use crate::canonical::canonical;
 pub use crate::ledger::ResultSource;

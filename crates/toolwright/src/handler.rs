@@ -1,5 +1,7 @@
 //! A tool with the function that runs it.
 
+mod digest;
+
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use toolwright_core::Tool;
 use toolwright_core::args::CoercionOptions;
 use toolwright_core::json::Object;
+
+pub use digest::ToolDigest;
 
 use crate::context::{Context, Need};
 use crate::error::ToolError;
@@ -103,6 +107,12 @@ impl Handler {
         &self.settings
     }
 
+    /// Returns the digest of the tool, which changes with its definition, its version and its effect. It
+    /// is part of every idempotency key, so a changed tool never returns an outcome of the earlier one.
+    pub fn digest(&self) -> ToolDigest {
+        ToolDigest::new(&self.tool, &self.settings)
+    }
+
     /// Whether the function blocks its thread and therefore cannot be cancelled.
     pub fn is_blocking(&self) -> bool {
         matches!(self.body, Body::Blocking(_))
@@ -175,6 +185,14 @@ impl Handler {
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Handler {
         self.settings = settings;
+        self
+    }
+
+    /// Sets the version of the function. Change it when the function does something else under the same
+    /// definition, so that outcomes of the earlier function are not reused.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<String>) -> Handler {
+        self.settings.version = Some(version.into());
         self
     }
 

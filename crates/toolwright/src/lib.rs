@@ -46,6 +46,7 @@ pub mod bounded;
 #[cfg(feature = "builtin")]
 pub mod builtin;
 pub mod call;
+mod canonical;
 pub mod chat;
 pub mod context;
 pub mod define;
@@ -72,7 +73,7 @@ pub mod upstream;
 
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};
-pub use handler::Handler;
+pub use handler::{Handler, ToolDigest};
 pub use model::{Model, ScriptedModel};
 pub use output::Output;
 pub use resolve::ModelError;

@@ -75,6 +75,9 @@ pub enum Fill {
 /// Settings of a tool.
 #[derive(Clone)]
 pub struct Settings {
+    /// The version of the tool's function, if it has one; part of the tool's
+    /// [digest](crate::Handler::digest)
+    pub version: Option<String>,
     /// Maximum duration of a call, retries included
     pub deadline: Duration,
     /// Retries, if any
@@ -105,6 +108,7 @@ pub const DEFAULT_BUDGET: usize = 16 * 1024;
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            version: None,
             deadline: Duration::from_mins(1),
             retry: None,
             cache: None,
@@ -124,6 +128,7 @@ impl fmt::Debug for Settings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Settings")
+            .field("version", &self.version)
             .field("deadline", &self.deadline)
             .field("retry", &self.retry)
             .field("cache", &self.cache)

@@ -231,9 +231,9 @@ impl Toolbox {
 
     /// Continues a call that waited for approval, also in another process than the one that asked.
     ///
-    /// The call is checked again: the policy may deny it by now. If its arguments have changed in the
-    /// meantime (a handle with another value, a new default), the person did not approve them, and the
-    /// call waits again. Answering twice does not run a tool with effects twice.
+    /// The call is checked again: the policy may deny it by now. If its tool or its arguments have changed
+    /// in the meantime (another [digest](Handler::digest), a handle with another value), the person did not
+    /// approve them, and the call waits again. Answering twice does not run a tool with effects twice.
     pub async fn answer(&self, session: &Session, asked: &Approval, answer: Answer) -> CallStatus {
         let session = session.clone().with_turn(asked.turn);
         let (call, position) = (&asked.call, asked.position);
@@ -248,9 +248,11 @@ impl Toolbox {
                 return pipeline::refuse(self, &session, prepared.state, error);
             }
             // Equal calls of a turn share a key, so the key of the approval is used.
-            (Answer::Approve, Ok(runnable)) if asked.covers(&runnable.canonical) => {
+            (Answer::Approve, Ok(runnable))
+                if asked.covers(runnable.item.digest, &runnable.canonical) =>
+            {
                 runnable.ask = None;
-                runnable.key = asked.key.clone();
+                runnable.keys.key = asked.key.clone();
                 prepared.state.key = Some(asked.key.clone());
             }
             (Answer::Approve, _) => {}

@@ -46,9 +46,10 @@ fn numbers(options: &Options) -> TokenStream {
     let retries = options.retries.map(|max| quote!(.with_retry(#home::Retry::new(#max))));
     let concurrency = options.concurrency.map(|calls| quote!(.with_concurrency(#calls)));
     let budget = options.budget.map(|bytes| quote!(.with_budget(#bytes)));
+    let version = options.version.as_ref().map(|text| quote!(.with_version(#text)));
     let hidden = options.hidden.iter().map(|(name, _)| name);
     let hidden = (!options.hidden.is_empty()).then(|| quote!(.with_hidden([#(#hidden),*])));
-    quote!(#deadline #cache #retries #concurrency #budget #hidden)
+    quote!(#version #deadline #cache #retries #concurrency #budget #hidden)
 }
 
 fn time(duration: Duration) -> TokenStream {

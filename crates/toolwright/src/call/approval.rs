@@ -9,6 +9,7 @@ use toolwright_core::{Call, Json, object};
 use super::completeness::Completeness;
 use super::key::{self, CallPosition};
 use crate::error::{CallError, CallErrorKind};
+use crate::handler::ToolDigest;
 use crate::session::Session;
 use toolwright_core::document::{DocumentError, ObjectReader, read_call, write_call};
 
@@ -32,7 +33,7 @@ pub struct Approval {
     pub reason: String,
     /// The idempotency key of the call
     pub key: Arc<str>,
-    /// The hash of the unredacted arguments, to detect that they changed
+    /// The hash of the tool and of the unredacted arguments, to detect that one of them changed
     pub(crate) digest: String,
     pub(crate) position: CallPosition,
     pub(crate) completeness: Completeness,
@@ -89,9 +90,9 @@ impl Approval {
         })
     }
 
-    /// Whether the arguments are those that the person was asked about.
-    pub(crate) fn covers(&self, canonical: &str) -> bool {
-        self.digest == digest(canonical)
+    /// Whether the tool and the arguments are those that the person was asked about.
+    pub(crate) fn covers(&self, tool: ToolDigest, canonical: &str) -> bool {
+        self.digest == digest(tool, canonical)
     }
 
     /// Whether a session belongs to the run of the question.
@@ -100,9 +101,9 @@ impl Approval {
     }
 }
 
-/// The hash of canonical arguments.
-pub(crate) fn digest(canonical: &str) -> String {
-    key::digest(&[canonical]).to_hex().to_string()
+/// The hash of a tool and canonical arguments.
+pub(crate) fn digest(tool: ToolDigest, canonical: &str) -> String {
+    key::digest(&[&tool.to_string(), canonical]).to_hex().to_string()
 }
 
 /// The error of a call that a person rejected.

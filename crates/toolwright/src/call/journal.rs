@@ -6,6 +6,8 @@
 //! | no record | runs | runs |
 //! | begun, not finished | runs again with the same key | does not run: the effect is uncertain |
 //! | finished | the recorded outcome | the recorded outcome |
+//! | failed, with another version of the tool | runs | runs |
+//! | succeeded or unfinished, with another version of the tool | does not run, no outcome | does not run, no outcome |
 
 mod memory;
 pub(crate) mod record;
@@ -25,8 +27,11 @@ pub use sqlite::{SqliteJournal, Unfinished};
 /// A call with effects that is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// The idempotency key: tenant, run, turn, call, tool and canonical arguments, hashed
+    /// The idempotency key: tenant, run, turn, call, tool, canonical arguments and the tool's digest,
+    /// hashed
     pub key: Arc<str>,
+    /// The idempotency key without the tool's digest, which earlier versions of the tool share
+    pub unversioned_key: Arc<str>,
     /// The run
     pub run: Arc<str>,
     /// The tool
@@ -44,6 +49,9 @@ pub enum Begun {
     Unfinished(u32),
     /// Finished with this record
     Finished(Json),
+    /// Not recorded before, but the same call was begun with another version of the tool; with the
+    /// record of the latest one if it finished. Withdraw the intent unless the call runs
+    ToolChanged(Option<Json>),
 }
 
 /// The journal could not be read or written.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use toolwright_core::Call;
 
+use crate::handler::ToolDigest;
 use crate::session::Session;
 
 /// The position of a call in its turn.
@@ -33,19 +34,43 @@ impl CallPosition {
     }
 }
 
-/// The idempotency key: the same for every attempt at a call, also after a restart, and different for
-/// every other call. It includes the tenant, because tenants may use the same run names.
-pub(crate) fn key(session: &Session, call_id: &str, tool: &str, canonical: &str) -> Arc<str> {
-    let (tenant, turn) = (&session.caller.tenant, session.turn.to_string());
-    digest(&[tenant, &session.run, &turn, call_id, tool, canonical]).to_hex()[..].into()
+/// The keys of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallKeys {
+    /// The idempotency key: the same for every attempt at a call, also after a restart, and different
+    /// for every other call and every other version of the tool
+    pub(crate) key: Arc<str>,
+    /// The key without the tool's digest, which finds the call of an earlier version of the tool
+    pub(crate) unversioned: blake3::Hash,
+}
+
+impl CallKeys {
+    /// Computes the keys. They include the tenant, because tenants may use the same run names.
+    pub(crate) fn new(
+        session: &Session,
+        call_id: &str,
+        tool: &str,
+        digest: ToolDigest,
+        canonical: &str,
+    ) -> CallKeys {
+        let (tenant, turn) = (&session.caller.tenant, session.turn.to_string());
+        let mut hasher = hasher(&[tenant, &session.run, &turn, call_id, tool, canonical]);
+        let unversioned = hasher.finalize();
+        hasher.update(digest.as_bytes());
+        CallKeys { key: hasher.finalize().to_hex()[..].into(), unversioned }
+    }
 }
 
 /// Hashes texts, each prefixed with its length, so that their boundaries count.
 pub(crate) fn digest(texts: &[&str]) -> blake3::Hash {
+    hasher(texts).finalize()
+}
+
+fn hasher(texts: &[&str]) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
-    hasher.finalize()
+    hasher
 }

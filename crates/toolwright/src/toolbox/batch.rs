@@ -41,7 +41,7 @@ pub(crate) async fn call_all(
             && calls.len() > 1
         {
             let equal = (call.name.as_str(), runnable.canonical.clone());
-            let itself = (index, runnable.key.clone());
+            let itself = (index, runnable.keys.key.clone());
             let (first, key) = firsts.entry(equal).or_insert_with(|| itself.clone());
             if *first != index && order::changes_between(&unique, *first, runnable) {
                 // A call in between may have changed the result, so this one runs again.
@@ -49,7 +49,7 @@ pub(crate) async fn call_all(
             }
             if *first != index {
                 // With the same key, the effect happens once even if both are approved.
-                runnable.key = key.clone();
+                runnable.keys.key = key.clone();
                 prepared.state.key = Some(key.clone());
                 if let Ok(runnable) = prepared.runnable {
                     duplicates.push((index, *first, prepared.state, runnable));

@@ -9,13 +9,14 @@ use toolwright_core::{Tool, ToolKind};
 use super::cache::Cache;
 use super::concurrency::Limit;
 use crate::handle;
-use crate::handler::Handler;
+use crate::handler::{Handler, ToolDigest};
 use crate::settings::Effect;
 
 /// A tool of a toolbox.
 pub(crate) struct Item {
     pub(crate) name: Arc<str>,
     pub(crate) handler: Handler,
+    pub(crate) digest: ToolDigest,
     /// The definition for the model
     pub(crate) definition: Tool,
     /// The definition for the model if arguments may be handles
@@ -44,6 +45,16 @@ impl Item {
         if let ToolKind::Function(Some(schema)) = &mut definition_with_handles.kind {
             *schema = handle::admit(schema);
         }
-        Ok(Item { name, handler, definition, definition_with_handles, parameters, cache, limit })
+        let digest = handler.digest();
+        Ok(Item {
+            name,
+            handler,
+            digest,
+            definition,
+            definition_with_handles,
+            parameters,
+            cache,
+            limit,
+        })
     }
 }

@@ -25,6 +25,7 @@ use crate::settings::Effect;
 pub(crate) struct Job {
     pub(crate) item: Arc<Item>,
     pub(crate) scope: Scope,
+    pub(crate) unversioned_key: blake3::Hash,
     pub(crate) arguments: Object,
     pub(crate) journal: SharedJournal,
     pub(crate) handles: Option<Arc<dyn HandleStore>>,
@@ -100,6 +101,7 @@ impl Job {
     async fn begin(&self, journal: &SharedJournal) -> Result<u32, Box<Execution>> {
         let intent = Intent {
             key: self.scope.key.clone(),
+            unversioned_key: self.unversioned_key.to_hex()[..].into(),
             run: self.scope.session.run.clone(),
             tool: self.scope.tool.clone(),
             call_id: self.scope.call_id.clone(),
@@ -119,6 +121,19 @@ impl Job {
                 // The effect happened, and its record is unreadable.
                 Err(_) => Execution::refused(uncertain(&self.scope.tool)),
             })),
+            (Ok(Begun::ToolChanged(known)), _) => match known.map(|known| record::read(&known)) {
+                // The earlier version of the tool failed, so this one may be tried.
+                Some(Ok((_, Some(_)))) => Ok(0),
+                known => {
+                    let error = match known {
+                        Some(Ok(_)) => superseded(&self.scope.tool),
+                        _ => uncertain(&self.scope.tool),
+                    };
+                    // An intent that stays recorded makes the call uncertain, which is safe.
+                    drop(journal.withdraw(&intent.key).await);
+                    Err(Box::new(Execution::refused(error)))
+                }
+            },
             (Err(_), _) => Err(Box::new(Execution::refused(unrecorded(&self.scope.tool)))),
         }
     }
@@ -212,6 +227,15 @@ fn uncertain(tool: &str) -> CallError {
         "This call of {tool} was started before and interrupted, and it is unknown whether it had \
          its effect. It was not repeated. Find out whether it happened; make a new call only if it \
          did not."
+    );
+    CallError::new(CallErrorKind::Uncertain, text)
+}
+
+fn superseded(tool: &str) -> CallError {
+    let text = format!(
+        "This call of {tool} already ran, and {tool} has changed since then, so its earlier result is \
+         not repeated. It was not run again, because it changes things. Find out what it did; make a \
+         new call if it is still needed."
     );
     CallError::new(CallErrorKind::Uncertain, text)
 }

@@ -16,7 +16,7 @@ use super::cache::{self, Lookup};
 use super::item::Item;
 use super::job::{Execution, Job};
 use super::{Toolbox, arguments, audit, concurrency, execute, lookup, outcome};
-use crate::call::key::{self, CallPosition};
+use crate::call::key::{self, CallKeys, CallPosition};
 use crate::call::{Approval, CallResult, CallStatus, Completeness, Verdict, approval, canonical};
 use crate::error::{CallError, CallErrorKind};
 use crate::handler::Handler;
@@ -53,7 +53,7 @@ pub(crate) struct RunnableCall {
     pub(crate) item: Arc<Item>,
     pub(crate) checked: CheckedCall,
     pub(crate) canonical: String,
-    pub(crate) key: Arc<str>,
+    pub(crate) keys: CallKeys,
     /// Why the call needs approval, if it does
     pub(crate) ask: Option<String>,
 }
@@ -114,9 +114,9 @@ async fn check(
     };
     check_needs(&item.handler, session)?;
     let canonical = canonical(arguments);
-    let key = key::key(session, &state.call_id, &item.name, &canonical);
-    state.key = Some(key.clone());
-    Ok(RunnableCall { item, checked, canonical, key, ask })
+    let keys = CallKeys::new(session, &state.call_id, &item.name, item.digest, &canonical);
+    state.key = Some(keys.key.clone());
+    Ok(RunnableCall { item, checked, canonical, keys, ask })
 }
 
 /// Runs a prepared call, or returns the question to a person, and records it in the ledger.
@@ -149,7 +149,8 @@ async fn run(
     state: &CallState<'_>,
     runnable: RunnableCall,
 ) -> Execution {
-    let RunnableCall { item, checked, canonical, key, .. } = runnable;
+    let RunnableCall { item, checked, canonical, keys: CallKeys { key, unversioned }, .. } =
+        runnable;
     let deadline = end(state.start, item.handler.settings().deadline);
     let scope = scope(session, item.name.clone(), state.call_id.clone(), key, deadline);
     let mut flight = None;
@@ -172,7 +173,17 @@ async fn run(
             let attempts = Arc::default();
             let mut arguments = checked.into_arguments();
             arguments::fill(&item.handler.settings().fills, session, &mut arguments);
-            let job = Job { item, scope, arguments, journal, handles, flight, attempts, permits };
+            let job = Job {
+                item,
+                scope,
+                unversioned_key: unversioned,
+                arguments,
+                journal,
+                handles,
+                flight,
+                attempts,
+                permits,
+            };
             execute::execute(job).await
         }
         Err(error) => Execution::refused(error),
@@ -240,7 +251,7 @@ pub(crate) fn question(
     state: &CallState<'_>,
     runnable: RunnableCall,
 ) -> Approval {
-    let RunnableCall { checked, canonical, key, ask, .. } = runnable;
+    let RunnableCall { item, checked, canonical, keys: CallKeys { key, .. }, ask } = runnable;
     let (turn, position) = (session.turn.to_string(), state.position.index.to_string());
     let id = key::digest(&[&session.run, &turn, &position, &key]).to_hex();
     Approval {
@@ -252,7 +263,7 @@ pub(crate) fn question(
         arguments: audit::for_display(state, checked.arguments(), &state.changes),
         reason: ask.unwrap_or_default(),
         key,
-        digest: approval::digest(&canonical),
+        digest: approval::digest(item.digest, &canonical),
         position: state.position,
         completeness: state.completeness,
     }

@@ -13,3 +13,4 @@ mod outcome;
 mod policy;
 mod retry;
 mod settle;
+mod version;

@@ -6,7 +6,18 @@ use toolwright::call::journal::{
 use toolwright_core::{Json, object};
 
 fn intent(key: &str) -> Intent {
-    Intent { key: key.into(), run: "run".into(), tool: "pay".into(), call_id: "call".into() }
+    version(key, key)
+}
+
+/// The intent of a call with some version of its tool.
+fn version(key: &str, unversioned_key: &str) -> Intent {
+    Intent {
+        key: key.into(),
+        unversioned_key: format!("{unversioned_key} of any version").into(),
+        run: "run".into(),
+        tool: "pay".into(),
+        call_id: "call".into(),
+    }
 }
 
 fn record(text: &str) -> Json {
@@ -46,6 +57,24 @@ async fn keeps_its_word(journal: impl Journal) {
     let error = journal.finish("unknown", &record("")).await.unwrap_err();
     assert!(error.to_string().contains("never begun"), "{error}");
     assert_eq!(journal.begin(&intent("unknown")).await, Ok(Begun::New));
+
+    // A version sees the latest other one, and is not seen once it is withdrawn.
+    let versions = ["v1", "v2", "v3"].map(|key| version(key, "v"));
+    assert_eq!(journal.begin(&versions[0]).await, Ok(Begun::New));
+    assert_eq!(journal.begin(&versions[1]).await, Ok(Begun::ToolChanged(None)));
+    journal.withdraw("v2").await.unwrap();
+    journal.finish("v1", &record("first")).await.unwrap();
+    for _ in 0..2 {
+        let begun = journal.begin(&versions[1]).await;
+        assert_eq!(begun, Ok(Begun::ToolChanged(Some(record("first")))));
+        journal.withdraw("v2").await.unwrap();
+    }
+    journal.begin(&versions[1]).await.unwrap();
+    assert_eq!(journal.begin(&versions[1]).await, Ok(Begun::Unfinished(1)));
+    journal.finish("v2", &record("second")).await.unwrap();
+    let begun = journal.begin(&versions[2]).await;
+    assert_eq!(begun, Ok(Begun::ToolChanged(Some(record("second")))));
+    assert_eq!(journal.begin(&versions[0]).await, Ok(Begun::Finished(record("first"))));
 }
 
 /// Of many that begin the same key concurrently, exactly one is told that it is new.
@@ -64,7 +93,7 @@ async fn tells_one_that_it_is_new(journal: impl Journal) {
     told.sort_by_key(|begun| match begun {
         Begun::New => 0,
         Begun::Unfinished(times) => *times,
-        Begun::Finished(_) => u32::MAX,
+        Begun::Finished(_) | Begun::ToolChanged(_) => u32::MAX,
     });
     let expected: Vec<_> =
         std::iter::once(Begun::New).chain((1..64).map(Begun::Unfinished)).collect();
@@ -256,7 +285,7 @@ mod sqlite {
         drop(open(&path));
         Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 7").unwrap();
         let error = SqliteJournal::open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 7, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 7, known: 2, .. }), "{error}");
     }
 
     #[tokio::test]
@@ -376,7 +405,7 @@ mod sqlite {
                 match begin.await.unwrap().unwrap() {
                     Begun::New => process::say("new"),
                     Begun::Unfinished(times) => process::say(&format!("unfinished {times}")),
-                    Begun::Finished(_) => process::say("finished"),
+                    Begun::Finished(_) | Begun::ToolChanged(_) => process::say("finished"),
                 }
             }
         });

@@ -18,11 +18,23 @@ pub struct MemoryJournal {
 
 #[derive(Debug)]
 struct State {
-    /// Number of times each unfinished effect was begun
-    begun: HashMap<Arc<str>, u32>,
-    /// The records of finished effects
-    finished: BoundedMap<Arc<str>, Json, ()>,
+    /// Unfinished effects
+    begun: HashMap<Arc<str>, Unfinished>,
+    /// The records of finished effects, each with its unversioned key
+    finished: BoundedMap<Arc<str>, (Json, Arc<str>), ()>,
+    /// The latest key of each unversioned key
+    latest: HashMap<Arc<str>, Arc<str>>,
     limit: usize,
+}
+
+/// An effect that was begun.
+#[derive(Debug)]
+struct Unfinished {
+    /// Number of times it was begun
+    times: u32,
+    unversioned_key: Arc<str>,
+    /// The key of the same call under the previous version of the tool
+    previous: Option<Arc<str>>,
 }
 
 /// Default number of finished effects that are remembered.
@@ -31,7 +43,12 @@ const LIMIT: usize = 10_000;
 impl MemoryJournal {
     /// Creates an empty journal.
     pub fn new() -> MemoryJournal {
-        let state = State { begun: HashMap::new(), finished: BoundedMap::default(), limit: LIMIT };
+        let state = State {
+            begun: HashMap::new(),
+            finished: BoundedMap::default(),
+            latest: HashMap::new(),
+            limit: LIMIT,
+        };
         MemoryJournal { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -67,12 +84,25 @@ impl Default for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
         let mut state = self.state();
-        if let Some(record) = state.finished.get(&intent.key) {
+        if let Some((record, _)) = state.finished.get(&intent.key) {
             return Ok(Begun::Finished(record.clone()));
         }
-        let times = state.begun.entry(intent.key.clone()).or_default();
-        *times += 1;
-        Ok(if *times == 1 { Begun::New } else { Begun::Unfinished(*times - 1) })
+        if let Some(unfinished) = state.begun.get_mut(&intent.key) {
+            unfinished.times += 1;
+            return Ok(Begun::Unfinished(unfinished.times - 1));
+        }
+        let unversioned_key = intent.unversioned_key.clone();
+        let previous = state.latest.insert(unversioned_key.clone(), intent.key.clone());
+        let begun = match &previous {
+            Some(key) => {
+                let finished = state.finished.get(key);
+                Begun::ToolChanged(finished.map(|(record, _)| record.clone()))
+            }
+            None => Begun::New,
+        };
+        let unfinished = Unfinished { times: 1, unversioned_key, previous };
+        state.begun.insert(intent.key.clone(), unfinished);
+        Ok(begun)
     }
 
     async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
@@ -80,20 +110,31 @@ impl Journal for MemoryJournal {
         if state.finished.get(key).is_some() {
             return Ok(());
         }
-        let Some((key, _)) = state.begun.remove_entry(key) else {
+        let Some((key, unfinished)) = state.begun.remove_entry(key) else {
             return Err(JournalError::never_begun());
         };
-        state.finished.insert(key, record.clone(), 0, ());
+        state.finished.insert(key, (record.clone(), unfinished.unversioned_key), 0, ());
         let limit = state.limit;
-        while state.finished.pop_excess(limit, usize::MAX).is_some() {}
+        while let Some((key, (_, unversioned_key))) = state.finished.pop_excess(limit, usize::MAX) {
+            if state.latest.get(&unversioned_key) == Some(&key) {
+                state.latest.remove(&unversioned_key);
+            }
+        }
         Ok(())
     }
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         let mut state = self.state();
         match state.begun.get_mut(key) {
-            Some(times) if *times > 1 => *times -= 1,
-            _ => drop(state.begun.remove(key)),
+            Some(unfinished) if unfinished.times > 1 => unfinished.times -= 1,
+            _ => {
+                if let Some(removed) = state.begun.remove(key) {
+                    match removed.previous {
+                        Some(previous) => state.latest.insert(removed.unversioned_key, previous),
+                        None => state.latest.remove(&removed.unversioned_key),
+                    };
+                }
+            }
         }
         Ok(())
     }

@@ -19,7 +19,8 @@ use crate::store::{self, JobSender, Kind, Safety, StoreError, Urgency, Writer};
 const JOURNAL: Kind = Kind {
     name: "journal",
     id: 0x7477_6a6c,
-    migrations: &["
+    migrations: &[
+        "
         CREATE TABLE effect (
             id INTEGER PRIMARY KEY,
             key TEXT NOT NULL UNIQUE,
@@ -33,7 +34,13 @@ const JOURNAL: Kind = Kind {
         ) STRICT;
         CREATE INDEX effect_finished ON effect (finished) WHERE finished IS NOT NULL;
         CREATE INDEX effect_unfinished ON effect (begun) WHERE finished IS NULL;
-    "],
+    ",
+        "
+        ALTER TABLE effect ADD COLUMN unversioned_key TEXT NOT NULL DEFAULT '';
+        UPDATE effect SET unversioned_key = key;
+        CREATE INDEX effect_unversioned_key ON effect (unversioned_key);
+    ",
+    ],
     safety: Safety::Power,
 };
 
@@ -134,7 +141,7 @@ struct Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        if let Some(Begun::New | Begun::Unfinished(_)) = self.begun {
+        if let Some(Begun::New | Begun::Unfinished(_) | Begun::ToolChanged(_)) = self.begun {
             let key = self.key.clone();
             self.sender.post(Urgency::Now, move |change| withdraw(change, &key), drop);
         }
@@ -157,22 +164,45 @@ fn begin(change: &Transaction<'_>, intent: &Intent) -> rusqlite::Result<Begun> {
     let begun = match known {
         Some((_, Some(record))) => return Ok(Begun::Finished(parsed(&record)?)),
         Some((attempts, None)) => Begun::Unfinished(attempts),
-        None => Begun::New,
+        None => match other_version(change, &intent.unversioned_key)? {
+            // Written before keys contained a digest: the version of the tool is unknown.
+            Some((key, Some(record))) if key == *intent.unversioned_key => {
+                return Ok(Begun::Finished(parsed(&record)?));
+            }
+            Some((_, record)) => {
+                Begun::ToolChanged(record.map(|record| parsed(&record)).transpose()?)
+            }
+            None => Begun::New,
+        },
     };
     change
         .prepare_cached(
-            "INSERT INTO effect (key, run, tool, call_id, attempts, begun)
-             VALUES (?1, ?2, ?3, ?4, 1, ?5)
-             ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, begun = ?5",
+            "INSERT INTO effect (key, unversioned_key, run, tool, call_id, attempts, begun)
+             VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)
+             ON CONFLICT (key) DO UPDATE SET attempts = attempts + 1, begun = ?6",
         )?
         .execute(params![
             intent.key,
+            intent.unversioned_key,
             intent.run,
             intent.tool,
             intent.call_id,
             millis(SystemTime::now())
         ])?;
     Ok(begun)
+}
+
+/// The key and the record of a call under the latest other version of its tool.
+fn other_version(
+    change: &Transaction<'_>,
+    unversioned_key: &str,
+) -> rusqlite::Result<Option<(String, Option<String>)>> {
+    change
+        .prepare_cached(
+            "SELECT key, record FROM effect WHERE unversioned_key = ?1 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([unversioned_key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
 }
 
 /// The first record stays, because it may have been returned already.
@@ -216,12 +246,17 @@ fn unfinished(change: &Transaction<'_>) -> rusqlite::Result<Vec<Unfinished>> {
     let text = |row: &rusqlite::Row<'_>, column: usize| row.get::<_, Arc<str>>(column);
     change
         .prepare_cached(
-            "SELECT key, run, tool, call_id, attempts, begun FROM effect
+            "SELECT key, run, tool, call_id, attempts, begun, unversioned_key FROM effect
              WHERE finished IS NULL ORDER BY begun, id",
         )?
         .query_map([], |row| {
-            let (key, run) = (text(row, 0)?, text(row, 1)?);
-            let intent = Intent { key, run, tool: text(row, 2)?, call_id: text(row, 3)? };
+            let intent = Intent {
+                key: text(row, 0)?,
+                unversioned_key: text(row, 6)?,
+                run: text(row, 1)?,
+                tool: text(row, 2)?,
+                call_id: text(row, 3)?,
+            };
             let begun = UNIX_EPOCH + Duration::from_millis(row.get::<_, u64>(5)?);
             Ok(Unfinished { intent, attempts: row.get(4)?, begun })
         })?

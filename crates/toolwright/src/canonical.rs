@@ -1,15 +1,16 @@
-//! The canonical text of arguments, which idempotency keys, caches and duplicate detection compare.
+//! The canonical text of a JSON object, which idempotency keys, digests, caches and duplicate detection
+//! compare.
 
 use std::borrow::Cow;
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
-/// Returns a text that equal arguments share, regardless of the order of their keys and the
-/// notation of their numbers.
-pub fn canonical(arguments: &Object) -> String {
+/// Returns a text that equal objects share, regardless of the order of their keys and the notation of
+/// their numbers.
+pub fn canonical(members: &Object) -> String {
     let mut out = String::with_capacity(128);
-    object(arguments, &mut out);
+    object(members, &mut out);
     out
 }
 
