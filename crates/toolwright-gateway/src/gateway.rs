@@ -1,18 +1,21 @@
 //! The state of a running gateway: the part that a reload replaces, and the part that survives it.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use toolwright::call::journal::SqliteJournal;
+use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
-use crate::proxy::pending_turns::PendingTurns;
+use crate::proxy::conversation::Conversations;
 use crate::proxy::reasoning_cache::ReasoningCache;
 use crate::proxy::responses::ResponseStore;
 use crate::proxy::route::{AliasRoute, Routes};
 use crate::proxy::saved_runs::SavedRuns;
+use crate::proxy::tool_run::RunStores;
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 
@@ -22,15 +25,16 @@ const STORE_FILE: &str = "store.sqlite";
 /// The file in the data folder for the journal of effects.
 const JOURNAL_FILE: &str = "journal.sqlite";
 
+/// The file in the data folder for values behind handles.
+const HANDLE_FILE: &str = "handles.sqlite";
+
 /// The state of a gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
     /// Opaque reasoning that clients cannot carry
     pub reasoning_cache: Arc<ReasoningCache>,
-    /// Turns that clients did not see
-    pub pending_turns: Arc<PendingTurns>,
-    /// Saved runs, for retries
-    pub runs: Arc<SavedRuns>,
+    /// Stores for runs of tools
+    pub stores: Arc<RunStores>,
     /// Stored responses of the Responses API
     pub responses: Arc<ResponseStore>,
     /// Telemetry
@@ -60,21 +64,31 @@ impl Gateway {
         let live = Live { routes, keys: Keys::new(&config.keys), tools };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
-        let responses =
-            Arc::new(ResponseStore::new(Arc::new(ExpiringStore::in_memory()), config.responses));
-        let (reasoning_cache, pending_turns, runs) =
-            (Arc::default(), Arc::default(), Arc::default());
-        Ok(Gateway { live, reasoning_cache, pending_turns, runs, responses, telemetry })
+        let store = Arc::new(ExpiringStore::in_memory());
+        let stores = Arc::new(RunStores {
+            pending_turns: Arc::default(),
+            saved: Arc::default(),
+            conversations: Arc::new(Conversations::new(Arc::clone(&store))),
+            handles: Arc::new(MemoryHandles::default()),
+        });
+        let responses = Arc::new(ResponseStore::new(store, config.responses));
+        Ok(Gateway { live, reasoning_cache: Arc::default(), stores, responses, telemetry })
     }
 
-    /// Stores responses, reasoning and runs in the data folder, which must exist.
+    /// Stores responses, reasoning, runs and handles in the data folder, which must exist. Handles stay in
+    /// memory if their file cannot be used.
     pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
         let store = Arc::new(ExpiringStore::open(config.data.join(STORE_FILE))?);
         let reasoning_cache = Arc::new(ReasoningCache::default().with_store(Arc::clone(&store)));
         let journal = SqliteJournal::open(config.data.join(JOURNAL_FILE))?;
-        let runs = Arc::new(SavedRuns::in_files(Arc::clone(&store), journal));
+        let stores = Arc::new(RunStores {
+            saved: Arc::new(SavedRuns::in_files(Arc::clone(&store), journal)),
+            conversations: Arc::new(Conversations::new(Arc::clone(&store))),
+            handles: handles(&config.data.join(HANDLE_FILE)),
+            pending_turns: Arc::clone(&self.stores.pending_turns),
+        });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        Ok(Gateway { reasoning_cache, runs, responses, ..self })
+        Ok(Gateway { reasoning_cache, stores, responses, ..self })
     }
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
@@ -93,6 +107,21 @@ impl Gateway {
     /// Returns the state of the current configuration.
     pub fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Opens the handles in a file.
+fn handles(path: &Path) -> Arc<dyn HandleStore> {
+    match SqliteHandles::open(path, handle::Limits::default()) {
+        Ok(handles) => Arc::new(handles.with_report(|error| {
+            tracing::warn!("a value behind a handle cannot be read or written: {error}");
+        })),
+        Err(error) => {
+            tracing::error!(
+                "{error}; values behind handles stay in memory and do not survive a restart"
+            );
+            Arc::new(MemoryHandles::default())
+        }
     }
 }
 

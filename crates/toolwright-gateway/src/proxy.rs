@@ -24,6 +24,7 @@
 //! | [`saved_runs`] | saved runs, for retries of a request |
 //! | [`identity`] | which requests are retries of the same one |
 //! | [`effects`] | effects of tools, for a reply that fails after them |
+//! | [`conversation`] | the identity of a conversation, for state that outlives a request |
 //! | [`pending_turns`] | turns of a run that the client did not see |
 //! | [`responses`] | stored responses of the Responses API |
 //! | [`reasoning_cache`] | opaque reasoning that the client cannot carry |
@@ -33,6 +34,7 @@
 
 pub mod coalescing;
 pub mod collect;
+pub mod conversation;
 pub mod effects;
 pub mod endpoint;
 pub mod exchange;

@@ -145,10 +145,9 @@ impl Router {
                 let keep = Arc::clone(&self.gateway.reasoning_cache);
                 recorder.set_reservation(reservation);
                 let finalizer = Finalizer::new(recorder, Arc::clone(&inbound.client), keep, share);
-                let exchange = Exchange::new(inbound, routes, finalizer, busy);
-                let pending_turns = Arc::clone(&self.gateway.pending_turns);
-                let runs = Arc::clone(&self.gateway.runs);
-                let exchange = exchange.with_tools(Arc::clone(&live.tools), pending_turns, runs);
+                let stores = Arc::clone(&self.gateway.stores);
+                let exchange = Exchange::new(inbound, routes, finalizer, busy, stores);
+                let exchange = exchange.with_tools(Arc::clone(&live.tools));
                 let responses = Arc::clone(&self.gateway.responses);
                 exchange.with_responses(responses).run().await
             }

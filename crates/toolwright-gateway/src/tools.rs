@@ -10,7 +10,6 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Policy, Rule, Verdict};
-use toolwright::handle::MemoryHandles;
 use toolwright::ledger::Ledger;
 use toolwright::{Effect, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
@@ -54,10 +53,7 @@ impl Tools {
                 policy.with_rule(Rule::new(Verdict::Ask).with_tools(names).with_reason(GUARDED));
         }
         let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
-        let toolbox = toolbox
-            .with_policy(policy)
-            .with_handles(Arc::new(MemoryHandles::default()))
-            .with_ledger(ledger);
+        let toolbox = toolbox.with_policy(policy).with_ledger(ledger);
         let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
         let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
         Ok(Tools { toolbox, guarded, aliases, limits: tools.limits })

@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `kind` | `exchange` |
 //! | `time`, `run`, `caller`, `tenant` | as above; `run` is the request id, which calls within the exchange also have |
+//! | `conversation` | the conversation, if the exchange belongs to one |
 //! | `dialect`, `endpoint`, `model` | the client's dialect, endpoint and model |
 //! | `upstream`, `upstream_dialect` | the upstream that answered, or the last one tried |
 //! | `answered`, `answer_id` | the model that answered, and the upstream's id of the response |

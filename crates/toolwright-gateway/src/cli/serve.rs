@@ -104,9 +104,9 @@ impl Serve {
         let loaded = gateway.reasoning_cache.load(Instant::now()).await;
         loaded.map_err(|error| Failure::failed(error.to_string()))?;
         tokio::spawn(gateway.telemetry.records().clone().watch());
-        let reported = gateway.runs.report_unfinished().await;
+        let reported = gateway.stores.saved.report_unfinished().await;
         reported.map_err(|error| Failure::failed(error.to_string()))?;
-        tokio::spawn(Arc::clone(&gateway.runs).prune());
+        tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
         let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;

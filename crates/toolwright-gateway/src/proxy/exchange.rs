@@ -21,18 +21,18 @@ use toolwright_core::{Fault, Json, Request, Response};
 
 use super::coalescing::CoalescingBody;
 use super::collect;
+use super::conversation::ConversationId;
 use super::effects::Effects;
 use super::endpoint::Purpose;
 use super::fallback::Fallback;
 use super::finalizer::Finalizer;
 use super::inbound::InboundRequest;
-use super::pending_turns::PendingTurns;
 use super::prepare::{self, Prepared, ReplyMode, Translation};
 use super::responses::ResponseStore;
 use super::responses::capture::Capture;
 use super::route::{Backend, Candidate, Routes};
-use super::saved_runs::SavedRuns;
 use super::send::{self, Failure};
+use super::tool_run::RunStores;
 use super::translating::Source;
 use super::weight::UNWEIGHED_BYTES;
 use super::whole;
@@ -49,9 +49,9 @@ pub struct Exchange {
     finalizer: Finalizer,
     /// The tools that the gateway runs itself
     tools: Arc<Tools>,
-    pending_turns: Arc<PendingTurns>,
-    /// Runs of earlier attempts
-    runs: Arc<SavedRuns>,
+    stores: Arc<RunStores>,
+    /// The conversation, if the exchange belongs to one
+    conversation: Option<ConversationId>,
     /// The effects of the tools of this request
     effects: Effects,
 }
@@ -75,30 +75,29 @@ impl Exchange {
         routes: Arc<Routes>,
         mut finalizer: Finalizer,
         busy: BusySpan,
+        stores: Arc<RunStores>,
     ) -> Exchange {
         finalizer.recorder.set_request(&inbound.model, inbound.stream, &inbound.received);
         finalizer.recorder.work(busy);
+        if let Some(conversation) = &inbound.conversation {
+            finalizer.recorder.set_conversation(conversation.shared());
+        }
         Exchange {
             parsed: inbound.parsed.take(),
+            conversation: inbound.conversation.clone(),
             inbound: Arc::new(inbound),
             routes,
             finalizer,
             tools: Arc::default(),
-            pending_turns: Arc::default(),
-            runs: Arc::default(),
+            stores,
             effects: Effects::default(),
         }
     }
 
-    /// Sets the tools that the gateway runs, the pending turns, and the saved runs.
+    /// Sets the tools that the gateway runs.
     #[must_use]
-    pub fn with_tools(
-        self,
-        tools: Arc<Tools>,
-        pending_turns: Arc<PendingTurns>,
-        runs: Arc<SavedRuns>,
-    ) -> Exchange {
-        Exchange { tools, pending_turns, runs, ..self }
+    pub fn with_tools(self, tools: Arc<Tools>) -> Exchange {
+        Exchange { tools, ..self }
     }
 
     /// Sets the store for responses of the Responses API.

@@ -13,6 +13,7 @@ use toolwright_core::dialect::{Dialect, WireRequest};
 use toolwright_core::json::{Member, peek, peek_and_parse};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
+use super::conversation::ConversationId;
 use super::endpoint::{Endpoint, Purpose};
 use super::responses::state::{Members, State};
 use super::weight::weight;
@@ -42,6 +43,8 @@ pub struct InboundRequest {
     pub stream: bool,
     /// Whether to refuse it rather than lose anything
     pub strict: bool,
+    /// The conversation that it continues, by its header or the previous response
+    pub conversation: Option<ConversationId>,
     /// References to earlier responses
     pub state: State,
     /// The parsed body, if it was parsed to find its members
@@ -103,6 +106,7 @@ impl InboundRequest {
             _ => State::default(),
         };
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
+        let conversation = ConversationId::named(&headers)?;
         let strict = headers.get("toolwright-strict").is_some_and(|value| value == "true");
         let client = authenticated.client;
         let credential = ClientCredential::from_headers(&headers);
@@ -117,6 +121,7 @@ impl InboundRequest {
             model,
             stream,
             strict,
+            conversation,
             state,
             parsed,
             model_place,

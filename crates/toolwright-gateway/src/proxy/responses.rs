@@ -31,6 +31,7 @@ use toolwright_core::{Fault, FaultClass};
 use crate::config::Responses;
 use crate::http::Share;
 use crate::key::Client;
+use crate::proxy::conversation::ConversationId;
 use crate::proxy::weight::weight;
 use record::{Content, Record, Stored};
 
@@ -50,6 +51,8 @@ pub struct Chain {
     pub contents: Vec<Content>,
     /// How the chain ends
     pub end: End,
+    /// The conversation of the response
+    pub conversation: Option<ConversationId>,
 }
 
 /// How a chain of responses ends.
@@ -125,6 +128,7 @@ impl ResponseStore {
         let mut seen = HashSet::new();
         let mut next = Some(id.to_owned());
         let mut end = End::Start;
+        let mut conversation = None;
         while let Some(id) = next {
             next = None;
             // A vendor may repeat an id, which could make the chain cyclic.
@@ -132,12 +136,14 @@ impl ResponseStore {
                 end = End::Missing;
                 break;
             }
-            match self.response(client, &id).await? {
-                None => end = End::Missing,
-                Some(Record { id, stored: Stored::Upstream(upstream) }) => {
-                    end = End::Upstream(id, upstream);
-                }
-                Some(Record { stored: Stored::Content(content), .. }) => {
+            let Some(record) = self.response(client, &id).await? else {
+                end = End::Missing;
+                break;
+            };
+            conversation = conversation.or(record.conversation);
+            match record.stored {
+                Stored::Upstream(upstream) => end = End::Upstream(record.id, upstream),
+                Stored::Content(content) => {
                     size += weight(content.response.as_bytes()) + weight(content.input.as_bytes());
                     share.reach(size, usize::MAX).await?;
                     next.clone_from(&content.previous);
@@ -146,7 +152,7 @@ impl ResponseStore {
             }
         }
         contents.reverse();
-        Ok(Chain { contents, end })
+        Ok(Chain { contents, end, conversation })
     }
 }
 

@@ -20,22 +20,36 @@ use std::time::Instant;
 use futures_util::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolwright::call::Answer;
-use toolwright::call::journal::SharedJournal;
+use toolwright::handle::HandleStore;
 use toolwright::model::{EventStream, Model};
 use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
 use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
 
+use super::conversation::{ConversationId, Conversations};
 use super::effects::Effects;
 use super::pending_turns::PendingTurns;
 use super::run_view::RunView;
-use super::saved_runs::{Claim, Record};
+use super::saved_runs::{Claim, Record, SavedRuns};
 use crate::telemetry::{RequestId, RunRecord};
 
 /// The outcome of a call that needs approval, for the model.
 const NO_APPROVER: &str = "This tool needs the approval of a person, who cannot be asked here, \
                            and the operator has not allowed it.";
+
+/// Stores for runs of tools, which outlive a request.
+#[derive(Clone)]
+pub struct RunStores {
+    /// Turns that clients did not see
+    pub pending_turns: Arc<PendingTurns>,
+    /// Saved runs, for retries
+    pub saved: Arc<SavedRuns>,
+    /// The conversations of calls
+    pub conversations: Arc<Conversations>,
+    /// Values behind handles
+    pub handles: Arc<dyn HandleStore>,
+}
 
 /// The parts of a run for a client.
 pub struct Job {
@@ -43,6 +57,8 @@ pub struct Job {
     pub id: RequestId,
     /// The client
     pub caller: Caller,
+    /// The conversation of the request
+    pub conversation: ConversationId,
     /// The model
     pub model: Model,
     /// The tools
@@ -51,10 +67,8 @@ pub struct Job {
     pub limits: Limits,
     /// Records the run
     pub run_record: RunRecord,
-    /// Stores turns that the client does not see
-    pub pending_turns: Arc<PendingTurns>,
-    /// Records effects
-    pub journal: SharedJournal,
+    /// The stores of the gateway
+    pub stores: Arc<RunStores>,
     /// The claim on the saved run, if the request may be retried
     pub claim: Option<Claim>,
     /// The effects of its tools
@@ -66,8 +80,9 @@ pub struct ToolRun {
     run: Run,
     view: RunView,
     run_record: RunRecord,
-    pending_turns: Arc<PendingTurns>,
+    stores: Arc<RunStores>,
     client: Arc<str>,
+    conversation: ConversationId,
     /// The number of messages in the request
     given: usize,
     /// Tokens that were charged to earlier attempts
@@ -88,13 +103,14 @@ impl Job {
         }
         let found = self.claim.as_mut().and_then(|claim| claim.found.take());
         if found.is_none() {
-            self.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
+            self.stores.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
         }
         let view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
         // The model is the client's alias; each candidate has its own name.
         request.model = None;
-        let toolbox = self.toolbox.with_journal(self.journal);
+        let toolbox = self.toolbox.with_journal(self.stores.saved.journal());
+        let toolbox = toolbox.with_handles(Arc::clone(&self.stores.handles));
         let cancel = CancellationToken::new();
         let client = Arc::clone(&self.caller.id);
         let agent = Agent::new("gateway")
@@ -109,7 +125,8 @@ impl Job {
             (agent.resume(&run).map_err(failed)?, given)
         } else {
             let given = messages.len();
-            (agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller), given)
+            let start = agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller);
+            (start.with_conversation(self.conversation.shared()), given)
         };
         let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
@@ -118,8 +135,9 @@ impl Job {
             run,
             view,
             run_record: self.run_record,
-            pending_turns: self.pending_turns,
+            stores: self.stores,
             client,
+            conversation: self.conversation,
             given,
             toolbox,
             claim: self.claim,
@@ -270,15 +288,20 @@ impl ToolRun {
         }
     }
 
-    /// Stores the turns that the client does not see, if it has calls to answer.
+    /// Stores the conversation and the turns that the client does not see, if it has calls to answer.
     fn finished(&self, finished: &RunResult) {
         self.run_record.use_reply_usage(self.paid);
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.view.shows(&call.name));
         let ids: Vec<String> = theirs.filter_map(|call| call.id.clone()).collect();
         let made = finished.messages.get(self.given..).unwrap_or_default();
-        if !ids.is_empty() && made.len() > 1 {
-            self.pending_turns.remember(&self.client, ids, made.to_vec(), Instant::now());
+        if ids.is_empty() {
+            return;
+        }
+        let RunStores { conversations, pending_turns, .. } = &*self.stores;
+        conversations.remember(&self.client, &self.conversation, ids.clone());
+        if made.len() > 1 {
+            pending_turns.remember(&self.client, ids, made.to_vec(), Instant::now());
         }
     }
 }

@@ -189,6 +189,7 @@ fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
         time: record.start,
         run: record.id.to_string().into(),
         caller: record.client.clone(),
+        conversation: record.conversation.take(),
         dialect: record.dialect,
         endpoint: record.endpoint.into(),
         model: record.requested_model.take(),

@@ -62,6 +62,7 @@ macro_rules! line {
                 http.response.status_code = record.status,
                 toolwright.client = &*record.client.id,
                 toolwright.tenant = &*record.client.tenant,
+                toolwright.conversation = record.conversation.as_deref(),
                 toolwright.dialect = record.dialect.id(),
                 toolwright.endpoint = record.endpoint,
                 toolwright.upstream = record.upstream.as_deref(),

@@ -26,6 +26,8 @@ pub struct ExchangeRecord {
     pub endpoint: &'static str,
     /// The client by the name of its key, and its tenant
     pub client: Caller,
+    /// The conversation, if the exchange belongs to one
+    pub conversation: Option<Arc<str>>,
     /// The model that the client asked for
     pub requested_model: Option<Arc<str>>,
     /// The upstream that answered, or was asked last
@@ -127,6 +129,7 @@ impl ExchangeRecord {
             dialect,
             endpoint,
             client,
+            conversation: None,
             requested_model: None,
             upstream: None,
             upstream_dialect: None,

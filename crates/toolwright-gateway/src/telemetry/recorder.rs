@@ -143,6 +143,11 @@ impl ExchangeRecorder {
         }
     }
 
+    /// Sets the conversation of the exchange.
+    pub fn set_conversation(&mut self, conversation: Arc<str>) {
+        self.record.conversation = Some(conversation);
+    }
+
     /// Starts with an upstream, `None` in place of a dialect for the model of the gateway. What was
     /// recorded of an earlier one is dropped.
     pub fn set_upstream(&mut self, upstream: &str, dialect: Option<Dialect>) {

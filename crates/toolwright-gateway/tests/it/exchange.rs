@@ -1,6 +1,7 @@
 //! Exchanges through the running gateway, with upstreams that replay recordings.
 
 mod array;
+mod conversation;
 mod fold;
 mod hostile;
 mod inquiry;

@@ -19,6 +19,8 @@ pub struct ExchangeEntry {
     pub run: Arc<str>,
     /// The client
     pub caller: Caller,
+    /// The conversation, if the exchange belongs to one
+    pub conversation: Option<Arc<str>>,
     /// The client's dialect
     pub dialect: Dialect,
     /// The name of the endpoint

@@ -10,6 +10,7 @@ use toolwright_core::{Fault, FaultClass, Response};
 
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};
+use crate::proxy::conversation::{self, ConversationId};
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::finalizer::Finalizer;
 use crate::proxy::passthrough::{Observer, PassthroughBody};
@@ -133,6 +134,9 @@ impl Exchange {
         let upstream = record.upstream.as_deref().map(HeaderValue::try_from);
         if let Some(Ok(upstream)) = upstream {
             headers.insert(UPSTREAM, upstream);
+        }
+        if let Some(conversation) = self.conversation.as_ref().and_then(ConversationId::header) {
+            headers.insert(conversation::HEADER, conversation);
         }
         if let Some(lost) = losses::value(&record.request_report, &record.response_report) {
             headers.insert(losses::HEADER, lost);

@@ -6,10 +6,11 @@ use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::model::EventStream;
 use toolwright_core::dialect::ReplyContext;
-use toolwright_core::{Fault, Response};
+use toolwright_core::{Fault, Request, Response};
 
 use super::Exchange;
 use crate::http::Reply;
+use crate::proxy::conversation::{ConversationId, Evidence};
 use crate::proxy::fallback_model::FallbackModel;
 use crate::proxy::fault;
 use crate::proxy::prepare::{self, Translation};
@@ -34,11 +35,11 @@ impl Exchange {
             return self.fail(full);
         }
         let share = self.finalizer.share.beside();
-        let claim = match self.runs.claim(&self.inbound, share).await {
+        let claim = match self.stores.saved.claim(&self.inbound, share).await {
             Ok(claim) => claim,
             Err(fault) => return self.refuse(fault),
         };
-        let begun = self.begin(toolbox, &run_record, claim);
+        let begun = self.begin(toolbox, &run_record, claim).await;
         let (work, asked) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
@@ -62,7 +63,7 @@ impl Exchange {
     }
 
     /// Starts a run for the client's request.
-    fn begin(
+    async fn begin(
         &mut self,
         toolbox: Toolbox,
         run_record: &RunRecord,
@@ -70,22 +71,47 @@ impl Exchange {
     ) -> Result<(Box<ToolRun>, ReplyContext), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.inbound, &request);
+        let saved = claim.as_ref().and_then(|claim| claim.found.as_ref()?.conversation());
+        let conversation = match saved {
+            Some(saved) => saved,
+            None => self.find_conversation(&request).await,
+        };
+        self.set_conversation(&conversation);
         let (inbound, keep) =
             (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
         let share = self.finalizer.share.beside();
         let job = Job {
             id: self.finalizer.recorder.id(),
             caller: self.inbound.client.caller(),
+            conversation,
             model: FallbackModel::new(inbound, candidates, keep, run_record.clone(), share).model(),
             toolbox,
             limits: self.tools.limits,
             run_record: run_record.clone(),
-            pending_turns: Arc::clone(&self.pending_turns),
-            journal: self.runs.journal(),
+            stores: Arc::clone(&self.stores),
             claim,
             effects: self.effects.clone(),
         };
         Ok((job.begin(request)?, asked))
+    }
+
+    /// Returns the conversation of a request with tools. A request that continues none begins one.
+    async fn find_conversation(&mut self, request: &Request) -> ConversationId {
+        let mut evidence = Evidence { named: self.conversation.take(), ..Evidence::default() };
+        if evidence.named.is_none() {
+            let conversations = &self.stores.conversations;
+            evidence.calls = conversations.find(&self.inbound.client, request).await;
+        }
+        evidence.decide().unwrap_or_else(|| ConversationId::begin(self.inbound.id))
+    }
+
+    /// Records the conversation of the exchange.
+    fn set_conversation(&mut self, conversation: &ConversationId) {
+        self.finalizer.recorder.set_conversation(conversation.shared());
+        if let Some(capture) = &mut self.finalizer.capture {
+            capture.set_conversation(conversation.clone());
+        }
+        self.conversation = Some(conversation.clone());
     }
 
     /// Refuses a request with the status of its fault, even if the client's dialect has another

@@ -11,6 +11,7 @@ use toolwright_core::json::{Member, peek};
 
 use super::ResponseStore;
 use super::record::{Content, Record, Stored, item_id, output_items};
+use crate::proxy::conversation::ConversationId;
 use crate::proxy::inbound::InboundRequest;
 
 /// Stores the response to one request.
@@ -18,12 +19,19 @@ use crate::proxy::inbound::InboundRequest;
 pub struct Capture {
     store: Arc<ResponseStore>,
     inbound: Arc<InboundRequest>,
+    conversation: Option<ConversationId>,
 }
 
 impl Capture {
     /// Creates the capture of a request, if its response is to be stored.
     pub fn new(store: Arc<ResponseStore>, inbound: &Arc<InboundRequest>) -> Option<Capture> {
-        inbound.state.store.then(|| Capture { store, inbound: Arc::clone(inbound) })
+        let (inbound, conversation) = (Arc::clone(inbound), inbound.conversation.clone());
+        inbound.state.store.then_some(Capture { store, inbound, conversation })
+    }
+
+    /// Sets the conversation of the response.
+    pub fn set_conversation(&mut self, conversation: ConversationId) {
+        self.conversation = Some(conversation);
     }
 
     /// Stores a complete response that the gateway encoded.
@@ -34,7 +42,11 @@ impl Capture {
             input: String::from_utf8_lossy(&self.inbound.state.input).into_owned(),
             previous: self.inbound.state.previous.clone(),
         };
-        let record = Record { id, stored: Stored::Content(content) };
+        let record = Record {
+            id,
+            conversation: self.conversation.clone(),
+            stored: Stored::Content(content),
+        };
         self.store.put(&self.inbound.client, &record, items);
     }
 
@@ -51,7 +63,11 @@ impl Capture {
 
     /// Stores which upstream has a response that passed through.
     fn passed(&self, upstream: &str, id: String, items: Vec<String>) {
-        let record = Record { id, stored: Stored::Upstream(upstream.to_owned()) };
+        let record = Record {
+            id,
+            conversation: self.conversation.clone(),
+            stored: Stored::Upstream(upstream.to_owned()),
+        };
         self.store.put(&self.inbound.client, &record, items);
     }
 }

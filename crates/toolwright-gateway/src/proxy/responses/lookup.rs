@@ -162,7 +162,8 @@ impl ResponseStore {
     async fn input_items(&self, lookup: &Lookup, asker: Asker<'_>) -> Result<Reply, Fault> {
         let page = Page::read(lookup)?;
         let mut share = asker.share;
-        let Chain { mut contents, end } = self.chain(asker.client, &lookup.id, &mut share).await?;
+        let Chain { mut contents, end, .. } =
+            self.chain(asker.client, &lookup.id, &mut share).await?;
         let last = contents.pop();
         let (Some(last), End::Start) = (last, end) else {
             return Err(fault::response_not_found(&lookup.id));

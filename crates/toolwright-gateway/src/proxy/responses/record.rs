@@ -1,8 +1,8 @@
 //! The stored form of a response, version 1:
 //!
 //! ```json
-//! {"v": 1, "id": "resp_…", "previous": "resp_…", "input": …, "response": {…}}
-//! {"v": 1, "id": "resp_…", "upstream": "openai"}
+//! {"v": 1, "id": "resp_…", "conversation": "conv_…", "previous": "resp_…", "input": …, "response": {…}}
+//! {"v": 1, "id": "resp_…", "conversation": null, "upstream": "openai"}
 //! ```
 //!
 //! `input` and `response` are the exact JSON that was received and sent. `input` contains the items
@@ -12,6 +12,8 @@
 use toolwright_core::json::{Member, Object, peek};
 use toolwright_core::{Json, object};
 
+use crate::proxy::conversation::ConversationId;
+
 /// The current version.
 const VERSION: &str = "1";
 
@@ -20,6 +22,8 @@ const VERSION: &str = "1";
 pub struct Record {
     /// The response's id
     pub id: String,
+    /// Its conversation, if it belongs to one
+    pub conversation: Option<ConversationId>,
     /// What is stored
     pub stored: Stored,
 }
@@ -48,17 +52,19 @@ impl Record {
     /// Encodes the record.
     pub fn write(&self) -> Vec<u8> {
         let id = Json::from(self.id.as_str()).compact();
+        let conversation = self.conversation.as_ref().map(ConversationId::as_str);
+        let conversation = Json::from(conversation).compact();
+        let head = format!("\"v\":{VERSION},\"id\":{id},\"conversation\":{conversation}");
         let text = match &self.stored {
             Stored::Content(Content { response, input, previous }) => {
                 let previous = Json::from(previous.as_deref()).compact();
                 format!(
-                    "{{\"v\":{VERSION},\"id\":{id},\"previous\":{previous},\"input\":{input},\
-                     \"response\":{response}}}"
+                    "{{{head},\"previous\":{previous},\"input\":{input},\"response\":{response}}}"
                 )
             }
             Stored::Upstream(upstream) => {
                 let upstream = Json::from(upstream.as_str()).compact();
-                format!("{{\"v\":{VERSION},\"id\":{id},\"upstream\":{upstream}}}")
+                format!("{{{head},\"upstream\":{upstream}}}")
             }
         };
         text.into_bytes()
@@ -66,12 +72,15 @@ impl Record {
 
     /// Decodes a record; `None` if it is damaged or of a later version.
     pub fn read(bytes: &[u8]) -> Option<Record> {
-        let keys = ["v", "id", "previous", "input", "response", "upstream"];
-        let [version, id, previous, input, response, upstream] = peek(bytes, &keys).ok()?;
+        let keys = ["v", "id", "conversation", "previous", "input", "response", "upstream"];
+        let [version, id, conversation, previous, input, response, upstream] =
+            peek(bytes, &keys).ok()?;
         if version?.text() != VERSION {
             return None;
         }
         let id = id?.as_str()?.into_owned();
+        let conversation = conversation.as_ref().and_then(Member::as_str);
+        let conversation = conversation.and_then(|name| ConversationId::parse(&name).ok());
         let stored = match upstream {
             Some(upstream) => Stored::Upstream(upstream.as_str()?.into_owned()),
             None => Stored::Content(Content {
@@ -80,7 +89,7 @@ impl Record {
                 previous: previous.as_ref().and_then(Member::as_str).map(Into::into),
             }),
         };
-        Some(Record { id, stored })
+        Some(Record { id, conversation, stored })
     }
 }
 
@@ -199,14 +208,18 @@ mod tests {
             Stored::Content(Content { previous: None, ..content() }),
             Stored::Upstream("openai".to_owned()),
         ] {
-            let record = Record { id: "resp_\"2".to_owned(), stored };
-            assert_eq!(Record::read(&record.write()), Some(record));
+            for conversation in [None, ConversationId::parse("conv_1").ok()] {
+                let id = "resp_\"2".to_owned();
+                let record = Record { id, conversation, stored: stored.clone() };
+                assert_eq!(Record::read(&record.write()), Some(record));
+            }
         }
     }
 
     #[test]
     fn a_record_of_a_later_version_is_not_read() {
-        let bytes = Record { id: "r".to_owned(), stored: Stored::Upstream("u".to_owned()) }.write();
+        let stored = Stored::Upstream("u".to_owned());
+        let bytes = Record { id: "r".to_owned(), conversation: None, stored }.write();
         let later = String::from_utf8(bytes).unwrap().replace("\"v\":1", "\"v\":2");
         assert_eq!(Record::read(later.as_bytes()), None);
         assert_eq!(Record::read(b"{}"), None);

@@ -13,6 +13,7 @@ use super::record::{Stored, input_items, is_reference, item_id, output_items};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::Share;
 use crate::key::Client;
+use crate::proxy::conversation::Evidence;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::weight::weight;
 
@@ -37,7 +38,10 @@ impl ResponseStore {
         let mut previous = inbound.state.previous.clone();
         let mut items = Vec::new();
         if let Some(id) = &previous {
-            let Chain { contents, end } = self.chain(&inbound.client, id, &mut share).await?;
+            let Chain { contents, end, conversation } =
+                self.chain(&inbound.client, id, &mut share).await?;
+            let named = inbound.conversation.take();
+            inbound.conversation = Evidence { named, previous: conversation, calls: None }.decide();
             let otherwise = fault::previous_not_found(id);
             match end {
                 End::Start => previous = None,

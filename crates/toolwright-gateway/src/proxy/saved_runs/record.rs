@@ -12,6 +12,7 @@ use std::sync::Arc;
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Dialect, Json, object};
 
+use crate::proxy::conversation::ConversationId;
 use crate::proxy::effects::Effect;
 
 /// The current version.
@@ -33,6 +34,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns the conversation of the run.
+    pub fn conversation(&self) -> Option<ConversationId> {
+        let name = self.run.get("conversation").and_then(Json::as_str)?;
+        ConversationId::parse(name).ok()
+    }
+
     /// Encodes the record.
     pub fn write(self) -> Vec<u8> {
         let upstream = self.upstream.map(|(id, dialect)| {

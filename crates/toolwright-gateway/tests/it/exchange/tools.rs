@@ -83,7 +83,7 @@ pub(super) fn question(stream: bool, more: &str) -> String {
 }
 
 /// The messages of a role in a request to an upstream.
-fn of_role(request: &Json, role: &str) -> Vec<Json> {
+pub(super) fn of_role(request: &Json, role: &str) -> Vec<Json> {
     let messages = items_at(request, "/messages").into_iter();
     messages.filter(|message| text_at(message, "/role") == role).collect()
 }
@@ -232,7 +232,7 @@ fn a_forbidden_tool_is_refused_before_any_upstream_is_called() {
 }
 
 /// A tool of the client.
-const THEIRS: &str = r#","tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]"#;
+pub(super) const THEIRS: &str = r#","tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]"#;
 
 #[test]
 fn calls_of_client_tools_are_returned_and_the_conversation_continues() {

@@ -18,6 +18,7 @@ impl ExchangeEntry {
         out.text("run", &self.run);
         out.text("caller", &self.caller.id);
         out.text("tenant", &self.caller.tenant);
+        out.some_text("conversation", self.conversation.as_deref());
         out.text("dialect", self.dialect.id());
         out.text("endpoint", &self.endpoint);
         out.some_text("model", self.model.as_deref());
@@ -66,6 +67,7 @@ impl ExchangeEntry {
             time: read_time(fields)?,
             run: fields.text("run")?.into(),
             caller: read_caller(fields)?,
+            conversation: fields.owned("conversation")?,
             dialect: fields.word("dialect", "a dialect", Dialect::from_id)?,
             endpoint: fields.text("endpoint")?.to_owned().into(),
             model: fields.owned("model")?,

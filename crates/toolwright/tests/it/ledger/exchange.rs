@@ -21,6 +21,7 @@ fn exchange(number: u64) -> ExchangeEntry {
         time: call.time,
         run: format!("req_{number}").into(),
         caller: call.caller,
+        conversation: Some("conv_1".into()),
         dialect: Dialect::OpenaiChat,
         endpoint: "chat".into(),
         model: Some("fast".into()),

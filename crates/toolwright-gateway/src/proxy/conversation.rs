@@ -1,0 +1,200 @@
+//! The identity of a conversation: the scope of state that outlives a request, such as handles and calls
+//! that wait for approval.
+//!
+//! A request belongs to the first of these:
+//!
+//! | evidence | conversation |
+//! |---|---|
+//! | header `toolwright-conversation` | the one that it names |
+//! | `previous_response_id` of the Responses API | that of the previous response |
+//! | ids of calls in its messages | the one in which the gateway returned these calls to the client |
+//! | none | a new one, if the gateway runs tools for the request |
+//!
+//! The reply names the conversation in the same header. Names are separate for each tenant.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
+use toolwright_core::{Fault, FaultClass, Message, Request};
+
+use crate::key::Client;
+use crate::telemetry::RequestId;
+
+/// The header that names the conversation, in requests and replies.
+pub const HEADER: HeaderName = HeaderName::from_static("toolwright-conversation");
+
+/// Maximum length of a name in bytes.
+const MAX_LENGTH: usize = 128;
+
+/// The kind of the entries in the store.
+const KIND: &str = "conversation";
+
+/// Limits of the known call ids of one client.
+const LIMITS: Limits =
+    Limits { lifetime: Duration::from_hours(24), bytes: 16 << 20, entries: 10_000 };
+
+/// Maximum number of call ids of a request that are looked up, the latest first.
+const MAX_LOOKUPS: usize = 16;
+
+/// The name of a conversation: letters, digits and `-_.:`, unique in its tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationId(Arc<str>);
+
+/// The text is not the name of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a conversation is named by 1 to {MAX_LENGTH} letters, digits and the characters -_.:")]
+pub struct InvalidConversation;
+
+/// What a request says about its conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// The conversation that the client names
+    pub named: Option<ConversationId>,
+    /// The conversation of the previous response
+    pub previous: Option<ConversationId>,
+    /// The conversation in which the gateway returned the calls of the request to the client
+    pub calls: Option<ConversationId>,
+}
+
+impl Evidence {
+    /// Returns the conversation of the request, if it continues one.
+    pub fn decide(self) -> Option<ConversationId> {
+        self.named.or(self.previous).or(self.calls)
+    }
+}
+
+impl ConversationId {
+    /// Parses a name.
+    pub fn parse(text: &str) -> Result<ConversationId, InvalidConversation> {
+        let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        if (1..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_fine) {
+            Ok(ConversationId(text.into()))
+        } else {
+            Err(InvalidConversation)
+        }
+    }
+
+    /// Creates a conversation that begins with a request. Its name cannot be guessed.
+    pub fn begin(request: RequestId) -> ConversationId {
+        let hash = blake3::hash(format!("conversation {request}").as_bytes()).to_hex();
+        ConversationId(format!("conv_{}", &hash[..32]).into())
+    }
+
+    /// Reads the header of a request.
+    pub fn named(headers: &HeaderMap) -> Result<Option<ConversationId>, Fault> {
+        let Some(value) = headers.get(HEADER) else { return Ok(None) };
+        let parsed = value.to_str().map_err(|_| InvalidConversation).and_then(Self::parse);
+        parsed.map(Some).map_err(|error| {
+            let message = format!(
+                "The header `{HEADER}` is invalid: {error}. Send the value of an earlier reply, or \
+                 leave the header out to begin a conversation."
+            );
+            let mut fault = Fault::new(FaultClass::Invalid, message);
+            fault.param = Some(HEADER.as_str().to_owned());
+            fault
+        })
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the name for shared use.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
+    /// Returns the header of a reply.
+    pub fn header(&self) -> Option<HeaderValue> {
+        HeaderValue::try_from(&*self.0).ok()
+    }
+}
+
+impl fmt::Display for ConversationId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The conversations in which the gateway returned calls to its clients, by the ids of the calls.
+#[derive(Debug)]
+pub struct Conversations {
+    store: Arc<ExpiringStore>,
+}
+
+impl Conversations {
+    /// Creates the conversations in a store.
+    pub fn new(store: Arc<ExpiringStore>) -> Conversations {
+        Conversations { store }
+    }
+
+    /// Remembers the conversation of calls that a client has to answer.
+    pub fn remember(&self, client: &str, conversation: &ConversationId, mut calls: Vec<String>) {
+        let Some(name) = calls.pop() else { return };
+        let value = conversation.as_str().as_bytes().to_vec();
+        self.store.put(&scope(client), Entry { name, aliases: calls, value }, LIMITS, |done| {
+            if let Err(error) = done {
+                tracing::warn!("the conversation of calls was not stored: {error}");
+            }
+        });
+    }
+
+    /// Returns the conversation of the latest known call of a request. A store that cannot be read
+    /// knows none.
+    pub async fn find(&self, client: &Client, request: &Request) -> Option<ConversationId> {
+        let calls = request.messages.iter().rev().flat_map(Message::calls);
+        for id in calls.filter_map(|call| call.id.as_deref()).take(MAX_LOOKUPS) {
+            match self.store.get(&scope(client.name()), id).await {
+                Ok(Some(value)) => {
+                    return ConversationId::parse(std::str::from_utf8(&value).ok()?).ok();
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!("the conversation of calls cannot be read: {error}");
+                    return None;
+                }
+            }
+        }
+        None
+    }
+}
+
+fn scope(client: &str) -> Scope {
+    Scope { owner: client.into(), kind: KIND }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(name: &str) -> Option<ConversationId> {
+        ConversationId::parse(name).ok()
+    }
+
+    #[test]
+    fn names_are_short_and_plain() {
+        for name in ["a", "conv_1", "user-7:thread.2", &"x".repeat(MAX_LENGTH)] {
+            assert_eq!(id(name).as_ref().map(ConversationId::as_str), Some(name));
+        }
+        for name in ["", " a", "a b", "a/b", "会话", "a\n", &"x".repeat(MAX_LENGTH + 1)] {
+            assert_eq!(id(name), None, "{name:?}");
+        }
+        let (one, two) = (RequestId::random(), RequestId::random());
+        assert_ne!(ConversationId::begin(one), ConversationId::begin(two));
+        assert!(id(ConversationId::begin(one).as_str()).is_some());
+    }
+
+    #[test]
+    fn a_name_counts_more_than_the_chain_and_the_chain_more_than_calls() {
+        let all = Evidence { named: id("n"), previous: id("p"), calls: id("c") };
+        assert_eq!(all.clone().decide(), id("n"));
+        let chain = Evidence { named: None, ..all };
+        assert_eq!(chain.clone().decide(), id("p"));
+        assert_eq!(Evidence { previous: None, ..chain }.decide(), id("c"));
+        assert_eq!(Evidence::default().decide(), None);
+    }
+}
