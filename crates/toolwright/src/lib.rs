@@ -13,6 +13,7 @@
 //! - `upstream` (default): models of vendors over HTTP
 //! - `sqlite`: the ledger and the journal in files
 //! - `builtin`: tools for files, git and tables
+//! - `process`: child processes whose descendants end with them
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -59,6 +60,8 @@ pub mod macros;
 pub mod model;
 pub mod output;
 pub mod prelude;
+#[cfg(feature = "process")]
+pub mod process;
 pub mod redact;
 pub mod resolve;
 pub mod run;

@@ -78,6 +78,7 @@ const CRATES: &[Layers] = &[
         folder: "crates/toolwright/src",
         order: &[
             "bounded",
+            "process",
             "canonical",
             "store",
             "context",

@@ -17,4 +17,4 @@ mod retry;
 mod route;
 mod streams;
 mod think;
-mod tools;
+pub(crate) mod tools;

@@ -4,7 +4,6 @@
 mod commit;
 mod diff;
 mod log;
-mod process;
 mod run;
 mod status;
 

@@ -6,10 +6,10 @@ use toolwright_gateway::key::KeyHash;
 use crate::gateway::{Gateway, Reply, Upstream, at, items_at, table, text_at, until};
 
 const KIND: &str = "text/event-stream";
-pub(super) const CHAT: &str = "/v1/chat/completions";
+pub(crate) const CHAT: &str = "/v1/chat/completions";
 
 /// Tools whose root is the folder of the configuration.
-pub(super) const TOOLS: &str = "[tools]\nroot = \".\"\n";
+pub(crate) const TOOLS: &str = "[tools]\nroot = \".\"\n";
 
 /// A tool that succeeds, and one that fails.
 const WANTED: (&str, &str) = ("toolwright-tools", "list_files, read_file");
@@ -31,7 +31,7 @@ fn ending(finish: &str) -> String {
     frame("{}", &format!("\"{finish}\"")) + usage + "data: [DONE]\n\n"
 }
 
-pub(super) fn call(index: usize, id: &str, name: &str, arguments: &str) -> String {
+pub(crate) fn call(index: usize, id: &str, name: &str, arguments: &str) -> String {
     let arguments = Json::from(arguments).compact();
     format!(
         r#"{{"index":{index},"id":"{id}","type":"function","function":{{"name":"{name}","arguments":{arguments}}}}}"#
@@ -52,7 +52,7 @@ pub(super) fn streamed(text: &str, calls: &[String]) -> Reply {
 }
 
 /// A whole reply with a text and calls.
-pub(super) fn whole(text: &str, calls: &[String]) -> Reply {
+pub(crate) fn whole(text: &str, calls: &[String]) -> Reply {
     let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
     let calls = match calls {
         [] => String::new(),
@@ -76,7 +76,7 @@ fn both() -> Vec<String> {
     ]
 }
 
-pub(super) fn question(stream: bool, more: &str) -> String {
+pub(crate) fn question(stream: bool, more: &str) -> String {
     format!(
         r#"{{"model":"up/gpt-x","stream":{stream},"messages":[{{"role":"system","content":"Be brief."}},{{"role":"user","content":"What is here?"}}]{more}}}"#
     )

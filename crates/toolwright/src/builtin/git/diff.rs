@@ -1,11 +1,11 @@
 //! `git_diff`: changes, as counts for each file and as a patch.
 
-use super::process::Answer;
 use super::run::Git;
 use super::{checked, fields};
 use crate::builtin::root::Root;
 use crate::output::Content;
 use crate::prelude::*;
+use crate::process::ProcessOutput;
 
 /// Maximum number of bytes of a patch.
 const PATCH_MAX: usize = 1 << 20;
@@ -74,7 +74,10 @@ fn with<'a>(command: &[&'a str], arguments: &[&'a str]) -> Vec<&'a str> {
     [command, arguments].concat()
 }
 
-fn output(counts: &Answer, patch: &Answer) -> Result<Output, toolwright_core::json::SerdeError> {
+fn output(
+    counts: &ProcessOutput,
+    patch: &ProcessOutput,
+) -> Result<Output, toolwright_core::json::SerdeError> {
     let text = String::from_utf8_lossy(&patch.stdout);
     let end = text.floor_char_boundary(PATCH_MAX);
     let mut summary = parse(fields(&counts.stdout));

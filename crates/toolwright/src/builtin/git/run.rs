@@ -15,13 +15,12 @@
 
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::process::{Answer, Group};
 use crate::builtin::root::Root;
 use crate::error::ToolError;
+use crate::process::{self, Process, ProcessOutput};
 
 /// Maximum number of output bytes that are read.
 const ANSWER_MAX: usize = 4 << 20;
@@ -105,7 +104,7 @@ impl<'g> Git<'g> {
     }
 
     /// Runs a command that must succeed.
-    pub(super) async fn run(&self, arguments: &[&str]) -> Result<Answer, ToolError> {
+    pub(super) async fn run(&self, arguments: &[&str]) -> Result<ProcessOutput, ToolError> {
         self.run_with_input(arguments, b"").await
     }
 
@@ -114,7 +113,7 @@ impl<'g> Git<'g> {
         &self,
         arguments: &[&str],
         input: &[u8],
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<ProcessOutput, ToolError> {
         self.check_status(arguments, self.output(arguments, input).await?)
     }
 
@@ -129,7 +128,11 @@ impl<'g> Git<'g> {
         Ok(answer.stdout)
     }
 
-    fn check_status(&self, arguments: &[&str], answer: Answer) -> Result<Answer, ToolError> {
+    fn check_status(
+        &self,
+        arguments: &[&str],
+        answer: ProcessOutput,
+    ) -> Result<ProcessOutput, ToolError> {
         if answer.code == Some(0) || answer.is_cut {
             return Ok(answer);
         }
@@ -169,7 +172,7 @@ impl<'g> Git<'g> {
         Ok(id)
     }
 
-    async fn output(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, ToolError> {
+    async fn output(&self, arguments: &[&str], input: &[u8]) -> Result<ProcessOutput, ToolError> {
         self.execute(arguments, input, ANSWER_MAX).await
     }
 
@@ -178,18 +181,19 @@ impl<'g> Git<'g> {
         arguments: &[&str],
         input: &[u8],
         most: usize,
-    ) -> Result<Answer, ToolError> {
-        let child = self.command(arguments).spawn().map_err(|failure| match failure.kind() {
+    ) -> Result<ProcessOutput, ToolError> {
+        let run = async {
+            // Dropping the future of a cancelled call kills the process.
+            Process::start(self.command(arguments))?.communicate(input, most).await
+        };
+        run.await.map_err(|failure: io::Error| match failure.kind() {
             io::ErrorKind::NotFound => error("The program git is not installed here."),
-            _ => error(format!("git could not be started: {failure}")),
-        })?;
-        // Dropping the future of a cancelled call kills the process group.
-        let answer = Group::new(child).communicate(input, most).await;
-        answer.map_err(|failure| error(format!("git's output could not be read: {failure}")))
+            _ => error(format!("git could not be run: {failure}")),
+        })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
+        let mut command = process::command("git");
         command.current_dir(self.root.path()).env_clear();
         let known = |name| std::env::var_os(name).map(|value| (name, value));
         command.envs(ENVIRONMENT.into_iter().filter_map(known));
@@ -206,10 +210,6 @@ impl<'g> Git<'g> {
             command.args(["-c", setting]);
         }
         command.args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
         command
     }
 }

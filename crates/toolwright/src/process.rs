@@ -1,0 +1,172 @@
+//! Child processes that leave nothing behind.
+//!
+//! A child process may fork, start a session of its own and ignore signals, and the process that started
+//! it may be killed. On Linux a *supervisor* therefore stands between them: this program itself, started
+//! again under another name.
+//!
+//! ```text
+//! host ──pipes──► supervisor (adopts orphans) ──► child ──► its descendants
+//! ```
+//!
+//! The supervisor is a child subreaper: descendants whose parents have ended become its children. When the
+//! child ends, or when nobody reads its output any more (the host dropped the [`Process`], or was killed),
+//! the supervisor kills its children until it has none, and ends.
+//!
+//! A program takes part by calling [`init`] at the start of `main`. Without it, and on other systems, only
+//! the process group of the child is killed, and only if the host itself is not.
+
+#[cfg(target_os = "linux")]
+mod supervisor;
+
+use std::ffi::OsStr;
+use std::io;
+use std::process::Stdio;
+use std::sync::OnceLock;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// Maximum number of bytes of stderr that are returned.
+const MAX_STDERR: usize = 64 << 10;
+
+/// Whether this program supervises child processes when it is started as a supervisor.
+static CAN_SUPERVISE: OnceLock<()> = OnceLock::new();
+
+/// Makes this program supervise the child processes that it starts. Call it first in `main`, before anything
+/// else: in a process that was started as a supervisor, it does not return.
+pub fn init() {
+    #[cfg(target_os = "linux")]
+    {
+        let mut arguments = std::env::args_os();
+        if arguments.next().is_some_and(|name| name == supervisor::NAME) {
+            std::process::exit(supervisor::supervise(arguments));
+        }
+        let _already = CAN_SUPERVISE.set(());
+    }
+}
+
+/// Returns a command for a program, to be started with [`Process::start`]. Arguments, environment and
+/// directory can be added as usual; its three streams are pipes.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    #[cfg(target_os = "linux")]
+    let mut command = if CAN_SUPERVISE.get().is_some() {
+        supervisor::command(program.as_ref())
+    } else {
+        Command::new(program)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let mut command = Command::new(program);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    command.process_group(0);
+    command
+}
+
+/// A running child process. Dropping it kills the process and its descendants.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    is_supervised: bool,
+}
+
+/// The output of a process that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProcessOutput {
+    /// What it wrote to stdout, up to the limit
+    pub stdout: Vec<u8>,
+    /// Whether it wrote more than the limit, and was killed
+    pub is_cut: bool,
+    /// The beginning of what it wrote to stderr
+    pub stderr: Vec<u8>,
+    /// The exit code; 128 and the number of the signal for a supervised process that a signal ended, and
+    /// `None` for another one
+    pub code: Option<i32>,
+}
+
+impl Process {
+    /// Starts a command from [`command`].
+    pub fn start(mut command: Command) -> io::Result<Process> {
+        let is_supervised = CAN_SUPERVISE.get().is_some();
+        Ok(Process { child: command.spawn()?, is_supervised })
+    }
+
+    /// Writes the input, and reads the output up to `max_stdout` bytes until the process has ended. A
+    /// process that writes more is killed.
+    pub async fn communicate(
+        &mut self,
+        input: &[u8],
+        max_stdout: usize,
+    ) -> io::Result<ProcessOutput> {
+        let (id, is_supervised) = (self.child.id(), self.is_supervised);
+        let child = &mut self.child;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // A program that does not read its input reports why on stderr.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let read = async {
+            // Closes the pipe, at which a supervisor ends the process.
+            let output = read_up_to(stdout, max_stdout).await;
+            if matches!(output, Ok((_, true))) && !is_supervised {
+                // Its output is not read further, so it would block on the pipe forever.
+                kill_group(id);
+            }
+            output
+        };
+        let ((), output, errors) = tokio::join!(write, read, read_beginning(stderr));
+        let ((stdout, is_cut), stderr) = (output?, errors?);
+        let code = child.wait().await?.code();
+        #[cfg(target_os = "linux")]
+        if is_supervised && let Some(error) = supervisor::start_error(code, &stderr) {
+            return Err(error);
+        }
+        Ok(ProcessOutput { stdout, is_cut, stderr, code })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A supervisor ends the process when its pipes are closed, which follows. A child that has been
+        // waited for has no id.
+        if !self.is_supervised {
+            kill_group(self.child.id());
+        }
+    }
+}
+
+/// Kills a process group.
+fn kill_group(id: Option<u32>) {
+    #[cfg(unix)]
+    if let Some(id) = id.and_then(|id| i32::try_from(id).ok())
+        && let Some(group) = rustix::process::Pid::from_raw(id)
+    {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Reads a stream up to a limit; returns whether there is more.
+async fn read_up_to(
+    stream: Option<impl AsyncRead + Unpin>,
+    max: usize,
+) -> io::Result<(Vec<u8>, bool)> {
+    let mut out = Vec::new();
+    let Some(stream) = stream else { return Ok((out, false)) };
+    stream.take(max as u64 + 1).read_to_end(&mut out).await?;
+    let is_cut = out.len() > max;
+    out.truncate(max);
+    Ok((out, is_cut))
+}
+
+/// Reads a stream to its end and returns the beginning.
+async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let Some(mut stream) = stream else { return Ok(Vec::new()) };
+    let (out, _) = read_up_to(Some(&mut stream), MAX_STDERR).await?;
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(out)
+}
