@@ -10,6 +10,7 @@
 
 mod admit;
 mod budget;
+mod complete;
 mod memory;
 mod preview;
 mod resolve;
@@ -19,6 +20,8 @@ mod sqlite;
 
 pub use admit::admit;
 pub use budget::budget;
+pub(crate) use budget::budget_complete;
+pub(crate) use complete::{CompleteOutput, Piece, Root};
 pub use memory::{Limits, MemoryHandles};
 pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]

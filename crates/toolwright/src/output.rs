@@ -47,6 +47,39 @@ pub struct Blob {
     pub bytes: Arc<[u8]>,
 }
 
+/// A piece of the complete output of a call, as [`CallResult::output`](crate::call::CallResult::output)
+/// returns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputPiece<'r> {
+    /// Text, or a JSON string
+    Text(&'r str),
+    /// A JSON value that is not a string
+    Json(&'r Json),
+    /// An image, a document, audio or video
+    Media(&'r Media),
+    /// Bytes, also of media that are too large for a model
+    Bytes(&'r Blob),
+}
+
+impl<'r> OutputPiece<'r> {
+    pub(crate) fn json(value: &'r Json) -> OutputPiece<'r> {
+        match value {
+            Json::String(text) => OutputPiece::Text(text),
+            value => OutputPiece::Json(value),
+        }
+    }
+
+    /// Returns the piece as JSON, text as a string. Media and bytes have no JSON form.
+    pub fn to_value(self) -> Option<Cow<'r, Json>> {
+        match self {
+            OutputPiece::Text(text) => Some(Cow::Owned(Json::from(text))),
+            OutputPiece::Json(value) => Some(Cow::Borrowed(value)),
+            OutputPiece::Media(_) | OutputPiece::Bytes(_) => None,
+        }
+    }
+}
+
 /// A value of any type for the host.
 #[derive(Clone)]
 pub struct Host(Arc<dyn Any + Send + Sync>);

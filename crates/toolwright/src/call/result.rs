@@ -1,15 +1,17 @@
 //! How a call ended, or the question that it waits for.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use toolwright_core::Outcome;
 use toolwright_core::args::Change;
+use toolwright_core::{Json, Outcome};
 
 use super::approval::Approval;
 use super::journal::JournalError;
 use crate::error::CallError;
+use crate::handle::CompleteOutput;
 use crate::ledger::ResultSource;
-use crate::output::Host;
+use crate::output::{Host, OutputPiece};
 
 /// The state of a call.
 #[derive(Debug, Clone)]
@@ -24,7 +26,8 @@ pub enum CallStatus {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallResult {
-    /// The outcome for the model
+    /// The outcome for the model, within the budget of the tool; see [`output`](CallResult::output) for
+    /// the complete output
     pub outcome: Outcome,
     /// Why the call failed
     pub error: Option<CallError>,
@@ -40,6 +43,49 @@ pub struct CallResult {
     pub duration: Duration,
     /// Why the journal could not record the result. After a restart, the call will be uncertain.
     pub unrecorded: Option<JournalError>,
+    /// Where the complete output is
+    pub(crate) complete: CompleteOutput,
+}
+
+impl CallResult {
+    /// Returns the complete output of the tool, piece by piece, before the budget limited it and without
+    /// the envelope. Nothing is copied, so this is cheap for any size.
+    ///
+    /// `None` if there is no output: the call failed (the complete message is in `error`), or it comes
+    /// from the journal, which records what the model received, and the handle store no longer has the
+    /// rest. Pieces that are within the budget are a part of `outcome`: read them before you change it.
+    ///
+    /// ```
+    /// # use toolwright::{Arguments, Call, Effect, Handler, Output, Session, Tool, Toolbox, object};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let list = Handler::new(Tool::function("list", object! {"type": "object"}.into()), |_, _| async {
+    ///     Ok(Output::json(object! {"rows": vec!["row"; 100_000]}))
+    /// });
+    /// let toolbox = Toolbox::new([list])?;
+    /// let call = Call::new("call_1", "list", Arguments::from_text("{}"));
+    /// let status = toolbox.call(&Session::new("run-1"), &call).await;
+    ///
+    /// let result = status.result().ok_or("the call waits for approval")?;
+    /// let value = result.value().ok_or("no output")?;
+    /// assert_eq!(value.pointer("/rows/99999").and_then(|row| row.as_str()), Some("row"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn output(&self) -> Option<Vec<OutputPiece<'_>>> {
+        self.complete.pieces(&self.outcome.content)
+    }
+
+    /// Returns the complete output as one JSON value: that of its only piece, or an array of all pieces.
+    /// Text is a JSON string. `None` if there is no output, or if a piece is media or bytes.
+    pub fn value(&self) -> Option<Cow<'_, Json>> {
+        let mut pieces = self.output()?;
+        if pieces.len() == 1 {
+            return pieces.pop()?.to_value();
+        }
+        let values = pieces.into_iter().map(|piece| piece.to_value().map(Cow::into_owned));
+        values.collect::<Option<Vec<Json>>>().map(|values| Cow::Owned(Json::Array(values)))
+    }
 }
 
 impl CallStatus {

@@ -16,7 +16,7 @@ use toolwright_core::part::{Media, MediaSource};
 use toolwright_core::{Body, Json, Part};
 
 use super::preview::{PREVIEW_MAX, preview, size, usage};
-use super::{HandleStore, HandleStoreError, Owner, StoredValue};
+use super::{CompleteOutput, HandleStore, HandleStoreError, Owner, Piece, Root, StoredValue};
 use crate::output::{Blob, Content};
 
 /// Maximum number of encoded bytes of inline media in a result.
@@ -32,44 +32,67 @@ pub async fn budget(
     owner: &Owner,
     store: Option<&dyn HandleStore>,
 ) -> Vec<Part> {
+    budget_complete(content, bytes, owner, store).await.0
+}
+
+/// Returns the parts of an outcome, and where the complete output is.
+pub(crate) async fn budget_complete(
+    content: Vec<Content>,
+    bytes: usize,
+    owner: &Owner,
+    store: Option<&dyn HandleStore>,
+) -> (Vec<Part>, CompleteOutput) {
     let keeper = Keeper { owner, store };
     let mut media_room = MEDIA_MAX;
     let mut pieces = Vec::with_capacity(content.len());
     for piece in content {
         pieces.push(keeper.single(piece, bytes, &mut media_room).await);
     }
-    let parts = keeper.together(pieces, bytes).await;
-    parts.into_iter().map(Piece::into_part).collect()
+    let (shown, complete) = keeper.together(pieces, bytes).await;
+    (shown.into_iter().map(|piece| piece.shown.into_part()).collect(), complete)
+}
+
+/// A piece of content, limited to the budget.
+struct Limited {
+    shown: Shown,
+    /// The value that a preview stands for, and its handle
+    value: Option<Root>,
+}
+
+impl From<Shown> for Limited {
+    fn from(shown: Shown) -> Limited {
+        Limited { shown, value: None }
+    }
 }
 
 /// A piece of content for the model.
-enum Piece {
+enum Shown {
     Text(String),
     /// A value, and the length of its JSON text
     Json(Json, usize),
     Media(Media),
 }
 
-impl Piece {
-    fn json(value: Json) -> Piece {
+impl Shown {
+    fn json(value: Json) -> Shown {
         let length = value.compact().len();
-        Piece::Json(value, length)
+        Shown::Json(value, length)
     }
 
     /// Returns its number of text bytes.
     fn len(&self) -> usize {
         match self {
-            Piece::Text(text) => text.len(),
-            Piece::Json(_, length) => *length,
-            Piece::Media(_) => 0,
+            Shown::Text(text) => text.len(),
+            Shown::Json(_, length) => *length,
+            Shown::Media(_) => 0,
         }
     }
 
     fn into_part(self) -> Part {
         Part::new(match self {
-            Piece::Text(text) => Body::Text(text),
-            Piece::Json(value, _) => Body::Json(value),
-            Piece::Media(media) => Body::Media(media),
+            Shown::Text(text) => Body::Text(text),
+            Shown::Json(value, _) => Body::Json(value),
+            Shown::Media(media) => Body::Media(media),
         })
     }
 }
@@ -81,15 +104,15 @@ struct Keeper<'k> {
 
 impl Keeper<'_> {
     /// Limits one piece.
-    async fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Piece {
+    async fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Limited {
         match piece {
             Content::Text(text) if text.len() > bytes => {
                 self.reference(Json::String(text), bytes).await
             }
-            Content::Text(text) => Piece::Text(text),
-            Content::Json(value) => match Piece::json(value) {
-                Piece::Json(value, length) if length > bytes => self.reference(value, bytes).await,
-                piece => piece,
+            Content::Text(text) => Shown::Text(text).into(),
+            Content::Json(value) => match Shown::json(value) {
+                Shown::Json(value, length) if length > bytes => self.reference(value, bytes).await,
+                shown => shown.into(),
             },
             Content::Data { value, about } => self.data(value, about, bytes).await,
             Content::Bytes(blob) => self.bytes(blob).await,
@@ -99,81 +122,109 @@ impl Keeper<'_> {
 
     /// Stores a JSON value and returns its preview, or the beginning of its text if it cannot be
     /// stored.
-    async fn reference(&self, value: Json, bytes: usize) -> Piece {
+    async fn reference(&self, value: Json, bytes: usize) -> Limited {
         let value = Arc::new(value);
         let kept = StoredValue::Json(value.clone());
-        let text = match self.store(&kept).await {
-            Ok(id) => preview(id, &kept),
-            Err(why) => match &*value {
-                Json::String(text) => shorten(text, bytes, &why),
-                other => shorten(&other.compact(), bytes, &why),
-            },
+        let (text, id) = match (self.store(&kept).await, &*value) {
+            (Ok(id), _) => (preview(id, &kept), Some(id)),
+            (Err(why), Json::String(text)) => (shorten(text, bytes, &why), None),
+            (Err(why), other) => (shorten(&other.compact(), bytes, &why), None),
         };
-        Piece::Text(text)
+        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
     }
 
     /// Stores data for tools and returns its description with the handle.
-    async fn data(&self, value: Json, about: String, bytes: usize) -> Piece {
+    async fn data(&self, value: Json, about: String, bytes: usize) -> Limited {
         let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
-        Piece::Text(match self.store(&StoredValue::json(value)).await {
-            Ok(id) => format!("{about}\n{}", usage(id, "")),
-            Err(why) => format!("{about}\n[The data itself was not kept{why}.]"),
-        })
+        let kept = StoredValue::json(value);
+        let (text, id) = match self.store(&kept).await {
+            Ok(id) => (format!("{about}\n{}", usage(id, "")), Some(id)),
+            Err(why) => (format!("{about}\n[The data itself was not kept{why}.]"), None),
+        };
+        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
     }
 
-    async fn bytes(&self, blob: Blob) -> Piece {
+    async fn bytes(&self, blob: Blob) -> Limited {
         let about = format!("{} of {}", size(blob.bytes.len()), blob.mime);
         let kept = StoredValue::Bytes(blob);
-        Piece::Text(match self.store(&kept).await {
-            Ok(id) => preview(id, &kept),
-            Err(why) => format!("[{about}, not shown and not kept{why}.]"),
-        })
+        let (text, id) = match self.store(&kept).await {
+            Ok(id) => (preview(id, &kept), Some(id)),
+            Err(why) => (format!("[{about}, not shown and not kept{why}.]"), None),
+        };
+        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
     }
 
     /// Passes media on if they are not too large. The text of a document counts as text.
-    async fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Piece {
+    async fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Limited {
         match media.source {
             MediaSource::Text(text) if text.len() > bytes => {
                 self.reference(Json::String(text), bytes).await
             }
             MediaSource::Base64(data) if data.len() > *room => {
                 let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
-                match STANDARD.decode(&data) {
-                    Ok(bytes) => self.bytes(Blob { mime, bytes: bytes.into() }).await,
-                    Err(_) => Piece::Text(format!("[{} of {mime}, not shown]", size(data.len()))),
+                if let Ok(bytes) = STANDARD.decode(&data) {
+                    return self.bytes(Blob { mime, bytes: bytes.into() }).await;
                 }
+                let text = format!("[{} of {mime}, not shown]", size(data.len()));
+                let value = Root::Value(StoredValue::json(data), None);
+                Limited { shown: Shown::Text(text), value: Some(value) }
             }
             source => {
                 if let MediaSource::Base64(data) = &source {
                     *room -= data.len();
                 }
-                Piece::Media(Media { source, ..media })
+                Shown::Media(Media { source, ..media }).into()
             }
         }
     }
 
     /// Combines the pieces; the last ones become one handle if they exceed the budget.
-    async fn together(&self, pieces: Vec<Piece>, bytes: usize) -> Vec<Piece> {
-        if pieces.iter().map(Piece::len).sum::<usize>() <= bytes.saturating_add(PREVIEW_MAX) {
-            return pieces;
+    async fn together(
+        &self,
+        mut pieces: Vec<Limited>,
+        bytes: usize,
+    ) -> (Vec<Limited>, CompleteOutput) {
+        let length = pieces.iter().map(|piece| piece.shown.len()).sum::<usize>();
+        if length <= bytes.saturating_add(PREVIEW_MAX) {
+            if pieces.iter().all(|piece| piece.value.is_none()) {
+                let complete = CompleteOutput::Content(pieces.len());
+                return (pieces, complete);
+            }
+            let place = |(index, piece): (usize, &mut Limited)| match piece.value.take() {
+                Some(root) => Piece { root, pointer: String::new() },
+                None => Piece::part(index),
+            };
+            let complete = pieces.iter_mut().enumerate().map(place).collect();
+            return (pieces, CompleteOutput::Pieces(complete));
         }
         let (mut out, mut rest, mut room) = (Vec::new(), Vec::new(), bytes);
-        for piece in pieces {
-            match (piece, room) {
-                (Piece::Media(media), _) => out.push(Piece::Media(media)),
-                (piece, left) if rest.is_empty() && piece.len() <= left => {
-                    room -= piece.len();
-                    out.push(piece);
-                }
-                (Piece::Text(text), _) => rest.push(Json::String(text)),
-                (Piece::Json(value, _), _) => rest.push(value),
+        // Where each piece is; none for one in the rest, with its index there.
+        let mut places: Vec<(Option<Root>, usize)> = Vec::with_capacity(pieces.len());
+        for Limited { shown, value } in pieces {
+            let is_media = matches!(shown, Shown::Media(_));
+            if is_media || (rest.is_empty() && shown.len() <= room) {
+                room -= shown.len();
+                places.push((value.or(Some(Root::Part(out.len()))), 0));
+                out.push(Limited::from(shown));
+                continue;
+            }
+            places.push((value, rest.len()));
+            match shown {
+                Shown::Text(text) => rest.push(Json::String(text)),
+                Shown::Json(value, _) => rest.push(value),
+                Shown::Media(_) => {}
             }
         }
-        out.push(match self.reference(Json::Array(rest), room).await {
-            Piece::Text(text) => Piece::Text(format!("The rest of the result: {text}")),
-            other => other,
-        });
-        out
+        let Limited { shown, value } = self.reference(Json::Array(rest), room).await;
+        if let Shown::Text(text) = shown {
+            out.push(Shown::Text(format!("The rest of the result: {text}")).into());
+        }
+        let place = |(found, index): (Option<Root>, usize)| match (found, &value) {
+            (None, Some(rest)) => Piece { root: rest.clone(), pointer: format!("/{index}") },
+            (found, _) => Piece { root: found.unwrap_or(Root::Part(0)), pointer: String::new() },
+        };
+        let complete = places.into_iter().map(place).collect();
+        (out, CompleteOutput::Pieces(complete))
     }
 
     /// Stores a value; the error says why it cannot.

@@ -13,9 +13,10 @@ use super::concurrency::Permit;
 use super::execute::panicked;
 use super::item::Item;
 use super::{outcome, retry};
-use crate::call::journal::{Begun, Intent, JournalError, SharedJournal, record};
+use crate::call::journal::record::{self, Record};
+use crate::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use crate::error::{CallError, CallErrorKind, ToolError};
-use crate::handle::HandleStore;
+use crate::handle::{CompleteOutput, HandleStore};
 use crate::ledger::ResultSource;
 use crate::output::{Host, Output};
 use crate::session::Scope;
@@ -40,6 +41,7 @@ pub(crate) struct Job {
 pub(crate) struct Execution {
     /// The content for the model; absent if the error text is the content
     pub(crate) content: Option<Vec<Part>>,
+    pub(crate) complete: CompleteOutput,
     pub(crate) error: Option<CallError>,
     pub(crate) host: Option<Host>,
     pub(crate) attempts: u32,
@@ -49,7 +51,15 @@ pub(crate) struct Execution {
 
 impl Execution {
     fn of(source: ResultSource, error: Option<CallError>) -> Execution {
-        Execution { content: None, error, host: None, attempts: 0, source, unrecorded: None }
+        Execution {
+            content: None,
+            complete: CompleteOutput::Unavailable,
+            error,
+            host: None,
+            attempts: 0,
+            source,
+            unrecorded: None,
+        }
     }
 
     /// The tool was not started.
@@ -66,10 +76,10 @@ impl Execution {
     /// There is a result.
     pub(crate) fn succeeded(
         source: ResultSource,
-        content: Vec<Part>,
+        (content, complete): (Vec<Part>, CompleteOutput),
         host: Option<Host>,
     ) -> Execution {
-        Execution { content: Some(content), host, ..Execution::of(source, None) }
+        Execution { content: Some(content), complete, host, ..Execution::of(source, None) }
     }
 }
 
@@ -114,8 +124,14 @@ impl Job {
                 Err(Box::new(Execution::refused(uncertain(&self.scope.tool))))
             }
             (Ok(Begun::Finished(known)), _) => Err(Box::new(match record::read(&known) {
-                Ok((content, error)) => Execution {
+                Ok(Record { content, output, error }) => Execution {
                     content: Some(content),
+                    complete: CompleteOutput::read(
+                        &output,
+                        &self.scope.session.owner(),
+                        self.handles.as_deref(),
+                    )
+                    .await,
                     ..Execution::of(ResultSource::Journal, error)
                 },
                 // The effect happened, and its record is unreadable.
@@ -123,7 +139,7 @@ impl Job {
             })),
             (Ok(Begun::ToolChanged(known)), _) => match known.map(|known| record::read(&known)) {
                 // The earlier version of the tool failed, so this one may be tried.
-                Some(Ok((_, Some(_)))) => Ok(0),
+                Some(Ok(Record { error: Some(_), .. })) => Ok(0),
                 known => {
                     let error = match known {
                         Some(Ok(_)) => superseded(&self.scope.tool),
@@ -210,7 +226,8 @@ impl Job {
                 let failure =
                     || error.as_ref().map(|error| outcome::failure(&self.item.handler, error));
                 let content = execution.content.clone().or_else(failure).unwrap_or_default();
-                journal.finish(key, &record::write(&content, error.as_ref())).await
+                let output = execution.complete.to_json();
+                journal.finish(key, &record::write(&content, output, error.as_ref())).await
             }
         }
     }

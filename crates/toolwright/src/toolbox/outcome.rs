@@ -5,39 +5,71 @@ use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
 use crate::error::CallError;
-use crate::handle::{HandleStore, Owner, budget};
+use crate::handle::{CompleteOutput, HandleStore, Owner, Piece, Root, budget_complete};
 use crate::handler::Handler;
 use crate::output::Content;
 use crate::settings::Envelope;
 
-/// The content of a call that succeeded.
+/// The content of a call that succeeded, and where the complete output is.
 pub(crate) async fn success(
     handler: &Handler,
     content: Vec<Content>,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
-) -> Vec<Part> {
+) -> (Vec<Part>, CompleteOutput) {
     let settings = handler.settings();
-    let parts = budget(content, settings.budget, owner, store).await;
-    let Some(envelope) = settings.envelope else { return parts };
-    let mut values = Vec::new();
-    let mut media = Vec::new();
+    let (parts, complete) = budget_complete(content, settings.budget, owner, store).await;
+    match settings.envelope {
+        Some(envelope) => enclose(envelope, parts, &complete),
+        None => (parts, complete),
+    }
+}
+
+/// Puts text and JSON into an envelope, before the media.
+fn enclose(
+    envelope: Envelope,
+    parts: Vec<Part>,
+    complete: &CompleteOutput,
+) -> (Vec<Part>, CompleteOutput) {
+    let key = match envelope {
+        Envelope::Data => "data",
+        Envelope::Result => "result",
+    };
+    let is_media = |part: &Part| !matches!(part.body, Body::Text(_) | Body::Json(_));
+    let media_count = parts.iter().filter(|part| is_media(part)).count();
+    let is_single = parts.len() - media_count <= 1;
+    let (mut values, mut media) = (Vec::new(), Vec::with_capacity(media_count + 1));
+    let mut places = Vec::with_capacity(parts.len());
     for part in parts {
-        match part.body {
-            Body::Text(text) => values.push(Json::String(text)),
-            Body::Json(value) => values.push(value),
-            _ => media.push(part),
-        }
+        let value = match part.body {
+            Body::Text(text) => Json::String(text),
+            Body::Json(value) => value,
+            _ => {
+                places.push(Piece::part(media.len() + 1));
+                media.push(part);
+                continue;
+            }
+        };
+        let index = if is_single { String::new() } else { format!("/{}", values.len()) };
+        places.push(Piece { root: Root::Part(0), pointer: format!("/{key}{index}") });
+        values.push(value);
     }
-    let value =
-        if values.len() > 1 { Json::Array(values) } else { values.pop().unwrap_or_default() };
+    let value = if is_single { values.pop().unwrap_or_default() } else { Json::Array(values) };
     let mut fields = object! {"success": true};
-    match envelope {
-        Envelope::Data => fields.insert("data", value),
-        Envelope::Result => fields.insert("result", value),
-    }
+    fields.insert(key, value);
     media.insert(0, Part::new(Body::Json(fields.into())));
-    media
+    let complete = match complete {
+        CompleteOutput::Unavailable => CompleteOutput::Unavailable,
+        CompleteOutput::Content(_) => CompleteOutput::Pieces(places.into()),
+        CompleteOutput::Pieces(pieces) => {
+            let place = |piece: &Piece| match &piece.root {
+                Root::Part(index) => places.get(*index).unwrap_or(piece).clone(),
+                Root::Value(..) => piece.clone(),
+            };
+            CompleteOutput::Pieces(pieces.iter().map(place).collect())
+        }
+    };
+    (media, complete)
 }
 
 /// The content of a call that failed.

@@ -240,6 +240,7 @@ fn conclude(
         source: execution.source,
         duration: state.start.elapsed(),
         unrecorded: execution.unrecorded,
+        complete: execution.complete,
     };
     audit::done(toolbox, session, &state, &result);
     CallStatus::Done(result)

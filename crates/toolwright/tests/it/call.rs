@@ -10,6 +10,7 @@ mod find;
 mod limit;
 mod note;
 mod outcome;
+mod output;
 mod policy;
 mod retry;
 mod settle;

@@ -6,10 +6,25 @@ use toolwright_core::{Json, object};
 use crate::error::{CallError, CallErrorKind};
 use toolwright_core::document::{DocumentError, ObjectReader, read_part, write_part};
 
-/// Writes the content that the model received, and the error if the call failed.
-pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
+/// The record of a finished call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The content that the model received
+    pub(crate) content: Vec<Part>,
+    /// Where the complete output is; null if it was not recorded
+    pub(crate) output: Json,
+    /// The error, if the call failed
+    pub(crate) error: Option<CallError>,
+}
+
+/// Writes the content that the model received, where the complete output is, and the error if the call
+/// failed.
+pub(crate) fn write(content: &[Part], output: Json, error: Option<&CallError>) -> Json {
     let parts: Vec<Json> = content.iter().map(|part| write_part(part).into()).collect();
     let mut out = object! {"content": parts};
+    if output != Json::Null {
+        out.insert("output", output);
+    }
     if let Some(error) = error {
         let mut fields = object! {
             "kind": error.kind.as_str(),
@@ -23,9 +38,13 @@ pub(crate) fn write(content: &[Part], error: Option<&CallError>) -> Json {
 }
 
 /// Reads a record.
-pub(crate) fn read(record: &Json) -> Result<(Vec<Part>, Option<CallError>), DocumentError> {
+pub(crate) fn read(record: &Json) -> Result<Record, DocumentError> {
     let fields = ObjectReader::of(record)?;
-    Ok((fields.list("content", read_part)?, fields.optional("error", read_error)?))
+    Ok(Record {
+        content: fields.list("content", read_part)?,
+        output: record.get("output").cloned().unwrap_or_default(),
+        error: fields.optional("error", read_error)?,
+    })
 }
 
 fn read_error(document: &Json) -> Result<CallError, DocumentError> {
@@ -40,7 +59,7 @@ fn read_error(document: &Json) -> Result<CallError, DocumentError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, write};
+    use super::{Record, read, write};
     use crate::error::{CallError, CallErrorKind};
     use toolwright_core::Json;
     use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
@@ -60,8 +79,10 @@ mod tests {
         ];
         let error = CallError::new(CallErrorKind::Failed, "no").retryable();
         for error in [None, Some(error)] {
-            let record = Json::parse(&write(&content, error.as_ref()).compact()).unwrap();
-            assert_eq!(read(&record), Ok((content.clone(), error)));
+            let output = if error.is_some() { Json::Null } else { Json::from(3) };
+            let record = write(&content, output.clone(), error.as_ref());
+            let record = Json::parse(&record.compact()).unwrap();
+            assert_eq!(read(&record), Ok(Record { content: content.clone(), output, error }));
         }
         assert!(read(&Json::Null).is_err());
     }
@@ -69,7 +90,7 @@ mod tests {
     fn media_are_read_as_earlier_versions_wrote_them() {
         let record =
             r#"{"content":[{"media":{"kind":"image","form":"url","source":"https://a.b/c"}}]}"#;
-        let (content, _) = read(&Json::parse(record).unwrap()).unwrap();
+        let content = read(&Json::parse(record).unwrap()).unwrap().content;
         let Body::Media(media) = &content[0].body else { panic!("{content:?}") };
         assert_eq!(media.source, MediaSource::Url("https://a.b/c".to_owned()));
     }
